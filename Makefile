@@ -1,0 +1,66 @@
+# One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+PYTHON := .venv/bin/python
+STAMP := .venv/.installed
+
+# The stamp holds what was installed and where: a checkout that only touches the file costs nothing, and a tree that
+# was copied with its .venv sets up its own.
+WANTED := $(CURDIR) $(shell cksum < pyproject.toml)
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(WANTED))
+.PHONY: $(STAMP)
+endif
+
+help:
+	@echo "make demo    show the main job on real input, without network or key"
+	@echo "make test    run the tests"
+	@echo "make check   lint, formatting, types and the layers of the architecture"
+	@echo "make bench   run the benchmarks"
+	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
+
+demo: $(STAMP)
+	@.venv/bin/goop-mcp demo
+
+test: $(STAMP)
+	$(PYTHON) -m pytest -q
+
+check: $(STAMP)
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+	.venv/bin/lint-imports --no-logo
+
+bench: $(STAMP)
+	$(PYTHON) -m benchmarks
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov
+	find . -path ./.venv -prune -o -path ./.git -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+# A candidate is run, not only looked up: version managers leave names on the path that start nothing.
+$(STAMP):
+	@set -e; \
+	if ! $(PYTHON) -m pip --version >/dev/null 2>&1 || { [ -f $(STAMP) ] && ! grep -qF "$(CURDIR) " $(STAMP); }; then \
+	  for name in python3 python3.13 python3.12 python3.11; do \
+	    if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then found=$$name; break; fi; \
+	  done; \
+	  if [ -z "$${found:-}" ]; then \
+	    echo "goop-mcp needs Python 3.11 or newer; none of python3, python3.13, python3.12, python3.11 is." >&2; \
+	    echo "Install one, for example: apt install python3.11 python3.11-venv, or brew install python@3.12." >&2; \
+	    exit 1; \
+	  fi; \
+	  if ! "$$found" -c 'import venv, ensurepip' >/dev/null 2>&1; then \
+	    version=$$("$$found" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'); \
+	    echo "$$found cannot make a virtual environment: its modules venv and ensurepip are missing." >&2; \
+	    echo "On Debian and Ubuntu: apt install $$version-venv (or python3-venv), then run make again." >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Setting up .venv with $$("$$found" --version) (only the first time) ..."; \
+	  "$$found" -m venv --clear .venv; \
+	fi; \
+	echo "Installing goop-mcp and its tools into .venv (only when pyproject.toml has changed) ..."; \
+	rm -f $(STAMP); \
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'; \
+	printf '%s\n' "$(WANTED)" > $(STAMP)

@@ -1,0 +1,29 @@
+"""Check, repair and route the envelopes that agents end their replies with.
+
+>>> from goop_mcp import validate
+>>> validate("Done. All tests pass.").verdict
+'rejected'
+"""
+
+from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.protocols import validate
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Finding, Repair, Severity
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.verdict import Candidate, Verdict
+
+__all__ = [
+    "Candidate",
+    "Expectations",
+    "Finding",
+    "GoopError",
+    "Limits",
+    "Repair",
+    "Severity",
+    "UnknownNameError",
+    "Verdict",
+    "__version__",
+    "validate",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,38 @@
+"""The files that ship with the package: schemas, prompts and protocol pages, installed or in a checkout."""
+
+from pathlib import Path
+from typing import Literal
+
+from goop_mcp.errors import AssetMissingError
+
+__all__ = ["AssetKind", "list_assets", "read_asset"]
+
+AssetKind = Literal["schemas", "prompts", "docs"]
+
+_PACKAGE = Path(__file__).parent
+_IN_CHECKOUT: dict[AssetKind, str] = {"schemas": "schemas", "prompts": "prompts", "docs": "docs/protocols"}
+
+
+def read_asset(kind: AssetKind, name: str) -> str:
+    """Return the text of the asset `name`, one of those that `list_assets` gives.
+
+    Raises AssetMissingError for any other name, also for one that leads out of the folder.
+    """
+    if name not in list_assets(kind):
+        raise AssetMissingError(f"{kind} has no file {name[:80]!r}; install goop-mcp again if it should")
+    return (_folder(kind) / name).read_text(encoding="utf-8")
+
+
+def list_assets(kind: AssetKind, suffix: str = "") -> tuple[str, ...]:
+    """Return the names of the assets that end with `suffix`, sorted, relative to their folder, with forward slashes."""
+    folder = _folder(kind)
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return tuple(sorted(name for name in names if name.endswith(suffix)))
+
+
+def _folder(kind: AssetKind) -> Path:
+    checkout = _PACKAGE.parent
+    # Beside an installed package lie other people's folders, which may have these names too.
+    if (checkout / "pyproject.toml").is_file():
+        return checkout / _IN_CHECKOUT[kind]
+    return _PACKAGE / kind

@@ -1,0 +1,67 @@
+"""The command line: `goop-mcp` and `python -m goop_mcp` (INTERFACES, section 4)."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from goop_mcp import __version__
+from goop_mcp.cli.program import Program
+from goop_mcp.cli.streams import complain, prepare_streams
+from goop_mcp.errors import GoopError
+
+__all__ = ["main", "program"]
+
+INTERRUPTED = 130
+
+
+@click.group(
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="goop-mcp", message="%(prog)s %(version)s")
+@click.pass_context
+def program(context: click.Context) -> int:
+    """Find, judge and mend the envelope at the end of an agent's reply.
+
+    Without a command and with a pipe on stdin: the MCP server on stdio.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    if sys.stdin is None or sys.stdin.isatty():
+        click.echo(context.get_help())
+        return 0
+    # The server loads the MCP SDK, which no other command needs.
+    from goop_mcp.cli.serve import run_stdio
+
+    return run_stdio(None)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line with `arguments`, or with those of the process, and return its exit code.
+
+    2 stands for usage errors and files that cannot be read, 130 for an interrupt. Each fault of the caller is told
+    on stderr, and never by a traceback.
+    """
+    prepare_streams()
+    try:
+        code = program.main(arguments, standalone_mode=False)
+    except click.Abort:
+        return INTERRUPTED
+    except click.UsageError as error:
+        complain(_usage(error))
+        return error.exit_code
+    except click.ClickException as error:
+        complain(error.format_message())
+        return error.exit_code
+    except GoopError as error:
+        complain(str(error))
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: click.UsageError) -> str:
+    message = error.format_message().rstrip(".")
+    path = "goop-mcp" if error.ctx is None else error.ctx.command_path
+    return f"{message[:1].lower()}{message[1:]}; see {path} --help"

@@ -1,0 +1,49 @@
+"""The group of all commands; each is imported when it is called, so that none pays for another."""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from goop_mcp.errors import UnknownNameError
+
+__all__ = ["COMMANDS", "Program"]
+
+COMMANDS: Final = {
+    "check": "Judge the envelope in each reply.",
+    "repair": "Print a reply with the form of its envelope mended.",
+    "rules": "List the rules, or show the page of one.",
+    "schema": "List the schemas, or print one.",
+    "prompt": "List the prompts for agents, or print one.",
+    "serve": "Serve MCP clients.",
+    "demo": "Show the main job on real input, without network or key.",
+}
+"""Every command and what it does. The command `x` is the attribute `x` of the module `goop_mcp.cli.x`."""
+
+
+class Program(click.Group):
+    """Knows its commands by name and loads the one that is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is that of click
+        """Return the names in the order in which a reader needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return the command called `cmd_name`, or None when there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"goop_mcp.cli.{cmd_name}"), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that `args` begin with; raises UnknownNameError, which suggests the nearest."""
+        if args[0] not in COMMANDS:
+            raise UnknownNameError("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))

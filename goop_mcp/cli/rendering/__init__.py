@@ -1,0 +1,1 @@
+"""Verdicts as text, one format a file."""

@@ -1,0 +1,45 @@
+"""Verdicts as workflow commands, which GitHub Actions shows as annotations on the files."""
+
+from goop_mcp.operations.check_files import STDIN, FileVerdicts
+from goop_mcp.validation.findings import Finding, Severity
+
+__all__ = ["render_github"]
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render_github(outcome: FileVerdicts) -> str:
+    """Return one annotation a finding, and one for each file that could not be read."""
+    findings = [
+        _annotation(checked.file, finding)
+        for checked in outcome.checked
+        for finding in checked.verdict.findings
+    ]
+    unread = [
+        f"::error {_properties(unread.file, title='unreadable file')}::{_escape(unread.message)}\n"
+        for unread in outcome.unread
+    ]
+    return "".join([*findings, *unread])
+
+
+def _annotation(file: str, finding: Finding) -> str:
+    properties = _properties(file, line=finding.line, column=finding.column, title=finding.rule)
+    message = _escape(f"{finding.message}\n{finding.fix}")
+    return f"::{_COMMANDS[finding.severity]} {properties}::{message}\n"
+
+
+def _properties(file: str, *, line: int | None = None, column: int | None = None, title: str) -> str:
+    """Return the properties of an annotation; text from stdin has no file to stand on, so its title says where."""
+    if file == STDIN:
+        place = "" if line is None else f":{line}:{column}"
+        return f"title={_escape_property(f'<stdin>{place} {title}')}"
+    known = {"file": file, "line": line, "col": column, "title": title}
+    return ",".join(f"{key}={_escape_property(str(value))}" for key, value in known.items() if value is not None)
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

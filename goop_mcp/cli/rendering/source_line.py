@@ -1,0 +1,81 @@
+"""One line of a reply as it can be shown, with carets under the place that is meant."""
+
+import unicodedata
+
+__all__ = ["marked_length", "point_at", "shown"]
+
+_TAB = 4
+_CUT = "…"
+
+
+def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[str, str]:
+    """Return `line` as it fits into `room` cells, and the carets to stand below it.
+
+    `column` counts from 1 and may lie one behind the end. Where `found` stands there, all of it is marked. A line
+    that is too long is cut on both sides of the place.
+    """
+    at = min(column - 1, len(line))
+    first = max(0, at - room)
+    pieces = _pieces(line[first : at + room])
+    mark = at - first
+    start, end = _window([width for _, width in pieces], mark, room)
+    left = _CUT if first + start > 0 else ""
+    right = _CUT if first + end < len(line) else ""
+    text = left + "".join(piece for piece, _ in pieces[start:end]) + right
+    indent = len(left) + sum(width for _, width in pieces[start:mark])
+    marked = min(mark + marked_length(line, column, found), end)
+    return text, " " * indent + "^" * max(1, sum(width for _, width in pieces[mark:marked]))
+
+
+def marked_length(line: str, column: int, found: str | None) -> int:
+    """Return how many characters from `column` on are meant: those of `found` if it stands there, else 1."""
+    return len(found) if found and line.startswith(found, column - 1) else 1
+
+
+def shown(text: str) -> str:
+    """Return `text` with what a terminal would obey or hide written as escapes."""
+    return text if text.isprintable() else "".join(map(_shown_character, text))
+
+
+def _shown_character(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def _pieces(line: str) -> list[tuple[str, int]]:
+    """Return each character as it is shown, and its width in cells."""
+    pieces: list[tuple[str, int]] = []
+    cell = 0
+    for character in line:
+        if character == "\t":
+            piece = " " * (_TAB - cell % _TAB)
+        else:
+            piece = _shown_character(character)
+        width = len(piece) if character.isascii() or len(piece) > 1 else _width(character)
+        pieces.append((piece, width))
+        cell += width
+    return pieces
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _window(widths: list[int], mark: int, room: int) -> tuple[int, int]:
+    """Return which pieces to show: as many as fit, `mark` among them and about as much on both sides of it."""
+    if sum(widths) <= room:
+        return 0, len(widths)
+    room -= 2 * len(_CUT)
+    start = end = mark
+    left = right = True
+    while left or right:
+        left = start > 0 and widths[start - 1] <= room
+        if left:
+            start -= 1
+            room -= widths[start]
+        right = end < len(widths) and widths[end] <= room
+        if right:
+            room -= widths[end]
+            end += 1
+    return start, end

@@ -1,0 +1,80 @@
+"""What goes to stdout and stderr, and how: for people, or byte for byte for programs."""
+
+import io
+import os
+import shutil
+import sys
+from typing import BinaryIO
+
+import click
+
+__all__ = ["complain", "emit", "prepare_streams", "show", "standard_input", "terminal_width", "wants_colour"]
+
+
+def prepare_streams() -> None:
+    """Show characters that a terminal cannot show as escapes, instead of stopping at them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def show(text: str, *, colour: bool = False, to_stderr: bool = False) -> None:
+    """Write `text` for people, in the encoding of their terminal; without `colour` its styles are taken out."""
+    _write(text, colour=colour, to_stderr=to_stderr)
+
+
+def emit(document: str) -> None:
+    """Write `document` for programs: UTF-8, line ends as they are, whatever the terminal's encoding.
+
+    A lone surrogate becomes its escape, which is what JSON calls for.
+    """
+    _write(document.encode("utf-8", "backslashreplace"), colour=True, to_stderr=False)
+
+
+def complain(sentence: str) -> None:
+    """Say on stderr what is wrong and what to do."""
+    _write(f"goop-mcp: {sentence.rstrip('.')}.\n", colour=False, to_stderr=True)
+
+
+def wants_colour(choice: str, *, to_stderr: bool = False) -> bool:
+    """Return whether to write colours for `choice` "always", "never" or "auto".
+
+    "auto" is a terminal that can show them, unless NO_COLOR is set to anything.
+    """
+    if choice != "auto":
+        return choice == "always"
+    stream = sys.stderr if to_stderr else sys.stdout
+    allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return stream is not None and stream.isatty() and allowed
+
+
+def terminal_width(*, to_stderr: bool = False) -> int | None:
+    """Return the width of the terminal in cells, or None when the text goes to no terminal."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
+
+
+def standard_input() -> BinaryIO | None:
+    """Return the bytes of stdin, or None when it is closed."""
+    return None if sys.stdin is None else sys.stdin.buffer
+
+
+def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
+    try:
+        click.echo(content, nl=False, err=to_stderr, color=colour)
+    except BrokenPipeError:
+        # The reader has seen enough, as `head` does: no reason to judge differently.
+        _abandon(to_stderr)
+    except OSError as error:
+        _abandon(to_stderr)
+        failure = click.ClickException(
+            f"the output cannot be written: {error.strerror}; free some room or write elsewhere"
+        )
+        failure.exit_code = 2
+        raise failure from error
+
+
+def _abandon(to_stderr: bool) -> None:
+    """Send what the stream still holds nowhere, or the interpreter would trip over it at its end."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

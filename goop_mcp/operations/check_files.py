@@ -1,0 +1,176 @@
+"""Replies that lie in files: read them, judge them, mend them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from goop_mcp.errors import UnreadableFileError
+from goop_mcp.protocols import validate
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = [
+    "STDIN",
+    "CheckedFile",
+    "FileVerdicts",
+    "MendedFile",
+    "UnreadFile",
+    "check_files",
+    "mend_file",
+    "read_reply",
+]
+
+STDIN = "-"
+"""Stands for standard input among the names of files."""
+
+_FOREIGN_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_SAMPLE = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedFile:
+    """A file and the verdict on it. `text` is what was judged: the file without its byte order mark."""
+
+    file: str
+    text: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadFile:
+    """A file that could not be judged; `message` names it and says what to do."""
+
+    file: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVerdicts:
+    """The outcome for several files, each in the order in which they were named."""
+
+    checked: tuple[CheckedFile, ...]
+    unread: tuple[UnreadFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MendedFile:
+    """A file with the form of its envelope mended.
+
+    `mended` is the whole file, equal to what was read where there was nothing to mend, and None when the reply is
+    rejected also after mending. `checked` is the verdict that decided.
+    """
+
+    checked: CheckedFile
+    mended: str | None
+
+
+def check_files(
+    files: Sequence[str],
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    stdin: BinaryIO | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> FileVerdicts:
+    """Judge the reply in each of `files`; those that cannot be read do not stop the others.
+
+    The arguments are those of `validate`; `stdin` is read for the name "-". Raises UnknownNameError for an unknown
+    protocol or mode.
+    """
+    checked: list[CheckedFile] = []
+    unread: list[UnreadFile] = []
+    for file in files:
+        try:
+            text = read_reply(file, stdin=stdin, limits=limits).removeprefix("\ufeff")
+        except UnreadableFileError as error:
+            unread.append(UnreadFile(file=file, message=str(error)))
+            continue
+        verdict = validate(text, protocol=protocol, mode=mode, expected=expected, limits=limits)
+        checked.append(CheckedFile(file=file, text=text, verdict=verdict))
+    return FileVerdicts(checked=tuple(checked), unread=tuple(unread))
+
+
+def mend_file(
+    file: str, *, protocol: str = "auto", stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS
+) -> MendedFile:
+    """Mend the form of the envelope in `file`, leaving everything else as it is.
+
+    What is mended is judged once more, so that nothing comes out that would be rejected. Raises UnreadableFileError
+    and UnknownNameError.
+    """
+    whole = read_reply(file, stdin=stdin, limits=limits)
+    text = whole.removeprefix("\ufeff")
+    verdict = validate(text, protocol=protocol, limits=limits)
+    checked = CheckedFile(file=file, text=text, verdict=verdict)
+    if not verdict.accepted:
+        return MendedFile(checked=checked, mended=None)
+    if verdict.repaired_text is None or verdict.span is None:
+        return MendedFile(checked=checked, mended=whole)
+    mended = _with_envelope(verdict.read_text, verdict.span, verdict.repaired_text)
+    again = validate(mended, protocol=protocol, limits=limits)
+    if not again.accepted:
+        return MendedFile(checked=CheckedFile(file=file, text=mended, verdict=again), mended=None)
+    return MendedFile(checked=checked, mended=whole[: len(whole) - len(text)] + mended)
+
+
+def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
+    """Return the text of `file` with its line ends and its byte order mark as they are.
+
+    Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text names the file and
+    says what to do.
+    """
+    name = "standard input" if file == STDIN else f"file {file!r}"
+    raw = _read_bytes(file, name, stdin, limits.text_bytes + 1)
+    if len(raw) > limits.text_bytes:
+        raise UnreadableFileError(
+            f"{name} has more than {limits.text_bytes:,} bytes, and no more are read; keep only the end of the "
+            "reply, where the envelope stands"
+        )
+    return _decode(raw, name)
+
+
+def _read_bytes(file: str, name: str, stdin: BinaryIO | None, most: int) -> bytes:
+    try:
+        if file != STDIN:
+            with open(file, "rb") as stream:  # noqa: PTH123 - importing pathlib would double the time to start
+                return stream.read(most)
+        if stdin is not None:
+            return stdin.read(most)
+    except OSError as error:
+        raise UnreadableFileError(_cannot_be_read(error, name)) from error
+    raise UnreadableFileError("standard input is closed; name a file")
+
+
+def _cannot_be_read(error: OSError, name: str) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no {name}; check the path"
+    if isinstance(error, IsADirectoryError):
+        return f"{name} is a folder; name the files in it"
+    if isinstance(error, PermissionError):
+        return f"{name} may not be read by you; change its permissions"
+    return f"{name} cannot be read ({(error.strerror or 'unknown reason').lower()}); name a text file"
+
+
+def _decode(raw: bytes, name: str) -> str:
+    foreign = next((form for mark, form in _FOREIGN_MARKS.items() if raw.startswith(mark)), None)
+    if foreign is None and raw[:_SAMPLE].count(0) > len(raw[:_SAMPLE]) // 3:
+        foreign = "UTF-16, or no text at all"
+    if foreign is not None:
+        raise UnreadableFileError(f"{name} is {foreign}; save it as UTF-8")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(
+            f"{name} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}; save it as UTF-8"
+        ) from error
+
+
+def _with_envelope(text: str, span: tuple[int, int], envelope: str) -> str:
+    """Return `text` with `envelope` in place of `span`, with the line ends that stood there."""
+    start, end = span
+    if "\r\n" in text[start:end] and "\r" not in envelope:
+        envelope = envelope.replace("\n", "\r\n")
+    return text[:start] + envelope + text[end:]

@@ -1,0 +1,174 @@
+"""What agents are told: prompts as Markdown files, filled in with the caller's values.
+
+A prompt file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description` and, for each
+argument, a table `[[arguments]]` with `name`, `description` and `required`. The rest is the text for the agent. Values
+are data: they are put into the text and never read as a template (D-85).
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from goop_mcp.assets import list_assets, read_asset
+from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
+from goop_mcp.protocols import validate
+from goop_mcp.protocols.goop_report.model import Phase
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_prompt", "render_prompt"]
+
+_SUFFIX = ".md"
+_FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
+_PHASES = tuple(phase.value for phase in Phase if phase is not Phase.DISCUSS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptArgument:
+    """A value that a caller may or, if `required`, must give."""
+
+    name: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One prompt as it ships; `template` is its text before the values are put in."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+    template: str
+
+
+def list_prompts() -> tuple[Prompt, ...]:
+    """Return every prompt, sorted by name. Raises AssetBrokenError when a file is not in order."""
+    return tuple(parse_prompt(read_asset("prompts", file), file=file) for file in list_assets("prompts", _SUFFIX))
+
+
+def find_prompt(name: str) -> Prompt:
+    """Return the prompt called `name`. Raises UnknownNameError, which suggests the nearest name."""
+    known = [file.removesuffix(_SUFFIX) for file in list_assets("prompts", _SUFFIX)]
+    if name not in known:
+        raise UnknownNameError("prompt", name, known)
+    return parse_prompt(read_asset("prompts", name + _SUFFIX), file=name + _SUFFIX)
+
+
+def render_prompt(name: str, arguments: Mapping[str, str]) -> str:
+    """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
+
+    A blank value of an optional argument counts as none. Raises UnknownNameError for an unknown prompt, and
+    PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use.
+    """
+    prompt = find_prompt(name)
+    _check_names(prompt, arguments)
+    given = {argument.name: arguments.get(argument.name, "").strip() for argument in prompt.arguments}
+    prepare = _PREPARED.get(name)
+    values = given if prepare is None else prepare(given)
+    return _environment().from_string(prompt.template).render(values).strip() + "\n"
+
+
+def parse_prompt(text: str, *, file: str) -> Prompt:
+    """Return the prompt that `text` holds. `file` is the file's name, which gives the prompt's.
+
+    Raises AssetBrokenError, which names the file, when its front matter is not in order.
+    """
+    match = _FILE.fullmatch(text)
+    if match is None:
+        raise _broken(file, "it has no front matter; expected TOML between two +++ lines, then the text")
+    try:
+        front = tomllib.loads(match["front"])
+    except tomllib.TOMLDecodeError as error:
+        raise _broken(file, "its front matter is no TOML") from error
+    unknown = front.keys() - {"name", "title", "description", "arguments"}
+    if unknown:
+        raise _broken(file, f"its front matter has an unknown key {min(unknown)!r}")
+    name = _text(front, "name", file)
+    if file != name + _SUFFIX:
+        raise _broken(file, f"it names the prompt {name!r}; expected the name of the file")
+    return Prompt(
+        name=name,
+        title=_text(front, "title", file),
+        description=_text(front, "description", file),
+        arguments=_arguments(front.get("arguments", []), file),
+        template=match["text"],
+    )
+
+
+def _arguments(tables: object, file: str) -> tuple[PromptArgument, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise _broken(file, "its arguments are no [[arguments]] tables")
+    return tuple(_argument(table, file) for table in tables)
+
+
+def _argument(table: Mapping[str, object], file: str) -> PromptArgument:
+    required = table.get("required")
+    if not isinstance(required, bool):
+        raise _broken(file, "an argument does not say whether it is required; expected true or false")
+    return PromptArgument(
+        name=_text(table, "name", file), description=_text(table, "description", file), required=required
+    )
+
+
+def _text(table: Mapping[str, object], key: str, file: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise _broken(file, f"{key} is absent or no text in its front matter")
+    return value
+
+
+def _broken(file: str, fault: str) -> AssetBrokenError:
+    return AssetBrokenError(f"the prompt file {file} cannot be used: {fault}")
+
+
+def _check_names(prompt: Prompt, arguments: Mapping[str, str]) -> None:
+    known = [argument.name for argument in prompt.arguments]
+    for name in arguments:
+        if name not in known:
+            takes = f"it takes {' and '.join(known)}" if known else "it takes none"
+            raise PromptArgumentError(f"the prompt {prompt.name} has no argument {name[:80]!r}; {takes}")
+    for argument in prompt.arguments:
+        if argument.required and argument.name not in arguments:
+            raise PromptArgumentError(f"the prompt {prompt.name} needs the argument {argument.name}")
+
+
+def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Refuse an agent or a phase that no report could carry: the prompt would teach a fault."""
+    agent = plain_agent_name(given["agent"])
+    if agent and not is_agent_name(agent):
+        raise PromptArgumentError(
+            f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as goop-executor"
+        )
+    phase = given["phase"].lower()
+    if phase and phase not in _PHASES:
+        raise PromptArgumentError(f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(_PHASES)}")
+    return {"agent": agent, "phase": phase}
+
+
+def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Judge the reply. Raises UnknownNameError for an unknown protocol."""
+    verdict = validate(given["text"], protocol=given["protocol"] or "auto")
+    return {"feedback": verdict.feedback or ""}
+
+
+_PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, str]]] = {
+    "goop_report": _values_of_goop_report,
+    "repair_report": _values_of_repair_report,
+}
+"""Makes of the arguments what the text of a prompt needs; where a prompt is not listed, they are used as given."""
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only those who render a prompt pay for loading it
+
+    # What is written is Markdown; escaping for HTML would spoil it.
+    return Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701

@@ -1,0 +1,38 @@
+"""The protocol families, listed by hand, and the public `validate` bound to them."""
+
+from goop_mcp.protocols.goop_report import GOOP_REPORT
+from goop_mcp.validation import pipeline
+from goop_mcp.validation.envelope_rules import ENVELOPE_RULES
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import RuleBook
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.xml_rules import XML_RULES
+
+__all__ = ["FAMILIES", "RULES", "validate"]
+
+FAMILIES: tuple[pipeline.Family, ...] = (GOOP_REPORT,)
+
+RULES = RuleBook([*ENVELOPE_RULES, *XML_RULES, *(rule for family in FAMILIES for rule in family.rules)])
+"""Every rule by id."""
+
+
+def validate(
+    text: str,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Verdict:
+    """Judge the envelope in an agent's reply and return a verdict with every fault at once.
+
+    `text` is the whole reply as the agent or a host gave it. `protocol` is "goop_report", or "auto" to detect it.
+    `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of those an error; neither mends
+    meaning. `expected` holds what the caller knows beforehand. `limits` bounds what is read.
+
+    Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises UnknownNameError
+    for an unknown protocol or mode and TypeError when `text` is no `str` (INTERFACES, section 3).
+    """
+    return pipeline.validate(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits)

@@ -1,0 +1,134 @@
+"""The goop_report family as one object: find, read, judge, ask for."""
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from goop_mcp.protocols.goop_report.model import Report
+from goop_mcp.protocols.goop_report.older_forms import find_older_form, read_older_form
+from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
+from goop_mcp.protocols.goop_report.rules import MODEL_RULES, RULES
+from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD, NO_ENVELOPE
+from goop_mcp.validation.envelope_rules import NOT_AT_END
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.hosts import after_envelope
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.xml_reading import TreeReading, read_xml
+from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+
+if TYPE_CHECKING:
+    from lxml import etree
+
+__all__ = ["GOOP_REPORT", "GoopReportFamily"]
+
+_ROOTS = Roots(
+    names=("goop_report",),
+    child_tags=frozenset(
+        [
+            "status",
+            "agent",
+            "task_id",
+            "task_name",
+            "state",
+            "summary",
+            "artifacts",
+            "memory",
+            "verification",
+            "handoff",
+        ]
+    ),
+)
+_NEAR_MISS = re.compile(r"<\s*(?:goop[-_ ]?reports?|goopspec[-_]report|report)\b[^<>]{0,80}>", re.IGNORECASE)
+
+
+class GoopReportFamily:
+    """Everything the core asks of the goop_report protocol; see `goop_mcp.validation.pipeline.Family`."""
+
+    name = "goop_report"
+    rules = RULES
+    no_envelope = NO_ENVELOPE
+
+    def find(self, text: str, limits: Limits) -> Extraction:
+        """Return the `<goop_report>` blocks of `text`; where there are none, the older forms."""
+        extraction = extract(text, _ROOTS, most=limits.candidates)
+        if extraction.chosen is None:
+            older = find_older_form(text, limits)
+            if older is not None:
+                return replace(older, blocks=(*extraction.blocks, *older.blocks))
+        return extraction
+
+    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+        """Read and judge `block`."""
+        if block.root != "goop_report":
+            return read_older_form(extraction, block, expected, limits)
+        text = extraction.source.read
+
+        def read_tree(root: "etree._Element") -> TreeReading[Report]:
+            reader = ReportReader(expected)
+            report = reader.read(root)
+            whole = not any(problem.rule is MISSING_FIELD for problem in reader.problems)
+            return TreeReading(report, reader.problems, reader.tangled, whole)
+
+        reading = read_xml(block, text, GRAMMAR, limits, read_tree)
+        report, problems = reading.model, reading.problems
+        if report is not None and reading.partial:
+            report = replace(report, partial=True)
+        elif report is not None:
+            problems = [*problems, *run_checks(MODEL_RULES, report, expected)]
+            problems += _text_behind(text, block)
+        return Reading(
+            start=block.start,
+            problems=problems,
+            places=reading.envelope,
+            envelope=report,
+            version=report.version if report is not None else None,
+            repaired=reading.repaired,
+        )
+
+    def absence(self, text: str) -> str:
+        """Return what is there in place of an envelope; a near miss is named."""
+        near = _NEAR_MISS.search(text[-20_000:])
+        if near is not None:
+            return f"no <goop_report> envelope was found, but {excerpt(near[0], 60)}; expected <goop_report>"
+        if not text.strip():
+            return "the reply is empty; expected a <goop_report> envelope at its end"
+        return "no <goop_report> envelope was found; expected one at the end of the reply"
+
+    def skeleton(self, expected: Expectations) -> str:
+        """Return the smallest envelope for the expected agent and phase; the choices left open must be made."""
+        agent = plain_agent_name(expected.agent) if expected.agent else "goop-[type]"
+        agent = agent if is_agent_name(agent) else "goop-[type]"
+        phase = (
+            expected.phase if expected.phase and expected.phase.isalpha() else "plan|specify|execute|accept|research"
+        )
+        return (
+            '<goop_report version="0.1.6">\n'
+            "<status>COMPLETE|PARTIAL|BLOCKED|CHECKPOINT</status>\n"
+            f"<agent>{agent}</agent>\n"
+            f"<state><phase>{phase}</phase></state>\n"
+            "<summary>[what was done]</summary>\n"
+            "<handoff><ready>true|false</ready>"
+            '<next_action agent="goop-[type]">[next task]</next_action>'
+            "<blockers>None</blockers>"
+            "<suggest_new_session>true|false</suggest_new_session></handoff>\n"
+            "</goop_report>"
+        )
+
+
+def _text_behind(text: str, block: Block) -> list[Problem]:
+    # "Every agent response MUST include this XML block at the END of their response"
+    if not block.complete:
+        return []
+    at = after_envelope(text, block.end)
+    if at is None:
+        return []
+    found = excerpt(text[at : at + 400], 60)
+    message = f"text follows the envelope: {found!r}; expected nothing after </goop_report>"
+    return [NOT_AT_END.problem(message, offset=at - block.start, found=found)]
+
+
+GOOP_REPORT = GoopReportFamily()

@@ -1,0 +1,197 @@
+"""The typed model of a `<goop_report>` (goop-report-schema, Response Envelope Structure)."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = [
+    "Artifacts",
+    "Check",
+    "Commit",
+    "Counter",
+    "Extension",
+    "FileAction",
+    "FileChange",
+    "Handoff",
+    "MemoryType",
+    "NextAction",
+    "Phase",
+    "Report",
+    "SavedMemory",
+    "State",
+    "Status",
+]
+
+
+class Status(StrEnum):
+    """How the task stands (G-09)."""
+
+    COMPLETE = "COMPLETE"
+    PARTIAL = "PARTIAL"
+    BLOCKED = "BLOCKED"
+    CHECKPOINT = "CHECKPOINT"
+
+
+class Phase(StrEnum):
+    """The phase the work belongs to (G-14). DISCUSS counts in projects of profile v1 only (D-28)."""
+
+    PLAN = "plan"
+    SPECIFY = "specify"
+    EXECUTE = "execute"
+    ACCEPT = "accept"
+    RESEARCH = "research"
+    DISCUSS = "discuss"
+
+
+class FileAction(StrEnum):
+    """What happened to a file (G-22, G-23)."""
+
+    CREATED = "created"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+
+
+class MemoryType(StrEnum):
+    """Kinds of memory an envelope can tell of (G-26, P-07)."""
+
+    DECISION = "decision"
+    OBSERVATION = "observation"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """A position within a total, both from 0 upwards; None where the number could not be read (G-16, G-17)."""
+
+    current: int | None
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """Where in the workflow the agent was (G-14 to G-20)."""
+
+    phase: Phase | None
+    wave: Counter | None = None
+    task: Counter | None = None
+    spec_locked: bool | None = None
+    interview_complete: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A file the agent says it touched; `path` as written, never opened (G-22)."""
+
+    path: str | None
+    action: FileAction | None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit the agent says it made (G-24)."""
+
+    sha: str | None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifacts:
+    """Files changed and commits made."""
+
+    files: tuple[FileChange, ...] = ()
+    commits: tuple[Commit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedMemory:
+    """A memory the agent says it saved; `importance` is 0 to 1, None where it is no number (G-26, G-27)."""
+
+    type: MemoryType | None
+    importance: float | None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A verification that was run; `evidence` is its text (G-28)."""
+
+    name: str | None
+    passed: bool | None
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAction:
+    """Who continues, and with what (G-30). `agent` is None where none is named."""
+
+    agent: str | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
+    """What comes next. `blockers` is None when there is no blocker: None, n/a, no and blank mean that too (D-30)."""
+
+    ready: bool | None = None
+    next_action: NextAction | None = None
+    files_to_read: tuple[str, ...] = ()
+    blockers: str | None = None
+    suggest_new_session: bool | None = None
+    next_command: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """What the schema does not have (D-38).
+
+    `name` is the element's name, with the sections it stands in before it (`handoff/hint`); `#text` stands for text
+    outside of any element. `content` is its text, or its XML where it holds more than text.
+    """
+
+    name: str
+    content: str
+    is_xml: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A `<goop_report>`. None stands for a value that is absent or could not be read, never for a default.
+
+    `artifacts`, `memory` and `verification` are None when the section is absent and empty when it is there without
+    content. `partial` marks a report that was cut off; nothing may be routed on it (D-16).
+    """
+
+    version: str | None
+    status: Status | None
+    agent: str | None
+    task_id: str | None = None
+    task_name: str | None = None
+    state: State | None = None
+    summary: str | None = None
+    artifacts: Artifacts | None = None
+    memory: tuple[SavedMemory, ...] | None = None
+    verification: tuple[Check, ...] | None = None
+    handoff: Handoff | None = None
+    extensions: tuple[Extension, ...] = ()
+    partial: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON values under the specification's names.
+
+        `extensions` maps each name to the list of its contents, in order.
+        """
+        values: dict[str, Any] = _plain(self)
+        extensions: dict[str, list[str]] = {}
+        for extension in self.extensions:
+            extensions.setdefault(extension.name, []).append(extension.content)
+        values["extensions"] = extensions
+        return values
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - JSON values
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value

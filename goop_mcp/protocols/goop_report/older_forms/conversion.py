@@ -1,0 +1,75 @@
+"""What all conversions share: the finding that names the form, and the few rules a converted report is judged by."""
+
+from dataclasses import replace
+
+from goop_mcp.protocols.goop_report.model import Report, Status
+from goop_mcp.protocols.goop_report.reading import real_blocker
+from goop_mcp.protocols.goop_report.rules import MODEL_RULES
+from goop_mcp.protocols.goop_report.rules.status import UNKNOWN_STATUS
+from goop_mcp.protocols.goop_report.rules.structure import WRITTEN_VERSION
+from goop_mcp.protocols.goop_report.writing import write_report
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.rules import Rule, run_checks
+from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+
+__all__ = ["converted", "expected_agent", "reason_to_block", "unknown_status"]
+
+_JUDGED = frozenset(
+    {
+        "goop_report/agent-mismatch",
+        "goop_report/phase-mismatch",
+        "goop_report/complete-with-blocker",
+        "goop_report/complete-with-failed-check",
+        "goop_report/blocked-without-blocker",
+    }
+)
+_RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
+
+
+def converted(
+    report: Report, problems: list[Problem], rule: Rule, form: str, *, start: int, expected: Expectations
+) -> Reading:
+    """Return the reading of a converted report, with the finding that names its `form` first (D-21).
+
+    `start` is the offset of the form in the text read, from which the offsets of `problems` count.
+    """
+    named = rule.problem(
+        f"the report has an older form, {form}; expected a <goop_report> envelope",
+        offset=0,
+        before=form,
+        after="<goop_report>",
+    )
+    return Reading(
+        start=start,
+        problems=[named, *problems, *run_checks(_RULES, report, expected)],
+        envelope=report,
+        repaired=write_report(replace(report, version=WRITTEN_VERSION)).rstrip("\n"),
+    )
+
+
+def expected_agent(expected: Expectations) -> str | None:
+    """Return the agent the caller invoked, for forms that cannot name one; None when the caller does not know."""
+    agent = plain_agent_name(expected.agent) if expected.agent else ""
+    return agent if is_agent_name(agent) else None
+
+
+def reason_to_block(status: Status | None, *reasons: str | None) -> str | None:
+    """Return the first real reason among `reasons`; only a blocked report needs one."""
+    if status is not Status.BLOCKED:
+        return None
+    return next((real for reason in reasons if reason and (real := real_blocker(reason))), None)
+
+
+def unknown_status(found: str, known: tuple[str, ...], path: str | None) -> Problem:
+    """Return the finding for a status that the form does not have; without `path` it stands at the form's start."""
+    what = f"status is {excerpt(found, 60)!r}" if found.strip() else "there is no status"
+    words = tuple(str(word) for word in known)
+    return UNKNOWN_STATUS.problem(
+        f"{what}; expected one of {', '.join(words)}",
+        path=path,
+        offset=None if path else 0,
+        found=excerpt(found) or None,
+        expected=words,
+    )

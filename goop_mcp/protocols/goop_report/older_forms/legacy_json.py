@@ -1,0 +1,96 @@
+"""The JSON SubagentResponse of protocol 0.1.3 (WORKFLOW, section 8.1)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from goop_mcp.protocols.goop_report.model import (
+    Artifacts,
+    Commit,
+    Extension,
+    FileAction,
+    FileChange,
+    Handoff,
+    NextAction,
+    Report,
+    Status,
+)
+from goop_mcp.protocols.goop_report.older_forms.conversion import converted, expected_agent
+from goop_mcp.protocols.goop_report.reading import real_blocker
+from goop_mcp.protocols.goop_report.rules.older_forms import LEGACY_RESPONSE
+from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.safe_json import load_object, object_spans
+
+__all__ = ["FORM", "find_legacy_json", "read_legacy_json"]
+
+FORM = "subagent_response"
+
+_LEGACY_STATUS = {
+    "complete": Status.COMPLETE,
+    "partial": Status.PARTIAL,
+    "blocked": Status.BLOCKED,
+    "failed": Status.BLOCKED,
+}
+
+
+def find_legacy_json(text: str, limits: Limits) -> Block | None:
+    """Return the last object of that shape: one of its statuses and a summary, neither agent nor result."""
+    if '"status"' not in text or '"summary"' not in text:
+        return None
+    for start, end in reversed(object_spans(text)[-limits.candidates :]):
+        values = load_object(text[start:end], depth=limits.depth)
+        if values is not None and _is_legacy(values):
+            return Block(root=FORM, start=start, end=end)
+    return None
+
+
+def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    """Convert the object in `block`."""
+    values = load_object(text[block.start : block.end], depth=limits.depth) or {}
+    report = _from_legacy(values, expected)
+    return converted(report, [], LEGACY_RESPONSE, "the JSON of protocol 0.1.3", start=block.start, expected=expected)
+
+
+def _is_legacy(values: Mapping[str, Any]) -> bool:
+    status, summary = values.get("status"), values.get("summary")
+    if not isinstance(status, str) or not isinstance(summary, str):
+        return False
+    return status in _LEGACY_STATUS and "agent" not in values and "result" not in values
+
+
+def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
+    status = _LEGACY_STATUS[values["status"]]
+    summary = clean(values["summary"])
+    created, modified = _texts(values, "files_created"), _texts(values, "files_modified")
+    commit = values.get("commit")
+    blockers = "\n".join(_texts(values, "blockers")) or None
+    if blockers is None and values["status"] == "failed":
+        blockers = summary
+    files = [(path, FileAction.CREATED) for path in created] + [(path, FileAction.MODIFIED) for path in modified]
+    commits = (Commit(sha=commit.strip()),) if isinstance(commit, str) and commit.strip() else ()
+    steps = "\n".join(_texts(values, "next_steps"))
+    return Report(
+        version=None,
+        status=status,
+        agent=expected_agent(expected),
+        summary=summary,
+        artifacts=Artifacts(
+            files=tuple([FileChange(path=path, action=action) for path, action in files]), commits=commits
+        )
+        if files or commits
+        else None,
+        handoff=Handoff(
+            next_action=NextAction(agent=None, text=steps) if steps else None,
+            blockers=real_blocker(blockers) if blockers else None,
+        ),
+        extensions=tuple([Extension(name="notes", content=note) for note in _texts(values, "notes")]),
+    )
+
+
+def _texts(values: Mapping[str, Any], key: str) -> list[str]:
+    value = values.get(key)
+    items = value if isinstance(value, list) else [value]
+    return [clean(item) for item in items if isinstance(item, str) and item.strip()]

@@ -1,0 +1,126 @@
+"""The Markdown sections STATUS, SUMMARY, ARTIFACTS, VERIFICATION and NEXT of profile v1 (WORKFLOW, section 8.2)."""
+
+import re
+
+from goop_mcp.protocols.goop_report.model import Artifacts, Check, FileChange, Handoff, NextAction, Report, Status
+from goop_mcp.protocols.goop_report.older_forms.conversion import (
+    converted,
+    expected_agent,
+    reason_to_block,
+    unknown_status,
+)
+from goop_mcp.protocols.goop_report.rules.older_forms import MARKDOWN_SECTIONS
+from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.fences import fence_spans
+from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.workflow.commands import KNOWN_COMMANDS
+
+__all__ = ["FORM", "find_sections", "read_sections"]
+
+FORM = "markdown_sections"
+
+_HEADING = re.compile(r"^(#{1,2})[ \t]+([^\n]*?)[ \t]*\r?$", re.MULTILINE)
+_SECTION_NAMES = frozenset({"STATUS", "SUMMARY", "ARTIFACTS", "VERIFICATION", "NEXT"})
+_WORD = re.compile(r"[A-Za-z]+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
+_DASH = re.compile(r"\s+[-–—]\s+|\s*—\s*")
+_PASS = re.compile(r"\b(?:pass|passed|passes|passing|ok)\b|✓|✅", re.IGNORECASE)
+_FAIL = re.compile(r"\b(?:fail|failed|fails|failing)\b|✗|❌", re.IGNORECASE)
+_AGENT = re.compile(r"\bgoop-[a-z]+(?:-[a-z]+)*\b|\bmemory-distiller\b")
+_COMMAND = re.compile(r"(?<![\w/])/goop-[a-z]+(?:-[a-z]+)*")
+_NOTHING = frozenset({"", "none", "n/a", "-"})
+
+
+def find_sections(text: str) -> Block | None:
+    """Return the stretch from the first of the sections on, where both STATUS and SUMMARY are there."""
+    headings = _headings(text)
+    names = [heading[2] for heading in headings if heading[1] == "##"]
+    if "STATUS" not in names or "SUMMARY" not in names:
+        return None
+    first = next(heading for heading in headings if heading[1] == "##" and heading[2] in _SECTION_NAMES)
+    return Block(root=FORM, start=first.start(), end=len(text))
+
+
+def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
+    """Convert the sections in `block`."""
+    report, problems = _from_sections(text[block.start : block.end], expected)
+    return converted(report, problems, MARKDOWN_SECTIONS, "Markdown sections", start=block.start, expected=expected)
+
+
+def _headings(text: str) -> list[re.Match[str]]:
+    """Return the headings of the first two levels that stand in no fence."""
+    fences = fence_spans(text)
+    found: list[re.Match[str]] = []
+    index = 0
+    for heading in _HEADING.finditer(text):
+        while index < len(fences) and fences[index][1] <= heading.start():
+            index += 1
+        if index == len(fences) or heading.start() < fences[index][0]:
+            found.append(heading)
+    return found
+
+
+def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Problem]]:
+    sections = _split_sections(text)
+    word = _WORD.search(sections["STATUS"])
+    status = Status.__members__.get(word[0].upper()) if word else None
+    summary = clean(sections["SUMMARY"])
+    following = clean(sections.get("NEXT"))
+    agent, command = _AGENT.search(following), _COMMAND.search(following)
+    known_command = command[0] if command and command[0] in KNOWN_COMMANDS else None
+    problems = [] if status is not None else [unknown_status(sections["STATUS"], tuple(Status), None)]
+    report = Report(
+        version=None,
+        status=status,
+        agent=expected_agent(expected),
+        summary=summary,
+        artifacts=_section_files(sections["ARTIFACTS"]) if "ARTIFACTS" in sections else None,
+        verification=_section_checks(sections["VERIFICATION"]) if "VERIFICATION" in sections else None,
+        handoff=Handoff(
+            next_action=NextAction(agent=agent[0] if agent else None, text=following) if following else None,
+            blockers=reason_to_block(status, following, summary),
+            next_command=known_command,
+        ),
+    )
+    return report, problems
+
+
+def _split_sections(text: str) -> dict[str, str]:
+    headings = _headings(text)
+    sections: dict[str, str] = {}
+    for number, heading in enumerate(headings):
+        end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
+        if heading[1] == "##" and heading[2] in _SECTION_NAMES:
+            sections[heading[2]] = text[heading.end() : end].strip()
+    return sections
+
+
+def _items(text: str) -> list[str]:
+    if text.strip().rstrip(".").lower() in _NOTHING:
+        return []
+    items = [item[1].strip() for item in _ITEM.finditer(text)]
+    return [item for item in items if item.rstrip(".").lower() not in _NOTHING]
+
+
+def _section_files(text: str) -> Artifacts:
+    files = []
+    for item in _items(text):
+        path, *description = _DASH.split(item, maxsplit=1)
+        files.append(FileChange(path=path.strip("`* "), action=None, description=clean("".join(description))))
+    return Artifacts(files=tuple(files))
+
+
+def _section_checks(text: str) -> tuple[Check, ...]:
+    items = _items(text)
+    if not items and text.strip().rstrip(".").lower() not in _NOTHING:
+        items = [clean(text)]
+    return tuple([Check(name=None, passed=_clear_result(item), evidence=item) for item in items])
+
+
+def _clear_result(text: str) -> bool | None:
+    """Return whether a check passed, None where the words are not clear."""
+    passed, failed = _PASS.search(text) is not None, _FAIL.search(text) is not None
+    return passed if passed != failed else None

@@ -1,0 +1,358 @@
+"""From the XML tree of a `<goop_report>` to the typed model, one section after the other."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from goop_mcp.protocols.goop_report.model import (
+    Artifacts,
+    Check,
+    Commit,
+    Extension,
+    FileAction,
+    FileChange,
+    Handoff,
+    MemoryType,
+    NextAction,
+    Phase,
+    Report,
+    SavedMemory,
+    State,
+    Status,
+)
+from goop_mcp.protocols.goop_report.rules import artifacts, handoff, memory, state, status, structure
+from goop_mcp.protocols.goop_report.values import BOOLEAN, Element, ValueReader, Vocabulary, clean
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.repair import Grammar
+from goop_mcp.workflow.agents import KNOWN_AGENTS, NEXT_AGENT_ALIASES
+from goop_mcp.workflow.commands import KNOWN_COMMANDS
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.expectations import Expectations
+
+__all__ = ["GRAMMAR", "ROOT_PARTS", "ReportReader", "real_blocker"]
+
+ROOT_PARTS = frozenset(
+    {
+        "status",
+        "agent",
+        "task_id",
+        "task_name",
+        "state",
+        "summary",
+        "artifacts",
+        "memory",
+        "verification",
+        "handoff",
+    }
+)
+_STATE_PARTS = frozenset({"phase", "wave", "task", "spec_locked", "interview_complete"})
+_HANDOFF_PARTS = frozenset({"ready", "next_action", "files_to_read", "blockers", "suggest_new_session", "next_command"})
+_ARTIFACT_PARTS = frozenset({"files", "commits"})
+_CONTAINERS = frozenset(
+    {"goop_report", "state", "artifacts", "files", "commits", "memory", "verification", "handoff"}
+    | {"files_to_read", "wave", "task"}
+)
+
+GRAMMAR = Grammar(
+    root="goop_report",
+    containers=_CONTAINERS,
+    text_only=(ROOT_PARTS | _STATE_PARTS | _HANDOFF_PARTS | {"file", "commit", "saved", "check"}) - _CONTAINERS,
+    attributes=frozenset(
+        {
+            "version",
+            "path",
+            "action",
+            "sha",
+            "type",
+            "importance",
+            "name",
+            "passed",
+            "agent",
+            "current",
+            "total",
+        }
+    ),
+)
+
+_NO_BLOCKER = frozenset({"", "none", "n/a", "no", "-"})
+_STATUS = Vocabulary({each.value: each for each in Status}, status.UNKNOWN_STATUS)
+_PHASE_WORDS = {each.value: each for each in Phase if each is not Phase.DISCUSS}
+_PHASES: dict[str, Vocabulary[Phase]] = {
+    "0.x": Vocabulary(_PHASE_WORDS, state.UNKNOWN_PHASE, {"discuss": (Phase.PLAN, state.PHASE_ALIAS)}),
+    "v1": Vocabulary(_PHASE_WORDS | {"discuss": Phase.DISCUSS}, state.UNKNOWN_PHASE),
+}
+_FILE_ACTION = Vocabulary({each.value: each for each in FileAction}, artifacts.UNKNOWN_FILE_ACTION)
+_MEMORY_TYPE = Vocabulary({each.value: each for each in MemoryType}, memory.UNKNOWN_MEMORY_TYPE)
+
+
+def real_blocker(text: str) -> str | None:
+    """Return `text`, or None where it says that nothing blocks: None, n/a, no, - or blank, with or without a dot."""
+    return None if text.rstrip(".").strip().lower() in _NO_BLOCKER else text
+
+
+class ReportReader(ValueReader):
+    """Reads one `<goop_report>` tree into the model, with the phases of the project's profile in mind."""
+
+    def __init__(self, expected: "Expectations") -> None:
+        """Take the profile from what the caller expects."""
+        super().__init__()
+        self._phases = _PHASES[expected.profile]
+        self._extensions: list[Extension] = []
+        self._doubled: set[str] = set()
+
+    def read(self, root: Element) -> Report:
+        """Return the report of a `<goop_report>` tree."""
+        path = "/goop_report"
+        if root.tag != "goop_report":
+            self.tangled = True
+        parts = self._parts(root, path, ROOT_PARTS)
+        report_state = self._state(parts.get("state"))
+        task_id = self.name(parts.get("task_id"), f"{path}/task_id")
+        if report_state and report_state.phase is Phase.EXECUTE and "task_id" not in parts:
+            self.report(
+                state.TASK_ID_MISSING.problem(
+                    "phase is execute and there is no task_id; expected the form W2.T3",
+                    path=f"{path}/task_id",
+                )
+            )
+        version = root.get("version")
+        return Report(
+            version=version.strip() if version else None,
+            status=self._status(parts.get("status"), f"{path}/status"),
+            agent=self.required_name(parts.get("agent"), f"{path}/agent", KNOWN_AGENTS),
+            task_id=task_id,
+            task_name=self.text(parts.get("task_name")),
+            state=report_state,
+            summary=self.required_text(parts.get("summary"), f"{path}/summary"),
+            artifacts=self._artifacts(parts.get("artifacts")),
+            memory=self._memory(parts.get("memory")),
+            verification=self._verification(parts.get("verification")),
+            handoff=self._handoff(parts.get("handoff")),
+            extensions=tuple(self._extensions),
+        )
+
+    def _status(self, element: Element | None, path: str) -> Status | None:
+        """Return the status; None when there are two, since taking either would be a guess."""
+        status = self.required_word(element, path, _STATUS)
+        return None if path in self._doubled else status
+
+    # Sections
+
+    def _state(self, element: Element | None) -> State | None:
+        path = "/goop_report/state"
+        if element is None:
+            self.missing(path)
+            return None
+        parts = self._parts(element, path, _STATE_PARTS)
+        return State(
+            phase=self.required_word(parts.get("phase"), f"{path}/phase", self._phases),
+            wave=self.counter(parts.get("wave"), f"{path}/wave"),
+            task=self.counter(parts.get("task"), f"{path}/task"),
+            spec_locked=self.boolean(parts.get("spec_locked"), f"{path}/spec_locked"),
+            interview_complete=self.boolean(parts.get("interview_complete"), f"{path}/interview_complete"),
+        )
+
+    def _artifacts(self, element: Element | None) -> Artifacts | None:
+        path = "/goop_report/artifacts"
+        if element is None:
+            return None
+        parts = self._parts(element, path, _ARTIFACT_PARTS)
+        files = self._items(parts.get("files"), f"{path}/files", "file")
+        commits = self._items(parts.get("commits"), f"{path}/commits", "commit")
+        return Artifacts(
+            files=tuple([self._file(file, f"{path}/files/file[{n}]") for n, file in enumerate(files, 1)]),
+            commits=tuple([self._commit(commit) for commit in commits]),
+        )
+
+    def _file(self, element: Element, path: str) -> FileChange:
+        name = element.get("path")
+        if name is None:
+            self.missing(f"{path}/@path")
+        elif not (name := name.strip()):
+            self.empty(f"{path}/@path")
+        return FileChange(
+            path=name,
+            action=self.attribute_word(element, "action", path, _FILE_ACTION),
+            description=self.text(element) or "",
+        )
+
+    def _commit(self, element: Element) -> Commit:
+        sha = element.get("sha")
+        return Commit(sha=sha.strip() if sha is not None else None, message=self.text(element) or "")
+
+    def _memory(self, element: Element | None) -> tuple[SavedMemory, ...] | None:
+        path = "/goop_report/memory"
+        if element is None:
+            return None
+        items = self._items(element, path, "saved")
+        return tuple([self._saved(saved, f"{path}/saved[{n}]") for n, saved in enumerate(items, 1)])
+
+    def _saved(self, element: Element, path: str) -> SavedMemory:
+        if element.get("type") is None:
+            self.missing(f"{path}/@type")
+            kind = None
+        else:
+            kind = self.attribute_word(element, "type", path, _MEMORY_TYPE)
+        return SavedMemory(
+            type=kind,
+            importance=self._importance(element.get("importance"), f"{path}/@importance"),
+            title=self.text(element) or "",
+        )
+
+    def _importance(self, raw: str | None, path: str) -> float | None:
+        try:
+            importance = float(raw) if raw is not None and "_" not in raw else None
+        except ValueError:
+            importance = None
+        if importance is not None and 0 <= importance <= 1:
+            return importance
+        what = "has no importance" if raw is None else f"importance is {excerpt(raw, 40)!r}"
+        self.report(
+            memory.IMPORTANCE_OUT_OF_RANGE.problem(
+                f"{what}; expected a number from 0 to 1",
+                path=path,
+                found=None if raw is None else excerpt(raw),
+            )
+        )
+        finite = importance is not None and abs(importance) != float("inf") and importance == importance  # noqa: PLR0124 - NaN
+        return importance if finite else None
+
+    def _verification(self, element: Element | None) -> tuple[Check, ...] | None:
+        path = "/goop_report/verification"
+        if element is None:
+            return None
+        items = self._items(element, path, "check")
+        return tuple([self._check(check, f"{path}/check[{n}]") for n, check in enumerate(items, 1)])
+
+    def _check(self, element: Element, path: str) -> Check:
+        if element.get("passed") is None:
+            self.missing(f"{path}/@passed")
+            passed = None
+        else:
+            passed = self.attribute_word(element, "passed", path, BOOLEAN)
+        name = element.get("name")
+        return Check(name=name.strip() if name is not None else None, passed=passed, evidence=self.text(element) or "")
+
+    def _handoff(self, element: Element | None) -> Handoff | None:
+        path = "/goop_report/handoff"
+        if element is None:
+            self.missing(path)
+            return None
+        parts = self._parts(element, path, _HANDOFF_PARTS)
+        new_session = self.boolean(parts.get("suggest_new_session"), f"{path}/suggest_new_session")
+        command = self.name(parts.get("next_command"), f"{path}/next_command", known=KNOWN_COMMANDS) or None
+        self._handoff_gaps(parts, path, new_session=new_session)
+        blockers = self.text(parts.get("blockers"))
+        files = self._items(parts.get("files_to_read"), f"{path}/files_to_read", "file")
+        return Handoff(
+            ready=self.boolean(parts.get("ready"), f"{path}/ready"),
+            next_action=self._next_action(parts.get("next_action"), f"{path}/next_action"),
+            files_to_read=tuple([self.text(file) or "" for file in files]),
+            blockers=real_blocker(blockers) if blockers else None,
+            suggest_new_session=new_session,
+            next_command=command,
+        )
+
+    def _handoff_gaps(self, parts: Mapping[str, Element], path: str, *, new_session: bool | None) -> None:
+        if "ready" not in parts:
+            message = "handoff has no ready; expected <ready>true</ready> or false"
+            self.report(handoff.READY_MISSING.problem(message, path=f"{path}/ready"))
+        if "suggest_new_session" not in parts:
+            message = "handoff has no suggest_new_session; expected true or false"
+            self.report(handoff.SESSION_FLAG_MISSING.problem(message, path=f"{path}/suggest_new_session"))
+        command = parts.get("next_command")
+        if new_session and (command is None or not self.text(command)):
+            message = "suggest_new_session is true and there is no next_command; expected the command that continues"
+            self.report(handoff.SESSION_WITHOUT_COMMAND.problem(message, path=f"{path}/next_command"))
+
+    def _next_action(self, element: Element | None, path: str) -> NextAction | None:
+        if element is None:
+            return None
+        raw = (element.get("agent") or "").strip()
+        text = self.text(element) or ""
+        if not raw:
+            message = "next_action names no agent; expected who continues"
+            self.report(handoff.NEXT_ACTION_WITHOUT_AGENT.problem(message, path=path))
+            return NextAction(agent=None, text=text)
+        agent = self.word_of_names(raw, f"{path}/@agent", KNOWN_AGENTS, element, "agent")
+        if agent in NEXT_AGENT_ALIASES:
+            read_as = NEXT_AGENT_ALIASES[agent]
+            self.report(
+                handoff.NEXT_AGENT_ALIAS.problem(
+                    f"next agent is {agent!r}; expected {read_as!r}, which means the same",
+                    path=f"{path}/@agent",
+                    found=agent,
+                    expected=(read_as,),
+                )
+            )
+            agent = read_as
+        return NextAction(agent=agent, text=text)
+
+    # Elements
+
+    def _parts(self, element: Element, path: str, known: frozenset[str]) -> dict[str, Element]:
+        """Return the known children by name; keep the others as extensions, report doubles."""
+        parts: dict[str, Element] = {}
+        stray = [element.text] if element.text and not element.text.isspace() else []
+        for child in element:
+            tag = child.tag
+            if tag not in known:
+                self._extension(child, path)
+            elif tag in parts:
+                self._double(str(tag), path)
+            else:
+                parts[str(tag)] = child
+            if child.tail and not child.tail.isspace():
+                stray.append(child.tail)
+        if stray:
+            self._stray_text(stray, path)
+        return parts
+
+    def _items(self, element: Element | None, path: str, name: str) -> list[Element]:
+        """Return the children called `name`; keep the others as extensions."""
+        if element is None:
+            return []
+        items: list[Element] = []
+        stray = [element.text] if element.text and not element.text.isspace() else []
+        for child in element:
+            if child.tag == name:
+                items.append(child)
+            else:
+                self._extension(child, path)
+            if child.tail and not child.tail.isspace():
+                stray.append(child.tail)
+        if stray:
+            self._stray_text(stray, path)
+        return items
+
+    def _extension(self, child: Element, path: str) -> None:
+        name = etree.QName(child).localname
+        if name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values():
+            self.tangled = True
+        if child.tag != name and child.prefix is None:
+            self.tangled = True
+        plain = len(child) == 0 and not child.attrib and child.tag == name
+        content = clean(child.text) if plain else etree.tostring(child, encoding="unicode", with_tail=False)
+        self._keep(Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain))
+        self.report(
+            structure.EXTENSION_ELEMENT.problem(
+                f"element <{excerpt(name, 60)}> is not in the schema; kept", path=f"{path}/{name}", found=None
+            )
+        )
+
+    def _stray_text(self, pieces: "list[str]", path: str) -> None:
+        text = "\n".join(clean(piece) for piece in pieces)
+        self._keep(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
+        message = f"text outside of any element: {excerpt(text, 60)!r}; kept"
+        self.report(structure.EXTENSION_ELEMENT.problem(message, path=path, fix="Put the text into an element."))
+
+    def _keep(self, extension: Extension) -> None:
+        self._extensions.append(extension)
+
+    def _double(self, name: str, path: str) -> None:
+        self._doubled.add(f"{path}/{name}")
+        where = f"{path}/{name}[2]"
+        message = f"<{name}> stands more than once; expected once"
+        self.report(structure.DUPLICATE_ELEMENT.problem(message, path=where))

@@ -1,0 +1,94 @@
+"""Rules about `<agent>`: who reports."""
+
+from goop_mcp.protocols.goop_report.model import Report
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity, excerpt
+from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.samples import COMPLETE_REPLY
+from goop_mcp.workflow.agents import KNOWN_AGENTS, is_agent_name, plain_agent_name, same_agent
+
+__all__ = ["AGENT_RULES"]
+
+_PATH = "/goop_report/agent"
+_GOOD = "<agent>goop-executor</agent>"
+
+
+def _bad_agent_name(report: Report, _expected: Expectations) -> Hit | None:
+    if not report.agent or report.agent in KNOWN_AGENTS or is_agent_name(report.agent):
+        return None
+    named = f"goop-{plain_agent_name(report.agent).removeprefix('goop-').replace('_', '-').replace(' ', '-')}"
+    fix = f"Write <agent>{named}</agent>." if named in KNOWN_AGENTS else None
+    return Hit(
+        message=f"agent is {excerpt(report.agent, 60)!r}; expected the form goop-[type] in lower case",
+        path=_PATH,
+        found=excerpt(report.agent),
+        fix=fix,
+    )
+
+
+def _unknown_agent(report: Report, _expected: Expectations) -> Hit | None:
+    if not report.agent or report.agent in KNOWN_AGENTS or not is_agent_name(report.agent):
+        return None
+    return Hit(
+        message=f"agent {excerpt(report.agent, 60)} is in no known package version",
+        path=_PATH,
+        found=excerpt(report.agent),
+    )
+
+
+def _agent_mismatch(report: Report, expected: Expectations) -> Hit | None:
+    # "Agent must match the subagent_type that was invoked" (Validation Rules)
+    if not expected.agent or not report.agent or same_agent(report.agent, expected.agent):
+        return None
+    wanted = plain_agent_name(expected.agent)
+    return Hit(
+        message=f"agent is {excerpt(report.agent, 60)!r}; expected {wanted!r}, which was invoked",
+        path=_PATH,
+        found=excerpt(report.agent),
+        expected=(wanted,),
+        fix=f"Report as yourself: <agent>{wanted}</agent>.",
+    )
+
+
+BAD_AGENT_NAME = Rule(
+    id="goop_report/bad-agent-name",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="agent is not `goop-[type]` nor `memory-distiller`",
+    why="The name is how the orchestrator knows whose work this is.",
+    fix="Write your own agent name, such as goop-executor.",
+    requirements=("G-10", "G-11"),
+    example=Example(good=_GOOD, bad="<agent>executor</agent>", reply=COMPLETE_REPLY),
+    check=_bad_agent_name,
+)
+
+UNKNOWN_AGENT = Rule(
+    id="goop_report/unknown-agent",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="well-formed agent name that no known package version has",
+    why="Projects add agents of their own.",
+    fix="Nothing to do unless the name is a slip.",
+    requirements=("G-11",),
+    example=Example(good=_GOOD, bad="<agent>goop-baker</agent>", reply=COMPLETE_REPLY),
+    check=_unknown_agent,
+)
+
+AGENT_MISMATCH = Rule(
+    id="goop_report/agent-mismatch",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="agent differs from the expected one",
+    why="A report of another agent is a copied template or a mix-up; acting on it credits the wrong work.",
+    fix="Report under the name by which you were invoked.",
+    requirements=("G-42",),
+    example=Example(
+        good="<agent>goop-executor</agent>",
+        bad="<agent>goop-planner</agent>",
+        reply=COMPLETE_REPLY,
+        expected=Expectations(agent="goop-executor"),
+    ),
+    check=_agent_mismatch,
+)
+
+AGENT_RULES = (BAD_AGENT_NAME, UNKNOWN_AGENT, AGENT_MISMATCH)

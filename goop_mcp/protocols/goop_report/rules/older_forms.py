@@ -1,0 +1,86 @@
+"""Rules about older and sibling forms of the report, and about the checklist that closes an execution."""
+
+from goop_mcp.protocols.goop_report.model import Report
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity
+from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.samples import COMPLETE_REPLY
+
+__all__ = ["LEGACY_RESPONSE", "MARKDOWN_SECTIONS", "OLDER_FORM_RULES", "OTHER_ROOT"]
+
+_MEMORY = COMPLETE_REPLY[COMPLETE_REPLY.index("  <memory>") : COMPLETE_REPLY.index("  <verification>")]
+_ENVELOPE_FIX = 'Report in the current form: a <goop_report version="0.1.6"> block at the end of the reply.'
+
+
+def _checklist_gap(report: Report, expected: Expectations) -> list[Hit]:
+    """Return the items of the closing checklist that are missing and that no other rule reports (P-13)."""
+    artifacts = report.artifacts
+    gaps = []
+    if artifacts is None and not expected.files_changed:
+        gaps.append(("files modified with artifacts section", "artifacts"))
+    elif artifacts is not None and artifacts.files and not artifacts.commits:
+        gaps.append(("commit hash (if applicable)", "artifacts/commits"))
+    if report.memory is None and not expected.memory_saved:
+        gaps.append(("memory persisted section", "memory"))
+    return [Hit(message=f"checklist item missing: {item}", path=f"/goop_report/{place}") for item, place in gaps]
+
+
+LEGACY_RESPONSE = Rule(
+    id="subagent_protocol/legacy-response",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="the JSON of protocol 0.1.3; converted, `failed` becomes BLOCKED",
+    why="Old agents still answer so. The form cannot say who continues.",
+    fix=_ENVELOPE_FIX,
+    requirements=("P-09", "P-10"),
+    example=Example(
+        good=COMPLETE_REPLY,
+        bad='{"status": "complete", "summary": "Added the login endpoint"}',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+MARKDOWN_SECTIONS = Rule(
+    id="subagent_protocol/markdown-sections",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="the five sections STATUS, SUMMARY, ARTIFACTS, VERIFICATION, NEXT; converted",
+    why="Packages of profile v1 answer so. What the sections cannot say stays absent.",
+    fix=_ENVELOPE_FIX,
+    requirements=("P-08",),
+    example=Example(
+        good=COMPLETE_REPLY,
+        bad="## STATUS\ncomplete\n\n## SUMMARY\nAdded the login endpoint.\n",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+OTHER_ROOT = Rule(
+    id="subagent_protocol/other-root",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="a sibling root such as `<debug_report>`; converted where the status is in the table, else an error of its "
+    "own (`goop_report/unknown-status`)",
+    why="Some agents of the packages have a root element of their own.",
+    fix=_ENVELOPE_FIX,
+    requirements=("P-08",),
+    example=Example(
+        good=COMPLETE_REPLY,
+        bad="<debug_report><status>BUG FIXED</status><summary>Off by one.</summary></debug_report>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+CHECKLIST_GAP = Rule(
+    id="subagent_protocol/checklist-gap",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="an item of the envelope checklist is missing",
+    why="The protocol closes with a checklist; items that the schema requires are reported by rules of their own.",
+    fix="Add the section when there is something to report.",
+    requirements=("P-13",),
+    example=Example(good=_MEMORY, bad="", reply=COMPLETE_REPLY),
+    check=_checklist_gap,
+)
+
+OLDER_FORM_RULES = (LEGACY_RESPONSE, MARKDOWN_SECTIONS, OTHER_ROOT, CHECKLIST_GAP)

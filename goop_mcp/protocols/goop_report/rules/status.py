@@ -1,0 +1,157 @@
+"""Rules about `<status>` and what contradicts it."""
+
+from goop_mcp.protocols.goop_report.model import Report, Status
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity, excerpt
+from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
+
+__all__ = ["STATUS_RULES", "UNKNOWN_STATUS"]
+
+_BLOCKERS = "/goop_report/handoff/blockers"
+
+
+def _complete_without_check(report: Report, _expected: Expectations) -> Hit | None:
+    # "If COMPLETE, verification should have at least one check" (Validation Rules)
+    if report.status is not Status.COMPLETE or report.verification:
+        return None
+    return Hit(
+        message="status is COMPLETE and no check is reported; expected at least one <check>",
+        path="/goop_report/verification",
+    )
+
+
+def _complete_with_failed_check(report: Report, _expected: Expectations) -> list[Hit] | None:
+    # "COMPLETE: Task fully finished, verified" (Status Values)
+    if report.status is not Status.COMPLETE:
+        return None
+    return [
+        Hit(
+            message=f"status is COMPLETE, but check {excerpt(check.name or '', 60)!r} failed; "
+            "expected every check to pass",
+            path=f"/goop_report/verification/check[{number}]/@passed",
+            found="false",
+            expected=("true",),
+        )
+        for number, check in enumerate(report.verification or (), 1)
+        if check.passed is False
+    ]
+
+
+def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | None:
+    if report.status is not Status.COMPLETE or report.handoff is None or report.handoff.blockers is None:
+        return None
+    return Hit(
+        message="status is COMPLETE and there is a blocker; expected None",
+        path=_BLOCKERS,
+        found=excerpt(report.handoff.blockers),
+    )
+
+
+def _blocked_without_blocker(report: Report, _expected: Expectations) -> Hit | None:
+    # "If BLOCKED, blockers must be non-empty" (Validation Rules); None counts as empty (D-30)
+    if report.status is not Status.BLOCKED or report.handoff is None or report.handoff.blockers is not None:
+        return None
+    return Hit(message="status is BLOCKED and blockers is empty or None; expected what blocks you", path=_BLOCKERS)
+
+
+def _blocked_but_ready(report: Report, _expected: Expectations) -> Hit | None:
+    if report.status is not Status.BLOCKED or report.handoff is None or report.handoff.ready is not True:
+        return None
+    return Hit(
+        message="status is BLOCKED and ready is true; expected false",
+        path="/goop_report/handoff/ready",
+        found="true",
+        expected=("false",),
+    )
+
+
+UNKNOWN_STATUS = Rule(
+    id="goop_report/unknown-status",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="status outside the four",
+    why="The router acts on the status. Words such as DONE or FAILED have no row of their own, and none is guessed.",
+    fix="Choose the one status that is true; work that failed is BLOCKED, with the reason in blockers.",
+    requirements=("G-09",),
+    example=Example(good="<status>COMPLETE</status>", bad="<status>FAILED</status>", reply=COMPLETE_REPLY),
+)
+
+COMPLETE_WITHOUT_CHECK = Rule(
+    id="goop_report/complete-without-check",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="COMPLETE and no check at all",
+    why="Complete means verified. Nobody can tell how.",
+    fix='Report what you ran: <verification><check name="tests" passed="true">…</check></verification>.',
+    requirements=("G-44",),
+    example=Example(good='<check name="tests" passed="true">pytest: 12 passed</check>\n', bad="", reply=COMPLETE_REPLY),
+    check=_complete_without_check,
+)
+
+COMPLETE_WITH_FAILED_CHECK = Rule(
+    id="goop_report/complete-with-failed-check",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches='COMPLETE and a check with passed="false"; the router never advances, in either mode',
+    why="The status table says: fully finished, verified. A failed check says the opposite.",
+    fix="Mend the failure and run the check again, or report PARTIAL or BLOCKED.",
+    requirements=("G-47",),
+    example=Example(
+        good='<check name="tests" passed="true">pytest: 12 passed</check>',
+        bad='<check name="tests" passed="false">2 failed</check>',
+        reply=COMPLETE_REPLY,
+    ),
+    check=_complete_with_failed_check,
+)
+
+COMPLETE_WITH_BLOCKER = Rule(
+    id="goop_report/complete-with-blocker",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="COMPLETE and a real blocker",
+    why="Either the work is done or something stands in its way.",
+    fix="Write None in blockers, or report BLOCKED.",
+    requirements=("G-32", "G-41"),
+    example=Example(
+        good="<blockers>None</blockers>", bad="<blockers>waiting for a key</blockers>", reply=COMPLETE_REPLY
+    ),
+    check=_complete_with_blocker,
+)
+
+BLOCKED_WITHOUT_BLOCKER = Rule(
+    id="goop_report/blocked-without-blocker",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="BLOCKED and blockers absent, blank, or None, n/a, no",
+    why="The orchestrator presents the blocker to the user. Without one nobody can unblock the agent.",
+    fix="Say in <blockers> what blocks you and what you need to go on.",
+    requirements=("G-45",),
+    example=Example(
+        good="<blockers>RULE 4 DEVIATION: which provider? Options: A) Stripe (recommended), B) PayPal</blockers>",
+        bad="<blockers>None</blockers>",
+        reply=BLOCKED_REPLY,
+    ),
+    check=_blocked_without_blocker,
+)
+
+BLOCKED_BUT_READY = Rule(
+    id="goop_report/blocked-but-ready",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="BLOCKED and ready=true",
+    why="Ready means that the next agent can start.",
+    fix="Write <ready>false</ready> as long as you are blocked.",
+    requirements=("G-29", "G-56"),
+    example=Example(good="<ready>false</ready>", bad="<ready>true</ready>", reply=BLOCKED_REPLY),
+    check=_blocked_but_ready,
+)
+
+STATUS_RULES = (
+    UNKNOWN_STATUS,
+    COMPLETE_WITHOUT_CHECK,
+    COMPLETE_WITH_FAILED_CHECK,
+    COMPLETE_WITH_BLOCKER,
+    BLOCKED_WITHOUT_BLOCKER,
+    BLOCKED_BUT_READY,
+)

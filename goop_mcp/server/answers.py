@@ -1,0 +1,79 @@
+"""From results to tool answers: a short text that is enough to act on, and the whole structure for programs."""
+
+from collections.abc import Mapping, Sequence
+
+from mcp.types import CallToolResult, TextContent
+
+from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["MOST_CHARACTERS", "answer", "cap", "verdict_answer"]
+
+MOST_CHARACTERS = 40_000
+"""Longest text of one answer, about 10,000 tokens."""
+
+_LISTED = 20
+
+
+def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
+    """Return the answer of a tool that worked."""
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=dict(structure))
+
+
+def cap(result: CallToolResult) -> CallToolResult:
+    """Return `result` with each text cut to MOST_CHARACTERS and a line that says how to get less."""
+    content = [
+        TextContent(type="text", text=_cut(block.text)) if isinstance(block, TextContent) else block
+        for block in result.content
+    ]
+    return result.model_copy(update={"content": content})
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    end = (
+        f"\n… cut off here: {len(text):,} characters are more than {MOST_CHARACTERS:,}. "
+        "Ask for less at a time, or read the structured answer, which is whole."
+    )
+    return text[: MOST_CHARACTERS - len(end)] + end
+
+
+def verdict_answer(verdict: Verdict) -> CallToolResult:
+    """Return a verdict; that a reply was rejected is no failure of the tool."""
+    lines = [_headline(verdict)]
+    if verdict.feedback is not None:
+        lines.append(verdict.feedback)
+    else:
+        lines += _listed("repair", verdict.repairs)
+        mended = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
+        warnings = verdict.of_severity(Severity.WARNING)
+        lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
+    return answer("\n".join(lines), verdict.to_dict())
+
+
+def _headline(verdict: Verdict) -> str:
+    if verdict.protocol is None:
+        return f"{verdict.verdict}: no envelope"
+    # The values are the agent's own words: one line each, and short.
+    parts = [f"{verdict.verdict}: {verdict.protocol}"]
+    if verdict.version is not None:
+        parts[0] += f" {excerpt(verdict.version, 40)}"
+    envelope = verdict.envelope.to_dict() if verdict.envelope is not None else {}
+    for key in ("status", "agent"):
+        if isinstance(envelope.get(key), str):
+            parts.append(f"{key} {excerpt(envelope[key], 60)}")
+    return ", ".join(parts)
+
+
+def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:
+    """Return a heading and one line an item, or nothing when there are none."""
+    if not items:
+        return []
+    lines = [f"{len(items)} {noun}{'s' if len(items) > 1 else ''}:"]
+    for item in items[:_LISTED]:
+        place = f"line {item.line}: " if item.line is not None else ""
+        lines.append(f"- {place}{excerpt(item.message)} ({item.rule})")
+    if len(items) > _LISTED:
+        lines.append(f"… and {len(items) - _LISTED} more in the structured answer")
+    return lines

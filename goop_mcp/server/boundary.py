@@ -1,0 +1,100 @@
+"""Where answers leave for the client: every failure is told in our words, with its cause and the next step.
+
+The SDK passes on only what it foresaw and repeats its validator's own text. So each public method through which a
+call, a read or a prompt goes is wrapped here once, and tools, resources and prompts raise what they like.
+"""
+
+import logging
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
+from pydantic import AnyUrl
+
+from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.server.answers import cap
+from goop_mcp.server.arguments import argument_faults
+
+__all__ = ["GoopServer"]
+
+_logger = logging.getLogger(__name__)
+
+_AnyContext = Context[Any, Any]
+
+
+class GoopServer(MCPServer[Any]):
+    """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
+
+    def __init__(self, name: str, *, tools: Sequence[Tool], **options: Any) -> None:  # noqa: ANN401 - the SDK's own
+        """Offer `tools`; the `options` are those of the SDK's server."""
+        self.offered = {tool.name: tool for tool in tools}
+        super().__init__(name, tools=list(tools), **options)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Run a tool. Raises ToolError with a text that the agent can act on."""
+        tool = self.offered.get(name)
+        if tool is None:
+            raise ToolError(_sentence(UnknownNameError("tool", name, self.offered)))
+        if faults := argument_faults(tool, arguments):
+            mend = f"{name} was not run; mend the arguments and call it again:"
+            raise ToolError("\n- ".join([mend, *faults]))
+        try:
+            result = await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            raise ToolError(_explain(f"the tool {name}", error)) from error
+        return cap(result) if isinstance(result, CallToolResult) else result
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: _AnyContext | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """Read a resource. Raises ResourceError, ResourceNotFoundError where there is none under `uri`."""
+        try:
+            return await super().read_resource(uri, context)
+        except ResourceNotFoundError as error:
+            known = [str(resource.uri) for resource in await self.list_resources()]
+            raise ResourceNotFoundError(_sentence(UnknownNameError("resource", str(uri), known))) from error
+        except ResourceError as error:
+            if isinstance(error.__cause__, UnknownNameError):
+                raise ResourceNotFoundError(_sentence(error.__cause__)) from error
+            raise ResourceError(_explain(f"the resource {uri}", error)) from error
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: _AnyContext | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """Fill in a prompt. Raises MCPError: a prompt has no other way to say what is wrong."""
+        prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
+        if name not in prompts:
+            raise MCPError(INVALID_PARAMS, _sentence(UnknownNameError("prompt", name, prompts)))
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(INTERNAL_ERROR, _explain(f"the prompt {name}", error)) from error
+
+
+def _explain(what: str, failure: Exception) -> str:
+    """Return our own sentence where the cause is foreseen, else the id under which the cause is in the log."""
+    cause = failure.__cause__
+    if isinstance(cause, GoopError):
+        return _sentence(cause)
+    if isinstance(cause, ToolError):
+        return str(cause)
+    incident = secrets.token_hex(4)
+    _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)
+    return (
+        f"{what} failed because of a fault in this server (incident {incident}, see its log). "
+        "Try once more; if it fails again, go on without it and report the incident."
+    )
+
+
+def _sentence(error: GoopError) -> str:
+    text = str(error)
+    return text if text.endswith((".", "?")) else f"{text}."

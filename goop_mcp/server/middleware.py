@@ -1,0 +1,69 @@
+"""What wraps every message: the time it took, and lists in pages. The SDK calls this seam provisional, so it stays small."""
+
+import logging
+from time import perf_counter
+from typing import Any
+
+from mcp import MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.types import INVALID_PARAMS
+
+__all__ = ["PAGE_SIZE", "log_timing", "paging"]
+
+PAGE_SIZE = 50
+
+_LISTS = {
+    "tools/list": "tools",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
+_SUBJECTS = ("name", "uri")
+
+_logger = logging.getLogger(__name__)
+
+
+async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Log how long each message took; what it was about is named, its content is not."""
+    params = ctx.params or {}
+    subject = next((params[key] for key in _SUBJECTS if key in params), "")
+    outcome = "failed"
+    started = perf_counter()
+    try:
+        result = await call_next(ctx)
+        outcome = "answered"
+        return result
+    finally:
+        milliseconds = (perf_counter() - started) * 1000
+        _logger.info("%s %.100s %s in %.1f ms", ctx.method, subject, outcome, milliseconds)
+
+
+def paging(size: int) -> ServerMiddleware[Any]:
+    """Return a middleware that answers every list in pages of `size` items.
+
+    A cursor is the number of items that came before; one we never gave out is refused.
+    """
+
+    async def page(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        key = _LISTS.get(ctx.method)
+        if key is None or not isinstance(result, dict):
+            return result
+        items = result[key]
+        start = _start(ctx, size, len(items))
+        answer = {**result, key: items[start : start + size]}
+        if start + size < len(items):
+            answer["nextCursor"] = str(start + size)
+        return answer
+
+    return page
+
+
+def _start(ctx: ServerRequestContext[Any, Any], size: int, total: int) -> int:
+    cursor = (ctx.params or {}).get("cursor")
+    if cursor is None:
+        return 0
+    starts = {str(start): start for start in range(size, total, size)}
+    if cursor not in starts:
+        raise MCPError(INVALID_PARAMS, "invalid cursor; leave it out to begin with the first page")
+    return starts[cursor]

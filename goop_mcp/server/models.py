@@ -1,0 +1,96 @@
+"""What structured answers look like, so that clients get an output schema. The values come from the core's own dicts."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field, JsonValue
+
+__all__ = [
+    "CandidateModel",
+    "FindingModel",
+    "ProtocolChoice",
+    "RepairModel",
+    "RulePageModel",
+    "SeverityName",
+    "VerdictModel",
+]
+
+ProtocolChoice = Literal["auto", "goop_report"]
+"""The protocols a caller can name; tests hold it equal to the list of families."""
+
+SeverityName = Literal["error", "warning", "info"]
+
+_Line = Field(ge=1, description="Line in the text as given, from 1; null if no place is known.")
+
+
+class FindingModel(BaseModel):
+    """One fault or remark."""
+
+    rule: str = Field(description="Stable id of the rule; explain_rule tells more about it.")
+    severity: SeverityName = Field(description="An error rejects; the others do not.")
+    message: str = Field(description="What is there, then what was expected.")
+    path: str | None = Field(description="XPath or JSON pointer inside the envelope, or null.")
+    line: int | None = _Line
+    column: int | None = Field(ge=1, description="Column in that line, from 1; null if no place is known.")
+    found: str | None = Field(description="The value that was found, shortened; null if there is none.")
+    expected: list[str] | None = Field(description="The allowed values, or null where they are not a list.")
+    fix: str = Field(description="What the agent should do about it.")
+
+
+class RepairModel(BaseModel):
+    """One change that lenient reading made to the form of the envelope."""
+
+    rule: str = Field(description="Stable id of the rule that was broken.")
+    message: str = Field(description="What was there, then what was expected.")
+    line: int | None = _Line
+    before: str = Field(description="The text before the repair.")
+    after: str = Field(description="The text after the repair.")
+
+
+class CandidateModel(BaseModel):
+    """One block that looks like an envelope."""
+
+    protocol: str = Field(description="Protocol of the block.")
+    line: int = Field(ge=1, description="Line where it begins, from 1.")
+    chosen: bool = Field(description="Whether this is the block that was judged.")
+    why: str = Field(description="Why it was taken or passed over.")
+
+
+class VerdictModel(BaseModel):
+    """The judgement on one reply."""
+
+    verdict: Literal["accepted", "rejected"] = Field(
+        description="Rejected exactly when a finding is an error."
+    )
+    protocol: str | None = Field(description="Protocol of the envelope; null when none was found.")
+    version: str | None = Field(description="The envelope's own version, or null.")
+    mode: Literal["lenient", "strict"] = Field(description="The mode that was asked for.")
+    findings: list[FindingModel] = Field(description="All faults and remarks at once, in order of position.")
+    repairs: list[RepairModel] = Field(
+        description="What lenient reading changed; empty in strict mode."
+    )
+    candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
+    envelope: dict[str, JsonValue] | None = Field(
+        description="The envelope as JSON, also of a rejected reply; null when it could not be read."
+    )
+    repaired_text: str | None = Field(
+        description="The envelope written again, well-formed, when there were repairs; else null."
+    )
+    feedback: str | None = Field(
+        description="What to send back to the agent so that it can mend its reply; null exactly when accepted."
+    )
+    omitted: int = Field(ge=0, description="How many findings beyond the listed ones there are.")
+
+
+class RulePageModel(BaseModel):
+    """The page of one rule."""
+
+    id: str = Field(description="Stable id of the rule.")
+    lenient: SeverityName = Field(description="How much a violation weighs in lenient mode.")
+    strict: SeverityName = Field(description="How much a violation weighs in strict mode.")
+    catches: str = Field(description="What the rule catches.")
+    why: str = Field(description="Why the rule is there.")
+    given: str | None = Field(description="What the caller knew beforehand in the examples, or null.")
+    bad: str = Field(description="An example that breaks the rule.")
+    good: str = Field(description="The same example as it should be.")
+    fix: str = Field(description="What the agent should do about a violation.")
+    requirements: list[str] = Field(description="Ids of the requirements behind the rule.")

@@ -1,0 +1,85 @@
+"""The resources: rules, schemas and protocol pages, each listed by name where there are few of them."""
+
+from functools import partial
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.resources import FunctionResource
+
+from goop_mcp.operations.documents import list_documents, read_document
+from goop_mcp.operations.rule_pages import rule_page, rules_markdown
+from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
+from goop_mcp.protocols import RULES
+
+__all__ = ["add_resources"]
+
+_MARKDOWN = "text/markdown"
+
+
+def add_resources(server: MCPServer) -> None:
+    """Offer all resources of `server`."""
+    server.resource(
+        "goop://rules",
+        name="rules",
+        title="All rules",
+        description="Every rule with its severity in both modes, what it catches and how to mend it.",
+        mime_type=_MARKDOWN,
+    )(rules_markdown)
+    for schema in list_schemas():
+        server.add_resource(_schema_resource(schema))
+    for protocol in list_documents():
+        server.add_resource(_document_resource(protocol))
+    _add_templates(server)
+
+
+def _schema_resource(schema: Schema) -> FunctionResource:
+    return FunctionResource(
+        uri=schema.uri,
+        name=f"schema-{schema.protocol}-{schema.version}",
+        title=schema.title,
+        description=f"Machine contract of {schema.protocol} {schema.version}.",
+        mime_type=schema.media_type,
+        fn=lambda: schema.text,
+    )
+
+
+def _document_resource(protocol: str) -> FunctionResource:
+    return FunctionResource(
+        uri=f"goop://docs/{protocol}",
+        name=f"docs-{protocol}",
+        title=f"How {protocol} works",
+        description=f"What an envelope of {protocol} holds and how it is judged, for authors of agents.",
+        mime_type=_MARKDOWN,
+        fn=partial(read_document, protocol),
+    )
+
+
+def _add_templates(server: MCPServer) -> None:
+    @server.resource(
+        "goop://rules/{protocol}/{name}",
+        name="rule",
+        title="One rule",
+        description="The page of one rule: why, a bad and a good example, the fix.",
+        mime_type=_MARKDOWN,
+    )
+    def rule(protocol: str, name: str) -> str:
+        return rule_page(RULES.find(f"{protocol}/{name}")).to_markdown()
+
+    @server.resource(
+        "goop://schemas/{protocol}/{version}",
+        name="schema",
+        title="One schema",
+        description="The machine contract that a version of a protocol is judged by.",
+        mime_type="application/xml",
+    )
+    def schema(protocol: str, version: str) -> str:
+        return find_schema(protocol, version).text
+
+    @server.resource(
+        "goop://docs/{protocol}",
+        name="docs",
+        title="One protocol",
+        description="What an envelope of a protocol holds and how it is judged, for authors of agents.",
+        mime_type=_MARKDOWN,
+    )
+    def document(protocol: str) -> str:
+        return read_document(protocol)

@@ -1,0 +1,82 @@
+"""What the environment and the options say, as one frozen value."""
+
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal, get_args
+
+from goop_mcp.errors import GoopError
+
+__all__ = ["LogLevel", "Settings", "SettingsError", "configure_logging", "read_settings"]
+
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+_PROJECT_VARIABLES = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+_LOG_LEVEL_VARIABLE = "GOOP_LOG_LEVEL"
+
+
+class SettingsError(GoopError, ValueError):
+    """Raised when a setting cannot be used; the text names the setting and says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that is decided before the program starts to work. `project` is an absolute folder that exists."""
+
+    project: Path
+    log_level: LogLevel = "WARNING"
+
+
+def read_settings(environment: Mapping[str, str], *, project: str | None = None) -> Settings:
+    """Return the settings; an option beats the environment, and an empty variable counts as unset.
+
+    `project` is the option --project, None when it was not given. Raises SettingsError for the first setting that
+    cannot be used (INTERFACES, section 1).
+    """
+    return Settings(project=_project(environment, project), log_level=_log_level(environment))
+
+
+def _project(environment: Mapping[str, str], option: str | None) -> Path:
+    named = [("--project", option), *((name, environment.get(name)) for name in _PROJECT_VARIABLES)]
+    source, folder = next(((source, value) for source, value in named if value), ("the current folder", "."))
+    try:
+        path = Path(folder).resolve()
+        is_folder = path.is_dir()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SettingsError(f"{source} is {folder!r}, which cannot be used ({reason}); name another one") from error
+    if not is_folder:
+        raise SettingsError(f"{source} is {folder!r}, which is no folder; create it or name another one")
+    return path
+
+
+def _log_level(environment: Mapping[str, str]) -> LogLevel:
+    given = environment.get(_LOG_LEVEL_VARIABLE) or "WARNING"
+    levels: tuple[LogLevel, ...] = get_args(LogLevel)
+    level = next((level for level in levels if level == given.strip().upper()), None)
+    if level is None:
+        near = get_close_matches(given.upper(), levels, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise SettingsError(f"{_LOG_LEVEL_VARIABLE} is {given!r}; expected one of {', '.join(levels)}{hint}")
+    return level
+
+
+class _OneLine(logging.Formatter):
+    """Writes a record, its traceback included, on one line, so that no text can pass for a second record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record with every line break shown as an escape."""
+        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+
+
+def configure_logging(level: LogLevel) -> None:
+    """Send the log of the whole process to stderr, from `level` upwards, one line a record.
+
+    Call it before the MCP SDK is used: the SDK sets up a wrapping handler where there is none.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -1,0 +1,81 @@
+"""Changes to the text of an envelope, and the problems they are reported as."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.rules import Rule
+
+__all__ = ["Edit", "apply_edits", "edit_problems"]
+
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace `source[start:end]` by `new`. `rule` is None for a part of an edit that is reported elsewhere."""
+
+    start: int
+    end: int
+    new: str
+    rule: Rule | None
+    message: str
+    path: str
+
+
+def apply_edits(source: str, edits: Iterable[Edit], *, base: int = 0) -> str:
+    """Return `source` with `edits`, which do not overlap, carried out; their offsets count from `base`."""
+    parts: list[str] = []
+    last = 0
+    for edit in sorted(edits, key=lambda each: each.start):
+        parts += (source[last : edit.start - base], edit.new)
+        last = edit.end - base
+    parts.append(source[last:])
+    return "".join(parts)
+
+
+def edit_problems(edits: Iterable[Edit], source: str) -> list[Problem]:
+    """Return one problem for each line of an element on which a rule changed something."""
+    problems: list[Problem] = []
+    group: list[Edit] = []
+    rule: Rule | None = None
+    for edit in sorted(edits, key=lambda each: each.start):
+        if edit.rule is None:
+            continue
+        if rule is not None and not _same_line(group[-1], edit, source):
+            problems.append(_problem(rule, group, source))
+            group = []
+        rule = edit.rule
+        group.append(edit)
+    if rule is not None:
+        problems.append(_problem(rule, group, source))
+    return problems
+
+
+def _same_line(last: Edit, edit: Edit, source: str) -> bool:
+    same_fault = edit.rule is last.rule and edit.path == last.path
+    return same_fault and "\n" not in source[last.start : edit.start]
+
+
+def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
+    first, last = group[0], group[-1]
+    start, end = _whole_words(source, first.start, last.end)
+    before = source[start:end]
+    more = f" ({len(group)} places)" if len(group) > 1 else ""
+    return rule.problem(
+        first.message + more,
+        path=first.path,
+        offset=first.start,
+        found=excerpt(before, _SHOWN),
+        before=excerpt(before, _SHOWN),
+        after=excerpt(apply_edits(before, group, base=start), _SHOWN),
+    )
+
+
+def _whole_words(source: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a stretch to the words it touches, as far as they can be shown."""
+    while start > 0 and end - start < _SHOWN and (source[start - 1].isalnum() or source[start - 1] in "._-"):
+        start -= 1
+    while end < len(source) and end - start < _SHOWN and (source[end].isalnum() or source[end] in "._->"):
+        end += 1
+    return start, end

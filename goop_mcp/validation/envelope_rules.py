@@ -1,0 +1,165 @@
+"""Rules about any envelope: where it stands, whether it is whole, how large it is."""
+
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.samples import COMPLETE_REPLY
+
+__all__ = [
+    "ENVELOPE_RULES",
+    "HOST_TRANSFORMED",
+    "IN_THINKING",
+    "MULTIPLE",
+    "NOT_AT_END",
+    "NO_ENVELOPE",
+    "ROOT_NOT_CLOSED",
+    "TOO_DEEP",
+    "TOO_LARGE",
+    "TRUNCATED",
+]
+
+_ROOT_END = "</goop_report>"
+_REPORT = COMPLETE_REPLY[COMPLETE_REPLY.index("<goop_report") : COMPLETE_REPLY.index("```\n", 60)]
+_DEEP = "<a>" * 70 + "deep" + "</a>" * 70
+
+NO_ENVELOPE = Rule(
+    id="envelope/no-envelope",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches='`protocol="auto"` and nothing in the text looks like an envelope',
+    why="Output that cannot be read must never count as done; the orchestrator would go on without knowing what "
+    "happened.",
+    fix="Send only the envelope; the rest of the reply is kept.",
+    requirements=("G-01", "S-09", "F-10"),
+    example=Example(good=COMPLETE_REPLY, bad="Done. All tests pass.", reply=COMPLETE_REPLY),
+)
+
+MULTIPLE = Rule(
+    id="envelope/multiple",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="several complete envelopes; the last one outside a thinking block is taken, all are listed in "
+    "`candidates`",
+    why="A reply may quote the template or an earlier draft. The agent's last word counts, and the caller should "
+    "know that there was more than one.",
+    fix="Send one envelope only, as the last thing in the reply.",
+    requirements=("G-04",),
+    example=Example(
+        good="The login endpoint is there and tested.",
+        bad=f"First draft:\n\n```xml\n{_REPORT}```\n\nFinal report:",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+NOT_AT_END = Rule(
+    id="envelope/not-at-end",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="goop_report only: text after `</goop_report>` other than the closing fence",
+    why="The report stands at the END of the reply, so that whoever reads from the end finds it.",
+    fix="Move everything that follows the envelope in front of it.",
+    requirements=("G-02", "P-02"),
+    example=Example(
+        good=f"{_ROOT_END}\n```\n",
+        bad=f"{_ROOT_END}\n```\n\nLet me know if I should go on.\n",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+TRUNCATED = Rule(
+    id="envelope/truncated",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="the envelope stops in the middle (cut-off reply); nothing is completed, no field of it is used for "
+    "routing",
+    why="A reply that hit the token limit may carry a complete status and nothing else. Completing it would invent "
+    "the rest.",
+    fix="Your reply was cut off. Send the whole envelope again, shorter: a brief summary, no long lists.",
+    requirements=("G-01", "S-09", "F-10", "H-31"),
+    example=Example(
+        good=COMPLETE_REPLY,
+        bad='<goop_report version="0.1.6">\n<status>COMPLETE</status>\n<agent>goop-ex',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+ROOT_NOT_CLOSED = Rule(
+    id="envelope/root-not-closed",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="every part is closed and everything required is there, only the outermost end tag or brace is missing; "
+    "closed",
+    why="All of the agent's words are there, so closing the root adds no meaning. Anything less is a cut-off reply.",
+    fix="Close the envelope with its end tag.",
+    requirements=("G-01", "S-09"),
+    example=Example(good=f"{_ROOT_END}\n", bad="", reply=COMPLETE_REPLY),
+)
+
+IN_THINKING = Rule(
+    id="envelope/in-thinking",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="an envelope inside a thinking block was passed over",
+    why="What an agent thinks aloud is a draft, not its answer.",
+    fix="Nothing to do: envelopes in thinking blocks are ignored.",
+    requirements=("G-04",),
+    example=Example(
+        good="The login endpoint is there and tested.",
+        bad=f"<thinking>draft:\n{_REPORT}</thinking>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+HOST_TRANSFORMED = Rule(
+    id="envelope/host-transformed",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="a host had indented or XML-escaped the whole text; that was undone before reading",
+    why="Hosts hand a subagent's reply on in altered form. The agent did nothing wrong.",
+    fix="Nothing to do: the host changed the text, not the agent.",
+    requirements=("G-03",),
+    example=Example(
+        good=COMPLETE_REPLY,
+        bad="<task-notification>\n<result>"
+        + COMPLETE_REPLY.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+        + "</result>\n</task-notification>",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+TOO_LARGE = Rule(
+    id="envelope/too-large",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="text or envelope over a size limit: bytes, elements, attributes, one field",
+    why="A hostile or runaway reply must not hold up the process that checks it.",
+    fix="Shorten the envelope: name files and results, leave their contents out.",
+    requirements=("H-63",),
+    example=Example(
+        good="Added the login endpoint.",
+        bad="Added the login endpoint. " + "x" * 70_000,
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+TOO_DEEP = Rule(
+    id="envelope/too-deep",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="nesting over the depth limit",
+    why="No envelope needs more than a few levels; deep nesting serves to exhaust a parser.",
+    fix="Remove the deeply nested elements.",
+    requirements=("H-60", "H-63"),
+    example=Example(good="  <memory>", bad=f"  <extra>{_DEEP}</extra>\n  <memory>", reply=COMPLETE_REPLY),
+)
+
+ENVELOPE_RULES = (
+    NO_ENVELOPE,
+    MULTIPLE,
+    NOT_AT_END,
+    TRUNCATED,
+    ROOT_NOT_CLOSED,
+    IN_THINKING,
+    HOST_TRANSFORMED,
+    TOO_LARGE,
+    TOO_DEEP,
+)

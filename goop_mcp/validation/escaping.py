@@ -1,0 +1,36 @@
+"""Characters that XML text may not hold literally, and what is written in their place."""
+
+import re
+from html.entities import html5
+
+__all__ = ["FORBIDDEN", "FORBIDDEN_RUN", "INVISIBLE", "STRAY", "escape_attribute", "escaped"]
+
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028\u2029\u2060\ufeff]")
+
+FORBIDDEN_RUN = re.compile(f"(?:\x1b\\[[0-9;]*[A-Za-z]|{FORBIDDEN.pattern})+")
+STRAY = re.compile(
+    r"&(?!(?:amp|lt|gt|quot|apos|#(?:9|10|13|3[2-9]|[4-9]\d|[1-9]\d{2,3}|[1-4]\d{4}|5[0-4]\d{3})"
+    r"|#x(?:9|[aAdD]|[2-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3}|1[0-9a-fA-F]{4}));)"
+    r"([A-Za-z][A-Za-z0-9]{1,30};)?|]]>"
+)
+
+
+def escaped(stray: re.Match[str]) -> tuple[str, str]:
+    """Return what a stray character is replaced by, and the message."""
+    if stray[0] == "]]>":
+        return "]]&gt;", "]]> outside of a CDATA section"
+    entity = stray[1]
+    character = html5.get(entity) if entity else None
+    if character is not None and character not in "&<":
+        return character, f"HTML entity &{entity} is unknown to XML; expected the character itself"
+    if entity:
+        return f"&amp;{entity}", "unescaped &; expected &amp;"
+    return "&amp;", "unescaped &; expected &amp;"
+
+
+def escape_attribute(value: str) -> str:
+    """Return `value` so that it can stand between double quotes; what is escaped already stays so."""
+    value = FORBIDDEN_RUN.sub("", value)
+    value = STRAY.sub(lambda stray: stray[0] if stray[0] == "]]>" else escaped(stray)[0], value)
+    return value.replace("<", "&lt;").replace('"', "&quot;")

@@ -1,0 +1,71 @@
+"""From findings to words that an agent can act on.
+
+Every text starts with the same phrase and ends with exactly one instruction. It names the violated rules only: where,
+what was found, what was expected, what to do. No address, no library's words, no echo of the reply (PEERS, section 5).
+"""
+
+from collections.abc import Sequence
+
+from goop_mcp.validation.envelope_rules import TOO_LARGE, TRUNCATED
+from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.limits import Limits
+
+__all__ = ["OPENING", "compose_feedback"]
+
+OPENING = "Your report was not accepted."
+"""How every feedback begins; hosts and tests recognise it by this."""
+
+_MESSAGE_CHARACTERS = 220
+_SKELETON_CHARACTERS = 500
+_RESEND = "Send the whole envelope again with these mended and nothing else changed."
+_FIRST = {TRUNCATED.id: 0, TOO_LARGE.id: 1, "xml/doctype": 2, "xml/malformed": 3, "json/malformed": 3}
+
+
+def compose_feedback(findings: Sequence[Finding], *, no_envelope: bool, skeleton: str, limits: Limits) -> str:
+    """Return what to tell the agent about the errors among `findings`.
+
+    `skeleton` is the smallest envelope of the protocol; it is shown when there was none. The text has at most
+    `limits.feedback_characters`; what does not fit is counted.
+    """
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if no_envelope:
+        return _ask_for_envelope(errors, skeleton)
+    cut_off = next((finding for finding in errors if finding.rule == TRUNCATED.id), None)
+    if cut_off is not None:
+        return f"{OPENING} {_sentence(cut_off.message)} {TRUNCATED.fix}"
+    errors.sort(key=lambda finding: _FIRST.get(finding.rule, 9))
+    return _list_errors(errors, limits)
+
+
+def _ask_for_envelope(errors: Sequence[Finding], skeleton: str) -> str:
+    what = _sentence(errors[0].message) if errors else "It holds no envelope."
+    form = skeleton if len(skeleton) <= _SKELETON_CHARACTERS else ""
+    return (
+        f"{OPENING} {what}\n{form}\nSend only the envelope, in this form and filled in; the rest of your reply is kept."
+    )
+
+
+def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
+    count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+    head = f"{OPENING} {count}:"
+    room = limits.feedback_characters - len(head) - len(_RESEND) - 60
+    lines: list[str] = []
+    for finding in errors[: limits.feedback_findings]:
+        line = _error_line(finding)
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        lines.append(line)
+    left = len(errors) - len(lines)
+    if left:
+        lines.append(f"… and {left} more; mend these first." if lines else f"{left} errors.")
+    return "\n".join([head, *lines, _RESEND])
+
+
+def _error_line(finding: Finding) -> str:
+    place = f"line {finding.line}: " if finding.line is not None else ""
+    return f"- {place}{excerpt(finding.message, _MESSAGE_CHARACTERS)} ({finding.rule}). {finding.fix}"
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:].rstrip(".") + "."

@@ -1,0 +1,90 @@
+"""What a verdict is made of: findings about the agent's text and the repairs made to its form."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.rules import Rule
+
+__all__ = ["Finding", "Hit", "Mode", "Problem", "Repair", "Severity", "excerpt"]
+
+Mode = Literal["lenient", "strict"]
+
+FOUND_CHARACTERS = 200
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: an error rejects, a warning and an info do not (D-19)."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One fault or remark, as every surface shows it (INTERFACES, section 2).
+
+    `line` and `column` count from 1 in the text as the caller gave it and are None where no place is known.
+    `path` is an XPath or JSON pointer inside the envelope. `expected` lists the allowed values, if they are listed.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    found: str | None = None
+    expected: tuple[str, ...] | None = None
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """One change that lenient reading made to the form of the envelope; `line` as in `Finding`."""
+
+    rule: str
+    message: str
+    line: int | None
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """What a check saw, before mode and position are known.
+
+    `offset` counts characters from 0 in the text that was read; None means: look `path` up. `before` and `after`
+    are set when lenient mode mends the fault; `fix` replaces the rule's own instruction.
+    """
+
+    message: str
+    path: str | None = None
+    offset: int | None = None
+    found: str | None = None
+    expected: tuple[str, ...] | None = None
+    fix: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A hit together with the rule it belongs to."""
+
+    rule: "Rule"
+    hit: Hit
+
+
+def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:
+    """Return `text` on one line, cut to `limit` characters, safe to quote in a message.
+
+    Only the part that can be shown is looked at, so that a field of megabytes costs nothing. Characters that a
+    terminal or an encoder would trip over are shown as escapes.
+    """
+    line = " ".join(text[: 4 * limit].split())
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    return line if len(line) <= limit else line[: limit - 1] + "…"

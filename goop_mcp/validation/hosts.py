@@ -1,0 +1,62 @@
+"""What hosts do to a reply before its caller sees it, and how it is undone (D-09; HOSTS, section 1.4)."""
+
+import re
+
+from goop_mcp.validation.positions import SourceText
+
+__all__ = ["HAND_BACK", "after_envelope", "is_host_line", "unescape"]
+
+HAND_BACK = "[Subagent hand-back]"
+
+_ENTITY = re.compile(r"&(?:lt|gt|quot|apos|amp|#39|#34);")
+_CHARACTERS = {
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&apos;": "'",
+    "&amp;": "&",
+    "&#39;": "'",
+    "&#34;": '"',
+}
+_HOST_LINE = re.compile(
+    r"\s*(?:agentId:[^\n]*|\[Subagent hand-back\][^\n]*"
+    r"|<usage>[^<]*(?:</usage>)?|</?(?:task-notification|task_result|result|task)\b[^<>\n]*>)[ \t]*(?=\n|\r|<|$)"
+)
+_CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\r?\n|$)")
+_BLANKS = re.compile(r"\s*")
+
+
+def is_host_line(line: str) -> bool:
+    """Return whether a host, not the agent, wrote `line`."""
+    return _HOST_LINE.match(line) is not None
+
+
+def after_envelope(text: str, end: int) -> int | None:
+    """Return the offset of the first text behind an envelope that ends at `end`, None when there is none.
+
+    White space, closing fences and the lines that a host adds are no text (D-03, D-08, D-09).
+    """
+    at = end
+    while True:
+        found = _CLOSING_FENCE.match(text, at) or _HOST_LINE.match(text, at)
+        if found is None or found.end() == at:
+            break
+        at = found.end()
+    rest = _BLANKS.match(text, at)
+    at = at if rest is None else rest.end()
+    return at if at < len(text) else None
+
+
+def unescape(text: str) -> SourceText:
+    """Undo one level of XML escaping and remember where each character came from."""
+    parts: list[str] = []
+    shifts: list[tuple[int, int]] = []
+    read = last = 0
+    for entity in _ENTITY.finditer(text):
+        literal = text[last : entity.start()]
+        parts += (literal, _CHARACTERS[entity[0]])
+        read += len(literal) + 1
+        last = entity.end()
+        shifts.append((read, last))
+    parts.append(text[last:])
+    return SourceText(text, "".join(parts), shifts)

@@ -1,0 +1,475 @@
+"""Mend the form of an XML envelope: escape first, then parse strictly; never change meaning (D-13, D-14).
+
+`scan_xml` walks once over the markup of one envelope and keeps the stack of open elements. What is no markup of the
+protocol is text and gets escaped; names are set in their proper case; attribute values get their quotes. Each change
+is an `Edit`. Where tags do not match, the scan stops with a `Failure`: there is no recovering from that (D-14).
+The scan also notes where each element begins, which gives findings their line and column.
+"""
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from goop_mcp.validation import xml_rules
+from goop_mcp.validation.edits import Edit
+from goop_mcp.validation.envelope_rules import TOO_DEEP
+from goop_mcp.validation.escaping import FORBIDDEN, FORBIDDEN_RUN, INVISIBLE, STRAY, escape_attribute, escaped
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Rule
+
+__all__ = ["Failure", "Grammar", "Place", "XmlScan", "scan_xml"]
+
+_S = "[ \t\r\n]"
+_CLEAN = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff<&"
+_NAME = re.compile(r"[A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?")
+_ATTRIBUTE = rf"{_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_REST_OF_TAG = re.compile(rf"((?:{_ATTRIBUTE.replace('(', '(?:', 1)})*+){_S}*+(/?)>")
+_END_TAG = re.compile(rf"</{_S}*+([A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?){_S}*+>")
+_ANY_END_TAG = re.compile(r"</[ \t\r\n]*+(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
+_QUOTES = {
+    '"': '"”“„‟',
+    "'": "'’‘",
+    "“": '”“"„‟',
+    "”": '”“"',
+    "„": '“”"‟',
+    "‘": "’‘'",
+    "’": "’‘'",
+    "«": "»",
+    "»": "«",
+}
+_BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """What a protocol's markup is made of: its root, the elements with elements in them, those with text only.
+
+    `attributes` are the known attribute names. An element that is in no list is an extension.
+    """
+
+    root: str
+    containers: frozenset[str]
+    text_only: frozenset[str]
+    attributes: frozenset[str]
+    names: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Index the names by their lower-case form."""
+        known = {self.root} | self.containers | self.text_only
+        object.__setattr__(self, "names", {name.lower(): name for name in known})
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where and why the scan could not go on."""
+
+    rule: Rule
+    offset: int
+    message: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the start tag of an element begins and ends, as offsets in the source."""
+
+    start: int
+    tag_end: int
+
+
+@dataclass(slots=True)
+class XmlScan:
+    """Result of a scan: the edits in order, the place of each element by path, and what was left open.
+
+    `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of a tag in whose
+    middle the text stops.
+    """
+
+    edits: list[Edit] = field(default_factory=list)
+    places: dict[str, Place] = field(default_factory=dict)
+    unclosed: list[str] = field(default_factory=list)
+    failure: Failure | None = None
+    tail: int | None = None
+
+
+def scan_xml(source: str, grammar: Grammar, *, depth: int) -> XmlScan:
+    """Scan the envelope `source`, which begins with the root's start tag; allow `depth` open elements."""
+    scanner = _Scanner(source, grammar, depth)
+    try:
+        scanner.run()
+    except _StopScan as stop:
+        scanner.result.failure = stop.failure
+    scanner.result.unclosed = [element.name for element in scanner.stack]
+    return scanner.result
+
+
+class _StopScan(Exception):  # noqa: N818 - a jump out of the scan, not an error
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class _Open:
+    name: str
+    written: str
+    kind: str  # "text", "container" or "free" (an extension, in which anything may stand)
+    path: str
+    start: int
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def path_of_child(self, name: str) -> str:
+        number = self.counts[name] = self.counts.get(name, 0) + 1
+        return f"{self.path}/{name}" if number == 1 else f"{self.path}/{name}[{number}]"
+
+
+class _Scanner:
+    def __init__(self, source: str, grammar: Grammar, depth: int) -> None:
+        self.source = source
+        self.grammar = grammar
+        self.depth = depth
+        self.result = XmlScan()
+        self.stack: list[_Open] = []
+        self.prefix = ""
+        self.prefixes = {"xml"}
+        self.end_tags: dict[str, list[int]] = {}
+        for tag in _ANY_END_TAG.finditer(source):
+            self.end_tags.setdefault(tag[1].lower(), []).append(tag.start())
+
+    def run(self) -> None:
+        source, position = self.source, 0
+        while self.result.tail is None:
+            at = source.find("<", position)
+            if at < 0:
+                break
+            if at > position:
+                self.text(position, at)
+            position = self.markup(at)
+        if self.result.tail is None and position < len(source):
+            self.text(position, len(source))
+
+    # Text
+
+    @property
+    def path(self) -> str:
+        return self.stack[-1].path if self.stack else f"/{self.grammar.root}"
+
+    def edit(self, start: int, end: int, new: str, rule: Rule | None, message: str = "") -> None:
+        self.result.edits.append(Edit(start, end, new, rule, message, self.path))
+
+    def fail(self, offset: int, message: str, rule: Rule = xml_rules.MALFORMED) -> _StopScan:
+        return _StopScan(Failure(rule, offset, message, self.path))
+
+    def text(self, start: int, end: int) -> None:
+        """Escape what a text may not hold literally."""
+        chunk = self.source[start:end]
+        if FORBIDDEN.search(chunk):
+            self.remove_forbidden(chunk, start)
+        if "&" in chunk or "]]>" in chunk:
+            self.escape_text(chunk, start)
+
+    def remove_forbidden(self, chunk: str, start: int) -> None:
+        for run in FORBIDDEN_RUN.finditer(chunk):
+            message = f"control character in {self.where()}; expected none"
+            self.edit(start + run.start(), start + run.end(), "", xml_rules.CONTROL_CHARACTER, message)
+
+    def escape_text(self, chunk: str, start: int) -> None:
+        for stray in STRAY.finditer(chunk):
+            new, message = escaped(stray)
+            message = f"{message} in {self.where()}"
+            self.edit(start + stray.start(), start + stray.end(), new, xml_rules.UNESCAPED, message)
+
+    def where(self) -> str:
+        return f"<{self.stack[-1].name}>" if self.stack else "the envelope"
+
+    def escape(self, at: int) -> int:
+        """Escape the `<` at `at`, which begins no markup."""
+        message = f"unescaped < in {self.where()}; expected &lt;"
+        self.edit(at, at + 1, "&lt;", xml_rules.UNESCAPED, message)
+        return at + 1
+
+    # Markup
+
+    def markup(self, at: int) -> int:
+        """Deal with the `<` at `at` and return the offset behind what it begins."""
+        source = self.source
+        following = source[at + 1 : at + 2]
+        if following == "/":
+            return self.end_tag(at)
+        if following == "!":
+            return self.comment_or_cdata(at)
+        if following == "?":
+            end = source.find("?>", at)
+            named = _NAME.match(source, at + 2)
+            proper = end >= 0 and named is not None and named[0].lower() != "xml"
+            return end + 2 if proper else self.escape(at)
+        name = _NAME.match(source, at + 1)
+        if name is None:
+            if not following and self.stack:
+                self.result.tail = at
+                return at
+            return self.escape(at)
+        return self.start_tag(at, name)
+
+    def comment_or_cdata(self, at: int) -> int:
+        source = self.source
+        if source.startswith("<!--", at):
+            end = source.find("-->", at + 4)
+            if end >= 0:
+                body = source[at + 4 : end]
+                if "--" in body or body.endswith("-") or FORBIDDEN.search(body):
+                    message = "comment that is not well-formed; left out"
+                    self.edit(at, end + 3, "\n" * body.count("\n"), xml_rules.UNESCAPED, message)
+                return end + 3
+        elif source.startswith("<![CDATA[", at):
+            end = source.find("]]>", at)
+            if end >= 0:
+                if FORBIDDEN.search(source, at, end):
+                    self.remove_forbidden(source[at:end], at)
+                return end + 3
+        return self.escape(at)
+
+    def end_tag(self, at: int) -> int:
+        tag = _END_TAG.match(self.source, at)
+        if tag is None:
+            return self.unfinished(at, _ANY_END_TAG.match(self.source, at))
+        written = tag[1]
+        name = self.local(written)
+        top = self.stack[-1] if self.stack else None
+        if top is not None and name.lower() == top.name.lower():
+            self.stack.pop()
+            proper = f"</{top.name}>"
+            if tag[0] != proper and tag[0].rstrip(" \t\r\n>") != proper[:-1]:
+                self.close_properly(tag, top, proper)
+            return tag.end()
+        if any(element.name.lower() == name.lower() for element in self.stack[:-1]) and top is not None:
+            line = self.source.count("\n", top.start, at)
+            lines = f", {line} lines earlier," if line > 1 else ""
+            raise self.fail(top.start, f"<{top.name}> opened here{lines} is not closed before </{name}>")
+        return self.escape(at)
+
+    def close_properly(self, tag: re.Match[str], top: _Open, proper: str) -> None:
+        """Write an end tag as its start tag was written; the fault is reported there, or else here."""
+        if self.prefix and tag[1].startswith(self.prefix):
+            rule = None
+        else:
+            rule = None if top.written != top.name else xml_rules.NAME_CASE
+        self.edit(tag.start(), tag.end(), proper, rule, f"end tag {excerpt(tag[0], 40)}; expected {proper}")
+
+    def unfinished(self, at: int, name: re.Match[str] | None) -> int:
+        """Deal with a tag that has no `>`: the text stops in it, or it is none."""
+        if ">" not in self.source[at:] and "<" not in self.source[at + 1 :] and self.stack:
+            self.result.tail = at
+            return at
+        if name is not None and self.local(name[0].lstrip("</ \t\r\n")).lower() in self.grammar.names:
+            raise self.fail(at, f"tag {excerpt(name[0], 40)} has no closing >")
+        return self.escape(at)
+
+    def local(self, name: str) -> str:
+        """Return `name` without the prefix of the root."""
+        return name[len(self.prefix) :] if self.prefix and name.startswith(self.prefix) else name
+
+    def start_tag(self, at: int, name: re.Match[str]) -> int:
+        if not self.stack:
+            return self.root_tag(at, name)
+        parent = self.stack[-1]
+        written = name[0]
+        plain = self.local(written)
+        proper = self.grammar.names.get(plain.lower()) if parent.kind != "free" else None
+        if parent.kind == "text":
+            return self.tag_in_text(at, plain, proper, parent)
+        if proper is None and not self.is_extension(at, plain, name.end(), parent):
+            return self.escape(at)
+        if proper is None or proper == plain:
+            proper = plain
+            if plain != written:
+                self.edit(at + 1, name.end(), plain, None)
+        else:
+            message = f"element is <{excerpt(plain, 40)}>; expected <{proper}>"
+            self.edit(at + 1, name.end(), proper, xml_rules.NAME_CASE, message)
+        kind = self.kind_of(proper) if parent.kind == "container" else "free"
+        return self.open(at, name.end(), proper, written, kind)
+
+    def root_tag(self, at: int, name: re.Match[str]) -> int:
+        prefix, _, plain = name[0].rpartition(":")
+        root = self.grammar.root
+        if prefix:
+            self.prefix = f"{prefix}:"
+            message = f"root <{name[0]}> has a prefix; expected <{root}>"
+            self.edit(at + 1, name.end(), root, xml_rules.UNKNOWN_NAMESPACE, message)
+        elif plain != root:
+            message = f"element is <{plain}>; expected <{root}>"
+            self.edit(at + 1, name.end(), root, xml_rules.NAME_CASE, message)
+        return self.open(at, name.end(), root, name[0], "container")
+
+    def kind_of(self, name: str) -> str:
+        if name in self.grammar.text_only:
+            return "text"
+        return "container" if name in self.grammar.containers else "free"
+
+    def tag_in_text(self, at: int, plain: str, proper: str | None, parent: _Open) -> int:
+        """Escape a tag inside an element that holds text only, unless it shows that the element was never closed."""
+        if proper is not None:
+            end = self.next_end_tag(parent.name, at)
+            if end is None or proper == parent.name:
+                raise self.fail(parent.start, f"<{parent.name}> opened here is not closed before <{proper}>")
+            inner = self.next_end_tag(proper, at)
+            if inner is not None and inner < end:
+                raise self.fail(at, f"element <{plain}> stands inside <{parent.name}>; expected text only")
+        return self.escape(at)
+
+    def is_extension(self, at: int, plain: str, name_end: int, parent: _Open) -> bool:
+        """Return whether an unknown tag has its end within the parent, and a declared prefix if it has one (D-15)."""
+        prefix, _, bare = plain.rpartition(":")
+        rest = _REST_OF_TAG.match(self.source, name_end)
+        if prefix and prefix not in self.prefixes and (rest is None or f"xmlns:{prefix}" not in rest[1]):
+            return False
+        if rest is not None and rest[2]:
+            return True
+        end = self.next_end_tag(bare, at)
+        if end is None:
+            return False
+        ceiling = self.next_end_tag(parent.name.rpartition(":")[2], at)
+        return ceiling is None or end < ceiling or bare == parent.name
+
+    def next_end_tag(self, name: str, after: int) -> int | None:
+        ends = self.end_tags.get(name.lower(), [])
+        index = bisect_left(ends, after)
+        return ends[index] if index < len(ends) else None
+
+    def open(self, at: int, name_end: int, name: str, written: str, kind: str) -> int:
+        """Read the attributes of a start tag, note its place and put it on the stack."""
+        path = self.stack[-1].path_of_child(name) if self.stack else f"/{name}"
+        element = _Open(name, written, kind, path, at)
+        self.stack.append(element)
+        if len(self.stack) > self.depth:
+            raise self.fail(at, f"elements nested deeper than {self.depth}", TOO_DEEP)
+        rest = _REST_OF_TAG.match(self.source, name_end)
+        if rest is None:
+            if self.stops_in_tag(name_end):
+                self.stack.pop()
+                self.result.tail = at
+                return at
+            end, closed = self.mend_attributes(name_end)
+        else:
+            end, closed = rest.end(), bool(rest[2])
+            if rest[1]:
+                self.check_names([(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end)
+        self.result.places[path] = Place(at, end)
+        if closed:
+            self.stack.pop()
+        return end
+
+    def stops_in_tag(self, name_end: int) -> bool:
+        return self.source.find(">", name_end) < 0
+
+    # Attributes
+
+    def check_names(self, attributes: list[tuple[str, int, int]], base: int) -> None:
+        """Mend the case of attribute names, take off foreign namespaces, refuse doubles."""
+        seen: set[str] = set()
+        is_root = len(self.stack) == 1
+        for name, start, end in attributes:
+            lower = name.lower()
+            proper = lower if lower in self.grammar.attributes and self.stack[-1].kind != "free" else name
+            if proper in seen:
+                raise self.fail(base + start, f"attribute {name} stands twice in one tag")
+            seen.add(proper)
+            if name.startswith("xmlns"):
+                self.namespace(name, base + start, base + end, is_root=is_root)
+            elif proper != name:
+                message = f"attribute is {name}; expected {proper}"
+                self.edit(base + start, base + start + len(name), proper, xml_rules.NAME_CASE, message)
+
+    def namespace(self, name: str, start: int, end: int, *, is_root: bool) -> None:
+        prefix = name[6:]
+        if is_root and (not prefix or f"{prefix}:" == self.prefix):
+            message = f"root is in a namespace: {excerpt(self.source[start:end], 60)}; expected none"
+            rule = None if prefix else xml_rules.UNKNOWN_NAMESPACE
+            self.edit(start, end, "", rule, message)
+        elif prefix:
+            self.prefixes.add(prefix)
+
+    def mend_attributes(self, position: int) -> tuple[int, bool]:
+        """Read the attributes of a tag that is not in order; return its end and whether it closes itself."""
+        source = self.source
+        found: list[tuple[str, int, int]] = []
+        while True:
+            position = self.skip_blanks(position)
+            if source.startswith("/>", position) or source.startswith(">", position):
+                self.check_names(found, 0)
+                closed = source[position] == "/"
+                return position + 1 + closed, closed
+            name = _NAME.match(source, position)
+            if name is None:
+                raise self.fail(position, f"start tag of <{self.stack[-1].name}> is not well-formed")
+            at = self.skip_blanks(name.end())
+            if not source.startswith("=", at):
+                raise self.fail(position, f"attribute {excerpt(name[0], 40)} of <{self.stack[-1].name}> has no value")
+            position = self.mend_value(name[0], self.skip_blanks(at + 1))
+            found.append((name[0], name.start(), position))
+
+    def skip_blanks(self, position: int) -> int:
+        """Step over white space, replacing what XML does not take for it."""
+        source = self.source
+        while position < len(source):
+            character = source[position]
+            if INVISIBLE.match(character) or FORBIDDEN.match(character):
+                message = f"invisible character in the tag <{self.stack[-1].name}>; expected a blank"
+                self.edit(position, position + 1, " ", xml_rules.CONTROL_CHARACTER, message)
+            elif character not in " \t\r\n":
+                break
+            position += 1
+        return position
+
+    def mend_value(self, name: str, at: int) -> int:
+        """Read one attribute value, mending its quotes where only one reading is possible; return its end."""
+        source = self.source
+        opening = source[at : at + 1]
+        if opening in ('"', "'"):
+            close = source.find(opening, at + 1)
+            if close > 0 and "\n" not in source[at:close] and source[close + 1 : close + 2] in " \t\r\n/>":
+                self.escape_value(at + 1, close)
+                return close + 1
+        start = at + 1 if opening and opening in _QUOTES else at
+        closers = _QUOTES.get(opening, "")
+        end = start
+        if closers and opening not in ('"', "'"):
+            limit = source.find("\n", start)
+            ends = [source.find(c, start, len(source) if limit < 0 else limit) for c in closers]
+            end = min((e for e in ends if e >= 0), default=-1)
+        if end <= start:
+            bare = _BARE_VALUE.match(source, start)
+            if bare is None:
+                raise self.fail(at, f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value")
+            end = bare.end()
+            if source.startswith("/>", end - 1) and not closers:
+                end -= 1
+        after = end + 1 if closers and source[end : end + 1] in closers and source[end : end + 1] else end
+        value = source[start:end]
+        new = '"' + escape_attribute(value) + '"'
+        message = (
+            f"value of attribute {excerpt(name, 40)} is {excerpt(source[at:after], 40)}; expected {excerpt(new, 40)}"
+        )
+        self.edit(at, after, new, xml_rules.ATTRIBUTE_QUOTES, message)
+        return after
+
+    def escape_value(self, start: int, end: int) -> None:
+        value = self.source[start:end]
+        if FORBIDDEN.search(value):
+            self.remove_forbidden(value, start)
+        for stray in STRAY.finditer(value):
+            if stray[0] != "]]>":
+                new, message = escaped(stray)
+                self.edit(
+                    start + stray.start(),
+                    start + stray.end(),
+                    new,
+                    xml_rules.UNESCAPED,
+                    f"{message} in an attribute",
+                )
+        at = value.find("<")
+        while at >= 0:
+            message = "unescaped < in an attribute; expected &lt;"
+            self.edit(start + at, start + at + 1, "&lt;", xml_rules.UNESCAPED, message)
+            at = value.find("<", at + 1)

@@ -1,0 +1,139 @@
+"""A rule: one thing that can be wrong with a reply, with everything a person or an agent may ask about it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
+from goop_mcp.validation.findings import Hit, Mode, Problem, Severity
+
+__all__ = ["Check", "Example", "Rule", "RuleBook", "run_checks"]
+
+Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
+"""Looks at one model and says what it saw. Each family narrows the first argument to its own model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A good and a bad line for a rule, and the whole reply in which the good one stands.
+
+    `reply` holds `good` exactly once; with `bad` in its place the rule fires. A `bad` of "" means that the line is
+    left out. Every example is run by the tests.
+    """
+
+    good: str
+    bad: str
+    reply: str
+    expected: Expectations = NOTHING_EXPECTED
+
+    @property
+    def bad_reply(self) -> str:
+        """The whole reply with the bad line in it."""
+        return self.reply.replace(self.good, self.bad)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule. The id is stable for ever (RULES).
+
+    `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check` judges a whole model;
+    rules without one are reported where the text is found, read or mended.
+    """
+
+    id: str
+    lenient: Severity
+    strict: Severity
+    catches: str
+    why: str
+    fix: str
+    requirements: tuple[str, ...]
+    example: Example
+    check: Check | None = field(default=None, repr=False)
+
+    @property
+    def family(self) -> str:
+        """The part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+    def severity(self, mode: Mode) -> Severity:
+        """Return how much a violation weighs in `mode`."""
+        return self.strict if mode == "strict" else self.lenient
+
+    def problem(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        offset: int | None = None,
+        found: str | None = None,
+        expected: tuple[str, ...] | None = None,
+        fix: str | None = None,
+        before: str | None = None,
+        after: str | None = None,
+    ) -> Problem:
+        """Return a violation of this rule; the arguments are those of `Hit`."""
+        return Problem(
+            self,
+            Hit(
+                message=message,
+                path=path,
+                offset=offset,
+                found=found,
+                expected=expected,
+                fix=fix,
+                before=before,
+                after=after,
+            ),
+        )
+
+
+class RuleBook(Mapping[str, Rule]):
+    """All rules by id, in the order in which they were listed."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        """Collect `rules`; two with one id are a mistake of ours."""
+        self._rules: dict[str, Rule] = {}
+        for rule in rules:
+            if rule.id in self._rules:
+                raise ValueError(f"two rules are called {rule.id}")
+            self._rules[rule.id] = rule
+
+    def __getitem__(self, key: str) -> Rule:
+        """Return the rule called `key`; KeyError when there is none."""
+        return self._rules[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the ids."""
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        """Return the number of rules."""
+        return len(self._rules)
+
+    def find(self, name: str) -> Rule:
+        """Return the rule called `name`, also by the part after the slash where only one rule has it.
+
+        Raises UnknownNameError, which suggests the nearest id.
+        """
+        wanted = name.strip().strip("`").lower()
+        if wanted in self._rules:
+            return self._rules[wanted]
+        short = [rule for rule in self._rules.values() if rule.id.partition("/")[2] == wanted]
+        if len(short) == 1:
+            return short[0]
+        raise UnknownNameError("rule", name, [rule.id for rule in short] or list(self._rules))
+
+
+def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> list[Problem]:
+    """Let each rule look at `model` and return what they saw, in the order of the rules."""
+    problems: list[Problem] = []
+    for rule in rules:
+        seen = rule.check(model, expected) if rule.check is not None else None
+        if not seen:
+            continue
+        if isinstance(seen, Hit):
+            problems.append(Problem(rule, seen))
+        else:
+            problems.extend(Problem(rule, hit) for hit in seen)
+    return problems

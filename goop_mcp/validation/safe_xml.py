@@ -1,0 +1,250 @@
+"""Open an XML envelope safely: cut at the root, limits first, strict parser only, no DTD, no entities.
+
+The caller's bytes never reach the parser. The envelope is cut out of a `str` from its root's `<` on and encoded here,
+so that no DOCTYPE, no foreign encoding and no entity declaration can occur (RELIABILITY, section 2).
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from goop_mcp.validation import xml_rules
+from goop_mcp.validation.edits import apply_edits, edit_problems
+from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.limits import Limits, utf8_length
+from goop_mcp.validation.repair import Failure, Grammar, XmlScan, scan_xml
+
+__all__ = ["XmlEnvelope"]
+
+_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)\b", re.IGNORECASE)
+_NO_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?]]>", re.DOTALL)
+_DOCTYPE_BEFORE = re.compile(
+    r"<!(?:DOCTYPE|ENTITY)\b[^<>\[\]]*+(?:\[(?:[^\]\"']|\"[^\"]*+\"|'[^']*+')*+\][^<>]*+)?>"
+    r"(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*+\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_DOCTYPE_WINDOW = 20_000
+_DECLARATIONS = 16
+_TAG = re.compile(r"<(/?)[A-Za-z_][^<>]*+>")
+_FEW_TAGS = 128
+
+
+def _parse(text: str) -> "etree._Element":
+    """Parse `text`, which must begin with the root's start tag. Raises XMLSyntaxError or UnicodeEncodeError.
+
+    This is the only place in the package where a parser is built.
+    """
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        attribute_defaults=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        recover=False,
+    )
+    return etree.fromstring(text.encode(), parser)
+
+
+@dataclass(slots=True)
+class XmlEnvelope:
+    """One envelope cut out of a reply: `source` begins with the root's `<`, `before` is the text in front of it.
+
+    `open` parses it; the tree is then in `root`. When the tree holds what it should not, the caller asks `mend` for
+    another reading. `problems` collects what was found on the way; their offsets count from the start of `source`.
+    """
+
+    source: str
+    grammar: Grammar
+    limits: Limits
+    root: "etree._Element | None" = None
+    problems: list[Problem] = field(default_factory=list)
+    mended: str | None = None
+    _scan: XmlScan | None = None
+
+    def open(self, before: str) -> bool:
+        """Parse the envelope as it stands; False when it is refused or has to be mended first."""
+        if self._over_limits() or self._declares(before):
+            return False
+        try:
+            self.root = _parse(self.source)
+        except (etree.XMLSyntaxError, UnicodeEncodeError):
+            return False
+        return not self._over_limits_when_parsed()
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing more is to be read of this envelope."""
+        return self.root is None and bool(self.problems)
+
+    def mend(self) -> None:
+        """Escape and tidy what is out of form, listing each change, and parse again."""
+        self.root = None
+        scan = self.scan
+        self.problems.extend(self.changes())
+        if scan.failure is not None:
+            self.problems.append(_failure_problem(scan.failure))
+            return
+        self._parse_mended(apply_edits(self.source, scan.edits))
+
+    def close_and_parse(self, *, drop_tail: bool) -> bool:
+        """Parse a cut-off envelope with end tags added for all that is open; False when that does not help.
+
+        With `drop_tail`, a tag in whose middle the text stops is left out first.
+        """
+        scan = self.scan
+        if scan.failure is not None:
+            return False
+        text = apply_edits(self.source, scan.edits)
+        if drop_tail and scan.tail is not None:
+            text = text[: len(text) - (len(self.source) - scan.tail)]
+        text = text.rstrip() + "".join(f"</{name}>" for name in reversed(scan.unclosed))
+        try:
+            self.root = _parse(text)
+        except (etree.XMLSyntaxError, UnicodeEncodeError):
+            return False
+        self.mended = text
+        return not self._over_limits_when_parsed()
+
+    @property
+    def scan(self) -> XmlScan:
+        """The scan of the source, made when it is first asked for."""
+        if self._scan is None:
+            self._scan = scan_xml(self.source, self.grammar, depth=self.limits.depth)
+        return self._scan
+
+    def changes(self) -> list[Problem]:
+        """Return the changes of the scan as problems."""
+        return edit_problems(self.scan.edits, self.source)
+
+    def locate(self, path: str, found: str | None) -> int | None:
+        """Return the offset in `source` of the element, attribute or text that `path` leads to.
+
+        With `found`, the place is that of the value and not of the element. An element that is not there has the
+        place of the nearest element around it.
+        """
+        places = self.scan.places
+        path, _, attribute = path.replace("[1]", "").partition("/@")
+        while path not in places:
+            path, attribute = path.rpartition("/")[0], ""
+            found = None
+            if not path:
+                return 0
+        place = places[path]
+        if attribute:
+            tag = self.source[place.start : place.tag_end]
+            value = re.search(rf"\s{re.escape(attribute)}\s*=\s*[\"'“”‘’]?", tag, re.IGNORECASE)
+            return place.start if value is None else place.start + value.end()
+        if found:
+            text = re.compile(r"(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*+", re.DOTALL).match(self.source, place.tag_end)
+            if text is not None and text.end() < len(self.source):
+                return text.end()
+        return place.start
+
+    def _parse_mended(self, text: str) -> None:
+        try:
+            self.root = _parse(text)
+        except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+            message = "the envelope is not well-formed on this line; expected matching tags"
+            self.problems.append(xml_rules.MALFORMED.problem(message, offset=_line_of(error, text, self.source)))
+            return
+        self.mended = text
+        self._over_limits_when_parsed()
+
+    def _over_limits(self) -> bool:
+        """Refuse an envelope that is too large to parse."""
+        limits, source = self.limits, self.source
+        size = utf8_length(source, limits.envelope_bytes)
+        tags = source.count("<")
+        if size > limits.envelope_bytes:
+            self._refuse(f"envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}")
+        elif tags > limits.tags:
+            self._refuse(f"envelope has {tags:,} < signs; expected at most {limits.tags:,}")
+        elif tags > _FEW_TAGS and _depth(source) > limits.depth:
+            message = f"elements nested deeper than {limits.depth}"
+            self.problems.append(TOO_DEEP.problem(message, offset=0))
+        else:
+            return False
+        return True
+
+    def _over_limits_when_parsed(self) -> bool:
+        """Refuse a tree with too many elements, too many attributes in one, or too long a text."""
+        limits, source, root = self.limits, self.source, self.root
+        if root is None:
+            return True
+        if source.count("=") > limits.attributes:
+            most = max(len(element.attrib) for element in root.iter())
+            if most > limits.attributes:
+                self._refuse(f"element has {most} attributes; expected at most {limits.attributes}")
+        if len(source) > limits.elements and (count := sum(1 for _ in root.iter())) > limits.elements:
+            self._refuse(f"envelope has {count:,} elements; expected at most {limits.elements:,}")
+        if len(source) * 4 > limits.field_bytes:
+            self._refuse_long_fields(root)
+        if self.refused_tree:
+            self.root = None
+            return True
+        return False
+
+    @property
+    def refused_tree(self) -> bool:
+        """Whether the tree is over a limit."""
+        return any(problem.rule is TOO_LARGE for problem in self.problems)
+
+    def _refuse_long_fields(self, root: "etree._Element") -> None:
+        for element in root.iter():
+            longest = max([element.text or "", *element.attrib.values()], key=len)
+            size = utf8_length(str(longest), self.limits.field_bytes)
+            if size > self.limits.field_bytes:
+                tag = excerpt(str(element.tag), 40)
+                self._refuse(f"<{tag}> holds {size:,} bytes; expected at most {self.limits.field_bytes:,}")
+                return
+
+    def _refuse(self, message: str) -> None:
+        self.problems.append(TOO_LARGE.problem(message, offset=0))
+
+    def _declares(self, before: str) -> bool:
+        """Refuse a DOCTYPE or ENTITY declaration inside the envelope or directly before its root (D-73)."""
+        offset = None
+        if "<!" in self.source:
+            blanked = _NO_MARKUP.sub(lambda hidden: " " * len(hidden[0]), self.source)
+            if (inside := _DECLARATION.search(blanked)) is not None:
+                offset = inside.start()
+        if offset is None and before.rstrip().endswith(">"):
+            window = before[-_DOCTYPE_WINDOW:]
+            starts = [declaration.start() for declaration in _DECLARATION.finditer(window)][-_DECLARATIONS:]
+            leading = next((start for start in starts if _DOCTYPE_BEFORE.match(window, start)), None)
+            offset = None if leading is None else leading - len(window)
+        if offset is None:
+            return False
+        message = "a DOCTYPE or ENTITY declaration stands in or before the envelope; expected none"
+        self.problems.append(xml_rules.DOCTYPE.problem(message, offset=offset))
+        return True
+
+
+def _depth(source: str) -> int:
+    """Return how deep the tags of `source` are nested, roughly and never too low for well-formed text."""
+    deepest = depth = 0
+    for tag in _TAG.finditer(source):
+        if tag[1]:
+            depth -= 1
+        elif not tag[0].endswith("/>"):
+            depth += 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def _failure_problem(failure: Failure) -> Problem:
+    return failure.rule.problem(failure.message, path=failure.path, offset=failure.offset)
+
+
+def _line_of(error: Exception, mended: str, source: str) -> int:
+    """Return the offset in `source` of the line on which the parser stopped; mending keeps the lines."""
+    line = min(getattr(error, "lineno", None) or 1, mended.count("\n") + 1)
+    at = 0
+    for _ in range(line - 1):
+        at = source.find("\n", at) + 1
+    return at

@@ -1,0 +1,97 @@
+"""The verdict: one shape on every surface (INTERFACES, section 2)."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, Self
+
+from goop_mcp.validation.findings import Finding, Mode, Repair, Severity
+
+__all__ = ["Candidate", "Envelope", "Verdict"]
+
+
+class Envelope(Protocol):
+    """The typed model of any protocol."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as JSON values, in the specification's own names."""
+        ...  # pragma: no cover
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One envelope-like block that was seen, `line` counting from 1, and why it was or was not taken."""
+
+    protocol: str
+    line: int
+    chosen: bool
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the candidate as JSON values."""
+        return {"protocol": self.protocol, "line": self.line, "chosen": self.chosen, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The judgement on one reply.
+
+    `verdict` is "rejected" exactly when a finding has severity "error". `findings` are in order of position and hold
+    at most the number of the limits; `omitted` counts the rest. `envelope` is what could be read, also of a rejected
+    reply. `repaired_text` is the envelope written again when lenient mode mended its form. `feedback` is None exactly
+    when the reply is accepted. `span` is the place of the envelope in `read_text`, in characters: the text as given,
+    or as it was before a host escaped it.
+    """
+
+    verdict: Literal["accepted", "rejected"]
+    protocol: str | None
+    version: str | None
+    mode: Mode
+    findings: tuple[Finding, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    envelope: Envelope | None = None
+    repaired_text: str | None = None
+    feedback: str | None = None
+    omitted: int = 0
+    span: tuple[int, int] | None = None
+    read_text: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the reply may be acted upon."""
+        return self.verdict == "accepted"
+
+    def of_severity(self: Self, severity: Severity) -> tuple[Finding, ...]:
+        """Return the findings of one severity, in order of position."""
+        return tuple(finding for finding in self.findings if finding.severity is severity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON values, with the keys of INTERFACES, section 2."""
+        return {
+            "verdict": self.verdict,
+            "protocol": self.protocol,
+            "version": self.version,
+            "mode": self.mode,
+            "findings": [
+                {
+                    "rule": f.rule,
+                    "severity": f.severity.value,
+                    "message": f.message,
+                    "path": f.path,
+                    "line": f.line,
+                    "column": f.column,
+                    "found": f.found,
+                    "expected": None if f.expected is None else list(f.expected),
+                    "fix": f.fix,
+                }
+                for f in self.findings
+            ],
+            "repairs": [
+                {"rule": r.rule, "message": r.message, "line": r.line, "before": r.before, "after": r.after}
+                for r in self.repairs
+            ],
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "envelope": None if self.envelope is None else self.envelope.to_dict(),
+            "repaired_text": self.repaired_text,
+            "feedback": self.feedback,
+            "omitted": self.omitted,
+        }

@@ -1,0 +1,132 @@
+"""Read one XML envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from lxml import etree
+
+from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TRUNCATED
+from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.hosts import after_envelope
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.repair import Grammar
+from goop_mcp.validation.safe_xml import XmlEnvelope
+
+__all__ = ["TreeReading", "XmlReading", "read_xml"]
+
+M = TypeVar("M")
+
+
+@dataclass(slots=True)
+class TreeReading(Generic[M]):
+    """What a family's reader made of a tree.
+
+    `tangled`: the tree has to be mended before it can be read. `whole`: every required part is there.
+    """
+
+    model: M
+    problems: list[Problem]
+    tangled: bool
+    whole: bool
+
+
+@dataclass(slots=True)
+class XmlReading(Generic[M]):
+    """A model or None, everything that was noticed on the way, and the envelope the places refer to.
+
+    `partial` marks a model of an envelope that was cut off. `repaired` is the envelope written again, None when
+    nothing was mended.
+    """
+
+    envelope: XmlEnvelope
+    model: M | None = None
+    problems: list[Problem] = field(default_factory=list)
+    partial: bool = False
+
+    @property
+    def repaired(self) -> str | None:
+        """The envelope as it reads after all repairs, None when there were none or it could not be read."""
+        mended = any(problem.hit.before is not None for problem in self.problems)
+        if not mended or self.partial or self.envelope.root is None:
+            return None
+        return etree.tostring(self.envelope.root, encoding="unicode")
+
+
+def read_xml(
+    block: Block,
+    text: str,
+    grammar: Grammar,
+    limits: Limits,
+    read_tree: "Callable[[etree._Element], TreeReading[M]]",
+) -> XmlReading[M]:
+    """Read the envelope of `block` in `text` with the family's `read_tree`."""
+    envelope = XmlEnvelope(text[block.start : block.end], grammar, limits)
+    reading: XmlReading[M] = XmlReading(envelope)
+    opened = envelope.open(text[: block.start])
+    if envelope.refused:
+        reading.problems = envelope.problems
+        return reading
+    if not block.complete:
+        return _read_cut_off(reading, block, text, read_tree)
+    if opened and envelope.root is not None:
+        tree = read_tree(envelope.root)
+        if not tree.tangled:
+            reading.model, reading.problems = tree.model, tree.problems
+            return reading
+    envelope.mend()
+    reading.problems = envelope.problems
+    if envelope.root is not None:
+        tree = read_tree(envelope.root)
+        reading.model = tree.model
+        reading.problems = [*envelope.problems, *tree.problems]
+    return reading
+
+
+def _read_cut_off(
+    reading: XmlReading[M], block: Block, text: str, read_tree: "Callable[[etree._Element], TreeReading[M]]"
+) -> XmlReading[M]:
+    """Close the root where only its end tag is missing; otherwise show what is there, marked as partial (D-16)."""
+    envelope = reading.envelope
+    scan = envelope.scan
+    only_root = scan.tail is None and len(scan.unclosed) == 1 and after_envelope(text, block.end) is None
+    if envelope.close_and_parse(drop_tail=True) and envelope.root is not None:
+        tree = read_tree(envelope.root)
+        reading.model = tree.model
+        if only_root and tree.whole and not _ends_in_text(envelope.source):
+            end_tag = f"</{envelope.grammar.root}>"
+            reading.problems = [
+                *envelope.changes(),
+                *tree.problems,
+                _root_not_closed(envelope, end_tag),
+            ]
+            return reading
+    reading.partial = True
+    line = text.count("\n", 0, block.start + len(envelope.source.rstrip())) + 1
+    where = scan.unclosed[-1] if scan.unclosed else envelope.grammar.root
+    reading.problems = [
+        TRUNCATED.problem(
+            f"the envelope is cut off at line {line}, inside <{where}>; expected </{envelope.grammar.root}> at its end",
+            path=f"/{'/'.join(scan.unclosed)}" if scan.unclosed else None,
+            offset=max(len(envelope.source.rstrip()) - 1, 0),
+        )
+    ]
+    return reading
+
+
+def _ends_in_text(source: str) -> bool:
+    """Return whether words follow the last tag; they may be the beginning of something that was cut off."""
+    return not source.rstrip().endswith(">")
+
+
+def _root_not_closed(envelope: XmlEnvelope, end_tag: str) -> Problem:
+    source = envelope.source.rstrip()
+    return ROOT_NOT_CLOSED.problem(
+        f"{end_tag} is missing; everything else is there",
+        path=f"/{envelope.grammar.root}",
+        offset=max(len(source) - 1, 0),
+        before=source[-40:].rpartition("\n")[2],
+        after=f"{source[-40:].rpartition(chr(10))[2]}\n{end_tag}",
+        fix=f"End the envelope with {end_tag}.",
+    )

@@ -1,0 +1,1 @@
+"""Facts about GoopSpec projects as tables and pure functions: agents, commands, task ids (WORKFLOW)."""

@@ -1,0 +1,47 @@
+"""Task ids: many spellings, one task (WORKFLOW, section 6)."""
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["TaskId", "parse_task_id"]
+
+_SPELLINGS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"W(?P<wave>\d{1,6})\s*\.?\s*T(?P<task>\d{1,6})",
+        r"(?:T|Task\s+)?(?P<wave>\d{1,6})\.(?P<task>\d{1,6})",
+        r"Wave\s+(?P<wave>\d{1,6}),?\s+Task\s+(?P<task>\d{1,6})",
+    )
+)
+_WAVE = re.compile(r"(?:W|Wave\s+)(\d{1,6})", re.IGNORECASE)
+_TASK = re.compile(r"(?:T|Task\s+)(\d{1,6})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskId:
+    """A task by wave and number, both from 0. `task` is None for a wave alone; `guessed` marks an assumed wave."""
+
+    wave: int
+    task: int | None
+    guessed: bool = False
+
+    def __str__(self) -> str:
+        """Return the form we write: W2.T3, or W2 for a wave."""
+        return f"W{self.wave}" if self.task is None else f"W{self.wave}.T{self.task}"
+
+
+def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | None:
+    """Read any known spelling of a task id; None for anything else.
+
+    A task without a wave is taken for one of `current_wave`, and marked as guessed; without `current_wave` it is
+    None. Leading zeros do not count.
+    """
+    wanted = text.strip()
+    for spelling in _SPELLINGS:
+        if match := spelling.fullmatch(wanted):
+            return TaskId(int(match["wave"]), int(match["task"]))
+    if match := _WAVE.fullmatch(wanted):
+        return TaskId(int(match[1]), None)
+    if current_wave is not None and (match := _TASK.fullmatch(wanted)):
+        return TaskId(current_wave, int(match[1]), guessed=True)
+    return None

@@ -1,0 +1,18 @@
+"""Set up what all tests share: how many examples a property test tries."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline: a slow machine is no defect, and pytest shows slow tests by itself.
+settings.register_profile("default", max_examples=60, deadline=None)
+# In CI the same examples each time, and more of them, so that a red run can be repeated.
+settings.register_profile(
+    "ci",
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

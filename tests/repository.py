@@ -1,0 +1,28 @@
+"""Where the checkout lies, and which files belong to it."""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+GENERATED_FOLDERS = frozenset({".git", ".venv", "__pycache__", "build", "dist", "htmlcov"})
+
+
+def project_files() -> list[Path]:
+    """Return the files of the project: what git knows or would add, else all but generated folders."""
+    try:
+        listing = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git is found by PATH
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        listing = ""
+    known = [ROOT / name for name in listing.split("\0") if name]
+    return [path for path in known or ROOT.rglob("*") if path.is_file() and not _is_generated(path)]
+
+
+def _is_generated(path: Path) -> bool:
+    folders = path.relative_to(ROOT).parts[:-1]
+    return any(name in GENERATED_FOLDERS or name.endswith("_cache") for name in folders)
