@@ -30,8 +30,7 @@ def run_stdio(project: str | None) -> int:
     settings = read_settings(os.environ, project=project)
     configure_logging(settings.log_level)
     _exit_on_signals()
-    # The SDK takes half a second to load: too much for settings that turn out bad.
-    from goop_mcp.server.transports import serve_stdio
+    from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second
 
     return serve_stdio(settings)
 

@@ -65,12 +65,12 @@ def find_prompt(name: str) -> Prompt:
 def render_prompt(name: str, arguments: Mapping[str, str]) -> str:
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
-    A blank value of an optional argument counts as none. Raises UnknownNameError for an unknown prompt, and
-    PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use.
+    An optional argument that is absent or blank leaves the choice to the agent. Raises UnknownNameError for an unknown
+    prompt, and PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use.
     """
     prompt = find_prompt(name)
     _check_names(prompt, arguments)
-    given = {argument.name: arguments.get(argument.name, "").strip() for argument in prompt.arguments}
+    given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
@@ -147,7 +147,7 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
         raise PromptArgumentError(
             f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as goop-executor"
         )
-    phase = given["phase"].lower()
+    phase = given["phase"].strip().lower()
     if phase and phase not in _PHASES:
         raise PromptArgumentError(f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(_PHASES)}")
     return {"agent": agent, "phase": phase}
@@ -155,7 +155,7 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
 
 def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
     """Judge the reply. Raises UnknownNameError for an unknown protocol."""
-    verdict = validate(given["text"], protocol=given["protocol"] or "auto")
+    verdict = validate(given["text"], protocol=given["protocol"].strip() or "auto")
     return {"feedback": verdict.feedback or ""}
 
 

@@ -18,12 +18,20 @@ _KINDS: dict[type, str] = {
     list: "a list",
     dict: "an object",
 }
-_EXPECTED = {"string": "a string", "boolean": "true or false", "null": "null"}
+_EXPECTED = {
+    "string": "a string",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
 
 
 def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]:
     """Return every fault of `arguments`, unknown names first; empty when the tool can be run."""
-    known: dict[str, dict[str, JsonValue]] = tool.parameters["properties"]
+    known: dict[str, dict[str, JsonValue]] = tool.parameters.get("properties", {})
     faults = [_unknown(name, tool.name, known) for name in arguments if name not in known]
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
@@ -36,7 +44,7 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
 def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{tool} has no argument {excerpt(name, 60)!r}; {hint}it takes {', '.join(known)}"
+    return f"{tool} has no argument {excerpt(name, 60)!r}; {hint}it takes {', '.join(known) or 'none'}"
 
 
 def _wrong(name: str, arguments: Mapping[str, JsonValue], schema: Mapping[str, JsonValue]) -> str:
@@ -63,5 +71,5 @@ def _expected(schema: Mapping[str, JsonValue]) -> str:
         return f"one of {', '.join(map(str, choices))}"
     if isinstance(either, list):
         return " or ".join(_expected(branch) for branch in either if isinstance(branch, dict))
-    kind = _EXPECTED[str(schema["type"])]
+    kind = _EXPECTED.get(str(schema.get("type")), "another kind of value")
     return f"{kind} of at most {longest:,} characters" if isinstance(longest, int) else kind

@@ -1,12 +1,13 @@
 """Where answers leave for the client: every failure is told in our words, with its cause and the next step.
 
 The SDK passes on only what it foresaw and repeats its validator's own text. So each public method through which a
-call, a read or a prompt goes is wrapped here once, and tools, resources and prompts raise what they like.
+call, a read or a prompt goes is wrapped here once, and tools, resources and prompts raise what they like. This is the
+one module that uses a private part of the SDK.
 """
 
 import logging
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from mcp import MCPError
@@ -14,7 +15,6 @@ from mcp.server import MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp.server.mcpserver.tools import Tool
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from pydantic import AnyUrl
 
@@ -32,18 +32,14 @@ _AnyContext = Context[Any, Any]
 class GoopServer(MCPServer[Any]):
     """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
 
-    def __init__(self, name: str, *, tools: Sequence[Tool], **options: Any) -> None:  # noqa: ANN401 - the SDK's own
-        """Offer `tools`; the `options` are those of the SDK's server."""
-        self.offered = {tool.name: tool for tool in tools}
-        super().__init__(name, tools=list(tools), **options)
-
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Run a tool. Raises ToolError with a text that the agent can act on."""
-        tool = self.offered.get(name)
+        tool = self._tool_manager.get_tool(name)
         if tool is None:
-            raise ToolError(_sentence(UnknownNameError("tool", name, self.offered)))
+            known = [each.name for each in self._tool_manager.list_tools()]
+            raise ToolError(_sentence(UnknownNameError("tool", name, known)))
         if faults := argument_faults(tool, arguments):
             mend = f"{name} was not run; mend the arguments and call it again:"
             raise ToolError("\n- ".join([mend, *faults]))
@@ -77,7 +73,8 @@ class GoopServer(MCPServer[Any]):
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
-            raise MCPError(INTERNAL_ERROR, _explain(f"the prompt {name}", error)) from error
+            code = INVALID_PARAMS if isinstance(error.__cause__, GoopError) else INTERNAL_ERROR
+            raise MCPError(code, _explain(f"the prompt {name}", error)) from error
 
 
 def _explain(what: str, failure: Exception) -> str:

@@ -1,4 +1,7 @@
-"""What wraps every message: the time it took, and lists in pages. The SDK calls this seam provisional, so it stays small."""
+"""What wraps every message: the time it took, and lists in pages.
+
+The SDK calls this seam provisional, so it stays small.
+"""
 
 import logging
 from time import perf_counter

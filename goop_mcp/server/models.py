@@ -1,4 +1,4 @@
-"""What structured answers look like, so that clients get an output schema. The values come from the core's own dicts."""
+"""What structured answers look like, so that clients get an output schema; the values come from the core."""
 
 from typing import Literal
 
@@ -58,16 +58,12 @@ class CandidateModel(BaseModel):
 class VerdictModel(BaseModel):
     """The judgement on one reply."""
 
-    verdict: Literal["accepted", "rejected"] = Field(
-        description="Rejected exactly when a finding is an error."
-    )
+    verdict: Literal["accepted", "rejected"] = Field(description="Rejected exactly when a finding is an error.")
     protocol: str | None = Field(description="Protocol of the envelope; null when none was found.")
     version: str | None = Field(description="The envelope's own version, or null.")
     mode: Literal["lenient", "strict"] = Field(description="The mode that was asked for.")
     findings: list[FindingModel] = Field(description="All faults and remarks at once, in order of position.")
-    repairs: list[RepairModel] = Field(
-        description="What lenient reading changed; empty in strict mode."
-    )
+    repairs: list[RepairModel] = Field(description="What lenient reading changed; empty in strict mode.")
     candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
     envelope: dict[str, JsonValue] | None = Field(
         description="The envelope as JSON, also of a rejected reply; null when it could not be read."

@@ -1,10 +1,13 @@
 """The prompts, made from the files in prompts/."""
 
-from functools import partial
+from typing import Any
 
+import anyio.to_thread
 from mcp.server import MCPServer
-from mcp.server.mcpserver.prompts import Prompt as OfferedPrompt
-from mcp.server.mcpserver.prompts.base import PromptArgument as OfferedArgument
+from mcp.server.mcpserver import Context, UserMessage
+from mcp.server.mcpserver.prompts import Prompt as SdkPrompt
+from mcp.server.mcpserver.prompts.base import Message
+from mcp.server.mcpserver.prompts.base import PromptArgument as SdkArgument
 
 from goop_mcp.operations.prompts import Prompt, list_prompts, render_prompt
 
@@ -17,18 +20,23 @@ def add_prompts(server: MCPServer) -> None:
         server.add_prompt(_offered(prompt))
 
 
-def _offered(prompt: Prompt) -> OfferedPrompt:
-    return OfferedPrompt(
+class _ShippedPrompt(SdkPrompt):
+    """A prompt of ours: the operation alone judges the arguments, because it says in our words what is wrong."""
+
+    async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002
+        """Return the prompt as one message of the user. Raises GoopError."""
+        return [UserMessage(await anyio.to_thread.run_sync(render_prompt, self.name, arguments or {}))]
+
+
+def _offered(prompt: Prompt) -> _ShippedPrompt:
+    return _ShippedPrompt(
         name=prompt.name,
         title=prompt.title,
         description=prompt.description,
         arguments=[
-            OfferedArgument(name=each.name, description=each.description, required=each.required)
+            SdkArgument(name=each.name, description=each.description, required=each.required)
             for each in prompt.arguments
         ],
-        fn=partial(_render, prompt.name),
+        fn=render_prompt,
+        context_kwarg=None,
     )
-
-
-def _render(prompt: str, /, **arguments: str) -> str:
-    return render_prompt(prompt, arguments)

@@ -18,9 +18,7 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS
 
 __all__ = ["offered_tools"]
 
-_ONLY_LOOKS = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
+_ONLY_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
 def offered_tools() -> list[Tool]:
@@ -39,9 +37,8 @@ def validate_report(
             max_length=DEFAULT_LIMITS.text_bytes,
         ),
     ],
-    protocol: Annotated[
-        ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")
-    ] = "auto",
+    *,
+    protocol: Annotated[ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")] = "auto",
     mode: Annotated[
         Literal["lenient", "strict"],
         Field(description="lenient mends faults of form and warns; strict makes each of them an error."),
@@ -66,9 +63,7 @@ def validate_report(
     reply that was cut off never are. Reads only the text given: it opens no file and changes nothing.
     """
     if check_workspace:
-        raise ToolError(
-            "workspace checks are not available in this version; call again with check_workspace=false"
-        )
+        raise ToolError("workspace checks are not available in this version; call again with check_workspace=false")
     expected = Expectations(agent=expected_agent, phase=expected_phase)
     return verdict_answer(validate(text, protocol=protocol, mode=mode, expected=expected))
 
@@ -91,9 +86,7 @@ def explain_rule(
 
 
 def _tool(function: Callable[..., CallToolResult], *, title: str) -> Tool:
-    tool = Tool.from_function(
-        function, title=title, description=inspect.getdoc(function), annotations=_ONLY_LOOKS
-    )
+    tool = Tool.from_function(function, title=title, description=inspect.getdoc(function), annotations=_ONLY_LOOKS)
     tool.parameters = _without_titles(tool.parameters)
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool

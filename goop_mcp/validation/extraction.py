@@ -8,8 +8,9 @@ the last complete block outside a thinking block counts (D-02), unless a cut-off
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from goop_mcp.validation.fences import common_indentation, fence_spans
 from goop_mcp.validation.hosts import HAND_BACK, unescape
@@ -37,6 +38,11 @@ class Roots:
 
     names: tuple[str, ...]
     child_tags: frozenset[str]
+    prefixed: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare the search for roots with a namespace prefix."""
+        object.__setattr__(self, "prefixed", re.compile(f":(?:{'|'.join(self.names)})"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +70,7 @@ class Extraction:
     host_transformed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
+class _Tag(NamedTuple):
     name: str
     start: int
     end: int
@@ -151,8 +156,9 @@ def _survey(text: str, roots: Roots) -> _Landscape:
     pattern = _landmarks(
         roots.names,
         hidden="<!" in text,
-        thinking="think" in lower or "reasoning" in lower,
-        prefixed=any(f":{name}" in lower for name in roots.names),
+        # Without an end tag there is no thinking block, only a mention (D-02).
+        thinking="</think" in lower or "</reasoning" in lower,
+        prefixed=roots.prefixed.search(lower) is not None,
     )
     thinking_since: int | None = None
     hidden_until = 0
@@ -162,11 +168,11 @@ def _survey(text: str, roots: Roots) -> _Landscape:
             continue
         groups = mark.groupdict()
         if groups["root"]:
-            tag = _Tag(groups["root"].lower(), start, mark.end())
+            name = groups["root"].lower()
             if groups["closes"] is None:
-                seen.openers.append(tag)
-            elif (end := _end_of_tag(text, tag.end)) is not None:
-                seen.closers.append(_Tag(tag.name, start, end))
+                seen.openers.append(_Tag(name, start, mark.end()))
+            elif (end := _end_of_tag(text, mark.end())) is not None:
+                seen.closers.append(_Tag(name, start, end))
         elif not groups.get("thinking"):
             if start >= hidden_until:
                 end = text.find("-->" if mark[0] == "<!--" else "]]>", mark.end())
@@ -257,8 +263,6 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _find_blocks(text: str, roots: Roots) -> list[Block]:
     """Return all blocks in order of their start, each with the reason why it cannot be chosen, if there is one."""
     seen = _survey(text, roots)
-    if not seen.openers:
-        return []
     names = {name.lower(): name for name in roots.names}
     blocks: list[Block] = []
     for folded, name in names.items():

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = ["TaskId", "parse_task_id"]
 
@@ -30,6 +31,7 @@ class TaskId:
         return f"W{self.wave}" if self.task is None else f"W{self.wave}.T{self.task}"
 
 
+@lru_cache(maxsize=64)
 def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | None:
     """Read any known spelling of a task id; None for anything else.
 

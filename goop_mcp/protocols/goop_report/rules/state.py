@@ -37,21 +37,19 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
     if report.state is None:
         return None
     counters = (("wave", report.state.wave), ("task", report.state.task))
-    return [
-        Hit(
-            message=f"{name} is {counter.current} of {counter.total}; expected current not above total",
-            path=f"/goop_report/state/{name}/@current",
-            found=str(counter.current),
-        )
-        for name, counter in counters
-        if _over_total(counter) and counter is not None
-    ]
+    return [_over_total_hit(name, counter) for name, counter in counters if counter and _over_total(counter)]
 
 
-def _over_total(counter: Counter | None) -> bool:
-    if counter is None or counter.current is None or counter.total is None:
-        return False
-    return counter.current > counter.total
+def _over_total(counter: Counter) -> bool:
+    return counter.current is not None and counter.total is not None and counter.current > counter.total
+
+
+def _over_total_hit(name: str, counter: Counter) -> Hit:
+    return Hit(
+        message=f"{name} is {counter.current} of {counter.total}; expected current not above total",
+        path=f"/goop_report/state/{name}/@current",
+        found=str(counter.current),
+    )
 
 
 def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:

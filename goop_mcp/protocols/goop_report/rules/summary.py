@@ -11,7 +11,7 @@ from goop_mcp.validation.samples import COMPLETE_REPLY
 __all__ = ["SUMMARY_RULES", "count_sentences"]
 
 _MOST_SENTENCES = 2
-_END = re.compile(r"[.!?]['\")\]]*\s+(?=[\"'(\[`*]*[A-Z0-9])|[。！？]+(?=\S)")
+_END = re.compile(r"[.!?。！？](?:(?<=[.!?])['\")\]]*+\s++(?=[\"'(\[`*]*+[A-Z0-9])|(?<=[。！？])(?=[^\s。！？]))")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|ms|dr)|^\d+|\s\d+|\b[A-Z])\Z", re.IGNORECASE
 )

@@ -1,0 +1,107 @@
+"""`goop-mcp check`: judge the reply in each file."""
+
+import sys
+
+import click
+
+from goop_mcp.cli.options import COLOUR, PROTOCOL
+from goop_mcp.cli.rendering.github import render_github
+from goop_mcp.cli.rendering.json_list import render_json
+from goop_mcp.cli.rendering.sarif import render_sarif
+from goop_mcp.cli.rendering.text import render_text
+from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
+from goop_mcp.operations.check_files import STDIN, FileVerdicts, check_files
+from goop_mcp.validation.expectations import Expectations, Profile
+
+__all__ = ["check"]
+
+_FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_github}
+
+
+def _refuse_workspace(context: click.Context, option: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+    if wanted:
+        raise click.UsageError("workspace checks are not available in this version", context)
+
+
+@click.command(short_help="Judge the envelope in each reply.")
+@click.argument("files", nargs=-1, metavar="[FILE…|-]")
+@PROTOCOL
+@click.option("--strict", is_flag=True, help="Make every fault of form an error instead of mending it.")
+@click.option("--agent", metavar="NAME", help="The agent that was called, for example goop-executor.")
+@click.option("--phase", metavar="NAME", help="The current phase, for example execute.")
+@click.option("--files-changed", is_flag=True, default=None, help="Files were changed: ask for <artifacts>.")
+@click.option("--memory-saved", is_flag=True, default=None, help="Memory was saved: ask for <memory>.")
+@click.option("--checks-run", is_flag=True, default=None, help="Checks were run: ask for <verification>.")
+@click.option("--profile", type=click.Choice(["0.x", "v1"]), default="0.x", help="v1: discuss is a phase.")
+@click.option(
+    "--workspace",
+    is_flag=True,
+    expose_value=False,
+    callback=_refuse_workspace,
+    help="Compare claims with the project's files; not available in this version.",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", *_FOR_PROGRAMS]),
+    default="text",
+    help="text for people, json, sarif (2.1.0), or github (annotations).",
+)
+@COLOUR
+def check(
+    files: tuple[str, ...],
+    protocol: str,
+    *,
+    strict: bool,
+    agent: str | None,
+    phase: str | None,
+    files_changed: bool | None,
+    memory_saved: bool | None,
+    checks_run: bool | None,
+    profile: Profile,
+    format: str,
+    colour: str,
+) -> int:
+    """Judge the envelope in each FILE, or in standard input.
+
+    Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty file is a reply
+    without an envelope: rejected.
+    """
+    outcome = check_files(
+        _named(files),
+        protocol=protocol,
+        mode="strict" if strict else "lenient",
+        expected=Expectations(
+            agent=agent,
+            phase=phase,
+            files_changed=files_changed,
+            memory_saved=memory_saved,
+            checks_run=checks_run,
+            profile=profile,
+        ),
+        stdin=standard_input(),
+    )
+    if format == "text":
+        show(render_text(outcome, width=terminal_width()), colour=wants_colour(colour))
+    else:
+        emit(_FOR_PROGRAMS[format](outcome))
+    for unread in outcome.unread:
+        complain(unread.message)
+    return _exit_code(outcome)
+
+
+def _named(files: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files to read; without any, standard input if it is no terminal."""
+    if files.count(STDIN) > 1:
+        raise click.UsageError("standard input (-) is named twice and can be read once")
+    if files:
+        return files
+    if sys.stdin is None or sys.stdin.isatty():
+        raise click.UsageError("no file is named, and nothing is piped in; name a file")
+    return (STDIN,)
+
+
+def _exit_code(outcome: FileVerdicts) -> int:
+    if outcome.unread:
+        return 2
+    return 0 if all(checked.verdict.accepted for checked in outcome.checked) else 1

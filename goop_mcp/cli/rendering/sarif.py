@@ -1,0 +1,108 @@
+"""Verdicts as SARIF 2.1.0, the format in which code scanners exchange what they found."""
+
+import json
+import os
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import quote
+
+from goop_mcp import __version__
+from goop_mcp.cli.rendering.source_line import marked_length
+from goop_mcp.operations.check_files import STDIN, CheckedFile, FileVerdicts
+from goop_mcp.protocols import RULES
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.rules import Rule
+
+__all__ = ["render_sarif"]
+
+Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: dict[Severity, Json] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def render_sarif(outcome: FileVerdicts) -> str:
+    """Return one run with every finding, and with the rules that were violated.
+
+    Files that could not be read are notifications of the invocation, which then was no success.
+    """
+    ids = sorted({f.rule for checked in outcome.checked for f in checked.verdict.findings})
+    run: dict[str, Json] = {
+        "tool": {
+            "driver": {
+                "name": "goop-mcp",
+                "version": __version__,
+                "rules": [_rule(RULES[rule_id]) for rule_id in ids],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not outcome.unread,
+                "toolExecutionNotifications": [
+                    {
+                        "level": "error",
+                        "message": {"text": unread.message},
+                        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(unread.file)}}}],
+                    }
+                    for unread in outcome.unread
+                ],
+            }
+        ],
+        "results": [
+            result for checked in outcome.checked for result in _results(checked, ids)
+        ],
+    }
+    document: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _rule(rule: Rule) -> Json:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.catches},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": rule.fix},
+        "defaultConfiguration": {"level": _LEVELS[rule.lenient]},
+    }
+
+
+def _results(checked: CheckedFile, ids: list[str]) -> list[Json]:
+    lines = checked.text.split("\n")
+    return [
+        {
+            "ruleId": finding.rule,
+            "ruleIndex": ids.index(finding.rule),
+            "level": _LEVELS[finding.severity],
+            "message": {"text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"},
+            "locations": [_location(checked.file, finding, lines)],
+        }
+        for finding in checked.verdict.findings
+    ]
+
+
+def _location(file: str, finding: Finding, lines: list[str]) -> Json:
+    physical: dict[str, Json] = {"artifactLocation": {"uri": _uri(file)}}
+    if finding.line is not None and finding.column is not None:
+        length = marked_length(lines[finding.line - 1], finding.column, finding.found)
+        physical["region"] = {
+            "startLine": finding.line,
+            "startColumn": finding.column,
+            "endColumn": finding.column + length,
+        }
+    location: dict[str, Json] = {"physicalLocation": physical}
+    if finding.path is not None:
+        location["logicalLocations"] = [{"fullyQualifiedName": finding.path, "kind": "element"}]
+    return location
+
+
+def _uri(file: str) -> str:
+    """Return `file` as a reference relative to the current folder; outside of it, as it was named."""
+    if file == STDIN:
+        return "stdin"
+    path = Path(file)
+    if path.is_absolute():
+        if not path.is_relative_to(Path.cwd()):
+            return path.as_uri()
+        path = path.relative_to(Path.cwd())
+    return quote(os.fsencode(path.as_posix()))

@@ -1,0 +1,188 @@
+"""The schema for users of xmllint says the same about structure as strict mode."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from lxml import etree
+
+from goop_mcp import validate
+from goop_mcp.operations.documents import read_document
+from goop_mcp.operations.schemas import find_schema
+from goop_mcp.protocols import RULES
+from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Status
+from goop_mcp.validation.findings import Severity
+from tests.repository import ROOT
+from tests.requirements import requirement
+from tests.schemas import envelopes
+from tests.schemas.envelopes import FULL, GOOD, copies, parse, write
+
+XSD = ROOT / "schemas" / "goop_report" / "0.1.6.xsd"
+CASES = ROOT / "tests" / "cases" / "goop_report"
+SCHEMA = etree.XMLSchema(etree.parse(XSD))
+XS = "{http://www.w3.org/2001/XMLSchema}"
+
+# What the schema refuses. The last two are no errors in the engine: XSD 1.0 cannot allow the first, and cannot tell
+# the second from a known name in the wrong case.
+STRUCTURE = {
+    "goop_report/bad-agent-name",
+    "goop_report/bad-next-command",
+    "goop_report/duplicate-element",
+    "goop_report/empty-field",
+    "goop_report/missing-field",
+    "goop_report/next-action-without-agent",
+    "goop_report/not-a-boolean",
+    "goop_report/not-an-integer",
+    "goop_report/phase-alias",
+    "goop_report/placeholder-left",
+    "goop_report/unknown-file-action",
+    "goop_report/unknown-memory-type",
+    "goop_report/unknown-phase",
+    "goop_report/unknown-status",
+    "goop_report/value-case",
+    "xml/control-character",
+    "xml/malformed",
+    "xml/name-case",
+    "xml/unescaped",
+    "xml/unknown-namespace",
+    "goop_report/extension-element",
+    "goop_report/unknown-next-agent",
+}
+
+# Errors of strict mode that take more than the structure of one envelope to see.
+BEYOND_STRUCTURE = {
+    "goop_report/agent-mismatch",
+    "goop_report/artifacts-missing",
+    "goop_report/blocked-without-blocker",
+    "goop_report/complete-with-failed-check",
+    "goop_report/memory-missing",
+    "goop_report/no-envelope",
+    "goop_report/no-next-action",
+    "goop_report/phase-mismatch",
+    "goop_report/verification-missing",
+}
+
+
+def assert_agreement(envelope: str) -> bool:
+    """Fail unless schema and engine say the same; return what they say."""
+    accepted = SCHEMA.validate(parse(envelope))
+    faults = {finding.rule for finding in validate(envelope, protocol="goop_report", mode="strict").findings}
+    complaints = "\n".join(str(error.message) for error in SCHEMA.error_log)
+    assert accepted == (not faults & STRUCTURE), f"{envelope}\nschema: {complaints}\nengine: {sorted(faults)}"
+    return accepted
+
+
+@pytest.mark.parametrize("version", ["014", "016"])
+@pytest.mark.parametrize("example", ["executor_complete", "planner_complete", "executor_blocked"])
+@requirement("G-05")
+def test_the_specifications_own_examples_are_accepted(version: str, example: str) -> None:
+    assert assert_agreement((CASES / f"{version}_{example}.xml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.xml")), ids=lambda case: case.stem)
+def test_schema_and_engine_agree_on_every_well_formed_case(case: Path) -> None:
+    text = case.read_text(encoding="utf-8")
+    try:
+        parse(text)
+    except etree.XMLSyntaxError:
+        pytest.skip("this case is not well-formed, so no schema can be asked")
+    assert_agreement(text)
+
+
+@given(envelopes.envelopes())
+def test_schema_and_engine_agree_on_any_envelope(envelope: str) -> None:
+    assert_agreement(envelope)
+
+
+@pytest.mark.parametrize("envelope", GOOD)
+def test_the_envelopes_that_the_others_are_made_from_are_accepted(envelope: str) -> None:
+    assert assert_agreement(envelope)
+
+
+@pytest.mark.parametrize(
+    ("change", "accepted", "refused"),
+    [
+        pytest.param(envelopes.remove, 16, 10, id="left out", marks=requirement("G-36")),
+        pytest.param(envelopes.double, 6, 20, id="doubled"),
+        pytest.param(lambda element: envelopes.rename(element, "evidence"), 0, 30, id="unknown name"),
+        pytest.param(lambda element: envelopes.rename(element, element.tag.upper()), 0, 30, id="name in capitals"),
+        pytest.param(lambda element: element.set("note", "x"), 30, 0, id="unknown attribute"),
+        pytest.param(lambda element: element.attrib.clear(), 20, 6, id="no attributes"),
+    ],
+)
+def test_schema_and_engine_agree_when_one_element_is_changed(
+    change: Callable[[etree._Element], None], accepted: int, refused: int
+) -> None:
+    answers = []
+    for root, element in copies(FULL):
+        change(element)
+        answers.append(assert_agreement(write(root)))
+    assert answers.count(True) >= accepted
+    assert answers.count(False) >= refused
+
+
+@pytest.mark.parametrize("value", envelopes.VALUES)
+def test_schema_and_engine_agree_wherever_a_value_stands(value: str) -> None:
+    for root, element in copies(FULL):
+        if not len(element) and element.tag not in ("wave", "task"):
+            element.text = value
+            assert_agreement(write(root))
+    for root, element in copies(FULL):
+        for name in element.attrib:
+            before = element.attrib[name]
+            element.set(name, value)
+            assert_agreement(write(root))
+            element.set(name, before)
+
+
+def test_every_error_about_structure_is_weighed_for_the_schema() -> None:
+    errors = {
+        rule.id for rule in RULES.values() if rule.family == "goop_report" and rule.strict is Severity.ERROR
+    }
+    assert errors - STRUCTURE == BEYOND_STRUCTURE
+
+
+def test_the_page_of_the_protocol_lists_what_the_schema_refuses() -> None:
+    section = read_document("goop_report").partition("## The XSD")[2]
+    listed = set(re.findall(r"`((?:goop_report|xml)/[\w-]+)`", section))
+    assert listed == STRUCTURE | (BEYOND_STRUCTURE - {"goop_report/no-envelope"})
+
+
+@pytest.mark.parametrize(
+    ("type_name", "words"),
+    [
+        pytest.param("statusName", list(Status), marks=requirement("G-09")),
+        pytest.param(
+            "phaseName", [phase for phase in Phase if phase is not Phase.DISCUSS], marks=requirement("G-14")
+        ),
+        pytest.param("fileAction", list(FileAction), marks=requirement("G-22")),
+        pytest.param("memoryType", list(MemoryType), marks=requirement("G-26")),
+        ("trueOrFalse", ["true", "false"]),
+    ],
+)
+def test_the_schema_lists_the_words_of_the_model(type_name: str, words: list[str]) -> None:
+    listed = etree.parse(XSD).iterfind(f".//{XS}simpleType[@name='{type_name}']//{XS}enumeration")
+    assert [word.get("value") for word in listed] == [str(word) for word in words]
+
+
+@pytest.mark.skipif(shutil.which("xmllint") is None, reason="xmllint is not installed (Debian: libxml2-utils)")
+@pytest.mark.parametrize(
+    ("case", "accepted"),
+    [
+        ("016_executor_complete", True),
+        ("016_executor_blocked", True),
+        ("014_planner_complete", True),
+        ("016_template", False),
+        ("derived_missing_handoff", False),
+    ],
+)
+def test_xmllint_says_the_same(case: str, accepted: bool, tmp_path: Path) -> None:
+    schema = tmp_path / "goop_report.xsd"
+    schema.write_text(find_schema("goop_report").text, encoding="utf-8")
+    command = ["xmllint", "--noout", "--nonet", "--schema", str(schema), str(CASES / f"{case}.xml")]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert result.returncode == (0 if accepted else 3), result.stderr

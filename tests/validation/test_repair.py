@@ -1,0 +1,431 @@
+"""Lenient mode mends the form of an envelope and says so; strict mode makes the same an error (D-13 to D-16)."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from goop_mcp import Severity
+from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Report, Status
+from tests.validation.replies import (
+    EXECUTOR,
+    SUMMARY,
+    changed,
+    fenced,
+    judge,
+    judge_both,
+    report_of,
+    rules_of,
+    the_finding,
+    weighty_rules,
+)
+
+EXECUTOR_REPORT = report_of(judge(EXECUTOR))
+CHECK = '<check name="tests" passed="true">'
+FILE = '<file path="src/auth/service.ts" action="created">'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slip:
+    """A slip of form: `old` becomes `new` in the executor's report; `rule` mends it and `after` is then written."""
+
+    old: str
+    new: str
+    rule: str
+    after: str
+    summary: str | None = None
+    path: str | None = None
+
+
+def text_slip(words: str, after: str, *, rule: str = "xml/unescaped", summary: str | None = None) -> Slip:
+    return Slip(old=SUMMARY, new=words, rule=rule, after=after, summary=summary or words)
+
+
+def path_slip(written: str, path: str, *, rule: str = "xml/unescaped", after: str) -> Slip:
+    return Slip(old=FILE, new=f'<file path="{written}" action="created">', rule=rule, after=after, path=path)
+
+
+SLIPS = {
+    "ampersand": text_slip("Login & logout.", "Login &amp; logout."),
+    "two_ampersands": text_slip("Ran a && b.", "a &amp;&amp; b"),
+    "ampersand_before_a_word": text_slip("AT&T and R&D;", "AT&amp;T"),
+    "less_than": text_slip("Holds while a < b.", "a &lt; b"),
+    "less_than_number": text_slip("Took <3 s.", "&lt;3"),
+    "arrow": text_slip("Now <- and <= and <<.", "&lt;-"),
+    "generics": text_slip("Added Map<String, T>.", "Map&lt;String, T"),
+    "nested_generics": text_slip("Added Map<String, List<int>>.", "List&lt;int"),
+    "generics_of_one_name": text_slip("Added List<int>.", "List&lt;int"),
+    "html_break": text_slip("One.<br>Two.", "&lt;br"),
+    "html_break_closed": text_slip("One.<br/>Two.", "&lt;br/"),
+    "html_pair": text_slip("It is <b>done</b>.", "&lt;b"),
+    "placeholder_in_text": text_slip("Wrote .goopspec/<workflowId>/SPEC.md.", "&lt;workflowId"),
+    "lone_end_tag": text_slip("The </div> is gone.", "&lt;/div"),
+    "html_space": text_slip("Ten&nbsp;tests.", "Ten\u00a0tests", summary="Ten\u00a0tests."),
+    "html_dash": text_slip("Login&mdash;logout.", "Login—logout", summary="Login—logout."),
+    "html_copyright": text_slip("&copy; us.", "© us", summary="© us."),
+    "unknown_entity": text_slip("Reads &foo; now.", "&amp;foo;"),
+    "entity_without_semicolon": text_slip("Writes &lt now.", "&amp;lt"),
+    "bad_number_reference": text_slip("Sends &#0; now.", "&amp;#0;"),
+    "surrogate_reference": text_slip("Sends &#xD800; now.", "&amp;#xD800;"),
+    "end_of_cdata_in_text": text_slip("Reads a[b[0]]>c.", "]]&gt;"),
+    "cdata_misspelt": text_slip("<![CDATA Login & logout.]]>", "&lt;![CDATA"),
+    "cdata_in_lower_case": text_slip("<![cdata[Login]]>.", "&lt;![cdata["),
+    "cdata_never_closed": text_slip("<![CDATA[Login & logout.", "&lt;![CDATA["),
+    "comment_never_closed": text_slip("See <!-- the notes.", "&lt;!--"),
+    "double_hyphen_in_a_comment": Slip(
+        old=SUMMARY, new=f"{SUMMARY}<!-- a -- b -->", rule="xml/unescaped", after=SUMMARY, summary=SUMMARY
+    ),
+    "ampersand_in_an_attribute": path_slip("src/a&b.ts", "src/a&b.ts", after="src/a&amp;b.ts"),
+    "placeholder_in_an_attribute": path_slip(
+        "docs/<workflowId>/a.md", "docs/<workflowId>/a.md", after="&lt;workflowId"
+    ),
+    "html_entity_in_an_attribute": path_slip("a&nbsp;b.ts", "a\u00a0b.ts", after="a\u00a0b.ts"),
+    "placeholder_in_files_to_read": Slip(
+        old="<file>src/auth/service.ts</file>",
+        new="<file>.goopspec/<workflowId>/SPEC.md</file>",
+        rule="xml/unescaped",
+        after="&lt;workflowId",
+    ),
+    "typographic_quotes": Slip(old=CHECK, new="<check name=“tests” passed=”true”>", rule="xml/attribute-quotes", after=CHECK),
+    "low_typographic_quotes": Slip(
+        old=CHECK, new='<check name=„tests“ passed="true">', rule="xml/attribute-quotes", after='name="tests"'
+    ),
+    "typographic_single_quotes": Slip(
+        old=CHECK, new="<check name=‘tests’ passed=’true’>", rule="xml/attribute-quotes", after='name="tests"'
+    ),
+    "no_quotes": Slip(old=CHECK, new="<check name=tests passed=true>", rule="xml/attribute-quotes", after='name="tests"'),
+    "no_quotes_in_an_empty_element": Slip(
+        old='<wave current="2" total="3"/>',
+        new="<wave current=2 total=3/>",
+        rule="xml/attribute-quotes",
+        after='current="2"',
+    ),
+    "closing_quote_missing": Slip(
+        old=CHECK, new='<check name="tests" passed="true>', rule="xml/attribute-quotes", after='passed="true"'
+    ),
+    "opening_quote_missing": Slip(
+        old=CHECK, new='<check name="tests" passed=true">', rule="xml/attribute-quotes", after='passed="true"'
+    ),
+    "version_without_quotes": Slip(
+        old='version="0.1.6"', new="version=0.1.6", rule="xml/attribute-quotes", after='version="0.1.6"'
+    ),
+    "tag_in_wrong_case": Slip(
+        old="<status>COMPLETE</status>",
+        new="<Status>COMPLETE</Status>",
+        rule="xml/name-case",
+        after="<status>",
+    ),
+    "tag_in_capitals": Slip(
+        old="<ready>true</ready>", new="<READY>true</READY>", rule="xml/name-case", after="<ready>"
+    ),
+    "end_tag_in_wrong_case": Slip(
+        old="<ready>true</ready>", new="<ready>true</Ready>", rule="xml/name-case", after="</ready>"
+    ),
+    "attribute_in_wrong_case": Slip(
+        old=CHECK, new='<check Name="tests" PASSED="true">', rule="xml/name-case", after='name="tests"'
+    ),
+    "terminal_colours": text_slip("\x1b[32mok\x1b[0m.", "ok.", rule="xml/control-character", summary="ok."),
+    "nul": text_slip("Do\x00ne.", "Done.", rule="xml/control-character", summary="Done."),
+    "lone_surrogate": text_slip("Do\ud83dne.", "Done.", rule="xml/control-character", summary="Done."),
+    "no_character": text_slip("Do\uffffne.", "Done.", rule="xml/control-character", summary="Done."),
+    "control_character_in_an_attribute": path_slip("a\x07b.ts", "ab.ts", rule="xml/control-character", after="ab.ts"),
+    "control_character_in_cdata": text_slip(
+        "<![CDATA[\x1b[1mDone & dusted\x1b[0m.]]>",
+        "Done",
+        rule="xml/control-character",
+        summary="Done & dusted.",
+    ),
+    "status_in_lower_case": Slip(
+        old="<status>COMPLETE</status>",
+        new="<status>complete</status>",
+        rule="goop_report/value-case",
+        after="<status>COMPLETE</status>",
+    ),
+    "status_in_title_case": Slip(
+        old="<status>COMPLETE</status>",
+        new="<status>Complete</status>",
+        rule="goop_report/value-case",
+        after="<status>COMPLETE</status>",
+    ),
+    "phase_in_capitals": Slip(
+        old="<phase>execute", new="<phase>EXECUTE", rule="goop_report/value-case", after="<phase>execute"
+    ),
+    "boolean_of_python": Slip(
+        old="<spec_locked>true", new="<spec_locked>True", rule="goop_report/value-case", after="<spec_locked>true"
+    ),
+    "passed_in_capitals": Slip(
+        old=CHECK,
+        new='<check name="tests" passed="TRUE">',
+        rule="goop_report/value-case",
+        after='passed="true"',
+    ),
+    "file_action_in_title_case": Slip(
+        old=FILE,
+        new='<file path="src/auth/service.ts" action="Created">',
+        rule="goop_report/value-case",
+        after='action="created"',
+    ),
+    "memory_type_in_title_case": Slip(
+        old='type="decision"', new='type="Decision"', rule="goop_report/value-case", after='type="decision"'
+    ),
+}
+ALL_SLIPS = [pytest.param(slip, id=name) for name, slip in SLIPS.items()]
+
+
+def with_slip(slip: Slip) -> str:
+    return fenced(changed(EXECUTOR, (slip.old, slip.new)))
+
+
+@pytest.mark.parametrize("slip", ALL_SLIPS)
+def test_lenient_mode_accepts_the_slip_with_a_warning(slip: Slip) -> None:
+    verdict = judge(with_slip(slip))
+
+    assert rules_of(verdict, Severity.ERROR) == set()
+    assert weighty_rules(verdict) == {slip.rule}
+    assert verdict.feedback is None
+
+
+@pytest.mark.parametrize("slip", ALL_SLIPS)
+def test_every_mended_slip_is_listed_with_its_line_before_and_after(slip: Slip) -> None:
+    text = with_slip(slip)
+
+    repairs = judge(text).repairs
+
+    assert repairs
+    lines = text.split("\n")
+    line = text[: text.index(slip.new)].count("\n") + 1
+    for repair in repairs:
+        assert repair.rule == slip.rule
+        assert repair.line == line
+        assert repair.before != repair.after
+        assert repair.message
+        visible = repair.before.encode().decode("unicode_escape") if "\\" in repair.before else repair.before
+        assert visible in lines[line - 1] or slip.rule in ("xml/control-character", "xml/unescaped")
+
+
+@pytest.mark.parametrize("slip", ALL_SLIPS)
+def test_mended_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(slip: Slip) -> None:
+    lenient = judge(with_slip(slip))
+
+    assert lenient.repaired_text is not None
+    assert slip.after in lenient.repaired_text
+    again = judge(lenient.repaired_text, "strict")
+    assert weighty_rules(again) == set()
+    assert again.envelope == lenient.envelope
+
+
+@pytest.mark.parametrize("slip", ALL_SLIPS)
+def test_strict_mode_refuses_the_slip_and_mends_nothing(slip: Slip) -> None:
+    lenient, strict = judge_both(with_slip(slip))
+
+    assert rules_of(strict, Severity.ERROR) == {slip.rule}
+    assert strict.repairs == ()
+    assert strict.repaired_text is None
+    assert strict.feedback is not None
+    assert strict.envelope == lenient.envelope
+
+
+def expected_report(slip: Slip) -> tuple[str | None, str | None]:
+    files = EXECUTOR_REPORT.artifacts.files if EXECUTOR_REPORT.artifacts else ()
+    return slip.summary or EXECUTOR_REPORT.summary, slip.path or files[0].path
+
+
+@pytest.mark.parametrize("slip", ALL_SLIPS)
+def test_no_letter_of_the_agent_is_lost_and_nothing_else_moves(slip: Slip) -> None:
+    report = report_of(judge(with_slip(slip)))
+
+    assert report.artifacts is not None
+    assert (report.summary, report.artifacts.files[0].path) == expected_report(slip)
+    assert report.status is Status.COMPLETE
+    assert len(report.artifacts.files) == 3
+    assert report.verification == EXECUTOR_REPORT.verification
+    assert report.state == EXECUTOR_REPORT.state
+    assert report.extensions == ()
+
+
+def test_mended_values_are_read_as_the_proper_ones() -> None:
+    edits = [
+        ("<status>COMPLETE", "<status>checkpoint"),
+        ("<phase>execute", "<phase>Research"),
+        (FILE, '<file path="src/auth/service.ts" action="DELETED">'),
+        ('type="decision"', 'type="NOTE"'),
+    ]
+
+    report = report_of(judge(changed(EXECUTOR, *edits)))
+
+    assert report.status is Status.CHECKPOINT
+    assert report.state is not None
+    assert report.state.phase is Phase.RESEARCH
+    assert report.artifacts is not None
+    assert report.artifacts.files[0].action is FileAction.DELETED
+    assert report.memory is not None
+    assert report.memory[0].type is MemoryType.NOTE
+
+
+def test_placeholder_of_a_path_to_read_is_kept_whole() -> None:
+    report = report_of(judge(with_slip(SLIPS["placeholder_in_files_to_read"])))
+
+    assert report.handoff is not None
+    assert report.handoff.files_to_read == (".goopspec/<workflowId>/SPEC.md",)
+
+
+def test_several_slips_are_all_mended_and_listed_in_order() -> None:
+    names = ["status_in_lower_case", "generics", "placeholder_in_an_attribute", "no_quotes"]
+    text = fenced(changed(EXECUTOR, *[(SLIPS[name].old, SLIPS[name].new) for name in names]))
+
+    lenient, strict = judge_both(text)
+
+    assert lenient.accepted
+    assert {repair.rule for repair in lenient.repairs} == {SLIPS[name].rule for name in names}
+    assert rules_of(strict, Severity.ERROR) == {SLIPS[name].rule for name in names}
+    assert lenient.repaired_text is not None
+    assert judge(lenient.repaired_text, "strict").accepted
+
+
+@pytest.mark.parametrize("root", ["GOOP_REPORT", "Goop_Report"])
+def test_root_in_the_wrong_case_is_mended(root: str) -> None:
+    lenient, strict = judge_both(fenced(EXECUTOR.replace("goop_report", root)))
+
+    assert weighty_rules(lenient) == {"xml/name-case"}
+    assert lenient.envelope == EXECUTOR_REPORT
+    assert lenient.repairs
+    assert not strict.accepted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(EXECUTOR.replace("<goop_report ", '<goop_report xmlns="urn:x" '), id="default_namespace"),
+        pytest.param(
+            EXECUTOR.replace("</goop_report>", "</g:goop_report>").replace(
+                "<goop_report ", '<g:goop_report xmlns:g="urn:x" '
+            ),
+            id="prefix_on_the_root",
+        ),
+        pytest.param(
+            EXECUTOR.replace("</", "</g:").replace("<", "<g:").replace("<g:/g:", "</g:").replace(
+                "<g:goop_report ", '<g:goop_report xmlns:g="urn:x" '
+            ),
+            id="prefix_on_every_element",
+        ),
+    ],
+)
+def test_foreign_namespace_is_taken_off_and_the_report_read_by_local_names(text: str) -> None:
+    lenient, strict = judge_both(text)
+
+    assert weighty_rules(lenient) == {"xml/unknown-namespace"}
+    assert lenient.envelope == EXECUTOR_REPORT
+    assert lenient.repaired_text is not None
+    assert judge(lenient.repaired_text, "strict").envelope == EXECUTOR_REPORT
+    assert weighty_rules(judge(lenient.repaired_text, "strict")) == set()
+    assert rules_of(strict, Severity.ERROR) == {"xml/unknown-namespace"}
+
+
+def test_elements_in_any_order_are_no_fault() -> None:
+    start, end = EXECUTOR.index("  <handoff>"), EXECUTOR.index("</goop_report>")
+    handoff = EXECUTOR[start:end]
+    text = EXECUTOR.replace(handoff, "").replace("  <status>", f"{handoff}  <status>")
+
+    for verdict in judge_both(text):
+        assert weighty_rules(verdict) == set()
+        assert verdict.envelope == EXECUTOR_REPORT
+
+
+def test_missing_root_end_after_everything_else_is_closed() -> None:
+    text = fenced(EXECUTOR.removesuffix("</goop_report>").rstrip())
+
+    lenient, strict = judge_both(text)
+
+    assert weighty_rules(lenient) == {"envelope/root-not-closed"}
+    assert lenient.envelope == EXECUTOR_REPORT
+    assert [repair.rule for repair in lenient.repairs] == ["envelope/root-not-closed"]
+    assert "</goop_report>" in lenient.repairs[0].after
+    assert "</goop_report>" not in lenient.repairs[0].before
+    assert lenient.repaired_text is not None
+    assert judge(lenient.repaired_text, "strict").envelope == EXECUTOR_REPORT
+    assert rules_of(strict, Severity.ERROR) == {"envelope/root-not-closed"}
+    assert strict.repairs == ()
+    assert strict.repaired_text is None
+
+
+def test_discuss_is_read_as_plan() -> None:
+    lenient, strict = judge_both(changed(EXECUTOR, ("<phase>execute", "<phase>discuss")))
+
+    assert weighty_rules(lenient) == {"goop_report/phase-alias"}
+    state = report_of(lenient).state
+    assert state is not None
+    assert state.phase is Phase.PLAN
+    assert [(repair.before, repair.after) for repair in lenient.repairs] == [("discuss", "plan")]
+    assert rules_of(strict, Severity.ERROR) == {"goop_report/phase-alias"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<![CDATA[Login & logout, Map<String, T> and <goop> too.]]>",
+        "Login &amp; logout, Map&lt;String, T&gt; and &lt;goop&gt; too.",
+        "Login &#38; logout, Map&#60;String, T> and &#x3c;goop&#x3E; too.",
+        "<![CDATA[Login &]]> logout, <![CDATA[Map<String, T> and <goop>]]> too.",
+    ],
+)
+def test_proper_escaping_is_no_slip(words: str) -> None:
+    for verdict in judge_both(changed(EXECUTOR, (SUMMARY, words))):
+        assert weighty_rules(verdict) == set()
+        assert report_of(verdict).summary == "Login & logout, Map<String, T> and <goop> too."
+        assert verdict.repaired_text is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(f"{SUMMARY}</summary>", SUMMARY, id="end_of_summary_missing"),
+        pytest.param("</files>", "", id="end_of_files_missing"),
+        pytest.param("</handoff>", "", id="end_of_handoff_missing"),
+        pytest.param("</commit>\n    </commits>", "</commits>\n    </commit>", id="crossed_tags"),
+        pytest.param("</memory>", "</verification>", id="wrong_end_tag"),
+        pytest.param('name="tests" passed="true"', 'name="tests" name="lint" passed="true"', id="attribute_twice"),
+        pytest.param('name="tests" passed="true"', 'name="tests" passed', id="attribute_without_a_value"),
+    ],
+)
+def test_tags_that_do_not_match_are_malformed_and_never_guessed(old: str, new: str) -> None:
+    for verdict in judge_both(fenced(changed(EXECUTOR, (old, new)))):
+        assert not verdict.accepted
+        assert verdict.repaired_text is None
+        assert "xml/malformed" in rules_of(verdict, Severity.ERROR)
+        assert the_finding(verdict, "xml/malformed").line is not None
+
+
+def test_malformed_envelope_names_the_line_of_the_element_that_is_not_closed() -> None:
+    text = fenced(changed(EXECUTOR, (f"{SUMMARY}</summary>", SUMMARY)))
+
+    finding = the_finding(judge(text), "xml/malformed")
+
+    opened = text[: text.index("<summary>")].count("\n") + 1
+    assert finding.line is not None
+    assert opened <= finding.line <= opened + 3
+    assert "summary" in finding.message
+
+
+def test_unknown_element_with_an_end_is_kept_as_an_extension_and_not_escaped() -> None:
+    text = changed(EXECUTOR, ("<handoff>", "<evidence>see the log</evidence>\n  <handoff>"))
+
+    for verdict in judge_both(text):
+        assert weighty_rules(verdict) == set()
+        assert verdict.repairs == ()
+        assert [(e.name, e.content) for e in report_of(verdict).extensions] == [("evidence", "see the log")]
+
+
+def test_nothing_missing_is_ever_filled_in() -> None:
+    text = '<goop_report version="0.1.6"><Summary>a & b</Summary></goop_report>'
+
+    verdict = judge(text)
+
+    assert not verdict.accepted
+    report = report_of(verdict)
+    assert report == Report(version="0.1.6", status=None, agent=None, summary="a & b")
+
+
+@pytest.mark.parametrize("word", ["DONE", "success", "FAILED", "COMPLETED", "OK", "complet", "COMPLETE.", "", "-"])
+def test_no_other_word_is_taken_for_a_status(word: str) -> None:
+    for verdict in judge_both(changed(EXECUTOR, ("<status>COMPLETE", f"<status>{word}"))):
+        assert not verdict.accepted
+        assert report_of(verdict).status is None
