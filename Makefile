@@ -1,7 +1,7 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench docs clean
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -18,6 +18,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make check   lint, formatting, types and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
+	@echo "make docs    write docs/rules.md again from the rules"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
 
 demo: $(STAMP)
@@ -34,6 +35,11 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(PYTHON) -m benchmarks
+
+# Beside first, then in its place: a fault leaves the old page alone.
+docs: $(STAMP)
+	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.operations.rule_pages > docs/rules.md.new
+	mv docs/rules.md.new docs/rules.md
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov

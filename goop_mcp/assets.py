@@ -24,8 +24,13 @@ def read_asset(kind: AssetKind, name: str) -> str:
 
 
 def list_assets(kind: AssetKind, suffix: str = "") -> tuple[str, ...]:
-    """Return the names of the assets that end with `suffix`, sorted, relative to their folder, with forward slashes."""
+    """Return the names of the assets that end with `suffix`, sorted, relative to their folder, with forward slashes.
+
+    Raises AssetMissingError when the folder is not there.
+    """
     folder = _folder(kind)
+    if not folder.is_dir():
+        raise AssetMissingError(f"the folder {kind} of goop-mcp is missing; install goop-mcp again")
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return tuple(sorted(name for name in names if name.endswith(suffix)))
 

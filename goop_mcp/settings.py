@@ -43,12 +43,12 @@ def _project(environment: Mapping[str, str], option: str | None) -> Path:
     named = [("--project", option), *((name, environment.get(name)) for name in _PROJECT_VARIABLES)]
     source, folder = next(((source, value) for source, value in named if value), ("the current folder", "."))
     try:
-        path = Path(folder).resolve()
-        is_folder = path.is_dir()
+        # A path that cannot exist at all is no folder; only what does exist can be resolved.
+        path = Path(folder).resolve() if Path(folder).is_dir() else None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise SettingsError(f"{source} is {folder!r}, which cannot be used ({reason}); name another one") from error
-    if not is_folder:
+    if path is None:
         raise SettingsError(f"{source} is {folder!r}, which is no folder; create it or name another one")
     return path
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 
 from goop_mcp import __version__
-from goop_mcp.cli.program import Program
+from goop_mcp.cli.program import Program, run_command
 from goop_mcp.cli.streams import complain, prepare_streams
 from goop_mcp.errors import GoopError
 
@@ -32,10 +32,7 @@ def program(context: click.Context) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         click.echo(context.get_help())
         return 0
-    # The server loads the MCP SDK, which no other command needs.
-    from goop_mcp.cli.serve import run_stdio
-
-    return run_stdio(None)
+    return run_command("serve")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     prepare_streams()
     try:
-        code = program.main(arguments, standalone_mode=False)
+        code = program.main(arguments, prog_name="goop-mcp", standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.UsageError as error:
@@ -63,5 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _usage(error: click.UsageError) -> str:
     message = error.format_message().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    if message.endswith("?"):
+        return message
     path = "goop-mcp" if error.ctx is None else error.ctx.command_path
-    return f"{message[:1].lower()}{message[1:]}; see {path} --help"
+    return f"{message}; see {path} --help"

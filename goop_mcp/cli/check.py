@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from goop_mcp.cli.options import COLOUR, PROTOCOL
+from goop_mcp.cli.options import COLOUR, PROTOCOL, WrongCallError
 from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.json_list import render_json
 from goop_mcp.cli.rendering.sarif import render_sarif
@@ -18,9 +18,9 @@ __all__ = ["check"]
 _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_github}
 
 
-def _refuse_workspace(context: click.Context, option: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+def _refuse_workspace(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted:
-        raise click.UsageError("workspace checks are not available in this version", context)
+        raise WrongCallError("workspace checks are not available in this version; leave out --workspace")
 
 
 @click.command(short_help="Judge the envelope in each reply.")
@@ -32,20 +32,27 @@ def _refuse_workspace(context: click.Context, option: click.Parameter, wanted: b
 @click.option("--files-changed", is_flag=True, default=None, help="Files were changed: ask for <artifacts>.")
 @click.option("--memory-saved", is_flag=True, default=None, help="Memory was saved: ask for <memory>.")
 @click.option("--checks-run", is_flag=True, default=None, help="Checks were run: ask for <verification>.")
-@click.option("--profile", type=click.Choice(["0.x", "v1"]), default="0.x", help="v1: discuss is a phase.")
+@click.option(
+    "--profile",
+    type=click.Choice(["0.x", "v1"]),
+    metavar="NAME",
+    default="0.x",
+    help="0.x, or v1, in which discuss is a phase of its own.",
+)
 @click.option(
     "--workspace",
     is_flag=True,
     expose_value=False,
     callback=_refuse_workspace,
-    help="Compare claims with the project's files; not available in this version.",
+    help="Compare claims with the project; not available in this version.",
 )
 @click.option(
     "--format",
     "format",
     type=click.Choice(["text", *_FOR_PROGRAMS]),
+    metavar="FORMAT",
     default="text",
-    help="text for people, json, sarif (2.1.0), or github (annotations).",
+    help="text (the default), json, sarif (2.1.0) or github (annotations).",
 )
 @COLOUR
 def check(
@@ -93,11 +100,11 @@ def check(
 def _named(files: tuple[str, ...]) -> tuple[str, ...]:
     """Return the files to read; without any, standard input if it is no terminal."""
     if files.count(STDIN) > 1:
-        raise click.UsageError("standard input (-) is named twice and can be read once")
+        raise WrongCallError("standard input (-) is named twice and can be read once")
     if files:
         return files
     if sys.stdin is None or sys.stdin.isatty():
-        raise click.UsageError("no file is named, and nothing is piped in; name a file")
+        raise WrongCallError("no file is named, and nothing is piped in; name a file")
     return (STDIN,)
 
 

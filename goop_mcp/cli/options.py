@@ -5,10 +5,16 @@ import click
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
 
-__all__ = ["COLOUR", "PROTOCOL"]
+__all__ = ["COLOUR", "PROTOCOL", "WrongCallError"]
 
 
-def _known_protocol(context: click.Context, option: click.Parameter, name: str) -> str:  # noqa: ARG001
+class WrongCallError(click.ClickException):
+    """Raised when options and arguments do not go together; the text says what to do."""
+
+    exit_code = 2
+
+
+def _known_protocol(_context: click.Context, _option: click.Parameter, name: str) -> str:
     known = ["auto", *(family.name for family in FAMILIES)]
     if name not in known:
         raise UnknownNameError("protocol", name, known)
@@ -20,12 +26,13 @@ PROTOCOL = click.option(
     metavar="NAME",
     default="auto",
     callback=_known_protocol,
-    help=f"Expect this protocol: {', '.join(family.name for family in FAMILIES)}. Default: detect it.",
+    help=f"auto (the default) detects it; known are: {', '.join(family.name for family in FAMILIES)}.",
 )
 COLOUR = click.option(
     "--color",
     "colour",
     type=click.Choice(["auto", "always", "never"]),
+    metavar="WHEN",
     default="auto",
-    help="Colour the text; auto: on a terminal, unless NO_COLOR is set.",
+    help="always, never, or auto: on a terminal, unless NO_COLOR is set.",
 )

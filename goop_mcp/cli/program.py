@@ -7,7 +7,7 @@ import click
 
 from goop_mcp.errors import UnknownNameError
 
-__all__ = ["COMMANDS", "Program"]
+__all__ = ["COMMANDS", "Program", "run_command"]
 
 COMMANDS: Final = {
     "check": "Judge the envelope in each reply.",
@@ -32,8 +32,7 @@ class Program(click.Group):
         """Return the command called `cmd_name`, or None when there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"goop_mcp.cli.{cmd_name}"), cmd_name)
-        return command if isinstance(command, click.Command) else None
+        return _load(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -47,3 +46,16 @@ class Program(click.Group):
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def run_command(name: str) -> int:
+    """Run the command called `name` without arguments and return its exit code; the name must be known."""
+    code = _load(name).main([], prog_name=f"goop-mcp {name}", standalone_mode=False)
+    return code if isinstance(code, int) else 0
+
+
+def _load(name: str) -> click.Command:
+    command = getattr(import_module(f"goop_mcp.cli.{name}"), name)
+    if not isinstance(command, click.Command):
+        raise TypeError(f"goop_mcp.cli.{name}.{name} is no command")
+    return command

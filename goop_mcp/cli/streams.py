@@ -4,11 +4,15 @@ import io
 import os
 import shutil
 import sys
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 import click
 
 __all__ = ["complain", "emit", "prepare_streams", "show", "standard_input", "terminal_width", "wants_colour"]
+
+
+class _OutputLostError(click.ClickException):
+    exit_code = 2
 
 
 def prepare_streams() -> None:
@@ -33,7 +37,8 @@ def emit(document: str) -> None:
 
 def complain(sentence: str) -> None:
     """Say on stderr what is wrong and what to do."""
-    _write(f"goop-mcp: {sentence.rstrip('.')}.\n", colour=False, to_stderr=True)
+    stop = "" if sentence.endswith((".", "?")) else "."
+    _write(f"goop-mcp: {sentence}{stop}\n", colour=False, to_stderr=True)
 
 
 def wants_colour(choice: str, *, to_stderr: bool = False) -> bool:
@@ -60,21 +65,20 @@ def standard_input() -> BinaryIO | None:
 
 
 def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
+    stream = sys.stderr if to_stderr else sys.stdout
+    if stream is None:
+        return
     try:
-        click.echo(content, nl=False, err=to_stderr, color=colour)
+        # Named, or click would write UTF-8 to a stream that is declared to take ASCII only.
+        click.echo(content, file=stream, nl=False, color=colour)
     except BrokenPipeError:
         # The reader has seen enough, as `head` does: no reason to judge differently.
-        _abandon(to_stderr)
+        _abandon(stream)
     except OSError as error:
-        _abandon(to_stderr)
-        failure = click.ClickException(
-            f"the output cannot be written: {error.strerror}; free some room or write elsewhere"
-        )
-        failure.exit_code = 2
-        raise failure from error
+        _abandon(stream)
+        raise _OutputLostError(f"the output cannot be written ({error.strerror}); write it elsewhere") from error
 
 
-def _abandon(to_stderr: bool) -> None:
-    """Send what the stream still holds nowhere, or the interpreter would trip over it at its end."""
-    stream = sys.stderr if to_stderr else sys.stdout
+def _abandon(stream: TextIO) -> None:
+    """Send what `stream` still holds nowhere, or the interpreter would trip over it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -122,11 +122,11 @@ def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEF
     Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text names the file and
     says what to do.
     """
-    name = "standard input" if file == STDIN else f"file {file!r}"
+    name = "standard input" if file == STDIN else repr(file)
     raw = _read_bytes(file, name, stdin, limits.text_bytes + 1)
     if len(raw) > limits.text_bytes:
         raise UnreadableFileError(
-            f"{name} has more than {limits.text_bytes:,} bytes, and no more are read; keep only the end of the "
+            f"{name} has more than {limits.text_bytes:,} bytes, the most that is read; keep only the end of the "
             "reply, where the envelope stands"
         )
     return _decode(raw, name)
@@ -146,7 +146,7 @@ def _read_bytes(file: str, name: str, stdin: BinaryIO | None, most: int) -> byte
 
 def _cannot_be_read(error: OSError, name: str) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"there is no {name}; check the path"
+        return f"{name} does not exist; check the path"
     if isinstance(error, IsADirectoryError):
         return f"{name} is a folder; name the files in it"
     if isinstance(error, PermissionError):
@@ -164,7 +164,7 @@ def _decode(raw: bytes, name: str) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UnreadableFileError(
-            f"{name} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}; save it as UTF-8"
+            f"{name} is not UTF-8 (byte 0x{raw[error.start]:02x} at offset {error.start}); save it as UTF-8"
         ) from error
 
 

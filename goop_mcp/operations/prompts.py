@@ -27,6 +27,7 @@ __all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_pro
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _PHASES = tuple(phase.value for phase in Phase if phase is not Phase.DISCUSS)
+_PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +149,7 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
             f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as goop-executor"
         )
     phase = given["phase"].strip().lower()
+    phase = _PHASE_ALIASES.get(phase, phase)
     if phase and phase not in _PHASES:
         raise PromptArgumentError(f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(_PHASES)}")
     return {"agent": agent, "phase": phase}

@@ -1,6 +1,6 @@
 """What is wrong with the arguments of a tool call, in words a model can act on: one line an argument."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from mcp.server.mcpserver.tools import Tool
@@ -10,6 +10,7 @@ from goop_mcp.validation.findings import excerpt
 
 __all__ = ["argument_faults"]
 
+_LONGEST_NAME = 200
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "a number",
@@ -42,9 +43,9 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
 
 
 def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{tool} has no argument {excerpt(name, 60)!r}; {hint}it takes {', '.join(known) or 'none'}"
+    near = _nearest(name, known)
+    hint = f"did you mean {near!r}? It takes" if near else "it takes"
+    return f"{tool} has no argument {excerpt(name, 60)!r}; {hint} {', '.join(known) or 'none'}"
 
 
 def _wrong(name: str, arguments: Mapping[str, JsonValue], schema: Mapping[str, JsonValue]) -> str:
@@ -55,13 +56,28 @@ def _wrong(name: str, arguments: Mapping[str, JsonValue], schema: Mapping[str, J
     choices = schema.get("enum")
     if not isinstance(value, str):
         found = "null" if value is None else _KINDS[type(value)]
+    elif not value.isascii() and not _is_unicode(value):
+        found = "a string with half a character in it (a lone surrogate)"
     elif isinstance(choices, list):
         found = repr(excerpt(value, 60))
-        near = get_close_matches(value, map(str, choices), n=1)
-        expected += f"; did you mean {near[0]!r}?" if near else ""
+        near = _nearest(value, map(str, choices))
+        expected += f"; did you mean {near!r}?" if near else ""
     else:
         found = f"a string of {len(value):,} characters"
     return f"{name} is {found}; expected {expected}"
+
+
+def _nearest(given: str, known: Iterable[str]) -> str | None:
+    # Comparing takes time with the square of the length, and nobody bounds what a client sends.
+    return next(iter(get_close_matches(given[:_LONGEST_NAME], known, n=1)), None)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _expected(schema: Mapping[str, JsonValue]) -> str:

@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Log how long each message took; what it was about is named, its content is not."""
     params = ctx.params or {}
-    subject = next((params[key] for key in _SUBJECTS if key in params), "")
+    subject = next((f" {params[key]:.100}" for key in _SUBJECTS if isinstance(params.get(key), str)), "")
     outcome = "failed"
     started = perf_counter()
     try:
@@ -38,7 +38,7 @@ async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
         return result
     finally:
         milliseconds = (perf_counter() - started) * 1000
-        _logger.info("%s %.100s %s in %.1f ms", ctx.method, subject, outcome, milliseconds)
+        _logger.info("%s%s %s in %.1f ms", ctx.method, subject, outcome, milliseconds)
 
 
 def paging(size: int) -> ServerMiddleware[Any]:

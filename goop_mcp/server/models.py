@@ -1,8 +1,8 @@
 """What structured answers look like, so that clients get an output schema; the values come from the core."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, WithJsonSchema
 
 __all__ = [
     "CandidateModel",
@@ -19,6 +19,8 @@ ProtocolChoice = Literal["auto", "goop_report"]
 
 SeverityName = Literal["error", "warning", "info"]
 
+# Each protocol has an object of its own here.
+_AnyObject = WithJsonSchema({"type": "object", "additionalProperties": True})
 _Line = Field(ge=1, description="Line in the text as given, from 1; null if no place is known.")
 
 
@@ -65,7 +67,7 @@ class VerdictModel(BaseModel):
     findings: list[FindingModel] = Field(description="All faults and remarks at once, in order of position.")
     repairs: list[RepairModel] = Field(description="What lenient reading changed; empty in strict mode.")
     candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
-    envelope: dict[str, JsonValue] | None = Field(
+    envelope: Annotated[dict[str, JsonValue], _AnyObject] | None = Field(
         description="The envelope as JSON, also of a rejected reply; null when it could not be read."
     )
     repaired_text: str | None = Field(

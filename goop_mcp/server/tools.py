@@ -86,10 +86,16 @@ def explain_rule(
 
 
 def _tool(function: Callable[..., CallToolResult], *, title: str) -> Tool:
-    tool = Tool.from_function(function, title=title, description=inspect.getdoc(function), annotations=_ONLY_LOOKS)
+    tool = Tool.from_function(function, title=title, description=_description(function), annotations=_ONLY_LOOKS)
     tool.parameters = _without_titles(tool.parameters)
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool
+
+
+def _description(function: Callable[..., CallToolResult]) -> str:
+    """Return the docstring with each paragraph on one line, as clients break lines themselves."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _without_titles(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -1,5 +1,7 @@
 """Ways to serve: one function a transport, each returning the exit code of the program."""
 
+import logging
+
 import anyio
 
 from goop_mcp.server.app import create_server
@@ -8,7 +10,13 @@ from goop_mcp.settings import Settings
 __all__ = ["serve_stdio"]
 
 
+_logger = logging.getLogger(__name__)
+
+
 def serve_stdio(settings: Settings) -> int:
     """Serve one client on stdin and stdout until its end of input."""
-    anyio.run(create_server(settings).run_stdio_async)
+    try:
+        anyio.run(create_server(settings).run_stdio_async)
+    except* BrokenPipeError:
+        _logger.info("the client closed its end before it had read every answer")
     return 0

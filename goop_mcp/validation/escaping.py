@@ -3,10 +3,13 @@
 import re
 from html.entities import html5
 
-__all__ = ["FORBIDDEN", "FORBIDDEN_RUN", "INVISIBLE", "STRAY", "escape_attribute", "escaped"]
+__all__ = ["FORBIDDEN", "FORBIDDEN_RUN", "INVISIBLE", "STRAY", "XML_BLANKS", "escape_attribute", "escaped", "visible"]
+
+XML_BLANKS = " \t\r\n"
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028\u2029\u2060\ufeff]")
+INVISIBLE = re.compile("[\u0085\u00a0\u00ad\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]")
+_BLANKS = re.compile("[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 FORBIDDEN_RUN = re.compile(f"(?:\x1b\\[[0-9;]*[A-Za-z]|{FORBIDDEN.pattern})+")
 STRAY = re.compile(
@@ -34,3 +37,8 @@ def escape_attribute(value: str) -> str:
     value = FORBIDDEN_RUN.sub("", value)
     value = STRAY.sub(lambda stray: stray[0] if stray[0] == "]]>" else escaped(stray)[0], value)
     return value.replace("<", "&lt;").replace('"', "&quot;")
+
+
+def visible(text: str) -> str:
+    """Return `text` with plain blanks for the unusual ones, and without characters that take no room."""
+    return INVISIBLE.sub("", _BLANKS.sub(" ", text)).strip(XML_BLANKS)

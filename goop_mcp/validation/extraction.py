@@ -23,13 +23,12 @@ CHOSEN = "the last complete envelope outside thinking blocks"
 EARLIER = "an earlier envelope; the last one counts"
 THINKING = "inside a thinking block"
 COMMENT = "inside a comment or CDATA section"
-INSIDE = "inside another envelope"
 
 _START_TAG_WINDOW = 2_000
 _END_TAG_WINDOW = 64
 _LINE_WINDOW = 200
 _TAGS_LOOKED_AT = 64
-_BEFORE_ROOT = re.compile(r"[ \t>]*(?:(?:`{3,}|~{3,})[\w \t]*)?[ \t]*\Z")
+_BEFORE_ROOT = re.compile(r"[ \t>]*(?:<(?:task_)?result>)?[ \t]*(?:(?:`{3,}|~{3,})[\w \t]*)?[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,21 +260,44 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _find_blocks(text: str, roots: Roots) -> list[Block]:
-    """Return all blocks in order of their start, each with the reason why it cannot be chosen, if there is one."""
+    """Return all blocks in order of their start, each with the reason why it cannot be chosen, if there is one.
+
+    Tags inside comments and CDATA are no tags of an envelope (D-04). Where that leaves nothing to choose, the comment
+    may be none (prose mentions `<!--` too), so the tags are paired once more as if there were no comments.
+    """
     seen = _survey(text, roots)
-    names = {name.lower(): name for name in roots.names}
+    hidden = _Regions(seen.hidden)
+    if not seen.hidden:
+        return _judged(_blocks_of(text, seen.openers, seen.closers, roots), seen, hidden)
+    quoted = _blocks_of(text, *_inside(seen, hidden), roots)
+    blocks = _blocks_of(text, *_outside(seen, hidden), roots)
+    blocks = _judged([*blocks, *(block for block in quoted if block.complete)], seen, hidden)
+    if _choose(blocks) is None:
+        blocks = _judged(_blocks_of(text, seen.openers, seen.closers, roots), seen, hidden)
+    return blocks
+
+
+def _inside(seen: _Landscape, regions: _Regions) -> tuple[list[_Tag], list[_Tag]]:
+    openers = [tag for tag in seen.openers if regions.hold(tag.start, tag.end)]
+    return openers, [tag for tag in seen.closers if regions.hold(tag.start, tag.end)]
+
+
+def _outside(seen: _Landscape, regions: _Regions) -> tuple[list[_Tag], list[_Tag]]:
+    openers = [tag for tag in seen.openers if not regions.hold(tag.start, tag.end)]
+    return openers, [tag for tag in seen.closers if not regions.hold(tag.start, tag.end)]
+
+
+def _blocks_of(text: str, openers: list[_Tag], closers: list[_Tag], roots: Roots) -> list[Block]:
+    """Return the blocks that these tags make: complete ones, and a cut-off one behind them."""
     blocks: list[Block] = []
-    for folded, name in names.items():
-        openers = [tag for tag in seen.openers if tag.name == folded]
-        closers = [tag for tag in seen.closers if tag.name == folded]
-        pairs = list(_pairs(text, openers, closers))
+    for name in roots.names:
+        own = [tag for tag in openers if tag.name == name]
+        pairs = list(_pairs(text, own, [tag for tag in closers if tag.name == name]))
         blocks.extend(Block(root=name, start=opener.start, end=closer.end) for opener, closer in pairs)
         rest = pairs[-1][1].end if pairs else 0
-        blocks.extend(_cut_off(text, name, [tag for tag in openers if tag.start >= rest], roots))
+        blocks.extend(_cut_off(text, name, [tag for tag in own if tag.start >= rest], roots))
         blocks.extend(_cut_off_in_name(text, name))
-    blocks.sort(key=lambda block: block.start)
-    whole = list(_judge_places(blocks, seen))
-    return [block for block in whole if block.complete or block.why is None]
+    return blocks
 
 
 def _pairs(text: str, openers: list[_Tag], closers: list[_Tag]) -> Iterator[tuple[_Tag, _Tag]]:
@@ -378,20 +400,27 @@ def _end_of_cut_off(text: str, start: int) -> int:
     return len(text)
 
 
-def _judge_places(blocks: list[Block], seen: _Landscape) -> Iterator[Block]:
+def _judged(blocks: list[Block], seen: _Landscape, hidden: _Regions) -> list[Block]:
+    """Return the blocks in order with the reasons why some may not be chosen.
+
+    What lies inside a complete block is content and no candidate (D-05); a cut-off block counts only if it may be
+    chosen.
+    """
     if len(blocks) == 1 and not seen.thinking and not seen.hidden:
-        yield blocks[0]
-        return
-    thinking, hidden = _Regions(seen.thinking), _Regions(seen.hidden)
+        return blocks
+    thinking = _Regions(seen.thinking)
+    judged: list[Block] = []
     reach = 0
-    for block in blocks:
+    for block in sorted(blocks, key=lambda each: each.start):
+        if block.end <= reach:
+            continue
         why = None
         if thinking.hold(block.start, block.end):
             why = THINKING
         elif hidden.hold(block.start, block.end):
             why = COMMENT
-        elif block.end <= reach:
-            why = INSIDE
-        elif block.complete:
+        if block.complete:
             reach = block.end
-        yield replace(block, why=why) if why else block
+        if block.complete or why is None:
+            judged.append(replace(block, why=why))
+    return judged

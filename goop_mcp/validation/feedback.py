@@ -15,7 +15,10 @@ __all__ = ["OPENING", "compose_feedback"]
 OPENING = "Your report was not accepted."
 """How every feedback begins; hosts and tests recognise it by this."""
 
-_MESSAGE_CHARACTERS = 220
+_LINE_CHARACTERS = 300
+_SHORT_LINE_CHARACTERS = 230  # two of them, the opening and the instruction stay under 600
+_FEW_ERRORS = 2
+_LEAST_MESSAGE = 60
 _SKELETON_CHARACTERS = 500
 _RESEND = "Send the whole envelope again with these mended and nothing else changed."
 _FIRST = {TRUNCATED.id: 0, TOO_LARGE.id: 1, "xml/doctype": 2, "xml/malformed": 3, "json/malformed": 3}
@@ -49,9 +52,10 @@ def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     head = f"{OPENING} {count}:"
     room = limits.feedback_characters - len(head) - len(_RESEND) - 60
+    longest = _SHORT_LINE_CHARACTERS if len(errors) <= _FEW_ERRORS else _LINE_CHARACTERS
     lines: list[str] = []
     for finding in errors[: limits.feedback_findings]:
-        line = _error_line(finding)
+        line = _error_line(finding, longest)
         if len(line) + 1 > room:
             break
         room -= len(line) + 1
@@ -62,9 +66,12 @@ def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     return "\n".join([head, *lines, _RESEND])
 
 
-def _error_line(finding: Finding) -> str:
+def _error_line(finding: Finding, longest: int) -> str:
+    """Return place, message, rule and fix on one line; a long message is cut so that the fix stays whole."""
     place = f"line {finding.line}: " if finding.line is not None else ""
-    return f"- {place}{excerpt(finding.message, _MESSAGE_CHARACTERS)} ({finding.rule}). {finding.fix}"
+    rest = f" ({finding.rule}). {finding.fix}"
+    room = longest - len(place) - len(rest)
+    return f"- {place}{excerpt(finding.message, max(room, _LEAST_MESSAGE))}{rest}"
 
 
 def _sentence(message: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from goop_mcp.validation.escaping import INVISIBLE
 from goop_mcp.validation.positions import SourceText
 
 __all__ = ["HAND_BACK", "after_envelope", "is_host_line", "unescape"]
@@ -23,7 +24,7 @@ _HOST_LINE = re.compile(
     r"|<usage>[^<]*(?:</usage>)?|</?(?:task-notification|task_result|result|task)\b[^<>\n]*>)[ \t]*(?=\n|\r|<|$)"
 )
 _CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\r?\n|$)")
-_BLANKS = re.compile(r"\s*")
+_BLANKS = re.compile(rf"(?:\s|{INVISIBLE.pattern})*+")
 
 
 def is_host_line(line: str) -> bool:

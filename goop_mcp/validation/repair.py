@@ -38,6 +38,7 @@ _QUOTES = {
     "«": "»",
     "»": "«",
 }
+_CLOSING_QUOTES = frozenset("\"'”’“")
 _BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
 
 
@@ -445,7 +446,7 @@ class _Scanner:
             end = bare.end()
             if source.startswith("/>", end - 1) and not closers:
                 end -= 1
-        after = end + 1 if closers and source[end : end + 1] in closers and source[end : end + 1] else end
+        after = end + 1 if source[end : end + 1] in _CLOSING_QUOTES else end
         value = source[start:end]
         new = '"' + escape_attribute(value) + '"'
         message = (

@@ -25,8 +25,9 @@ _DOCTYPE_BEFORE = re.compile(
     r"(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*+\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_DOCTYPE_WINDOW = 20_000
-_DECLARATIONS = 16
+_DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
+_DOCTYPE_WINDOW = 512 * 1024
+_DECLARATIONS = 4
 _TAG = re.compile(r"<(/?)[A-Za-z_][^<>]*+>")
 _FEW_TAGS = 128
 
@@ -215,8 +216,9 @@ class XmlEnvelope:
                 offset = inside.start()
         if offset is None and before.rstrip().endswith(">"):
             window = before[-_DOCTYPE_WINDOW:]
-            starts = [declaration.start() for declaration in _DECLARATION.finditer(window)][-_DECLARATIONS:]
-            leading = next((start for start in starts if _DOCTYPE_BEFORE.match(window, start)), None)
+            starts = [declaration.start() for declaration in _DOCTYPE.finditer(window)][-_DECLARATIONS:]
+            starts.append(window.upper().rfind("<!ENTITY"))
+            leading = next((at for at in starts if at >= 0 and _DOCTYPE_BEFORE.match(window, at)), None)
             offset = None if leading is None else leading - len(window)
         if offset is None:
             return False

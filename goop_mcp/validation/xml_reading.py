@@ -94,7 +94,7 @@ def _read_cut_off(
     if envelope.close_and_parse(drop_tail=True) and envelope.root is not None:
         tree = read_tree(envelope.root)
         reading.model = tree.model
-        if only_root and tree.whole and not _ends_in_text(envelope.source):
+        if only_root and tree.whole and not _text_between(envelope.root):
             end_tag = f"</{envelope.grammar.root}>"
             reading.problems = [
                 *envelope.changes(),
@@ -115,9 +115,9 @@ def _read_cut_off(
     return reading
 
 
-def _ends_in_text(source: str) -> bool:
-    """Return whether words follow the last tag; they may be the beginning of something that was cut off."""
-    return not source.rstrip().endswith(">")
+def _text_between(root: "etree._Element") -> bool:
+    """Return whether words stand between the parts; they may be the beginning of something that was cut off."""
+    return any(child.tail and child.tail.strip() for child in root)
 
 
 def _root_not_closed(envelope: XmlEnvelope, end_tag: str) -> Problem:

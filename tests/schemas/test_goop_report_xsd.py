@@ -34,6 +34,7 @@ STRUCTURE = {
     "goop_report/duplicate-element",
     "goop_report/empty-field",
     "goop_report/missing-field",
+    "goop_report/no-envelope",
     "goop_report/next-action-without-agent",
     "goop_report/not-a-boolean",
     "goop_report/not-an-integer",
@@ -60,7 +61,6 @@ BEYOND_STRUCTURE = {
     "goop_report/blocked-without-blocker",
     "goop_report/complete-with-failed-check",
     "goop_report/memory-missing",
-    "goop_report/no-envelope",
     "goop_report/no-next-action",
     "goop_report/phase-mismatch",
     "goop_report/verification-missing",
@@ -69,7 +69,10 @@ BEYOND_STRUCTURE = {
 
 def assert_agreement(envelope: str) -> bool:
     """Fail unless schema and engine say the same; return what they say."""
-    accepted = SCHEMA.validate(parse(envelope))
+    try:
+        accepted = SCHEMA.validate(parse(envelope))
+    except etree.XMLSyntaxError:
+        accepted = False
     faults = {finding.rule for finding in validate(envelope, protocol="goop_report", mode="strict").findings}
     complaints = "\n".join(str(error.message) for error in SCHEMA.error_log)
     assert accepted == (not faults & STRUCTURE), f"{envelope}\nschema: {complaints}\nengine: {sorted(faults)}"
@@ -84,13 +87,8 @@ def test_the_specifications_own_examples_are_accepted(version: str, example: str
 
 
 @pytest.mark.parametrize("case", sorted(CASES.glob("*.xml")), ids=lambda case: case.stem)
-def test_schema_and_engine_agree_on_every_well_formed_case(case: Path) -> None:
-    text = case.read_text(encoding="utf-8")
-    try:
-        parse(text)
-    except etree.XMLSyntaxError:
-        pytest.skip("this case is not well-formed, so no schema can be asked")
-    assert_agreement(text)
+def test_schema_and_engine_agree_on_every_case(case: Path) -> None:
+    assert_agreement(case.read_text(encoding="utf-8"))
 
 
 @given(envelopes.envelopes())
@@ -104,25 +102,24 @@ def test_the_envelopes_that_the_others_are_made_from_are_accepted(envelope: str)
 
 
 @pytest.mark.parametrize(
-    ("change", "accepted", "refused"),
+    ("change", "refused"),
     [
-        pytest.param(envelopes.remove, 16, 10, id="left out", marks=requirement("G-36")),
-        pytest.param(envelopes.double, 6, 20, id="doubled"),
-        pytest.param(lambda element: envelopes.rename(element, "evidence"), 0, 30, id="unknown name"),
-        pytest.param(lambda element: envelopes.rename(element, element.tag.upper()), 0, 30, id="name in capitals"),
-        pytest.param(lambda element: element.set("note", "x"), 30, 0, id="unknown attribute"),
-        pytest.param(lambda element: element.attrib.clear(), 20, 6, id="no attributes"),
+        pytest.param(envelopes.remove, 6, id="left out", marks=requirement("G-36")),
+        pytest.param(envelopes.double, 22, id="doubled"),
+        pytest.param(lambda element: envelopes.rename(element, "evidence"), 28, id="unknown name"),
+        pytest.param(lambda element: envelopes.rename(element, element.tag.upper()), 28, id="name in capitals"),
+        pytest.param(lambda element: element.set("note", "x"), 0, id="unknown attribute"),
+        pytest.param(lambda element: element.attrib.clear(), 6, id="no attributes"),
     ],
 )
-def test_schema_and_engine_agree_when_one_element_is_changed(
-    change: Callable[[etree._Element], None], accepted: int, refused: int
+def test_schema_and_engine_agree_when_one_of_28_elements_is_changed(
+    change: Callable[[etree._Element], None], refused: int
 ) -> None:
     answers = []
     for root, element in copies(FULL):
         change(element)
         answers.append(assert_agreement(write(root)))
-    assert answers.count(True) >= accepted
-    assert answers.count(False) >= refused
+    assert (len(answers), answers.count(False)) == (28, refused)
 
 
 @pytest.mark.parametrize("value", envelopes.VALUES)
@@ -140,25 +137,21 @@ def test_schema_and_engine_agree_wherever_a_value_stands(value: str) -> None:
 
 
 def test_every_error_about_structure_is_weighed_for_the_schema() -> None:
-    errors = {
-        rule.id for rule in RULES.values() if rule.family == "goop_report" and rule.strict is Severity.ERROR
-    }
+    errors = {rule.id for rule in RULES.values() if rule.family == "goop_report" and rule.strict is Severity.ERROR}
     assert errors - STRUCTURE == BEYOND_STRUCTURE
 
 
 def test_the_page_of_the_protocol_lists_what_the_schema_refuses() -> None:
-    section = read_document("goop_report").partition("## The XSD")[2]
+    section = read_document("goop_report").partition("\n## The XSD\n")[2].partition("\n## ")[0]
     listed = set(re.findall(r"`((?:goop_report|xml)/[\w-]+)`", section))
-    assert listed == STRUCTURE | (BEYOND_STRUCTURE - {"goop_report/no-envelope"})
+    assert listed == STRUCTURE | BEYOND_STRUCTURE
 
 
 @pytest.mark.parametrize(
     ("type_name", "words"),
     [
         pytest.param("statusName", list(Status), marks=requirement("G-09")),
-        pytest.param(
-            "phaseName", [phase for phase in Phase if phase is not Phase.DISCUSS], marks=requirement("G-14")
-        ),
+        pytest.param("phaseName", [phase for phase in Phase if phase is not Phase.DISCUSS], marks=requirement("G-14")),
         pytest.param("fileAction", list(FileAction), marks=requirement("G-22")),
         pytest.param("memoryType", list(MemoryType), marks=requirement("G-26")),
         ("trueOrFalse", ["true", "false"]),

@@ -11,9 +11,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def render_github(outcome: FileVerdicts) -> str:
     """Return one annotation a finding, and one for each file that could not be read."""
     findings = [
-        _annotation(checked.file, finding)
-        for checked in outcome.checked
-        for finding in checked.verdict.findings
+        _annotation(checked.file, finding) for checked in outcome.checked for finding in checked.verdict.findings
     ]
     unread = [
         f"::error {_properties(unread.file, title='unreadable file')}::{_escape(unread.message)}\n"

@@ -15,7 +15,7 @@ from goop_mcp.validation.rules import Rule
 
 __all__ = ["render_sarif"]
 
-Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: dict[Severity, Json] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -27,34 +27,33 @@ def render_sarif(outcome: FileVerdicts) -> str:
     Files that could not be read are notifications of the invocation, which then was no success.
     """
     ids = sorted({f.rule for checked in outcome.checked for f in checked.verdict.findings})
-    run: dict[str, Json] = {
-        "tool": {
-            "driver": {
-                "name": "goop-mcp",
-                "version": __version__,
-                "rules": [_rule(RULES[rule_id]) for rule_id in ids],
-            }
-        },
+    driver: Json = {
+        "name": "goop-mcp",
+        "version": __version__,
+        "rules": [_rule(RULES[rule_id]) for rule_id in ids],
+    }
+    run: Json = {
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [
-            {
-                "executionSuccessful": not outcome.unread,
-                "toolExecutionNotifications": [
-                    {
-                        "level": "error",
-                        "message": {"text": unread.message},
-                        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(unread.file)}}}],
-                    }
-                    for unread in outcome.unread
-                ],
-            }
-        ],
-        "results": [
-            result for checked in outcome.checked for result in _results(checked, ids)
-        ],
+        "invocations": [_invocation(outcome)],
+        "results": [result for checked in outcome.checked for result in _results(checked, ids)],
     }
     document: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _invocation(outcome: FileVerdicts) -> Json:
+    return {
+        "executionSuccessful": not outcome.unread,
+        "toolExecutionNotifications": [
+            {
+                "level": "error",
+                "message": {"text": unread.message},
+                "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(unread.file)}}}],
+            }
+            for unread in outcome.unread
+        ],
+    }
 
 
 def _rule(rule: Rule) -> Json:
@@ -84,11 +83,12 @@ def _results(checked: CheckedFile, ids: list[str]) -> list[Json]:
 def _location(file: str, finding: Finding, lines: list[str]) -> Json:
     physical: dict[str, Json] = {"artifactLocation": {"uri": _uri(file)}}
     if finding.line is not None and finding.column is not None:
-        length = marked_length(lines[finding.line - 1], finding.column, finding.found)
+        line = lines[finding.line - 1]
+        length = marked_length(line, finding.column, finding.found)
         physical["region"] = {
             "startLine": finding.line,
             "startColumn": finding.column,
-            "endColumn": finding.column + length,
+            "endColumn": min(finding.column + length, len(line) + 1),
         }
     location: dict[str, Json] = {"physicalLocation": physical}
     if finding.path is not None:

@@ -18,13 +18,15 @@ def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[s
     first = max(0, at - room)
     pieces = _pieces(line[first : at + room])
     mark = at - first
-    start, end = _window([width for _, width in pieces], mark, room)
+    widths = [width for _, width in pieces]
+    fits = len(pieces) == len(line) and sum(widths) <= room
+    start, end = (0, len(pieces)) if fits else _window(widths, mark, room)
     left = _CUT if first + start > 0 else ""
     right = _CUT if first + end < len(line) else ""
     text = left + "".join(piece for piece, _ in pieces[start:end]) + right
-    indent = len(left) + sum(width for _, width in pieces[start:mark])
+    indent = len(left) + sum(widths[start:mark])
     marked = min(mark + marked_length(line, column, found), end)
-    return text, " " * indent + "^" * max(1, sum(width for _, width in pieces[mark:marked]))
+    return text, " " * indent + "^" * max(1, sum(widths[mark:marked]))
 
 
 def marked_length(line: str, column: int, found: str | None) -> int:
@@ -46,10 +48,7 @@ def _pieces(line: str) -> list[tuple[str, int]]:
     pieces: list[tuple[str, int]] = []
     cell = 0
     for character in line:
-        if character == "\t":
-            piece = " " * (_TAB - cell % _TAB)
-        else:
-            piece = _shown_character(character)
+        piece = " " * (_TAB - cell % _TAB) if character == "\t" else _shown_character(character)
         width = len(piece) if character.isascii() or len(piece) > 1 else _width(character)
         pieces.append((piece, width))
         cell += width
@@ -63,9 +62,7 @@ def _width(character: str) -> int:
 
 
 def _window(widths: list[int], mark: int, room: int) -> tuple[int, int]:
-    """Return which pieces to show: as many as fit, `mark` among them and about as much on both sides of it."""
-    if sum(widths) <= room:
-        return 0, len(widths)
+    """Return which pieces to show: as many as fit beside two cuts, about as much on both sides of `mark`."""
     room -= 2 * len(_CUT)
     start = end = mark
     left = right = True

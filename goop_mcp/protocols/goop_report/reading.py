@@ -101,6 +101,7 @@ class ReportReader(ValueReader):
         self._phases = _PHASES[expected.profile]
         self._extensions: list[Extension] = []
         self._doubled: set[str] = set()
+        self._met: dict[str, int] = {}
 
     def read(self, root: Element) -> Report:
         """Return the report of a `<goop_report>` tree."""
@@ -117,9 +118,8 @@ class ReportReader(ValueReader):
                     path=f"{path}/task_id",
                 )
             )
-        version = root.get("version")
         return Report(
-            version=version.strip() if version else None,
+            version=self.attribute(root, "version") or None,
             status=self._status(parts.get("status"), f"{path}/status"),
             agent=self.required_name(parts.get("agent"), f"{path}/agent", KNOWN_AGENTS),
             task_id=task_id,
@@ -146,6 +146,8 @@ class ReportReader(ValueReader):
             self.missing(path)
             return None
         parts = self._parts(element, path, _STATE_PARTS)
+        for name in ("wave", "task"):
+            self._content_of_counter(parts.get(name), path)
         return State(
             phase=self.required_word(parts.get("phase"), f"{path}/phase", self._phases),
             wave=self.counter(parts.get("wave"), f"{path}/wave"),
@@ -153,6 +155,12 @@ class ReportReader(ValueReader):
             spec_locked=self.boolean(parts.get("spec_locked"), f"{path}/spec_locked"),
             interview_complete=self.boolean(parts.get("interview_complete"), f"{path}/interview_complete"),
         )
+
+    def _content_of_counter(self, element: Element | None, path: str) -> None:
+        """Keep what stands inside a counter, which should be empty, as part of the state."""
+        if element is None or (element.text is None and len(element) == 0):
+            return
+        self._items(element, path, "")
 
     def _artifacts(self, element: Element | None) -> Artifacts | None:
         path = "/goop_report/artifacts"
@@ -167,10 +175,10 @@ class ReportReader(ValueReader):
         )
 
     def _file(self, element: Element, path: str) -> FileChange:
-        name = element.get("path")
+        name = self.attribute(element, "path")
         if name is None:
             self.missing(f"{path}/@path")
-        elif not (name := name.strip()):
+        elif not name:
             self.empty(f"{path}/@path")
         return FileChange(
             path=name,
@@ -179,8 +187,7 @@ class ReportReader(ValueReader):
         )
 
     def _commit(self, element: Element) -> Commit:
-        sha = element.get("sha")
-        return Commit(sha=sha.strip() if sha is not None else None, message=self.text(element) or "")
+        return Commit(sha=self.attribute(element, "sha"), message=self.text(element) or "")
 
     def _memory(self, element: Element | None) -> tuple[SavedMemory, ...] | None:
         path = "/goop_report/memory"
@@ -190,14 +197,14 @@ class ReportReader(ValueReader):
         return tuple([self._saved(saved, f"{path}/saved[{n}]") for n, saved in enumerate(items, 1)])
 
     def _saved(self, element: Element, path: str) -> SavedMemory:
-        if element.get("type") is None:
+        if self.attribute(element, "type") is None:
             self.missing(f"{path}/@type")
             kind = None
         else:
             kind = self.attribute_word(element, "type", path, _MEMORY_TYPE)
         return SavedMemory(
             type=kind,
-            importance=self._importance(element.get("importance"), f"{path}/@importance"),
+            importance=self._importance(self.attribute(element, "importance"), f"{path}/@importance"),
             title=self.text(element) or "",
         )
 
@@ -227,13 +234,13 @@ class ReportReader(ValueReader):
         return tuple([self._check(check, f"{path}/check[{n}]") for n, check in enumerate(items, 1)])
 
     def _check(self, element: Element, path: str) -> Check:
-        if element.get("passed") is None:
+        if self.attribute(element, "passed") is None:
             self.missing(f"{path}/@passed")
             passed = None
         else:
             passed = self.attribute_word(element, "passed", path, BOOLEAN)
-        name = element.get("name")
-        return Check(name=name.strip() if name is not None else None, passed=passed, evidence=self.text(element) or "")
+        name = self.attribute(element, "name")
+        return Check(name=name, passed=passed, evidence=self.text(element) or "")
 
     def _handoff(self, element: Element | None) -> Handoff | None:
         path = "/goop_report/handoff"
@@ -270,7 +277,7 @@ class ReportReader(ValueReader):
     def _next_action(self, element: Element | None, path: str) -> NextAction | None:
         if element is None:
             return None
-        raw = (element.get("agent") or "").strip()
+        raw = self.attribute(element, "agent")
         text = self.text(element) or ""
         if not raw:
             message = "next_action names no agent; expected who continues"
@@ -329,27 +336,27 @@ class ReportReader(ValueReader):
 
     def _extension(self, child: Element, path: str) -> None:
         name = etree.QName(child).localname
-        if name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values():
-            self.tangled = True
-        if child.tag != name and child.prefix is None:
+        misspelt = name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values()
+        if misspelt or (child.tag != name and child.prefix is None):
             self.tangled = True
         plain = len(child) == 0 and not child.attrib and child.tag == name
         content = clean(child.text) if plain else etree.tostring(child, encoding="unicode", with_tail=False)
-        self._keep(Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain))
-        self.report(
-            structure.EXTENSION_ELEMENT.problem(
-                f"element <{excerpt(name, 60)}> is not in the schema; kept", path=f"{path}/{name}", found=None
-            )
-        )
+        self._extensions.append(Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain))
+        written = f"{child.prefix}:{name}" if child.prefix else name
+        where = self._numbered(f"{path}/{written}")
+        message = f"element <{excerpt(written, 60)}> is not in the schema; kept"
+        self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
+
+    def _numbered(self, path: str) -> str:
+        """Return `path` with its number when it was met before."""
+        number = self._met[path] = self._met.get(path, 0) + 1
+        return path if number == 1 else f"{path}[{number}]"
 
     def _stray_text(self, pieces: "list[str]", path: str) -> None:
         text = "\n".join(clean(piece) for piece in pieces)
-        self._keep(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
+        self._extensions.append(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
         message = f"text outside of any element: {excerpt(text, 60)!r}; kept"
         self.report(structure.EXTENSION_ELEMENT.problem(message, path=path, fix="Put the text into an element."))
-
-    def _keep(self, extension: Extension) -> None:
-        self._extensions.append(extension)
 
     def _double(self, name: str, path: str) -> None:
         self._doubled.add(f"{path}/{name}")

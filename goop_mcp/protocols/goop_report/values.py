@@ -14,7 +14,7 @@ from lxml import etree
 from goop_mcp.protocols.goop_report.model import Counter
 from goop_mcp.protocols.goop_report.rules import structure, values
 from goop_mcp.validation import xml_rules
-from goop_mcp.validation.escaping import INVISIBLE
+from goop_mcp.validation.escaping import XML_BLANKS, visible
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.rules import Rule
 
@@ -44,10 +44,12 @@ BOOLEAN = Vocabulary({"true": True, "false": False}, values.NOT_A_BOOLEAN)
 
 
 def clean(text: str | None) -> str:
-    """Return `text` without outer white space and without the indentation its lines share."""
+    """Return `text` without outer blanks and the indentation its lines share; "" when nothing of it can be seen."""
     if not text:
         return ""
-    text = text.strip()
+    text = text.strip(XML_BLANKS)
+    if not text.isascii() and not visible(text):
+        return ""
     if "\n" not in text:
         return text
     first, *rest = text.split("\n")
@@ -80,7 +82,7 @@ class ValueReader:
             structure.MISSING_FIELD.problem(
                 f"{what} is missing in <{owner}>; it is always required",
                 path=path,
-                fix=f"Add {what} to <{owner.partition('[')[0]}>.",
+                fix=f"Add {structure.MISSING_PARTS[name]}.",
             )
         )
 
@@ -91,6 +93,15 @@ class ValueReader:
         self.report(
             structure.EMPTY_FIELD.problem(f"{what} is blank; expected a value", path=path, fix=f"Fill in {what}.")
         )
+
+    def attribute(self, element: Element, name: str) -> str | None:
+        """Return an attribute without outer white space; None when it is absent, also when only its case is wrong."""
+        value = element.get(name)
+        if value is not None:
+            return value.strip(XML_BLANKS)
+        if any(str(other).lower() == name for other in element.attrib):
+            self.tangled = True
+        return None
 
     def text(self, element: Element | None) -> str | None:
         """Return the text of `element`, "" when it is blank, None when there is no element."""
@@ -132,7 +143,7 @@ class ValueReader:
         found = vocabulary.words.get(raw) if raw is not None else None
         if found is not None:
             return found
-        return self.odd((raw or "").strip(), f"{path}/@{name}", vocabulary, element, name)
+        return self.odd(self.attribute(element, name) or "", f"{path}/@{name}", vocabulary, element, name)
 
     def odd(self, raw: str, path: str, vocabulary: Vocabulary[T], element: Element, attribute: str | None) -> T | None:
         """Find out what is wrong with a value that is no word of `vocabulary`; return what it is read as, if it is."""
@@ -142,19 +153,19 @@ class ValueReader:
         if _PLACEHOLDER.search(raw):
             self.placeholder(raw, path, words)
             return None
-        visible = self.visible(raw, path, element, attribute)
-        if visible in vocabulary.words:
-            return vocabulary.words[visible]
-        folded = {word.lower(): word for word in words}.get(visible.lower())
+        seen = self.without_invisible(raw, path, element, attribute)
+        if seen in vocabulary.words:
+            return vocabulary.words[seen]
+        folded = {word.lower(): word for word in words}.get(seen.lower())
         if folded is not None:
-            self.mend_case(visible, folded, path, element, attribute)
+            self.mend_case(seen, folded, path, element, attribute)
             return vocabulary.words[folded]
         name = path.rpartition("/")[2].lstrip("@").partition("[")[0]
-        if visible.lower() in vocabulary.aliases:
-            value, rule = vocabulary.aliases[visible.lower()]
+        if seen.lower() in vocabulary.aliases:
+            value, rule = vocabulary.aliases[seen.lower()]
             new = str(value)
-            message = f"{name} is {visible!r}; expected {new!r}, which it is read as"
-            self.report(rule.problem(message, path=path, found=visible, expected=words, before=visible, after=new))
+            message = f"{name} is {seen!r}; expected {new!r}, which it is read as"
+            self.report(rule.problem(message, path=path, found=seen, expected=words, before=seen, after=new))
             _set(element, attribute, new)
             return value
         what = f"{name} is {excerpt(raw, 60)!r}" if raw else f"{name} is absent or blank"
@@ -175,18 +186,18 @@ class ValueReader:
             )
         )
 
-    def visible(self, raw: str, path: str, element: Element, attribute: str | None) -> str:
+    def without_invisible(self, raw: str, path: str, element: Element, attribute: str | None) -> str:
         """Return `raw` without invisible characters, reporting them."""
-        visible = INVISIBLE.sub("", raw).strip()
-        if visible == raw or not visible:
+        seen = raw if raw.isascii() else visible(raw)
+        if seen == raw or not seen:
             return raw
-        message = f"invisible character in {excerpt(raw, 60)!r}; expected {visible!r}"
+        message = f"invisible character in {excerpt(raw, 60)!r}; expected {seen!r}"
         problem = xml_rules.CONTROL_CHARACTER.problem(
-            message, path=path, found=excerpt(raw), before=excerpt(raw), after=visible
+            message, path=path, found=excerpt(raw), before=excerpt(raw), after=seen
         )
         self.report(problem)
-        _set(element, attribute, visible)
-        return visible
+        _set(element, attribute, seen)
+        return seen
 
     def mend_case(self, raw: str, proper: str, path: str, element: Element, attribute: str | None) -> None:
         """Set a word in its proper case and note it."""
@@ -227,12 +238,12 @@ class ValueReader:
         if _PLACEHOLDER.search(raw):
             self.placeholder(raw, path, None)
             return None
-        visible = self.visible(raw, path, element, attribute)
-        lower = visible.lower()
-        if visible != lower and lower in known:
-            self.mend_case(visible, lower, path, element, attribute)
+        seen = self.without_invisible(raw, path, element, attribute)
+        lower = seen.lower()
+        if seen != lower and lower in known:
+            self.mend_case(seen, lower, path, element, attribute)
             return lower
-        return visible
+        return seen
 
     def counter(self, element: Element | None, path: str) -> Counter | None:
         """Return current and total of a counter element; None when there is no element."""
@@ -242,16 +253,16 @@ class ValueReader:
 
     def number(self, element: Element, name: str, path: str) -> int | None:
         """Return the whole number in an attribute; None when it is none."""
-        raw = (element.get(name) or "").strip()
+        raw = self.attribute(element, name) or ""
         if raw.isdecimal() and raw.isascii() and len(raw) <= _MOST_DIGITS:
             return int(raw)
         where = f"{path}/@{name}"
         if raw in _COUNTER_PLACEHOLDERS or _PLACEHOLDER.search(raw):
             self.placeholder(raw, where, None)
             return None
-        visible = self.visible(raw, where, element, name)
-        if visible != raw and visible.isdecimal() and visible.isascii():
-            return int(visible)
+        seen = self.without_invisible(raw, where, element, name)
+        if seen != raw and seen.isdecimal() and seen.isascii():
+            return int(seen)
         tag = path.rpartition("/")[2]
         what = f"{name} of <{tag}> is {excerpt(raw, 40)!r}" if raw else f"<{tag}> has no {name}"
         self.report(

@@ -78,7 +78,7 @@ CHECKLIST_GAP = Rule(
     catches="an item of the envelope checklist is missing",
     why="The protocol closes with a checklist; items that the schema requires are reported by rules of their own.",
     fix="Add the section when there is something to report.",
-    requirements=("P-13",),
+    requirements=("P-12", "P-13"),
     example=Example(good=_MEMORY, bad="", reply=COMPLETE_REPLY),
     check=_checklist_gap,
 )

@@ -13,12 +13,28 @@ __all__ = [
     "EMPTY_FIELD",
     "EXTENSION_ELEMENT",
     "MISSING_FIELD",
+    "MISSING_PARTS",
     "NO_ENVELOPE",
     "STRUCTURE_RULES",
     "WRITTEN_VERSION",
 ]
 
 WRITTEN_VERSION = "0.1.6"
+
+MISSING_PARTS = {
+    "status": "<status>COMPLETE|PARTIAL|BLOCKED|CHECKPOINT</status>, the one that is true",
+    "agent": "<agent>goop-[type]</agent>, your own name",
+    "state": "<state><phase>execute</phase></state>, with the phase you work in",
+    "phase": "<phase>execute</phase>, or plan, specify, accept, research",
+    "summary": "<summary>…</summary>, one or two sentences on what was done",
+    "handoff": '<handoff><ready>…</ready><next_action agent="…">…</next_action>'
+    "<suggest_new_session>…</suggest_new_session></handoff>",
+    "@path": 'path="…", relative to the project',
+    "@type": 'type="decision", or observation, or note',
+    "@passed": 'passed="true" or passed="false"',
+}
+"""What to write for each part that is always required."""
+
 _OLDEST, _NEWEST = (0, 1, 4), (0, 2, 9)
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 _ROOT = '<goop_report version="0.1.6">'

@@ -1,0 +1,44 @@
+"""Run all benchmarks, or those that are named: `python -m benchmarks [NAME…]`.
+
+Exit code 1 when a defect bound is broken, 2 for a name that does not exist. A missed goal is shown and changes nothing.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from benchmarks import imports, linear, memory, server, validate
+from benchmarks.machine import describe_machine
+from benchmarks.tables import Table
+
+BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
+    "validate": validate.run,
+    "linear": linear.run,
+    "memory": memory.run,
+    "imports": imports.run,
+    "server": server.run,
+}
+
+
+def main(names: Sequence[str]) -> int:
+    """Run the benchmarks called `names`, all when there are none, and return the exit code."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    print(describe_machine())
+    defects: list[str] = []
+    for name in names or BENCHMARKS:
+        table = BENCHMARKS[name]()
+        print(f"\n{table.render()}", flush=True)
+        defects += table.defects
+    print(f"\n{time.monotonic() - began:.0f} s; {len(defects)} defects")
+    for defect in defects:
+        print(f"DEFECT  {defect}")
+    return 1 if defects else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,19 @@
+"""What the figures were measured with: interpreter, libraries, processors."""
+
+import os
+import platform
+from importlib.metadata import version
+
+from lxml import etree
+
+__all__ = ["describe_machine"]
+
+_LIBRARIES = ("lxml", "mcp", "pydantic")
+
+
+def describe_machine() -> str:
+    """Return one line that names the machine class and every version that a figure depends on."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    libxml = ".".join(str(part) for part in etree.LIBXML_VERSION)
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return f"{platform.python_implementation()} {platform.python_version()}, {libraries}, libxml2 {libxml}; {system}"

@@ -1,0 +1,80 @@
+"""Time several things in turns, so that whatever slows the machine down meets all of them alike."""
+
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+__all__ = ["Clock", "Timing", "clock", "process_clock", "take_turns"]
+
+Clock = Callable[[], float]
+"""Does the work once and returns the seconds that it took."""
+
+_LONGEST_RUN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds, one sample a turn."""
+
+    samples: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Half of the samples are at most this."""
+        return statistics.median(self.samples)
+
+    @property
+    def p10(self) -> float:
+        """One sample in ten is at most this; the steadiest figure on a machine with other work."""
+        return sorted(self.samples)[len(self.samples) // 10]
+
+
+def take_turns(clocks: Mapping[str, Clock], *, turns: int) -> dict[str, Timing]:
+    """Read every clock once a turn, after one turn that is not counted."""
+    for read in clocks.values():
+        read()
+    samples: dict[str, list[float]] = {name: [] for name in clocks}
+    for _ in range(turns):
+        for name, read in clocks.items():
+            samples[name].append(read())
+    return {name: Timing(tuple(values)) for name, values in samples.items()}
+
+
+def clock(action: Callable[[], object], *, seconds: float) -> Clock:
+    """Return a clock for something short: it repeats `action` for about `seconds` and returns the mean of one.
+
+    It counts the processor time of the thread, in which other programs have no part.
+    """
+    count = max(1, round(seconds / _once(action)))
+
+    def read() -> float:
+        began = time.thread_time()
+        for _ in repeat(None, count):
+            action()
+        return (time.thread_time() - began) / count
+
+    return read
+
+
+def process_clock(command: Sequence[str]) -> Clock:
+    """Return a clock for a program that must end well: from its start to its end."""
+
+    def read() -> float:
+        began = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=_LONGEST_RUN)
+        return time.perf_counter() - began
+
+    return read
+
+
+def _once(action: Callable[[], object]) -> float:
+    """Return the best of a few times, so that what is set up at the first call does not count."""
+    times = []
+    for _ in range(5):
+        began = time.thread_time()
+        action()
+        times.append(time.thread_time() - began)
+    return min(times)

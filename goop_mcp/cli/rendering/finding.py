@@ -1,0 +1,103 @@
+"""One finding for people: place, what is wrong, the line with carets under it, what was mended, what to do."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+import click
+
+from goop_mcp.cli.rendering.source_line import point_at, shown
+from goop_mcp.operations.check_files import STDIN, CheckedFile
+from goop_mcp.validation.findings import Finding, Repair, Severity
+
+__all__ = ["counted", "file_name", "render_findings"]
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_WIDEST = 100
+_UNWRAPPED = 1_000_000
+
+
+def render_findings(checked: CheckedFile, findings: Sequence[Finding], *, width: int | None) -> list[str]:
+    """Return each of `findings`, which are of `checked`, as lines with styles.
+
+    `width` is that of the terminal in cells; None leaves sentences on one line, as tools that read them want it.
+    """
+    name = file_name(checked)
+    lines = checked.text.split("\n") if findings else []
+    repairs = list(checked.verdict.repairs)
+    width = None if width is None else min(width, _WIDEST)
+    return [
+        "".join(f"{line}\n" for line in _block(finding, _take(repairs, finding), name, lines, width))
+        for finding in findings
+    ]
+
+
+def file_name(checked: CheckedFile) -> str:
+    """Return the name of the file as it can be shown."""
+    return "<stdin>" if checked.file == STDIN else shown(checked.file)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `number` with `noun` in the singular or plural."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _take(repairs: list[Repair], finding: Finding) -> Repair | None:
+    """Return the repair that belongs to `finding`, and take it out of the list."""
+    wanted = (finding.rule, finding.message, finding.line)
+    for index, repair in enumerate(repairs):
+        if (repair.rule, repair.message, repair.line) == wanted:
+            return repairs.pop(index)
+    return None
+
+
+def _block(
+    finding: Finding, repair: Repair | None, name: str, lines: Sequence[str], width: int | None
+) -> Iterator[str]:
+    yield from _headline(finding, name, width)
+    if finding.line is not None and finding.column is not None:
+        yield from _source(finding, finding.line, finding.column, lines, width)
+    if repair is not None:
+        yield from _labelled("mended:", shown(repair.before), width)
+        yield from _labelled("    to:", shown(repair.after) or "(taken out)", width)
+    yield from _labelled("fix:", shown(finding.fix), width)
+
+
+def _headline(finding: Finding, name: str, width: int | None) -> Iterator[str]:
+    place = name if finding.line is None else f"{name}:{finding.line}:{finding.column}"
+    severity = f"{finding.severity.value}:"
+    rule = f"[{finding.rule}]"
+    prefix = f"{place}: {severity}"
+    lines = _wrap(f"{shown(finding.message)} {rule}", width, first="=" * len(prefix) + " ", others="    ")
+    colour = _COLOURS[finding.severity]
+    lines[0] = (
+        f"{click.style(place, bold=True)}: {click.style(severity, fg=colour, bold=True)}" + lines[0][len(prefix) :]
+    )
+    lines[-1] = lines[-1].removesuffix(rule) + click.style(rule, dim=True)
+    yield from lines
+
+
+def _source(finding: Finding, line: int, column: int, lines: Sequence[str], width: int | None) -> Iterator[str]:
+    gutter = f"{line:>5} | "
+    room = max((width or _WIDEST) - len(gutter), 20)
+    text, carets = point_at(lines[line - 1].removesuffix("\r"), column, finding.found, room=room)
+    yield click.style(gutter, dim=True) + text
+    blank = " " * (len(gutter) - 2) + "| "
+    yield click.style(blank, dim=True) + click.style(carets, fg=_COLOURS[finding.severity], bold=True)
+
+
+def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:
+    indent = " " * (len(label) + 3)
+    lines = _wrap(text, width, first=indent, others=indent) or [indent]
+    lines[0] = f"  {click.style(label, bold=True)} " + lines[0][len(indent) :]
+    yield from lines
+
+
+def _wrap(text: str, width: int | None, *, first: str, others: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width or _UNWRAPPED,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

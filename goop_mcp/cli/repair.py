@@ -1,0 +1,31 @@
+"""`goop-mcp repair`: print a reply with the form of its envelope mended."""
+
+import click
+
+from goop_mcp.cli.options import COLOUR, PROTOCOL
+from goop_mcp.cli.rendering.repair_notes import render_repair_notes
+from goop_mcp.cli.streams import emit, show, standard_input, terminal_width, wants_colour
+from goop_mcp.operations.check_files import mend_file
+
+__all__ = ["repair"]
+
+
+@click.command(short_help="Print a reply with the form of its envelope mended.")
+@click.argument("file", metavar="FILE|-")
+@PROTOCOL
+@COLOUR
+def repair(file: str, protocol: str, colour: str) -> int:
+    """Print the text of FILE with the form of its envelope mended; what was changed goes to stderr.
+
+    Only form is mended, never meaning: of a reply that is rejected all the same nothing is printed, and stderr says
+    why. Everything outside the envelope, the line ends and a missing last one stay as they are.
+
+    Exit code: 0 printed, 1 rejected and nothing printed, 2 the file could not be read or the call is wrong.
+    """
+    outcome = mend_file(file, protocol=protocol, stdin=standard_input())
+    notes = render_repair_notes(outcome, width=terminal_width(to_stderr=True))
+    show(notes, colour=wants_colour(colour, to_stderr=True), to_stderr=True)
+    if outcome.mended is None:
+        return 1
+    emit(outcome.mended)
+    return 0

@@ -1,0 +1,126 @@
+"""Start the real program, in a pipe or on a terminal, and see what it says and how it ends."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.repository import ROOT
+
+CASES = ROOT / "tests" / "cases" / "goop_report"
+ACCEPTED = CASES / "016_executor_complete.xml"
+REJECTED = CASES / "derived_bad_status.xml"
+PROGRAM = [sys.executable, "-m", "goop_mcp"]
+SECONDS = 60
+TERMINAL_ROWS, TERMINAL_COLUMNS = 50, 80
+
+MENDABLE = """\
+Done. 終わり
+
+<goop_report version="0.1.6">
+  <Status>COMPLETE</Status>
+  <agent>goop-executor</agent>
+  <task_id>W1.T2</task_id>
+  <state><phase>execute</phase></state>
+\t<summary>漢字 a && b.</summary>
+  <artifacts>
+    <files><file path="a.py" action="created">A</file></files>
+    <commits><commit sha="a1b2c3d">feat(a): add a</commit></commits>
+  </artifacts>
+  <memory><saved type="note" importance="0.4">A note</saved></memory>
+  <verification><check name="tests" passed="true">12 passed</check></verification>
+  <handoff>
+    <ready>true</ready>
+    <next_action agent="goop-tester">W1.T3</next_action>
+    <suggest_new_session>false</suggest_new_session>
+  </handoff>
+</goop_report>
+"""
+"""A reply with two faults of form; the second stands behind a tab and wide characters."""
+
+MENDED = MENDABLE.replace("<Status>", "<status>").replace("</Status>", "</status>").replace("&&", "&amp;&amp;")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended, and its output decoded from UTF-8. On a terminal `out` holds what stderr said too."""
+
+    code: int
+    out: str
+    err: str = ""
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment for a run, without settings of the caller that would change the output."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}}
+    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "xterm", **(extra or {})}
+
+
+def run(*arguments: str | Path, stdin: bytes = b"", cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+    """Run `goop-mcp` with `arguments` in pipes."""
+    return run_command([*PROGRAM, *map(str, arguments)], stdin=stdin, cwd=cwd, env=env)
+
+
+def run_in_shell(script: str, *, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+    """Run a line of the shell, in which "$@" is `goop-mcp`."""
+    return run_command(["/bin/sh", "-c", script, "sh", *PROGRAM], cwd=cwd, env=env)
+
+
+def run_command(
+    command: list[str], *, stdin: bytes = b"", cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Ended:
+    """Run `command` and wait until it has ended."""
+    ended = subprocess.run(
+        command,
+        input=stdin,
+        cwd=cwd,
+        env=environment(env),
+        check=False,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def run_on_terminal(*arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+    """Run `goop-mcp` with `arguments` on a terminal of 80 columns."""
+    return run_command_on_terminal([*PROGRAM, *map(str, arguments)], cwd=cwd, env=env)
+
+
+def run_command_on_terminal(command: list[str], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+    """Run `command` on a terminal of 80 columns."""
+    terminal, side_of_program = pty.openpty()
+    termios.tcsetwinsize(terminal, (TERMINAL_ROWS, TERMINAL_COLUMNS))
+    with subprocess.Popen(
+        command,
+        stdin=side_of_program,
+        stdout=side_of_program,
+        stderr=side_of_program,
+        cwd=cwd,
+        env=environment(env),
+    ) as process:
+        os.close(side_of_program)
+        written = _read_all(terminal)
+        code = process.wait(SECONDS)
+    os.close(terminal)
+    return Ended(code, written.decode().replace("\r\n", "\n"))
+
+
+def _read_all(terminal: int) -> bytes:
+    """Return what is written to the terminal until nothing holds it open."""
+    written = b""
+    while select.select([terminal], [], [], SECONDS)[0]:
+        try:
+            piece = os.read(terminal, 65_536)
+        except OSError:
+            # Linux answers with an input/output error once the other side is closed.
+            return written
+        if not piece:
+            return written
+        written += piece
+    raise TimeoutError(f"the program said nothing for {SECONDS} seconds")

@@ -1,0 +1,158 @@
+"""What cannot be used is told in one sentence with what to do: exit code 2, no traceback."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.cli import main
+from goop_mcp.validation.limits import DEFAULT_LIMITS
+from tests.cli.running import ACCEPTED, CASES, REJECTED, Ended, run, run_in_shell
+
+NOBODY = 65_534
+LIMIT = f"{DEFAULT_LIMITS.text_bytes:,}"
+
+
+def assert_refused(ended: Ended, sentence: str) -> None:
+    """Assert that nothing but `sentence` was said."""
+    assert (ended.code, ended.out, ended.err) == (2, "", f"goop-mcp: {sentence}\n")
+
+
+@pytest.mark.parametrize("command", ["check", "repair"])
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"caf\xe9 x", "is not UTF-8 (byte 0xe9 at offset 3); save it as UTF-8."),
+        ("<goop_report>".encode("utf-16"), "is UTF-16; save it as UTF-8."),
+        ("<goop_report>".encode("utf-16-le"), "is UTF-16, or no text at all; save it as UTF-8."),
+        ("<goop_report>".encode("utf-32"), "is UTF-32; save it as UTF-8."),
+    ],
+)
+def test_a_file_in_another_encoding_is_refused(command: str, content: bytes, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "reply.md").write_bytes(content)
+    assert_refused(run(command, "reply.md", cwd=tmp_path), f"'reply.md' {fault}")
+
+
+@pytest.mark.parametrize("command", ["check", "repair"])
+def test_a_file_that_does_not_exist_is_refused(command: str, tmp_path: Path) -> None:
+    assert_refused(run(command, "reply.md", cwd=tmp_path), "'reply.md' does not exist; check the path.")
+
+
+@pytest.mark.parametrize("command", ["check", "repair"])
+def test_a_folder_is_refused(command: str, tmp_path: Path) -> None:
+    assert_refused(run(command, ".", cwd=tmp_path), "'.' is a folder; name the files in it.")
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Step down from root, who may read everything."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    yield
+    os.seteuid(user)
+
+
+def test_a_file_without_permission_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = tmp_path / "reply.md"
+    reply.touch(mode=0)
+    with ordinary_user():
+        code = main(["check", str(reply)])
+    said = capsys.readouterr()
+    sentence = f"'{reply}' may not be read by you; change its permissions."
+    assert_refused(Ended(code, said.out, said.err), sentence)
+
+
+def test_a_path_that_leads_through_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "reply.md").touch()
+    sentence = "'reply.md/x' cannot be read (not a directory); name a text file."
+    assert_refused(run("check", "reply.md/x", cwd=tmp_path), sentence)
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "-"])
+def test_an_endless_file_is_refused_without_reading_it_to_the_end(name: str) -> None:
+    called = "standard input" if name == "-" else f"'{name}'"
+    sentence = f"{called} has more than {LIMIT} bytes, the most that is read; keep only the end of the reply, where"
+    ended = run_in_shell(f'"$@" check {name} < /dev/zero')
+    assert_refused(ended, f"{sentence} the envelope stands.")
+
+
+def test_a_file_of_50_megabytes_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "big.md").open("wb") as big:
+        big.truncate(50 * 1024 * 1024)
+    ended = run("check", "big.md", cwd=tmp_path)
+    assert ended.code == 2
+    assert ended.err.startswith(f"goop-mcp: 'big.md' has more than {LIMIT} bytes")
+
+
+def test_a_file_of_the_largest_size_is_judged(tmp_path: Path) -> None:
+    report = ACCEPTED.read_bytes()
+    (tmp_path / "large.md").write_bytes(b"x" * (DEFAULT_LIMITS.text_bytes - len(report) - 1) + b"\n" + report)
+    assert run("check", "large.md", cwd=tmp_path).code == 0
+
+
+def test_files_that_cannot_be_read_do_not_stop_the_others() -> None:
+    ended = run("check", "missing.md", REJECTED.name, ".", ACCEPTED.name, cwd=CASES)
+    assert ended.code == 2
+    assert ended.out.endswith("4 files: 1 accepted, 1 rejected, 2 not read\n")
+    assert ended.err.splitlines() == [
+        "goop-mcp: 'missing.md' does not exist; check the path.",
+        "goop-mcp: '.' is a folder; name the files in it.",
+    ]
+
+
+def test_a_name_that_would_steer_the_terminal_is_shown_with_escapes(tmp_path: Path) -> None:
+    ended = run("check", "\x1b[2J.md", cwd=tmp_path)
+    assert ended.err == "goop-mcp: '\\x1b[2J.md' does not exist; check the path.\n"
+
+
+def test_standard_input_named_twice_is_refused() -> None:
+    ended = run("check", "-", "-")
+    assert_refused(ended, "standard input (-) is named twice and can be read once.")
+
+
+def test_a_closed_standard_input_is_refused() -> None:
+    assert_refused(run_in_shell('"$@" check - <&-'), "standard input is closed; name a file.")
+    assert_refused(run_in_shell('"$@" check <&-'), "no file is named, and nothing is piped in; name a file.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["chek"], "there is no command 'chek'; did you mean 'check'?"),
+        (["check", "--strct"], "no such option '--strct'. Did you mean '--strict'?"),
+        (["check", "--protocol", "goop_reprot"], "there is no protocol 'goop_reprot'; did you mean 'goop_report'?"),
+        (["check", "--protocol", "soap", "missing.md"], "there is no protocol 'soap'; known are auto, goop_report."),
+        (
+            ["check", "--format", "yaml"],
+            "invalid value for '--format': 'yaml' is not one of 'text', 'json', 'sarif', 'github'; "
+            "see goop-mcp check --help.",
+        ),
+        (["repair"], "missing argument 'FILE|-'; see goop-mcp repair --help."),
+        (["rules", "unknown-statu"], "there is no rule 'unknown-statu'; did you mean 'goop_report/unknown-status'?"),
+        (["schema", "goop_reprot"], "there is no schema 'goop_reprot'; did you mean 'goop_report'?"),
+        (["schema", "--version", "0.1.6"], "--version needs a PROTOCOL before it."),
+        (["prompt", "goop_reprot"], "there is no prompt 'goop_reprot'; did you mean 'goop_report'?"),
+        (["prompt", "--set", "agent=goop-tester"], "--set needs the NAME of a prompt before it."),
+        (["prompt", "goop_report", "--set", "x"], "--set 'x' has no equals sign; write --set key=value."),
+    ],
+)
+def test_a_wrong_call_is_refused(arguments: list[str], sentence: str) -> None:
+    assert_refused(run(*arguments), sentence)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["schema", "goop_report", "--version", "9.9"],
+        ["prompt", "goop_report", "--set", "colour=red"],
+        ["prompt", "repair_report"],
+    ],
+)
+def test_values_that_do_not_fit_are_refused_without_a_traceback(arguments: list[str]) -> None:
+    ended = run(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert len(ended.err.splitlines()) == 1
+    assert ended.err.startswith("goop-mcp: ")

@@ -1,0 +1,133 @@
+"""How the program starts and ends: without a command, interrupted, with nobody reading."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from goop_mcp import __version__
+from goop_mcp.cli.program import COMMANDS
+from tests.cli.running import (
+    ACCEPTED,
+    CASES,
+    MENDABLE,
+    PROGRAM,
+    REJECTED,
+    SECONDS,
+    environment,
+    run,
+    run_command,
+    run_in_shell,
+    run_on_terminal,
+)
+from tests.repository import ROOT
+
+HEAVY = {"anyio", "asyncio", "jinja2", "mcp", "pydantic", "rich", "starlette"}
+
+
+def test_the_version_is_told() -> None:
+    assert run("--version").out == f"goop-mcp {__version__}\n"
+
+
+def test_without_a_command_a_terminal_shows_help() -> None:
+    ended = run_on_terminal()
+    assert ended.code == 0
+    assert ended.out.startswith("Usage: goop-mcp [OPTIONS] [COMMAND] [ARGS]...\n")
+
+
+def test_without_a_command_and_without_standard_input_help_is_shown() -> None:
+    assert run_in_shell('"$@" <&-').out.startswith("Usage: goop-mcp ")
+
+
+def test_without_a_command_a_pipe_is_served_as_an_mcp_client() -> None:
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    ended = run(stdin=json.dumps(request).encode() + b"\n")
+    assert ended.code == 0
+    assert json.loads(ended.out.splitlines()[0])["result"]["serverInfo"]["name"] == "goop-mcp"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    ended = run(command, "--help")
+    assert ended.code == 0
+    assert ended.out.startswith(f"Usage: goop-mcp {command} ")
+
+
+def test_help_lists_every_command() -> None:
+    listed = run("--help").out.partition("Commands:\n")[2]
+    assert [line.split()[0] for line in listed.splitlines()] == list(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["check", str(ACCEPTED)], ["repair", str(ACCEPTED)], ["rules"], ["schema"]]
+)
+def test_no_command_loads_what_it_does_not_need(arguments: list[str]) -> None:
+    script = "import sys; from goop_mcp.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    ended = run_command([sys.executable, "-c", script, *arguments])
+    assert ended.code == 0
+    assert HEAVY & set(ended.err.split()) == set()
+
+
+def open_as_soon_as_read(fifo: Path, process: subprocess.Popen[str]) -> int:
+    """Return the writing end of `fifo` once `process` has opened it for reading."""
+    for _ in range(SECONDS * 20):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        with suppress(subprocess.TimeoutExpired):
+            pytest.fail(f"the program ended with {process.wait(0.05)} before it read")
+    pytest.fail(f"the program read nothing for {SECONDS} seconds")
+
+
+def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> None:
+    fifo = tmp_path / "reply.md"
+    os.mkfifo(fifo)
+    command = [*PROGRAM, "check", str(fifo)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        writer = open_as_soon_as_read(fifo, process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=SECONDS)
+    os.close(writer)
+    assert (process.returncode, said.strip()) == (130, "")
+
+
+@pytest.mark.parametrize("format", ["text", "json", "sarif", "github"])
+def test_a_reader_that_stops_early_changes_nothing(format: str) -> None:
+    script = f'("$@" check --format {format} {REJECTED.name}; echo $? >&2) | true'
+    ended = run_in_shell(script, cwd=CASES)
+    assert ended.err == "1\n"
+
+
+def test_a_reader_that_stops_in_the_middle_of_a_long_output_sees_no_traceback() -> None:
+    script = f'("$@" check --format json {" ".join([REJECTED.name] * 100)}; echo $? >&2) | head -1'
+    ended = run_in_shell(script, cwd=CASES)
+    assert (ended.out, ended.err) == ("[\n", "1\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("command", ["check", "repair"])
+def test_a_full_disk_is_told_and_exits_2(command: str) -> None:
+    ended = run_in_shell(f'"$@" {command} {ACCEPTED.name} > /dev/full', cwd=CASES)
+    assert ended.code == 2
+    assert ended.err.endswith("goop-mcp: the output cannot be written (No space left on device); write it elsewhere.\n")
+
+
+def test_a_terminal_that_knows_few_characters_gets_escapes() -> None:
+    few = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    ended = run("check", stdin=MENDABLE.encode(), env=few)
+    assert ended.code == 0
+    assert r"<summary>\u6f22\u5b57 a && b.</summary>" in ended.out
+
+
+def test_a_mended_text_is_utf_8_whatever_the_terminal_takes() -> None:
+    ended = run("repair", "-", stdin=MENDABLE.encode(), env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    assert "漢字 a &amp;&amp; b." in ended.out

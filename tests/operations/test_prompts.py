@@ -1,0 +1,252 @@
+"""Prompts are found, filled in with the caller's values, and teach what is right."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from goop_mcp import Severity, validate
+from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
+from goop_mcp.operations.prompts import (
+    Prompt,
+    PromptArgument,
+    find_prompt,
+    list_prompts,
+    parse_prompt,
+    render_prompt,
+)
+from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Report, Status
+from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.requirements import requirement
+
+PHASES = [phase for phase in Phase if phase is not Phase.DISCUSS]
+FRONT = '+++\nname = "x"\ntitle = "X"\ndescription = "An x."\n'
+
+
+def _example(**arguments: str) -> str:
+    prompt = render_prompt("goop_report", arguments)
+    return prompt[prompt.index("<goop_report") : prompt.index("\n```\n")]
+
+
+def _filled(example: str, status: Status) -> str:
+    """Do what the prompt says: choose one of each list, replace the brackets and letters."""
+    example = example.replace("COMPLETE|PARTIAL|BLOCKED|CHECKPOINT", status)
+    if status is Status.BLOCKED:
+        example = example.replace("<blockers>None<", "<blockers>Which provider?<")
+    example = example.replace("goop-[type]", "goop-tester").replace("/goop-[command]", "/goop-accept")
+    example = example.replace("W[wave].T[task]", "W1.T2").replace("[sha]", "a1b2c3d")
+    example = re.sub(r'"[NX]"', '"1"', re.sub(r'"[MY]"', '"2"', example))
+    return re.sub(r"([\w-]+)(?:\|[\w-]+)+", r"\1", example)
+
+
+# The listing
+
+
+def test_every_prompt_is_listed_with_what_a_client_shows() -> None:
+    prompts = {prompt.name: prompt for prompt in list_prompts()}
+    assert {"goop_report", "repair_report"} <= prompts.keys()
+    assert [(argument.name, argument.required) for argument in prompts["goop_report"].arguments] == [
+        ("agent", False),
+        ("phase", False),
+    ]
+    assert [(argument.name, argument.required) for argument in prompts["repair_report"].arguments] == [
+        ("text", True),
+        ("protocol", False),
+    ]
+
+
+@pytest.mark.parametrize("prompt", list_prompts(), ids=lambda prompt: prompt.name)
+def test_every_prompt_can_be_rendered(prompt: Prompt) -> None:
+    assert find_prompt(prompt.name) == prompt
+    text = render_prompt(prompt.name, {argument.name: "" for argument in prompt.arguments})
+    assert text.strip()
+    assert "{{" not in text
+    assert "{%" not in text
+
+
+def test_an_unknown_prompt_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match="there is no prompt 'goop_reports'; did you mean 'goop_report'"):
+        render_prompt("goop_reports", {})
+
+
+@pytest.mark.parametrize("name", ["../pyproject", "", "goop_report.md"])
+def test_a_name_that_is_no_prompt_is_refused(name: str) -> None:
+    with pytest.raises(UnknownNameError, match="there is no prompt"):
+        find_prompt(name)
+
+
+# Writing a report
+
+
+@requirement("G-01", "P-02")
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_example_filled_in_is_accepted_in_strict_mode(status: Status, phase: Phase) -> None:
+    verdict = validate(_filled(_example(agent="goop-executor", phase=phase), status), mode="strict")
+    assert verdict.of_severity(Severity.ERROR) == ()
+    assert verdict.accepted
+    assert isinstance(verdict.envelope, Report)
+    assert verdict.envelope.status is status
+
+
+def test_the_example_filled_in_without_agent_and_phase_is_accepted_in_strict_mode() -> None:
+    verdict = validate(_filled(_example(), Status.COMPLETE), mode="strict")
+    assert verdict.of_severity(Severity.ERROR) == ()
+
+
+@requirement("G-53")
+@pytest.mark.parametrize("arguments", [{}, {"agent": "goop-executor", "phase": "execute"}], ids=["bare", "filled"])
+def test_the_example_echoed_is_rejected_for_the_template_text_alone(arguments: dict[str, str]) -> None:
+    verdict = validate(_example(**arguments), mode="strict")
+    assert not verdict.accepted
+    assert {finding.rule for finding in verdict.of_severity(Severity.ERROR)} == {"goop_report/placeholder-left"}
+
+
+def test_the_whole_prompt_echoed_is_rejected() -> None:
+    assert not validate(render_prompt("goop_report", {})).accepted
+
+
+@pytest.mark.parametrize(
+    "words", [list(Status), PHASES, list(FileAction), list(MemoryType), ["true", "false"]], ids=lambda words: words[0]
+)
+def test_the_choices_are_those_of_the_model(words: list[str]) -> None:
+    assert "|".join(words) in _example()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Required: status, agent, phase, summary",
+        "BLOCKED needs the reason in blockers",
+        "write `&` as `&amp;` and `<` as `&lt;`",
+        "End your reply with one report",
+        "only one",
+        "nothing follows it",
+    ],
+)
+def test_the_prompt_says_what_matters(words: str) -> None:
+    assert words in render_prompt("goop_report", {})
+
+
+def test_agent_and_phase_are_filled_in() -> None:
+    text = render_prompt("goop_report", {"agent": "plugin:goop-Planner", "phase": " Plan "})
+    assert "<agent>goop-planner</agent>" in text
+    assert "<phase>plan</phase>" in text
+
+
+def test_discussing_is_reported_as_planning() -> None:
+    assert render_prompt("goop_report", {"phase": "discuss"}) == render_prompt("goop_report", {"phase": "plan"})
+
+
+def test_blank_values_leave_the_choice_to_the_agent() -> None:
+    assert render_prompt("goop_report", {"agent": " ", "phase": ""}) == render_prompt("goop_report", {})
+
+
+@pytest.mark.parametrize(
+    "agent", ["executor", "goop_executor", "{{ 7 * 7 }}", "goop-x</agent><agent>goop-y", "a" * 999]
+)
+def test_an_agent_that_no_report_could_name_is_refused(agent: str) -> None:
+    with pytest.raises(PromptArgumentError, match=r"^agent is '.{1,80}'; expected the form goop-\[type\]"):
+        render_prompt("goop_report", {"agent": agent})
+
+
+@pytest.mark.parametrize("phase", ["deploy", "idle", "plan|specify", "{{ phase }}"])
+def test_a_phase_that_no_report_could_name_is_refused(phase: str) -> None:
+    with pytest.raises(PromptArgumentError, match=r"expected one of plan, specify, execute, accept, research$"):
+        render_prompt("goop_report", {"phase": phase})
+
+
+def test_an_unknown_argument_is_refused_with_those_there_are() -> None:
+    with pytest.raises(
+        PromptArgumentError, match=r"^the prompt goop_report has no argument 'agnet'; it takes agent and phase$"
+    ):
+        render_prompt("goop_report", {"agnet": "goop-executor"})
+
+
+# Mending a report
+
+
+def test_the_errors_of_a_reply_are_what_the_agent_is_told() -> None:
+    reply = COMPLETE_REPLY.replace("COMPLETE</status>", "DONE</status>")
+    text = render_prompt("repair_report", {"text": reply})
+    assert text.rstrip("\n") == validate(reply).feedback
+    assert "goop_report/unknown-status" in text
+
+
+def test_lines_are_counted_from_the_start_of_the_reply() -> None:
+    reply = "\n\n\n" + COMPLETE_REPLY.replace("COMPLETE</status>", "DONE</status>")
+    assert "line 8: " in render_prompt("repair_report", {"text": reply})
+
+
+def test_of_a_good_report_nothing_is_to_be_mended() -> None:
+    text = render_prompt("repair_report", {"text": COMPLETE_REPLY, "protocol": "goop_report"})
+    assert text == "Nothing has to be mended: the report is accepted.\n"
+
+
+def test_an_empty_reply_is_told_to_send_an_envelope() -> None:
+    assert "Send only the envelope" in render_prompt("repair_report", {"text": ""})
+
+
+def test_a_reply_is_data_and_no_template() -> None:
+    reply = COMPLETE_REPLY.replace("COMPLETE</status>", "{{ 7 * 7 }}</status>")
+    text = render_prompt("repair_report", {"text": reply})
+    assert "{{ 7 * 7 }}" in text
+    assert "49" not in text
+
+
+def test_a_missing_argument_is_named() -> None:
+    with pytest.raises(PromptArgumentError, match=r"^the prompt repair_report needs the argument text$"):
+        render_prompt("repair_report", {"protocol": "goop_report"})
+
+
+def test_an_unknown_protocol_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'goop_report'"):
+        render_prompt("repair_report", {"text": COMPLETE_REPLY, "protocol": "goop-report"})
+
+
+# The files
+
+
+def test_a_prompt_file_is_read() -> None:
+    argument = '[[arguments]]\nname = "who"\ndescription = "Whom."\nrequired = true\n'
+    prompt = parse_prompt(f"{FRONT}{argument}+++\nHello {{{{ who }}}}\n", file="x.md")
+    assert prompt == Prompt(
+        name="x",
+        title="X",
+        description="An x.",
+        arguments=(PromptArgument(name="who", description="Whom.", required=True),),
+        template="Hello {{ who }}\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Hello", "no front matter"),
+        ("", "no front matter"),
+        (FRONT + "Hello", "no front matter"),
+        (FRONT + "+++\n", "no front matter"),
+        ("+++\nname = x\n+++\nHello", "no TOML"),
+        (FRONT + 'lang = "en"\n+++\nHello', "unknown key 'lang'"),
+        (FRONT.replace('"x"', '"y"') + "+++\nHello", "names the prompt 'y'"),
+        (FRONT.replace('"X"', '" "') + "+++\nHello", "title is absent"),
+        (FRONT.replace('"An x."', "3") + "+++\nHello", "description is absent or no text"),
+        (FRONT + "arguments = 3\n+++\nHello", "arguments"),
+        (FRONT + 'arguments = ["who"]\n+++\nHello', "arguments"),
+        (FRONT + '[[arguments]]\nname = "who"\ndescription = "Whom."\n+++\nHello', "required"),
+        (FRONT + "[[arguments]]\nrequired = true\n+++\nHello", "name is absent"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_fault(text: str, fault: str) -> None:
+    with pytest.raises(AssetBrokenError, match=rf"^the prompt file x\.md cannot be used: .*{fault}"):
+        parse_prompt(text, file="x.md")
+
+
+def test_the_template_engine_is_loaded_only_for_rendering() -> None:
+    code = (
+        "import sys; from goop_mcp.operations.prompts import list_prompts; list_prompts();"
+        "print('jinja2' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert result.stdout.strip() == "False"

@@ -1,0 +1,161 @@
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from pydantic import BaseModel
+
+from goop_mcp import validate
+from goop_mcp.server.models import VerdictModel
+from tests.repository import ROOT
+from tests.server.connections import environment
+
+STEPS = ["first_reply", "first_verdict", "feedback", "second_reply", "second_verdict"]
+DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
+# The program from the checkout, the server it starts from the current folder.
+DEMO_ELSEWHERE = [sys.executable, "-P", "-c", "import sys; from goop_mcp.cli import main; sys.exit(main(sys.argv[1:]))"]
+
+ALWAYS_ACCEPTS = """
+from mcp.server import MCPServer
+
+server = MCPServer("flatterer")
+
+@server.tool()
+def validate_report(text: str) -> dict[str, object]:
+    return {
+        "verdict": "accepted", "protocol": None, "version": None, "mode": "lenient", "findings": [], "repairs": [],
+        "candidates": [], "envelope": None, "repaired_text": None, "feedback": None, "omitted": 0,
+    }
+
+server.run()
+"""
+ALWAYS_FAILS = """
+from mcp.server import MCPServer
+
+server = MCPServer("failure")
+
+@server.tool()
+def validate_report(text: str) -> str:
+    raise RuntimeError
+
+server.run()
+"""
+
+
+class Step(BaseModel):
+    name: str
+    title: str
+    words: str
+    as_expected: bool
+    reply: str | None = None
+    verdict: VerdictModel | None = None
+    feedback: str | None = None
+
+
+class Story(BaseModel):
+    passed: bool
+    seconds: float
+    steps: list[Step]
+
+
+def run(command: list[str], *options: str, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*command, *options],
+        cwd=cwd,
+        env=environment(PYTHONUTF8="1", **variables),
+        stdin=subprocess.DEVNULL,
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+
+
+def run_with_server(source: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the demo where `python -m goop_mcp` starts another server than ours."""
+    (folder / "goop_mcp").mkdir()
+    (folder / "goop_mcp" / "__main__.py").write_text(source, encoding="utf-8")
+    return run(DEMO_ELSEWHERE, "demo", *options, cwd=folder, PYTHONPATH=str(ROOT))
+
+
+def test_demo_tells_the_story_to_people_in_80_columns_within_ten_seconds() -> None:
+    started = monotonic()
+    finished = run(DEMO)
+    assert monotonic() - started < 10
+    assert (finished.returncode, finished.stderr) == (0, "")
+    lines = finished.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+    assert "\x1b" not in finished.stdout
+    headings = [line.split(" ─")[0] for line in lines if line[:1].isdigit()]
+    assert [heading.split(".")[0] for heading in headings] == ["1", "2", "3", "4", "5"]
+    story = finished.stdout
+    assert story.index("Rejected: ") < story.index("Your report was not accepted.") < story.index("Accepted: ")
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    """Let the demo tell its story to a program."""
+    finished = run(DEMO, "--format", "json")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    return Story.model_validate_json(finished.stdout)
+
+
+def test_demo_gives_programs_one_object_with_every_step(story: Story) -> None:
+    assert story.passed
+    assert 0 < story.seconds < 10
+    assert [step.name for step in story.steps] == STEPS
+    assert all(step.as_expected and step.title and step.words for step in story.steps)
+
+
+def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: Story) -> None:
+    first_reply, first_verdict, feedback, second_reply, second_verdict = story.steps
+    for reply, told in ((first_reply, first_verdict), (second_reply, second_verdict)):
+        assert reply.reply is not None
+        assert told.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
+    assert first_verdict.verdict is not None
+    assert feedback.feedback == first_verdict.verdict.feedback
+
+
+def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of_form(story: Story) -> None:
+    first, second = story.steps[1].verdict, story.steps[4].verdict
+    assert first is not None
+    assert second is not None
+    assert {finding.rule for finding in first.findings} >= {
+        "envelope/in-thinking",
+        "envelope/not-at-end",
+        "xml/unescaped",
+        "xml/name-case",
+        "goop_report/unknown-status",
+        "goop_report/next-action-without-agent",
+    }
+    assert [repair.rule for repair in second.repairs] == ["xml/unescaped"]
+
+
+def test_demo_uses_colours_only_when_asked_to_or_on_a_terminal() -> None:
+    assert "\x1b[" in run(DEMO, "--color", "always").stdout
+
+
+def test_demo_says_so_when_a_verdict_is_not_the_expected_one(tmp_path: Path) -> None:
+    finished = run_with_server(ALWAYS_ACCEPTS, tmp_path, "--format", "json")
+    assert finished.returncode == 1
+    story = Story.model_validate_json(finished.stdout)
+    assert not story.passed
+    assert [step.name for step in story.steps] == STEPS[:2]
+    assert "the story went wrong at first_verdict" in finished.stderr
+
+
+def test_demo_says_so_when_the_tool_fails(tmp_path: Path) -> None:
+    finished = run_with_server(ALWAYS_FAILS, tmp_path)
+    assert finished.returncode == 1
+    assert finished.stderr.splitlines()[-1].startswith("goop-mcp: the server did not answer as it should")
+    assert "That is the main job" not in finished.stdout
+
+
+def test_demo_says_so_when_the_server_does_not_start(tmp_path: Path) -> None:
+    finished = run_with_server("raise SystemExit(3)", tmp_path)
+    assert finished.returncode == 1
+    assert finished.stderr.splitlines() == [
+        "goop-mcp: the server did not answer as it should; start it by `goop-mcp serve` to see why."
+    ]

@@ -1,0 +1,106 @@
+import pytest
+from mcp import MCPError
+
+from goop_mcp.operations.documents import list_documents, read_document
+from goop_mcp.operations.rule_pages import rule_page, rules_markdown
+from goop_mcp.operations.schemas import list_schemas
+from goop_mcp.protocols import FAMILIES, RULES
+from tests.server.connections import Connection
+
+
+def unknown(connection: Connection, uri: str) -> str:
+    """Read a resource that must not exist, and return what is said about it."""
+    with pytest.raises(MCPError) as refusal:
+        connection.read(uri)
+    assert refusal.value.code == -32602
+    assert refusal.value.data == {"uri": uri}
+    return refusal.value.message
+
+
+def test_rules_schemas_and_pages_are_listed_by_name(connection: Connection) -> None:
+    listed = {str(each.uri): each for each in connection.call(connection.client.list_resources).resources}
+    schemas = [schema.uri for schema in list_schemas()]
+    documents = [f"goop://docs/{protocol}" for protocol in list_documents()]
+    assert list(listed) == ["goop://rules", *schemas, *documents]
+    assert all(each.title and each.description and each.mime_type for each in listed.values())
+
+
+def test_every_family_has_a_schema_and_a_page(connection: Connection) -> None:
+    listed = [str(each.uri) for each in connection.call(connection.client.list_resources).resources]
+    for family in FAMILIES:
+        assert any(uri.startswith(f"goop://schemas/{family.name}/") for uri in listed)
+        assert f"goop://docs/{family.name}" in listed
+
+
+def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None:
+    templates = connection.call(connection.client.list_resource_templates).resource_templates
+    assert [template.uri_template for template in templates] == [
+        "goop://rules/{protocol}/{name}",
+        "goop://schemas/{protocol}/{version}",
+        "goop://docs/{protocol}",
+    ]
+
+
+def test_index_of_rules_is_the_generated_document(connection: Connection) -> None:
+    contents = connection.read("goop://rules")
+    assert contents.text == rules_markdown()
+    assert contents.mime_type == "text/markdown"
+
+
+def test_page_of_every_rule_can_be_read(connection: Connection) -> None:
+    for rule in RULES.values():
+        assert connection.read(f"goop://rules/{rule.id}").text == rule_page(rule).to_markdown()
+
+
+def test_every_schema_can_be_read_with_its_media_type(connection: Connection) -> None:
+    for schema in list_schemas():
+        contents = connection.read(schema.uri)
+        assert (contents.text, contents.mime_type) == (schema.text, schema.media_type)
+
+
+def test_version_without_a_schema_of_its_own_leads_to_the_one_it_is_judged_by(connection: Connection) -> None:
+    assert connection.read("goop://schemas/goop_report/0.2.0").text == list_schemas()[-1].text
+
+
+def test_every_protocol_page_can_be_read(connection: Connection) -> None:
+    for protocol in list_documents():
+        assert connection.read(f"goop://docs/{protocol}").text == read_document(protocol)
+
+
+def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -> None:
+    said = unknown(connection, "goop://rules/xml/unescape")
+    assert said == "there is no rule 'xml/unescape'; did you mean 'xml/unescaped'?"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "goop://schemas/goop_report/9.9.9",
+        "goop://schemas/nothing/0.1.6",
+        "goop://docs/nothing",
+        "goop://nothing",
+        "goop://project/SPEC.md",
+        "https://example.org/goop",
+    ],
+)
+def test_unknown_resource_is_answered_with_what_there_is(connection: Connection, uri: str) -> None:
+    said = unknown(connection, uri)
+    assert said.startswith("there is no ")
+    assert "did you mean" in said or "known are" in said
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "goop://docs/..",
+        "goop://docs/%2e%2e",
+        "goop://docs/..%2F..%2Fpyproject",
+        "goop://docs/%2Fetc%2Fpasswd",
+        "goop://schemas/goop_report/..%2f..%2f..%2fpyproject",
+        "goop://schemas/%2e%2e/pyproject",
+        "goop://docs/goop_report%00",
+        "file:///etc/passwd",
+    ],
+)
+def test_no_address_leads_out_of_what_is_offered(connection: Connection, uri: str) -> None:
+    assert unknown(connection, uri).startswith("there is no ")

@@ -1,0 +1,199 @@
+"""The server as a process: what it does with its streams, its signals and its settings."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from mcp.client.stdio import StdioServerParameters
+from pydantic import JsonValue
+
+from tests.repository import ROOT
+from tests.server.connections import ERAS, connect, environment, text_of
+
+SERVE = [sys.executable, "-m", "goop_mcp", "serve", "--transport", "stdio"]
+BOUND = 3.0
+"""Seconds in which a process must be gone; it takes a few hundredths, but test machines can be slow."""
+
+INITIALIZE: JsonValue = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "tests", "version": "1"},
+}
+
+
+class Process:
+    """A running server, spoken to line by line."""
+
+    def __init__(self, command: list[str], **variables: str) -> None:
+        self.popen = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment(**variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self.popen.stdin is not None
+        assert self.popen.stdout is not None
+        assert self.popen.stderr is not None
+        self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
+
+    def write(self, line: bytes) -> None:
+        self.stdin.write(line + b"\n")
+        self.stdin.flush()
+
+    def ask(self, method: str, params: JsonValue, *, id: int) -> dict[str, JsonValue]:
+        self.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
+        return self.answer()
+
+    def answer(self) -> dict[str, JsonValue]:
+        message: dict[str, JsonValue] = json.loads(self.stdout.readline())
+        return message
+
+    def open(self) -> None:
+        assert "result" in self.ask("initialize", INITIALIZE, id=0)
+        self.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+    def ended(self) -> tuple[int, float]:
+        """Return the exit code and after how many seconds it was there."""
+        started = monotonic()
+        code = self.popen.wait(timeout=BOUND)
+        return code, monotonic() - started
+
+
+@contextmanager
+def running(command: list[str] = SERVE, **variables: str) -> Iterator[Process]:
+    process = Process(command, **variables)
+    try:
+        yield process
+    finally:
+        process.popen.kill()
+        process.popen.wait()
+        # A pipe that was broken on purpose has something left to flush.
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+        process.stdin.close()
+
+
+def explain(process: Process, *, id: int) -> dict[str, JsonValue]:
+    return process.ask("tools/call", {"name": "explain_rule", "arguments": {"rule": "xml/unescaped"}}, id=id)
+
+
+@pytest.mark.parametrize("command", [SERVE, [sys.executable, "-m", "goop_mcp"]], ids=["serve", "piped"])
+def test_end_of_input_ends_the_server_with_0_and_a_silent_stderr(command: list[str]) -> None:
+    with running(command) as process:
+        process.open()
+        process.stdin.close()
+        assert process.ended()[0] == 0
+        assert process.stdout.read() == b""
+        assert process.stderr.read() == b""
+
+
+def test_end_of_input_before_the_first_message_is_no_fault() -> None:
+    finished = subprocess.run(
+        SERVE, cwd=ROOT, env=environment(), input=b"", check=False, capture_output=True, timeout=10 * BOUND
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_the_server_while_its_input_is_still_open(number: signal.Signals, code: int) -> None:
+    with running() as process:
+        process.open()
+        process.popen.send_signal(number)
+        assert process.ended()[0] == code
+        assert process.stderr.read() == b""
+
+
+def test_lines_that_are_no_messages_do_not_stop_the_server() -> None:
+    with running() as process:
+        process.open()
+        for line in (b"hello?", b"[]", b"\xff\xfe", b"", b'{"jsonrpc":"2.0"', b'{"id":1}', b"null"):
+            process.write(line)
+        answer = explain(process, id=7)
+        assert answer["id"] == 7
+        assert "result" in answer
+
+
+def test_client_that_stops_reading_ends_the_server_without_a_traceback() -> None:
+    with running() as process:
+        process.open()
+        process.stdout.close()
+        process.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+        process.stdin.close()
+        assert process.ended()[0] == 0
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_noise_on_stdout_does_not_reach_the_client(era: str) -> None:
+    noisy = StdioServerParameters(command=sys.executable, args=["-m", "tests.server.noisy"], cwd=ROOT)
+    with connect(noisy, era) as connection:
+        assert text_of(connection.tool("make_noise")) == "quiet"
+        assert list(connection.tools()) == ["validate_report", "explain_rule", "make_noise"]
+
+
+def test_log_goes_to_stderr_one_line_a_record() -> None:
+    with running(GOOP_LOG_LEVEL="info") as process:
+        process.open()
+        process.ask("resources/read", {"uri": "goop://x\ny"}, id=1)
+        process.stdin.close()
+        assert process.ended()[0] == 0
+        lines = process.stderr.read().decode().splitlines()
+    assert len(lines) >= 3
+    assert all(" INFO " in line for line in lines)
+    assert any("initialize answered in" in line for line in lines)
+    assert any(r"resources/read goop://x\ny failed in" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "said"),
+    [
+        ([], {"GOOP_LOG_LEVEL": "LOUD"}, "GOOP_LOG_LEVEL is 'LOUD'; expected one of DEBUG"),
+        ([], {"GOOP_PROJECT_DIR": "no-such-folder"}, "GOOP_PROJECT_DIR is 'no-such-folder', which is no folder"),
+        (["--project", "pyproject.toml"], {}, "--project is 'pyproject.toml', which is no folder"),
+        (["--transport", "carrier-pigeon"], {}, "'carrier-pigeon' is not"),
+    ],
+)
+def test_bad_setting_is_one_sentence_and_exit_code_2(options: list[str], variables: dict[str, str], said: str) -> None:
+    command = [sys.executable, "-m", "goop_mcp", "serve", *options]
+    finished = subprocess.run(
+        command, cwd=ROOT, env=environment(**variables), check=False, capture_output=True, text=True, timeout=10 * BOUND
+    )
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    (line,) = finished.stderr.splitlines()
+    assert said in line
+
+
+def test_settings_are_judged_before_the_sdk_is_loaded() -> None:
+    code = (
+        "import sys\n"
+        "from goop_mcp.cli import main\n"
+        "exit_code = main(['serve', '--project', 'no-such-folder'])\n"
+        "sys.exit(exit_code if 'mcp' not in sys.modules else 1)\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment(), check=False, capture_output=True, timeout=10 * BOUND
+    )
+    assert finished.returncode == 2
+
+
+def test_importing_the_package_loads_neither_the_sdk_nor_pydantic_nor_click() -> None:
+    code = "import sys, goop_mcp; print(*sorted({'mcp', 'mcp_types', 'pydantic', 'click'} & sys.modules.keys()))"
+    finished = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True, timeout=10 * BOUND
+    )
+    assert finished.stdout == "\n"
+
+
+def test_server_starts_in_any_folder_that_exists(tmp_path: Path) -> None:
+    with running([*SERVE, "--project", str(tmp_path)]) as process:
+        process.open()
+        assert "result" in explain(process, id=1)

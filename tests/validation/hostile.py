@@ -1,0 +1,159 @@
+"""Hostile replies of any size, and a program that judges one of them and tells what it took."""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+from goop_mcp import validate
+from tests.validation.replies import DRAFT, EXECUTOR, SUMMARY, changed
+
+Shape = Callable[[int], str]
+
+
+def repeated(piece: str, *, before: str = "", behind: str = "") -> Shape:
+    """Return a shape that repeats `piece` up to a size in characters, with fixed text around."""
+    return lambda size: before + piece * (size // len(piece) + 1) + behind
+
+
+def growing_runs(character: str) -> Shape:
+    """Return a shape of runs of `character`, each one longer than the one before."""
+
+    def build(size: int) -> str:
+        length = max(2, int((2 * size) ** 0.5))
+        return " ".join(character * run for run in range(1, length))
+
+    return build
+
+
+PIECES = {
+    "prose": "The fox jumps over the dog. ",
+    "lines": "The fox jumps.\n",
+    "start_tags": "<goop_report>",
+    "start_tags_with_children": '<goop_report version="0.1.6"><status>\n',
+    "start_tags_on_lines": "<goop_report>\n",
+    "start_tags_never_closed": "\n<goop_report ",
+    "end_tags": "</goop_report>",
+    "pairs": "<goop_report></goop_report>",
+    "pairs_with_children": "<goop_report><status>COMPLETE</status></goop_report>\n",
+    "pairs_the_wrong_way_round": "</goop_report><goop_report>",
+    "less_than": "<",
+    "less_than_in_prose": "a < b ",
+    "open_names": "<a",
+    "open_end_names": "</a",
+    "open_elements": "<a>",
+    "empty_elements": "<a/>",
+    "end_tags_of_others": "</summary>",
+    "known_elements": "<summary>",
+    "fences": "```\n",
+    "fences_of_two_kinds": "```xml\n~~~\n",
+    "fences_never_closed": "````xml\n```\n",
+    "indented_fences": "   ```xml\n",
+    "thinking": "<think>",
+    "thinking_ends": "</think>",
+    "thinking_pairs": "<think></think>\n",
+    "thinking_mixed": "<think><reasoning></thinking>",
+    "comments": "<!--",
+    "comment_ends": "-->",
+    "comment_pairs": "<!-- -->",
+    "cdata": "<![CDATA[",
+    "cdata_ends": "]]>",
+    "instructions": "<?x",
+    "doctypes": "<!DOCTYPE r [",
+    "entities": "<!ENTITY a '",
+    "ampersands": "&",
+    "ampersands_escaped": "&amp;",
+    "escaped_start_tags": "&lt;goop_report&gt;",
+    "references": "&#38;",
+    "names_after_ampersands": "&abcdefghij",
+    "backticks": "`",
+    "backticks_apart": "` `` ",
+    "backticks_on_lines": "`a\n",
+    "blanks": " ",
+    "line_ends": "\n",
+    "carriage_returns": "\r",
+    "blank_lines": " \t\n",
+    "no_break_spaces": "\u00a0",
+    "zero_width": "\u200b",
+    "surrogates": "\ud800",
+    "nul": "\x00",
+    "equals": 'a="',
+    "quotes": "“",
+    "attributes": ' a="1"',
+    "braces": "{",
+    "json_objects": '{"status":"complete","summary":"x"}\n',
+    "json_open": '{"status":"complete","summary":',
+    "json_brackets": "[",
+    "json_strings": '{"\\"',
+    "headings": "## STATUS\ncomplete\n",
+    "headings_of_two_kinds": "## STATUS\ncomplete\n## SUMMARY\nx\n",
+    "list_items": "- a - b - c\n",
+    "other_roots": "<debug_report>",
+    "other_root_pairs": "<response><status>TESTS COMPLETE</status></response>\n",
+    "hand_back_lines": "[Subagent hand-back] x\n",
+    "usage_lines": "<usage>",
+    "result_tags": "<result>\n",
+    "sentences": "A b. C d! ",
+    "dashes": "—",
+    "digits": "9",
+}
+SHAPES: dict[str, Shape] = {name: repeated(piece) for name, piece in PIECES.items()}
+SHAPES |= {
+    "runs_of_backticks": growing_runs("`"),
+    "runs_of_less_than": growing_runs("<"),
+    "drafts": repeated(f"{DRAFT}\n"),
+    "blanks_in_a_start_tag": repeated(" ", before="<goop_report"),
+    "blanks_in_an_end_tag": repeated(" ", before=EXECUTOR.removesuffix(">")),
+    "attributes_of_a_root": repeated(' a="1"', before="<goop_report"),
+    "doctype_before_the_root": repeated("<!ENTITY a 'b'>", before="<!DOCTYPE r [", behind=f"]>{EXECUTOR}"),
+    "doctype_that_never_ends": repeated("'\"", before="<!DOCTYPE r [", behind=EXECUTOR),
+    "blanks_behind_the_root": repeated(" ", before=EXECUTOR),
+    "fences_behind_the_root": repeated("```\n", before=f"{EXECUTOR}\n"),
+    "host_lines_behind_the_root": repeated("agentId: 1\n", before=f"{EXECUTOR}\n"),
+}
+
+
+def alone(text: str) -> str:
+    """Return `text` as the whole reply."""
+    return text
+
+
+def before_the_report(text: str) -> str:
+    """Return a reply with `text` before an executor's report."""
+    return f"{text}\n{EXECUTOR}"
+
+
+def in_the_summary(text: str) -> str:
+    """Return an executor's report with `text` as its summary."""
+    return changed(EXECUTOR, (SUMMARY, text))
+
+
+def cut_off(text: str) -> str:
+    """Return an executor's report that ends with `text` in the middle of its summary."""
+    return EXECUTOR[: EXECUTOR.index("</summary>")] + text
+
+
+PLACES: dict[str, Callable[[str], str]] = {
+    place.__name__: place for place in (alone, before_the_report, in_the_summary, cut_off)
+}
+
+
+def main() -> None:
+    """Judge the place, shape and size named on the command line and write what it took as JSON."""
+    place, shape, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    validate(EXECUTOR)
+    text = PLACES[place](SHAPES[shape](size))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    verdict = validate(text, protocol="goop_report")
+    seconds = time.perf_counter() - start
+    # The unit is KiB on Linux and bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit
+    rules = sorted({finding.rule for finding in verdict.findings})
+    sys.stdout.write(json.dumps({"seconds": seconds, "growth": growth, "rules": rules}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What a hostile reply costs: time linear to its size, and little memory (RELIABILITY, sections 4 and 8)."""
+
+import json
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import pytest
+
+from tests.repository import ROOT
+from tests.validation.hostile import PLACES, SHAPES
+from tests.validation.replies import judge
+
+LONGEST_WAIT_SECONDS = 60
+# A time that grows with the square of the size gives 16 here; a linear one about 1.
+TIMES_AS_LARGE = 16
+MOST_GROWTH_PER_CHARACTER = 6
+# Below this, a timing says more about the machine than about the program.
+SMALLEST_MEASURABLE_SECONDS = 0.0005
+
+
+class Cost(NamedTuple):
+    """What one validation took: seconds, bytes by which the process grew, and what was found."""
+
+    seconds: float
+    growth: int
+    rules: list[str]
+
+
+def cost_in_a_process_of_its_own(place: str, shape: str, size: int) -> Cost:
+    command = [sys.executable, "-m", "tests.validation.hostile", place, shape, str(size)]
+    run = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT_SECONDS
+    )
+    return Cost(**json.loads(run.stdout))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["prose", "less_than", "start_tags_with_children", "empty_elements", "open_elements", "ampersands", "drafts", "json_open"],
+)
+def test_ten_megabytes_are_refused_at_once_and_in_little_memory(shape: str) -> None:
+    cost = cost_in_a_process_of_its_own("before_the_report", shape, 10_000_000)
+
+    assert cost.rules == ["envelope/too-large"]
+    assert cost.growth < 50_000_000
+    assert cost.seconds < 1
+
+
+@pytest.mark.parametrize(
+    ("place", "shape", "size"),
+    [
+        ("alone", "pairs", 2_000_000),
+        ("alone", "start_tags_with_children", 2_000_000),
+        ("alone", "escaped_start_tags", 2_000_000),
+        ("alone", "fences", 2_000_000),
+        ("in_the_summary", "ampersands", 480_000),
+        ("in_the_summary", "nul", 480_000),
+        ("in_the_summary", "less_than", 480_000),
+        ("in_the_summary", "empty_elements", 480_000),
+        ("cut_off", "ampersands", 480_000),
+    ],
+)
+def test_hostile_text_within_the_limit_of_bytes_costs_little_memory(place: str, shape: str, size: int) -> None:
+    assert cost_in_a_process_of_its_own(place, shape, size).growth < 50_000_000
+
+
+def seconds_to_judge(text: str) -> float:
+    start = time.perf_counter()
+    judge(text)
+    return time.perf_counter() - start
+
+
+def growth_per_character(place: str, shape: str, size: int, *, tries: int) -> float:
+    """Return by how much the time per character grows from a sixteenth of `size` to `size`; 1 is linear."""
+    small, large = (PLACES[place](SHAPES[shape](each)) for each in (size // TIMES_AS_LARGE, size))
+    seconds_small = min(seconds_to_judge(small) for _ in range(tries))
+    seconds_large = min(seconds_to_judge(large) for _ in range(tries))
+    return seconds_large / max(seconds_small, SMALLEST_MEASURABLE_SECONDS) / TIMES_AS_LARGE
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("place", PLACES)
+def test_time_grows_in_step_with_the_size(place: str, shape: str) -> None:
+    size = 320_000
+
+    growth = growth_per_character(place, shape, size, tries=1)
+    if growth > MOST_GROWTH_PER_CHARACTER:  # something else may have used the machine; look again
+        growth = growth_per_character(place, shape, size // 4, tries=4)
+
+    assert growth < MOST_GROWTH_PER_CHARACTER
+
+
+# They hold whole reports, some in an older form.
+WHOLE_REPORTS = {"drafts", "json_objects", "headings_of_two_kinds", "other_root_pairs"} | {
+    shape for shape in SHAPES if shape.endswith("_behind_the_root")
+}
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES.keys() - WHOLE_REPORTS))
+def test_no_shape_of_hostile_text_is_taken_for_a_report(shape: str) -> None:
+    assert not judge(SHAPES[shape](3_000)).accepted
