@@ -12,7 +12,6 @@ What is wrong with an agent's text is a *finding* (`goop_mcp.validation.findings
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 __all__ = [
     "AssetBrokenError",
@@ -34,8 +33,10 @@ class UnknownNameError(GoopError, ValueError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         """Say which `kind` of thing was asked for, under which `name`, and what is `known`."""
+        from difflib import get_close_matches  # noqa: PLC0415 - needed only for a slip; every start would pay for it
+
         self.kind, self.name, self.known = kind, name, tuple(known)
-        near = get_close_matches(name, self.known, n=1, cutoff=0.5)
+        near = get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
         if near:
             hint = f"did you mean {near[0]!r}?"
         elif len(self.known) <= 8:  # noqa: PLR2004 - a longer list helps nobody

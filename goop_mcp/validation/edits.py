@@ -1,5 +1,6 @@
 """Changes to the text of an envelope, and the problems they are reported as."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -65,7 +66,7 @@ def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
     return rule.problem(
         first.message + more,
         path=first.path,
-        offset=first.start,
+        offset=start,
         found=excerpt(before, _SHOWN),
         before=excerpt(before, _SHOWN),
         after=excerpt(apply_edits(before, group, base=start), _SHOWN),
@@ -73,9 +74,15 @@ def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
 
 
 def _whole_words(source: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a stretch to the words it touches, as far as they can be shown."""
-    while start > 0 and end - start < _SHOWN and (source[start - 1].isalnum() or source[start - 1] in "._-"):
+    """Widen a stretch to the words it touches, and to the beginning and end of a tag, as far as they can be shown."""
+    while start > 0 and end - start < _SHOWN and _in_word(source[start - 1]):
         start -= 1
-    while end < len(source) and end - start < _SHOWN and (source[end].isalnum() or source[end] in "._->"):
+    opening = re.search(r"</?\Z", source[max(start - 2, 0) : start])
+    start -= len(opening[0]) if opening else 0
+    while end < len(source) and end - start < _SHOWN and _in_word(source[end]):
         end += 1
-    return start, end
+    return start, end + source.startswith(">", end)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character in "._-"

@@ -1,7 +1,7 @@
 """validate(): find the envelope, read it, judge it, say what to mend. The whole program on one screen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from goop_mcp.errors import UnknownNameError
@@ -58,7 +58,11 @@ class Family(Protocol):
         ...  # pragma: no cover
 
     def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the blocks of this protocol in `text`, older forms last."""
+        """Return the blocks of this protocol in `text`."""
+        ...  # pragma: no cover
+
+    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        """Return the older or looser forms of this protocol, looked for where `find` chose nothing."""
         ...  # pragma: no cover
 
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
@@ -72,6 +76,14 @@ class Family(Protocol):
     def skeleton(self, expected: Expectations) -> str:
         """Return the smallest envelope, with template text for all that the agent has to fill in."""
         ...  # pragma: no cover
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A family and what it found in a text."""
+
+    family: Family
+    extraction: Extraction
 
 
 def validate(
@@ -91,18 +103,36 @@ def validate(
     """
     _check_arguments(text, families, protocol, mode)
     expected = NOTHING_EXPECTED if expected is None else expected
-    family = _family(families, protocol)
+    asked = [family for family in families if protocol in ("auto", family.name)]
     if (size := utf8_length(text, limits.text_bytes)) > limits.text_bytes:
         message = f"the text has {size:,} bytes; expected at most {limits.text_bytes:,}"
+        choice = Choice(asked[0], Extraction(source=SourceText(text), blocks=(), chosen=None))
         reading = Reading(0, [TOO_LARGE.problem(message)])
-        return _verdict(SourceText(text), reading, family, None, mode=mode, expected=expected, limits=limits)
-    extraction = family.find(text, limits)
-    if extraction.chosen is None:
-        rule = NO_ENVELOPE if protocol == "auto" else family.no_envelope
-        reading = Reading(0, [rule.problem(family.absence(text))])
     else:
-        reading = family.read(extraction, extraction.chosen, expected, limits)
-    return _verdict(extraction.source, reading, family, extraction, mode=mode, expected=expected, limits=limits)
+        choice = _choose(text, asked, limits)
+        reading = _read(choice, text, expected, limits, named=protocol != "auto")
+    return _verdict(choice, reading, mode=mode, expected=expected, limits=limits)
+
+
+def _choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
+    """Return the family whose envelope is in `text`; the older forms of all are looked for last (D-01)."""
+    choices = [Choice(family, family.find(text, limits)) for family in families]
+    for choice in choices:
+        if choice.extraction.chosen is not None:
+            return choice
+    for choice in choices:
+        if (older := choice.family.find_older(text, limits)) is not None:
+            blocks = (*choice.extraction.blocks, *older.blocks)
+            return Choice(choice.family, replace(older, blocks=blocks))
+    return choices[0]
+
+
+def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, named: bool) -> Reading:
+    family, extraction = choice.family, choice.extraction
+    if extraction.chosen is None:
+        rule = family.no_envelope if named else NO_ENVELOPE
+        return Reading(0, [rule.problem(family.absence(text))])
+    return family.read(extraction, extraction.chosen, expected, limits)
 
 
 def _check_arguments(text: str, families: Sequence[Family], protocol: str, mode: str) -> None:
@@ -115,50 +145,36 @@ def _check_arguments(text: str, families: Sequence[Family], protocol: str, mode:
         raise UnknownNameError("mode", str(mode), ["lenient", "strict"])
 
 
-def _family(families: Sequence[Family], protocol: str) -> Family:
-    return next((family for family in families if family.name == protocol), families[0])
-
-
-def _verdict(
-    source: SourceText,
-    reading: Reading,
-    family: Family,
-    extraction: Extraction | None,
-    *,
-    mode: Mode,
-    expected: Expectations,
-    limits: Limits,
-) -> Verdict:
+def _verdict(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectations, limits: Limits) -> Verdict:
     """Weigh the problems by mode, place them in the text as given, and put the verdict together."""
-    chosen = extraction.chosen if extraction is not None else None
+    family, extraction, source = choice.family, choice.extraction, choice.extraction.source
+    chosen = extraction.chosen
     problems = reading.problems
-    if extraction is not None and (len(extraction.blocks) > 1 or extraction.host_transformed):
+    if len(extraction.blocks) > 1 or extraction.host_transformed:
         problems = [*_remarks(extraction, reading), *problems]
-    findings: list[Finding] = []
-    repairs: list[Repair] = []
-    for problem in problems:
-        findings.append(_finding(problem, source, reading, mode))
-        if mode == "lenient" and problem.hit.before is not None:
-            repairs.append(_repair(problem, findings[-1]))
-    rejected = any(finding.severity is Severity.ERROR for finding in findings)
-    listed = _in_order(findings, limits) if len(findings) > 1 else findings
+    rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
+    listed = _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
+    findings = [_finding(problem, source, reading, mode) for problem in listed]
+    repairs = _repairs(listed, findings) if mode == "lenient" else []
+    if len(findings) > 1:
+        findings.sort(key=_position)
     feedback = None
     if rejected:
         no_envelope = chosen is None and not any(problem.rule is TOO_LARGE for problem in problems)
         skeleton = family.skeleton(expected) if no_envelope else ""
-        feedback = compose_feedback(listed, no_envelope=no_envelope, skeleton=skeleton, limits=limits)
+        feedback = compose_feedback(findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits)
     return Verdict(
         verdict="rejected" if rejected else "accepted",
         protocol=family.name if chosen is not None else None,
         version=reading.version,
         mode=mode,
-        findings=tuple(listed),
-        repairs=tuple(repairs[: limits.findings]),
-        candidates=_candidates(extraction, family) if extraction is not None else (),
+        findings=tuple(findings),
+        repairs=tuple(repairs),
+        candidates=_candidates(extraction, family),
         envelope=reading.envelope,
         repaired_text=reading.repaired if repairs else None,
         feedback=feedback,
-        omitted=len(findings) - len(listed),
+        omitted=len(problems) - len(listed),
         span=(chosen.start, chosen.end) if chosen is not None else None,
         read_text=source.read,
     )
@@ -201,23 +217,27 @@ def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode)
     )
 
 
-def _repair(problem: Problem, finding: Finding) -> Repair:
-    hit = problem.hit
-    return Repair(
-        rule=finding.rule,
-        message=finding.message,
-        line=finding.line,
-        before=hit.before or "",
-        after=hit.after or "",
-    )
+def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[Repair]:
+    """Return what was mended, in order of position; `findings` are those of `problems`, one by one."""
+    repairs = [
+        Repair(
+            rule=finding.rule, message=finding.message, line=finding.line, before=before, after=problem.hit.after or ""
+        )
+        for problem, finding in zip(problems, findings, strict=True)
+        if (before := problem.hit.before) is not None
+    ]
+    repairs.sort(key=lambda repair: repair.line or 0)
+    return repairs
 
 
-def _in_order(findings: list[Finding], limits: Limits) -> list[Finding]:
-    """Return the findings in order of position; of too many, the errors are kept first."""
-    if len(findings) > limits.findings:
-        ranks = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-        findings = sorted(findings, key=lambda finding: ranks[finding.severity])[: limits.findings]
-    return sorted(findings, key=lambda finding: (finding.line or 0, finding.column or 0))
+def _worst(problems: Sequence[Problem], mode: Mode, most: int) -> list[Problem]:
+    """Return the `most` worst problems: errors before warnings before infos, each in the order found."""
+    ranks = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+    return sorted(problems, key=lambda problem: ranks[problem.rule.severity(mode)])[:most]
+
+
+def _position(finding: Finding) -> tuple[int, int]:
+    return finding.line or 0, finding.column or 0
 
 
 def _candidates(extraction: Extraction, family: Family) -> tuple[Candidate, ...]:

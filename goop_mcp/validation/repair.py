@@ -133,6 +133,7 @@ class _Scanner:
         self.stack: list[_Open] = []
         self.prefix = ""
         self.prefixes = {"xml"}
+        self.absent: set[str] = set()
         self.end_tags: dict[str, list[int]] = {}
         for tag in _ANY_END_TAG.finditer(source):
             self.end_tags.setdefault(tag[1].lower(), []).append(tag.start())
@@ -200,7 +201,7 @@ class _Scanner:
         if following == "!":
             return self.comment_or_cdata(at)
         if following == "?":
-            end = source.find("?>", at)
+            end = self.find_end("?>", at)
             named = _NAME.match(source, at + 2)
             proper = end >= 0 and named is not None and named[0].lower() != "xml"
             return end + 2 if proper else self.escape(at)
@@ -212,10 +213,19 @@ class _Scanner:
             return self.escape(at)
         return self.start_tag(at, name)
 
+    def find_end(self, mark: str, after: int) -> int:
+        """Return the offset of the next `mark`, -1 when there is none; a search that failed is not made again."""
+        if mark in self.absent:
+            return -1
+        end = self.source.find(mark, after)
+        if end < 0:
+            self.absent.add(mark)
+        return end
+
     def comment_or_cdata(self, at: int) -> int:
         source = self.source
         if source.startswith("<!--", at):
-            end = source.find("-->", at + 4)
+            end = self.find_end("-->", at + 4)
             if end >= 0:
                 body = source[at + 4 : end]
                 if "--" in body or body.endswith("-") or FORBIDDEN.search(body):
@@ -223,7 +233,7 @@ class _Scanner:
                     self.edit(at, end + 3, "\n" * body.count("\n"), xml_rules.UNESCAPED, message)
                 return end + 3
         elif source.startswith("<![CDATA[", at):
-            end = source.find("]]>", at)
+            end = self.find_end("]]>", at)
             if end >= 0:
                 if FORBIDDEN.search(source, at, end):
                     self.remove_forbidden(source[at:end], at)

@@ -18,8 +18,7 @@ from goop_mcp.validation.repair import Failure, Grammar, XmlScan, scan_xml
 
 __all__ = ["XmlEnvelope"]
 
-_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)\b", re.IGNORECASE)
-_NO_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?]]>", re.DOTALL)
+_DECLARATION_OR_HIDDEN = re.compile(r"<!(?:(DOCTYPE|ENTITY)\b|--|\[CDATA\[)", re.IGNORECASE)
 _DOCTYPE_BEFORE = re.compile(
     r"<!(?:DOCTYPE|ENTITY)\b[^<>\[\]]*+(?:\[(?:[^\]\"']|\"[^\"]*+\"|'[^']*+')*+\][^<>]*+)?>"
     r"(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*+\Z",
@@ -211,9 +210,7 @@ class XmlEnvelope:
         """Refuse a DOCTYPE or ENTITY declaration inside the envelope or directly before its root (D-73)."""
         offset = None
         if "<!" in self.source:
-            blanked = _NO_MARKUP.sub(lambda hidden: " " * len(hidden[0]), self.source)
-            if (inside := _DECLARATION.search(blanked)) is not None:
-                offset = inside.start()
+            offset = _declaration_in(self.source)
         if offset is None and before.rstrip().endswith(">"):
             window = before[-_DOCTYPE_WINDOW:]
             starts = [declaration.start() for declaration in _DOCTYPE.finditer(window)][-_DECLARATIONS:]
@@ -225,6 +222,22 @@ class XmlEnvelope:
         message = "a DOCTYPE or ENTITY declaration stands in or before the envelope; expected none"
         self.problems.append(xml_rules.DOCTYPE.problem(message, offset=offset))
         return True
+
+
+def _declaration_in(source: str) -> int | None:
+    """Return the offset of the first DOCTYPE or ENTITY declaration outside of comments and CDATA."""
+    hidden_until = 0
+    never_closed: set[str] = set()
+    for found in _DECLARATION_OR_HIDDEN.finditer(source):
+        if found.start() < hidden_until or found[0] in never_closed:
+            continue
+        if found[1]:
+            return found.start()
+        end = source.find("-->" if found[0] == "<!--" else "]]>", found.end())
+        if end < 0:
+            never_closed.add(found[0])
+        hidden_until = max(end, hidden_until)
+    return None
 
 
 def _depth(source: str) -> int:

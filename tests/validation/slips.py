@@ -69,14 +69,18 @@ SLIPS = {
         rule="xml/unescaped",
         after="&lt;workflowId",
     ),
-    "typographic_quotes": Slip(old=CHECK, new="<check name=“tests” passed=”true”>", rule="xml/attribute-quotes", after=CHECK),
+    "typographic_quotes": Slip(
+        old=CHECK, new="<check name=“tests” passed=”true”>", rule="xml/attribute-quotes", after=CHECK
+    ),
     "low_typographic_quotes": Slip(
         old=CHECK, new='<check name=„tests“ passed="true">', rule="xml/attribute-quotes", after='name="tests"'
     ),
     "typographic_single_quotes": Slip(
         old=CHECK, new="<check name=‘tests’ passed=’true’>", rule="xml/attribute-quotes", after='name="tests"'
     ),
-    "no_quotes": Slip(old=CHECK, new="<check name=tests passed=true>", rule="xml/attribute-quotes", after='name="tests"'),
+    "no_quotes": Slip(
+        old=CHECK, new="<check name=tests passed=true>", rule="xml/attribute-quotes", after='name="tests"'
+    ),
     "no_quotes_in_an_empty_element": Slip(
         old='<wave current="2" total="3"/>',
         new="<wave current=2 total=3/>",

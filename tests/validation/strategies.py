@@ -82,9 +82,7 @@ _STATES = st.builds(
     spec_locked=_OPTIONAL_FLAG,
     interview_complete=_OPTIONAL_FLAG,
 )
-_FILES = st.builds(
-    FileChange, path=LINES, action=st.sampled_from(FileAction), description=st.just("") | TEXTS
-)
+_FILES = st.builds(FileChange, path=LINES, action=st.sampled_from(FileAction), description=st.just("") | TEXTS)
 _COMMITS = st.builds(Commit, sha=st.from_regex(r"\A[0-9a-f]{4,40}\Z"), message=LINES.map("feat(x): {}".format))
 _ARTIFACTS = st.builds(
     Artifacts, files=st.lists(_FILES, max_size=3).map(tuple), commits=st.lists(_COMMITS, max_size=2).map(tuple)
@@ -158,6 +156,42 @@ PROSE = st.one_of(
         ]
     ),
 )
+
+
+def _sections(status: str, summary: str, artifacts: str, following: str) -> str:
+    parts = {"STATUS": status, "SUMMARY": summary, "ARTIFACTS": artifacts, "NEXT": following}
+    return "".join(f"## {name}\n{text}\n\n" for name, text in parts.items())
+
+
+def _sibling(root: str, status: str, content: str) -> str:
+    return f"<{root}>\n<status>{status}</status>\n<summary>{content}</summary>\n<log>{content}</log>\n</{root}>"
+
+
+_OLD_WORDS = st.sampled_from(["complete", "partial", "blocked", "failed", "done"])
+_ANY_TEXT = st.text(max_size=30)
+OLDER_FORMS = st.one_of(
+    st.builds(
+        json.dumps,
+        st.fixed_dictionaries(
+            {"status": _OLD_WORDS, "summary": _ANY_TEXT},
+            optional={
+                "files_created": st.lists(_ANY_TEXT, max_size=2),
+                "commit": _ANY_TEXT,
+                "notes": st.lists(_ANY_TEXT, max_size=2),
+                "blockers": st.lists(_ANY_TEXT, max_size=2) | _ANY_TEXT,
+                "next_steps": st.lists(_ANY_TEXT, max_size=2) | st.none() | st.integers(),
+            },
+        ),
+        ensure_ascii=st.booleans(),
+    ),
+    st.builds(_sections, _OLD_WORDS, _ANY_TEXT, _ANY_TEXT.map("- {}".format), _ANY_TEXT),
+    st.builds(
+        _sibling,
+        st.sampled_from(["debug_report", "response", "elefant_report", "distillation"]),
+        st.sampled_from(["BUG FIXED", "TESTS COMPLETE", "TESTS FAILING", "COMPLETE", "DISTILLATION COMPLETE", "x"]),
+        _ANY_TEXT,
+    ),
+)
 _FENCES = st.sampled_from(["```", "~~~", "````"])
 _INFOS = st.sampled_from(["xml", "XML", "", "json", "text"])
 
@@ -178,7 +212,7 @@ _PARTS = st.one_of(
     PROSE,
     st.builds(_in_fence, PROSE, _FENCES, _INFOS),
     st.builds(_in_thought, st.one_of(PROSE, SEED_ENVELOPES), st.sampled_from(["think", "thinking", "reasoning"])),
-    st.builds(json.dumps, st.fixed_dictionaries({"status": LINES, "summary": LINES})),
+    OLDER_FORMS,
 )
 _CARRIED = st.one_of(
     SEED_ENVELOPES,
@@ -202,8 +236,12 @@ WHOLE_REPLIES = st.builds(
 # Faults
 
 _INSERTED = st.sampled_from(
-    ["&", "<", ">", '"', "\x00", "\ud800", "\ufeff", "\u200b", "\r", "`", "```", "]]>", "<!--", "-->", "<![CDATA[", *SNIPPETS]
-    + ["<agent_request>", "</agent_request>", "<status>BLOCKED</status>", "<a>", "</a>", "</status>", "\n```\n"]
+    (
+        *SNIPPETS,
+        *("&", "<", ">", '"', "\x00", "\ud800", "\ufeff", "\u200b", "\r", "`", "```", "]]>", "<!--", "-->"),
+        *("<![CDATA[", "<agent_request>", "</agent_request>", "<status>BLOCKED</status>", "</status>", "\n```\n"),
+        *("<a>", "</a>"),
+    )
 )
 
 
@@ -243,12 +281,17 @@ def replies() -> st.SearchStrategy[str]:
     return spoiled(WHOLE_REPLIES)
 
 
+_MARKUP = st.sampled_from(
+    (
+        *("<goop_report>", "</goop_report>", "<status>", "</status>", "COMPLETE", "<a>", "</a>", "<a", "/>", "<"),
+        *(">", "&", "</", "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", '"', "'", "=", " ", "\n", "`", "```"),
+        *("~~~", "<think>", "</think>", "<summary>", "</summary>", "<handoff>", "</handoff>", "{", "}"),
+        *('"status":', "## STATUS", "&lt;", "&amp;", "<!DOCTYPE", "<state>", "</state>", "<phase>plan</phase>"),
+        *("xmlns:a=", "a:", "\x00", "\ud800", "“"),
+    )
+)
+
+
 def markup() -> st.SearchStrategy[str]:
     """Return texts that are nearly nothing but markup."""
-    pieces = st.sampled_from(
-        ["<goop_report>", "</goop_report>", "<status>", "</status>", "COMPLETE", "<a>", "</a>", "<a", "/>", "<", ">", "&"]
-        + ["</", "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", '"', "'", "=", " ", "\n", "`", "```", "~~~", "<think>"]
-        + ["</think>", "<summary>", "</summary>", "<handoff>", "</handoff>", "{", "}", '"status":', "## STATUS", "&lt;"]
-        + ["&amp;", "<!DOCTYPE", "<state>", "</state>", "<phase>plan</phase>", "xmlns:a=", "a:", "\x00", "\ud800", "“"]
-    )
-    return st.lists(pieces, max_size=40).map("".join)
+    return st.lists(_MARKUP, max_size=40).map("".join)

@@ -291,7 +291,9 @@ def test_envelope_is_found_behind_a_megabyte_of_prose() -> None:
     assert verdict.candidates[0].line == 20_004
 
 
-@pytest.mark.parametrize("text", ["", " \n", "Done. All tests pass.", "## TASK COMPLETE", "\ufeff", "\ud800", "```xml\n```"])
+@pytest.mark.parametrize(
+    "text", ["", " \n", "Done. All tests pass.", "## TASK COMPLETE", "\ufeff", "\ud800", "```xml\n```"]
+)
 def test_reply_without_an_envelope_is_rejected_by_the_rule_of_what_was_asked_for(text: str) -> None:
     for protocol, rule in (("goop_report", "goop_report/no-envelope"), ("auto", "envelope/no-envelope")):
         verdict = validate(text, protocol=protocol)

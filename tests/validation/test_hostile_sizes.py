@@ -30,15 +30,22 @@ class Cost(NamedTuple):
 
 def cost_in_a_process_of_its_own(place: str, shape: str, size: int) -> Cost:
     command = [sys.executable, "-m", "tests.validation.hostile", place, shape, str(size)]
-    run = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT_SECONDS
-    )
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT_SECONDS)
     return Cost(**json.loads(run.stdout))
 
 
 @pytest.mark.parametrize(
     "shape",
-    ["prose", "less_than", "start_tags_with_children", "empty_elements", "open_elements", "ampersands", "drafts", "json_open"],
+    [
+        "prose",
+        "less_than",
+        "start_tags_with_children",
+        "empty_elements",
+        "open_elements",
+        "ampersands",
+        "drafts",
+        "json_open",
+    ],
 )
 def test_ten_megabytes_are_refused_at_once_and_in_little_memory(shape: str) -> None:
     cost = cost_in_a_process_of_its_own("before_the_report", shape, 10_000_000)

@@ -9,8 +9,19 @@ from goop_mcp import Severity, Verdict, validate
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.protocols.goop_report.writing import write_report
 from goop_mcp.validation.findings import Mode
-from tests.validation.replies import EXECUTOR, MODES, SUMMARY, changed, fenced, judge, judge_both, weighty_rules
+from tests.validation.replies import (
+    EXECUTOR,
+    MODES,
+    SUMMARY,
+    changed,
+    fenced,
+    judge,
+    judge_both,
+    report_of,
+    weighty_rules,
+)
 from tests.validation.strategies import (
+    OLDER_FORMS,
     SEED_ENVELOPES,
     TEXTS,
     WHOLE_REPLIES,
@@ -23,7 +34,7 @@ from tests.validation.strategies import (
 )
 
 MORE = settings(max_examples=3 * settings().max_examples)
-ANY_TEXT = st.one_of(replies(), markup(), st.text())
+ANY_TEXT = st.one_of(replies(), spoiled(OLDER_FORMS, most=3), markup(), st.text())
 STRICT_ONLY = {"goop_report/complete-with-failed-check"}
 
 
@@ -40,15 +51,16 @@ def assert_sound(verdict: Verdict, text: str) -> None:
 
 def assert_positions_inside(verdict: Verdict, text: str) -> None:
     lines = text.split("\n")
-    places = [(finding.line, finding.column) for finding in verdict.findings if finding.line is not None]
-    assert places == sorted(places, key=lambda place: (place[0] or 0, place[1] or 0))
+    places = [
+        (each.line, each.column) for each in verdict.findings if each.line is not None and each.column is not None
+    ]
+    assert places == sorted(places)
     for line, column in places:
-        assert line is not None
         assert 1 <= line <= len(lines)
-        assert column is not None
         assert 1 <= column <= len(lines[line - 1]) + 1
-    for each in (*verdict.candidates, *verdict.repairs):
-        assert each.line is None or 1 <= each.line <= len(lines)
+    lines_named = [candidate.line for candidate in verdict.candidates]
+    lines_named += [repair.line for repair in verdict.repairs if repair.line is not None]
+    assert all(1 <= line <= len(lines) for line in lines_named)
 
 
 @MORE
@@ -172,13 +184,7 @@ def test_no_letter_of_a_summary_is_lost_when_it_is_mended(words: str) -> None:
     assert lenient.accepted, lenient.feedback
     assert isinstance(lenient.envelope, Report)
     assert "".join((lenient.envelope.summary or "").split()) == "".join(words.split())
-    assert lenient.envelope.handoff == judge_report_handoff()
-
-
-def judge_report_handoff() -> object:
-    report = judge(EXECUTOR).envelope
-    assert isinstance(report, Report)
-    return report.handoff
+    assert lenient.envelope.handoff == report_of(judge(EXECUTOR)).handoff
 
 
 @given(TEXTS, st.sampled_from(["task_name", "summary", "evidence"]))
@@ -188,7 +194,10 @@ def test_text_in_a_proper_cdata_section_is_kept_whole(words: str, element: str) 
     envelope = f"<{element}><![CDATA[{words}]]></{element}>"
     text = EXECUTOR.replace("  <handoff>", f"  {envelope}\n  <handoff>")
     if element != "evidence":
-        text = changed(EXECUTOR, (EXECUTOR[EXECUTOR.index(f"<{element}>") : EXECUTOR.index(f"</{element}>")], envelope[: -len(element) - 3]))
+        text = changed(
+            EXECUTOR,
+            (EXECUTOR[EXECUTOR.index(f"<{element}>") : EXECUTOR.index(f"</{element}>")], envelope[: -len(element) - 3]),
+        )
 
     verdict = judge(text, "strict")
 

@@ -153,9 +153,10 @@ def test_root_in_the_wrong_case_is_mended(root: str) -> None:
             id="prefix_on_the_root",
         ),
         pytest.param(
-            EXECUTOR.replace("</", "</g:").replace("<", "<g:").replace("<g:/g:", "</g:").replace(
-                "<g:goop_report ", '<g:goop_report xmlns:g="urn:x" '
-            ),
+            EXECUTOR.replace("</", "</g:")
+            .replace("<", "<g:")
+            .replace("<g:/g:", "</g:")
+            .replace("<g:goop_report ", '<g:goop_report xmlns:g="urn:x" '),
             id="prefix_on_every_element",
         ),
     ],

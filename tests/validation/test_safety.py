@@ -64,7 +64,9 @@ def canary(tmp_path: Path) -> str:
         pytest.param("{doctype}\n{report}", id="before"),
         pytest.param("{doctype}{report}", id="on_the_same_line"),
         pytest.param("Done.\n\n```xml\n{doctype}\n{report}\n```\n", id="before_in_a_fence"),
-        pytest.param('<?xml version="1.0"?>\n{doctype}\n<!-- note -->\n\n{report}', id="between_declaration_and_comment"),
+        pytest.param(
+            '<?xml version="1.0"?>\n{doctype}\n<!-- note -->\n\n{report}', id="between_declaration_and_comment"
+        ),
         pytest.param("{root}{doctype}{rest}", id="inside"),
         pytest.param("{root}<summary>{doctype}</summary>{rest}", id="inside_an_element"),
     ],
@@ -141,7 +143,9 @@ def test_comment_inside_a_value_does_not_split_it(hidden: str) -> None:
 
 
 def test_hidden_second_status_does_not_count() -> None:
-    text = changed(EXECUTOR, ("<status>COMPLETE</status>", "<!-- <status>COMPLETE</status> --><status>BLOCKED</status>"))
+    text = changed(
+        EXECUTOR, ("<status>COMPLETE</status>", "<!-- <status>COMPLETE</status> --><status>BLOCKED</status>")
+    )
 
     assert report_of(judge(text)).status == "BLOCKED"
 

@@ -118,7 +118,9 @@ def test_cut_reply_with_slips_of_form_is_never_accepted_as_whole(mode: Mode) -> 
             assert cut.rstrip().endswith("</handoff>"), f"cut after {length} characters: …{cut[-40:]!r}"
 
 
-@pytest.mark.parametrize("end", ["</status>", "<agent>goop-ex", "</state>", "</summary>", "</verification>", "<ready>true"])
+@pytest.mark.parametrize(
+    "end", ["</status>", "<agent>goop-ex", "</state>", "</summary>", "</verification>", "<ready>true"]
+)
 def test_cut_off_report_has_one_finding_that_names_the_line_and_no_missing_fields(end: str) -> None:
     text = PROSE + EXECUTOR[: EXECUTOR.index(end) + len(end)]
 
@@ -165,7 +167,14 @@ def test_report_with_only_its_root_open_after_a_draft_is_closed_and_counts() -> 
 
 @pytest.mark.parametrize(
     "behind",
-    ["And there is more to say.", "```\n\nAnd there is more to say.", "&", "more <b>text</b>", "<handoff>", "<!-- note"],
+    [
+        "And there is more to say.",
+        "```\n\nAnd there is more to say.",
+        "&",
+        "more <b>text</b>",
+        "<handoff>",
+        "<!-- note",
+    ],
 )
 def test_root_is_not_closed_when_more_than_a_fence_follows(behind: str) -> None:
     for verdict in judge_both(f"{PROSE}{EXECUTOR.removesuffix(ROOT_END)}{behind}"):

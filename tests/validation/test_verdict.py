@@ -85,7 +85,9 @@ def test_accepted_verdict_as_json() -> None:
     assert values["envelope"]["status"] == "COMPLETE"
     assert values["envelope"]["state"]["wave"] == {"current": 2, "total": 3}
     assert values["envelope"]["handoff"]["next_action"]["agent"] == "goop-executor"
-    assert values["candidates"] == [{"protocol": "goop_report", "line": 4, "chosen": True, "why": values["candidates"][0]["why"]}]
+    assert values["candidates"] == [
+        {"protocol": "goop_report", "line": 4, "chosen": True, "why": values["candidates"][0]["why"]}
+    ]
 
 
 def test_rejected_verdict_still_shows_the_report_where_it_could_be_read() -> None:
@@ -195,8 +197,8 @@ def test_findings_stand_in_order_of_position() -> None:
     places = [(finding.line, finding.column) for finding in verdict.findings]
     assert len(places) == 6
     assert places == sorted(places, key=lambda place: (place[0] or 0, place[1] or 0))
-    assert [finding.rule for finding in verdict.findings][0] == "goop_report/unknown-status"
-    assert [finding.rule for finding in verdict.findings][-1] == "envelope/not-at-end"
+    assert verdict.findings[0].rule == "goop_report/unknown-status"
+    assert verdict.findings[-1].rule == "envelope/not-at-end"
 
 
 def many_files(number: int, action: str) -> str:

@@ -35,7 +35,21 @@ def test_name_of_the_form_is_an_agent_name(name: str) -> None:
 
 @requirement("G-10")
 @pytest.mark.parametrize(
-    "name", ["", "executor", "goop", "goop-", "Goop-x", "goop-X", "goop_x", "goop-x-", "goop--x", "goop-x y", "goop-x\n", "memory"]
+    "name",
+    [
+        "",
+        "executor",
+        "goop",
+        "goop-",
+        "Goop-x",
+        "goop-X",
+        "goop_x",
+        "goop-x-",
+        "goop--x",
+        "goop-x y",
+        "goop-x\n",
+        "memory",
+    ],
 )
 def test_name_of_another_form_is_no_agent_name(name: str) -> None:
     assert not is_agent_name(name)

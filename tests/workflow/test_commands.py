@@ -29,6 +29,8 @@ def test_arguments_and_blanks_do_not_belong_to_the_command(text: str) -> None:
 
 
 @requirement("G-34")
-@pytest.mark.parametrize("text", ["", "goop-plan", "/plan", "/goop-", "/goop plan", "see /goop-plan", "/goop-Plan!", "/goop-plan;rm"])
+@pytest.mark.parametrize(
+    "text", ["", "goop-plan", "/plan", "/goop-", "/goop plan", "see /goop-plan", "/goop-Plan!", "/goop-plan;rm"]
+)
 def test_text_of_another_form_is_no_command(text: str) -> None:
     assert command_name(text) is None

@@ -53,13 +53,12 @@ class GoopReportFamily:
     no_envelope = NO_ENVELOPE
 
     def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the `<goop_report>` blocks of `text`; where there are none, the older forms."""
-        extraction = extract(text, _ROOTS, most=limits.candidates)
-        if extraction.chosen is None:
-            older = find_older_form(text, limits)
-            if older is not None:
-                return replace(older, blocks=(*extraction.blocks, *older.blocks))
-        return extraction
+        """Return the `<goop_report>` blocks of `text`."""
+        return extract(text, _ROOTS, most=limits.candidates)
+
+    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        """Return the last older or sibling form in `text`, None when there is none."""
+        return find_older_form(text, limits)
 
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
         """Read and judge `block`."""

@@ -150,7 +150,9 @@ def test_handoff_without_the_session_flag_is_a_warning() -> None:
 
 
 @requirement("G-34")
-@pytest.mark.parametrize("command", ["goop-specify", "/specify", "specify", "/goop-", "run /goop-plan", "/Goop-", "/goop plan"])
+@pytest.mark.parametrize(
+    "command", ["goop-specify", "/specify", "specify", "/goop-", "run /goop-plan", "/Goop-", "/goop plan"]
+)
 def test_command_of_another_form_is_an_error(command: str) -> None:
     for verdict in judge_both(swapped(FLAG, f"{FLAG}<next_command>{command}</next_command>")):
         assert rules_of(verdict, Severity.ERROR) == {"goop_report/bad-next-command"}

@@ -33,7 +33,9 @@ CHECK = 'name="tests" passed="true"'
 @pytest.mark.parametrize("text", ["Done. All tests pass.", "## TASK COMPLETE\n\nSee above.", ""])
 def test_reply_without_the_block_is_rejected_by_name_of_the_protocol(text: str) -> None:
     for mode in MODES:
-        assert rules_of(validate(text, protocol="goop_report", mode=mode), Severity.ERROR) == {"goop_report/no-envelope"}
+        assert rules_of(validate(text, protocol="goop_report", mode=mode), Severity.ERROR) == {
+            "goop_report/no-envelope"
+        }
         assert rules_of(validate(text, protocol="auto", mode=mode), Severity.ERROR) == {"envelope/no-envelope"}
 
 
@@ -157,16 +159,14 @@ def test_agent_of_another_form_is_an_error(name: str) -> None:
         assert rules_of(verdict, Severity.ERROR) == {"goop_report/bad-agent-name"}
 
 
-@requirement("G-10", "G-11")
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(f"goop-{kind}" for kind in "debugger designer executor explorer librarian orchestrator planner".split()),
-        *(f"goop-{kind}" for kind in "researcher tester verifier writer creative".split()),
-        *(f"goop-executor-{tier}" for tier in ("low", "medium", "high", "frontend")),
-        "memory-distiller",
-    ],
+PACKAGE_AGENTS = (
+    "debugger designer executor explorer librarian orchestrator planner researcher tester verifier writer creative "
+    "executor-low executor-medium executor-high executor-frontend"
 )
+
+
+@requirement("G-10", "G-11")
+@pytest.mark.parametrize("name", ["memory-distiller", *map("goop-{}".format, PACKAGE_AGENTS.split())])
 def test_agents_of_the_packages_are_accepted_without_a_word(name: str) -> None:
     assert name in KNOWN_AGENTS
     for verdict in judge_both(changed(EXECUTOR, (AGENT, f"<agent>{name}</agent>"))):

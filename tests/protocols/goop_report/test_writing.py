@@ -155,7 +155,10 @@ def test_extensions_are_written_back_in_order() -> None:
         ("</files>", "<note>y</note></files>"),
         ("</memory>", "<other a='1'/></memory>"),
         ("</verification>", "<log>z</log></verification>"),
-        (SUMMARY, SUMMARY + "</summary><comparison_matrix><row>1</row></comparison_matrix><summary_note>x</summary_note>"),
+        (
+            SUMMARY,
+            SUMMARY + "</summary><comparison_matrix><row>1</row></comparison_matrix><summary_note>x</summary_note>",
+        ),
     ],
 )
 def test_extension_inside_a_section_is_written_back_there(old: str, new: str) -> None:
