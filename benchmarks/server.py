@@ -13,7 +13,7 @@ __all__ = ["run"]
 
 _OURS: Final = ("-m", "goop_mcp", "serve")
 _BARE: Final = ("-m", "benchmarks.bare_server")
-_STARTS = 9
+_STARTS = 8
 _CALLS = 200
 _START = Bound(goal=1.25, defect=1.25)
 _PING = Bound(goal=1.3, defect=2)

@@ -3,7 +3,17 @@
 import re
 from html.entities import html5
 
-__all__ = ["FORBIDDEN", "FORBIDDEN_RUN", "INVISIBLE", "STRAY", "XML_BLANKS", "escape_attribute", "escaped", "visible"]
+__all__ = [
+    "FORBIDDEN",
+    "FORBIDDEN_RUN",
+    "INVISIBLE",
+    "STRAY",
+    "XML_BLANKS",
+    "escape_attribute",
+    "escaped",
+    "visible",
+    "without_forbidden",
+]
 
 XML_BLANKS = " \t\r\n"
 
@@ -42,3 +52,8 @@ def escape_attribute(value: str) -> str:
 def visible(text: str) -> str:
     """Return `text` with plain blanks for the unusual ones, and without characters that take no room."""
     return INVISIBLE.sub("", _BLANKS.sub(" ", text)).strip(XML_BLANKS)
+
+
+def without_forbidden(text: str) -> str:
+    """Return `text` without the characters that XML cannot carry, terminal colours whole."""
+    return FORBIDDEN_RUN.sub("", text) if FORBIDDEN.search(text) else text

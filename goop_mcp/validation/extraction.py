@@ -16,7 +16,18 @@ from goop_mcp.validation.fences import common_indentation, fence_spans
 from goop_mcp.validation.hosts import HAND_BACK, unescape
 from goop_mcp.validation.positions import SourceText
 
-__all__ = ["CHOSEN", "CUT_OFF", "EARLIER", "THINKING", "Block", "Extraction", "Roots", "extract"]
+__all__ = [
+    "CHOSEN",
+    "CUT_OFF",
+    "EARLIER",
+    "THINKING",
+    "Block",
+    "Extraction",
+    "Regions",
+    "Roots",
+    "extract",
+    "thinking_regions",
+]
 
 CUT_OFF = "cut off before its end; a later cut-off envelope counts instead of an earlier whole one"
 CHOSEN = "the last complete envelope outside thinking blocks"
@@ -42,6 +53,9 @@ class Roots:
     def __post_init__(self) -> None:
         """Prepare the search for roots with a namespace prefix."""
         object.__setattr__(self, "prefixed", re.compile(f":(?:{'|'.join(self.names)})"))
+
+
+_ANY_ROOT = Roots(names=("goop_report",), child_tags=frozenset())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +106,13 @@ def extract(text: str, roots: Roots, *, most: int) -> Extraction:
     if chosen is not None and not transformed:
         transformed = _indented_by_host(text, chosen)
     return Extraction(source=source, blocks=tuple(blocks[-most:]), chosen=chosen, host_transformed=transformed)
+
+
+def thinking_regions(text: str) -> "Regions":
+    """Return the stretches of `text` in which an agent thinks aloud."""
+    if "</" not in text:
+        return Regions([])
+    return Regions(_survey(text, _ANY_ROOT).thinking)
 
 
 def _choose(blocks: list[Block]) -> Block | None:
@@ -195,10 +216,11 @@ def _end_of_tag(text: str, name_end: int) -> int | None:
     return end + 1 if end >= 0 and not text[name_end:end].strip() else None
 
 
-class _Regions:
+class Regions:
     """Stretches of a text, those that overlap made one."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Take (start, end) of each stretch, in any order."""
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end in sorted(spans):
@@ -221,7 +243,7 @@ class _InlineCode:
         self._text = text
         self._none = "`" not in text
         self._line_end = -1
-        self._spans = _Regions([])
+        self._spans = Regions([])
 
     def covers(self, offset: int) -> bool:
         """Return whether `offset` lies between two runs of backticks of one length on its line."""
@@ -232,7 +254,7 @@ class _InlineCode:
             line_start = max(line_start, self._line_end, 0)
             end = self._text.find("\n", offset)
             self._line_end = len(self._text) if end < 0 else end
-            self._spans = _Regions(_code_spans(self._text, line_start, self._line_end))
+            self._spans = Regions(_code_spans(self._text, line_start, self._line_end))
         return self._spans.hold(offset, offset + 1)
 
 
@@ -266,7 +288,7 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     may be none (prose mentions `<!--` too), so the tags are paired once more as if there were no comments.
     """
     seen = _survey(text, roots)
-    hidden = _Regions(seen.hidden)
+    hidden = Regions(seen.hidden)
     if not seen.hidden:
         return _judged(_blocks_of(text, seen.openers, seen.closers, roots), seen, hidden)
     quoted = _blocks_of(text, *_inside(seen, hidden), roots)
@@ -277,12 +299,12 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     return blocks
 
 
-def _inside(seen: _Landscape, regions: _Regions) -> tuple[list[_Tag], list[_Tag]]:
+def _inside(seen: _Landscape, regions: Regions) -> tuple[list[_Tag], list[_Tag]]:
     openers = [tag for tag in seen.openers if regions.hold(tag.start, tag.end)]
     return openers, [tag for tag in seen.closers if regions.hold(tag.start, tag.end)]
 
 
-def _outside(seen: _Landscape, regions: _Regions) -> tuple[list[_Tag], list[_Tag]]:
+def _outside(seen: _Landscape, regions: Regions) -> tuple[list[_Tag], list[_Tag]]:
     openers = [tag for tag in seen.openers if not regions.hold(tag.start, tag.end)]
     return openers, [tag for tag in seen.closers if not regions.hold(tag.start, tag.end)]
 
@@ -400,7 +422,7 @@ def _end_of_cut_off(text: str, start: int) -> int:
     return len(text)
 
 
-def _judged(blocks: list[Block], seen: _Landscape, hidden: _Regions) -> list[Block]:
+def _judged(blocks: list[Block], seen: _Landscape, hidden: Regions) -> list[Block]:
     """Return the blocks in order with the reasons why some may not be chosen.
 
     What lies inside a complete block is content and no candidate (D-05); a cut-off block counts only if it may be
@@ -408,7 +430,7 @@ def _judged(blocks: list[Block], seen: _Landscape, hidden: _Regions) -> list[Blo
     """
     if len(blocks) == 1 and not seen.thinking and not seen.hidden:
         return blocks
-    thinking = _Regions(seen.thinking)
+    thinking = Regions(seen.thinking)
     judged: list[Block] = []
     reach = 0
     for block in sorted(blocks, key=lambda each: each.start):

@@ -1,6 +1,7 @@
 """Whole replies that tests start from, and short ways to change and judge them."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,7 @@ PLANNER = read_case("goop_report/016_planner_complete.xml").strip()
 BLOCKED = read_case("goop_report/016_executor_blocked.xml").strip()
 TEMPLATE = read_case("goop_report/016_template.xml").strip()
 SUMMARY = "Implemented JWT-based authentication with login/logout endpoints and middleware."
+REQUIRED_PARTS = ("status", "agent", "phase", "state", "summary", "handoff")
 DRAFT = EXECUTOR.replace(SUMMARY, "Only a draft.").replace("W2.T3", "W1.T1").replace('current="3"', 'current="1"')
 
 
@@ -92,3 +94,14 @@ def the_finding(verdict: Verdict, rule: str) -> Finding:
     """Return the only finding of `rule`."""
     (finding,) = [finding for finding in verdict.findings if finding.rule == rule]
     return finding
+
+
+def only_root_is_open(cut: str) -> bool:
+    """Return whether every element of `cut` but the root is closed and all that is required is there."""
+    if not cut.rstrip().endswith(">") or cut.rstrip().endswith("?>"):
+        return False
+    depth = 0
+    for tag in re.finditer(r"<(/?)[\w]+[^<>]*?(/?)>", re.sub(r"<!--.*?-->", "", cut)):
+        depth += 0 if tag[2] else -1 if tag[1] else 1
+    unfinished = cut.rfind("<") > cut.rfind(">")
+    return depth == 1 and not unfinished and all(f"</{name}>" in cut for name in REQUIRED_PARTS)

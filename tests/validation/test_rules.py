@@ -82,6 +82,14 @@ def test_finding_of_the_bad_example_weighs_what_the_rule_says(rule: Rule, mode: 
 
 
 @pytest.mark.parametrize("rule", RULES_TO_TRY)
+def test_message_begins_in_lower_case_and_is_no_paragraph(rule: Rule) -> None:
+    for finding in judge_example(rule, rule.example.bad_reply, "lenient").findings:
+        assert not finding.message[0].isupper()
+        assert not finding.message.endswith(".")
+        assert "\n" not in finding.message
+
+
+@pytest.mark.parametrize("rule", RULES_TO_TRY)
 def test_requirements_of_a_rule_are_the_published_ones(rule: Rule) -> None:
     assert set(rule.requirements) == set(TABLE[rule.id].requirements.split())
     assert set(rule.requirements) <= load_ledger().keys()

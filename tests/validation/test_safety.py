@@ -1,6 +1,10 @@
 """Hostile replies: nothing is read from disk, nothing blows up, and what is over a limit is refused (RELIABILITY)."""
 
 import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +12,7 @@ import pytest
 
 from goop_mcp import Limits, Severity, validate
 from goop_mcp.validation.limits import DEFAULT_LIMITS
+from tests.repository import ROOT, project_files
 from tests.validation.replies import (
     DRAFT,
     EXECUTOR,
@@ -162,6 +167,74 @@ def test_undefined_entity_is_never_a_silent_gap() -> None:
 def test_lying_encoding_declaration_has_nothing_to_act_on(name: str) -> None:
     for verdict in judge_both(f'<?xml version="1.0" encoding="{name}"?>\n{EXECUTOR}'):
         assert weighty_rules(verdict) == set()
+
+
+FORBIDDEN_SETTINGS = re.compile(
+    r"resolve_entities\s*=\s*True|load_dtd\s*=\s*True|dtd_validation\s*=\s*True|attribute_defaults\s*=\s*True"
+    r"|recover\s*=\s*True|huge_tree\s*=\s*True|no_network\s*=\s*False|\.xinclude\(|HTMLParser\(|XMLPullParser\("
+)
+
+
+def sources() -> list[Path]:
+    return [path for path in project_files() if path.suffix == ".py" and path.is_relative_to(ROOT / "goop_mcp")]
+
+
+def test_no_parser_is_set_up_to_load_expand_or_recover() -> None:
+    offending = [path.name for path in sources() if FORBIDDEN_SETTINGS.search(path.read_text(encoding="utf-8"))]
+
+    assert sources()
+    assert offending == []
+
+
+def test_only_one_module_builds_a_parser() -> None:
+    builders = [path.name for path in sources() if "XMLParser(" in path.read_text(encoding="utf-8")]
+
+    assert builders == ["safe_xml.py"]
+
+
+WATCHED = """
+import sys
+from goop_mcp import validate
+texts = sys.stdin.read().split("\\x1e")
+for text in texts:
+    validate(text)
+seen = []
+def watch(event, arguments):
+    if event.split(".")[0] in {"open", "socket", "subprocess", "os", "shutil", "glob", "tempfile", "urllib", "import"}:
+        seen.append(event)
+sys.addaudithook(watch)
+for text in texts:
+    for mode in ("lenient", "strict"):
+        validate(text, mode=mode)
+sys.stdout.write(",".join(seen))
+"""
+
+
+def test_validation_opens_no_file_and_no_socket_and_starts_no_process(canary: str) -> None:
+    texts = [doctype.replace("{file}", canary) + USES_ENTITY for doctype in DOCTYPES.values()]
+    texts += [EXECUTOR, fenced(EXECUTOR), EXECUTOR[:400], "Done.", changed(EXECUTOR, (SUMMARY, "a && b < c"))]
+
+    run = subprocess.run(
+        [sys.executable, "-c", WATCHED],
+        cwd=ROOT,
+        input="\x1e".join(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert run.stdout == ""
+
+
+def test_many_threads_judge_at_once_as_one_would() -> None:
+    texts = [fenced(EXECUTOR), DRAFT, USES_ENTITY, EXECUTOR[:600], changed(EXECUTOR, (SUMMARY, "a && <b>")), "Done."]
+    alone = [judge(text) for text in texts]
+
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(judge, texts * 50))
+
+    assert together == alone * 50
 
 
 def test_utf7_tricks_stay_text() -> None:

@@ -18,6 +18,7 @@ from tests.validation.replies import (
     fenced,
     judge,
     judge_both,
+    only_root_is_open,
     report_of,
     rules_of,
     weighty_rules,
@@ -25,22 +26,10 @@ from tests.validation.replies import (
 
 ROOT_END = "</goop_report>"
 PROSE = "The work is done.\n\n```xml\n"
-REQUIRED = ("status", "agent", "phase", "state", "summary", "handoff")
 HANDOFF_FIRST = changed(
     EXECUTOR.replace(EXECUTOR[EXECUTOR.index("  <handoff>") : EXECUTOR.index(ROOT_END)], ""),
     ("  <artifacts>", EXECUTOR[EXECUTOR.index("  <handoff>") : EXECUTOR.index(ROOT_END)] + "  <artifacts>"),
 )
-
-
-def only_root_is_open(cut: str) -> bool:
-    """Return whether every element of `cut` but the root is closed and all that is required is there."""
-    if not cut.rstrip().endswith(">") or cut.rstrip().endswith("?>"):
-        return False
-    depth = 0
-    for tag in re.finditer(r"<(/?)[\w]+[^<>]*?(/?)>", re.sub(r"<!--.*?-->", "", cut)):
-        depth += 0 if tag[2] else -1 if tag[1] else 1
-    unfinished = cut.rfind("<") > cut.rfind(">")
-    return depth == 1 and not unfinished and all(f"</{name}>" in cut for name in REQUIRED)
 
 
 def cuts(envelope: str) -> Iterator[tuple[int, str]]:
@@ -94,6 +83,10 @@ def test_executor_report_cut_at_any_character_is_cut_off(before: str, behind: st
         pytest.param(changed(EXECUTOR, (SUMMARY, f"<![CDATA[{SUMMARY}]]>")), id="cdata"),
         pytest.param(changed(EXECUTOR, (SUMMARY, f"{SUMMARY}<!-- <a> & so on -->")), id="comment"),
         pytest.param(changed(EXECUTOR, ("<handoff>", "<evidence><a>x</a></evidence><handoff>")), id="extension"),
+        pytest.param(
+            changed(EXECUTOR, (ROOT_END, "<evidence>a <b>c</b></evidence>\n<note/>\n<note>x</note>\n</goop_report>")),
+            id="extensions_behind_the_handoff",
+        ),
     ],
 )
 def test_any_report_cut_at_any_character_is_never_accepted_as_whole(envelope: str, mode: Mode) -> None:

@@ -22,6 +22,7 @@ from goop_mcp.protocols.goop_report.model import (
     Status,
 )
 from goop_mcp.protocols.goop_report.rules import artifacts, handoff, memory, state, status, structure
+from goop_mcp.protocols.goop_report.rules.older_forms import CHECKLIST_GAP
 from goop_mcp.protocols.goop_report.values import BOOLEAN, Element, ValueReader, Vocabulary, clean
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.repair import Grammar
@@ -76,6 +77,17 @@ GRAMMAR = Grammar(
     ),
 )
 
+_CHECKLIST = {
+    "status": "status",
+    "summary": "summary of work",
+    "artifacts": "files modified with artifacts section",
+    "memory": "memory persisted section",
+    "handoff": "handoff with next_action and suggest_new_session",
+}
+_HANDOFF_CHECKLIST = {
+    "next_action": "handoff with next_action",
+    "suggest_new_session": "handoff with suggest_new_session",
+}
 _NO_BLOCKER = frozenset({"", "none", "n/a", "no", "-"})
 _STATUS = Vocabulary({each.value: each for each in Status}, status.UNKNOWN_STATUS)
 _PHASE_WORDS = {each.value: each for each in Phase if each is not Phase.DISCUSS}
@@ -109,6 +121,7 @@ class ReportReader(ValueReader):
         if root.tag != "goop_report":
             self.tangled = True
         parts = self._parts(root, path, ROOT_PARTS)
+        self._checklist(_CHECKLIST, parts)
         report_state = self._state(parts.get("state"))
         task_id = self.name(parts.get("task_id"), f"{path}/task_id")
         if report_state and report_state.phase is Phase.EXECUTE and "task_id" not in parts:
@@ -169,6 +182,8 @@ class ReportReader(ValueReader):
         parts = self._parts(element, path, _ARTIFACT_PARTS)
         files = self._items(parts.get("files"), f"{path}/files", "file")
         commits = self._items(parts.get("commits"), f"{path}/commits", "commit")
+        if files and not commits:
+            self._gap("commit hash (if applicable)")
         return Artifacts(
             files=tuple([self._file(file, f"{path}/files/file[{n}]") for n, file in enumerate(files, 1)]),
             commits=tuple([self._commit(commit) for commit in commits]),
@@ -262,7 +277,17 @@ class ReportReader(ValueReader):
             next_command=command,
         )
 
+    def _checklist(self, items: Mapping[str, str], parts: Mapping[str, Element]) -> None:
+        """Note the items of the closing checklist that are missing (P-13)."""
+        for name, item in items.items():
+            if name not in parts:
+                self._gap(item)
+
+    def _gap(self, item: str) -> None:
+        self.report(CHECKLIST_GAP.problem(f"checklist item missing: {item}", path="/goop_report"))
+
     def _handoff_gaps(self, parts: Mapping[str, Element], path: str, *, new_session: bool | None) -> None:
+        self._checklist(_HANDOFF_CHECKLIST, parts)
         if "ready" not in parts:
             message = "handoff has no ready; expected <ready>true</ready> or false"
             self.report(handoff.READY_MISSING.problem(message, path=f"{path}/ready"))

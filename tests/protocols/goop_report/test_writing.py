@@ -22,6 +22,7 @@ from goop_mcp.protocols.goop_report.model import (
     Status,
 )
 from goop_mcp.protocols.goop_report.writing import write_report
+from goop_mcp.validation.findings import Severity
 from tests.requirements import requirement
 from tests.validation.replies import (
     BLOCKED,
@@ -204,5 +205,5 @@ def test_missing_values_are_left_out_and_not_made_up() -> None:
 
     assert "status" not in written
     assert "agent" not in written
-    assert rules_of(judge(written), judge(written).findings[0].severity) == {"goop_report/missing-field"}
+    assert rules_of(judge(written), Severity.ERROR) == {"goop_report/missing-field"}
     assert judge(written).envelope == report

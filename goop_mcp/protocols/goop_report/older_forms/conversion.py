@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from goop_mcp.protocols.goop_report.model import Report, Status
+from goop_mcp.protocols.goop_report.model import Phase, Report, State, Status
 from goop_mcp.protocols.goop_report.reading import real_blocker
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES
 from goop_mcp.protocols.goop_report.rules.status import UNKNOWN_STATUS
@@ -14,7 +14,7 @@ from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import Rule, run_checks
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
-__all__ = ["converted", "expected_agent", "reason_to_block", "unknown_status"]
+__all__ = ["converted", "expected_agent", "expected_state", "reason_to_block", "unknown_status"]
 
 _JUDGED = frozenset(
     {
@@ -53,6 +53,14 @@ def expected_agent(expected: Expectations) -> str | None:
     """Return the agent the caller invoked, for forms that cannot name one; None when the caller does not know."""
     agent = plain_agent_name(expected.agent) if expected.agent else ""
     return agent if is_agent_name(agent) else None
+
+
+def expected_state(expected: Expectations) -> State | None:
+    """Return the state with the phase the caller knows, for forms that cannot name one; None when it does not."""
+    phase = (expected.phase or "").strip().lower()
+    if phase == "discuss" and expected.profile == "0.x":
+        phase = "plan"
+    return State(phase=Phase(phase)) if phase in set(Phase) else None
 
 
 def reason_to_block(status: Status | None, *reasons: str | None) -> str | None:

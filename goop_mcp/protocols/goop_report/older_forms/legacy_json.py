@@ -14,12 +14,13 @@ from goop_mcp.protocols.goop_report.model import (
     Report,
     Status,
 )
-from goop_mcp.protocols.goop_report.older_forms.conversion import converted, expected_agent
+from goop_mcp.protocols.goop_report.older_forms.conversion import converted, expected_agent, expected_state
 from goop_mcp.protocols.goop_report.reading import real_blocker
 from goop_mcp.protocols.goop_report.rules.older_forms import LEGACY_RESPONSE
 from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.extraction import Block, thinking_regions
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.safe_json import load_object, object_spans
@@ -40,7 +41,10 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     """Return the last object of that shape: one of its statuses and a summary, neither agent nor result."""
     if '"status"' not in text or '"summary"' not in text:
         return None
+    thinking = thinking_regions(text)
     for start, end in reversed(object_spans(text)[-limits.candidates :]):
+        if thinking.hold(start, end):
+            continue
         values = load_object(text[start:end], depth=limits.depth)
         if values is not None and _is_legacy(values):
             return Block(root=FORM, start=start, end=end)
@@ -63,19 +67,19 @@ def _is_legacy(values: Mapping[str, Any]) -> bool:
 
 def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     status = _LEGACY_STATUS[values["status"]]
-    summary = clean(values["summary"])
+    summary = clean(without_forbidden(values["summary"]))
     created, modified = _texts(values, "files_created"), _texts(values, "files_modified")
-    commit = values.get("commit")
+    commits = tuple([Commit(sha=commit) for commit in _texts(values, "commit")][:1])
     blockers = "\n".join(_texts(values, "blockers")) or None
     if blockers is None and values["status"] == "failed":
         blockers = summary
     files = [(path, FileAction.CREATED) for path in created] + [(path, FileAction.MODIFIED) for path in modified]
-    commits = (Commit(sha=commit.strip()),) if isinstance(commit, str) and commit.strip() else ()
     steps = "\n".join(_texts(values, "next_steps"))
     return Report(
         version=None,
         status=status,
         agent=expected_agent(expected),
+        state=expected_state(expected),
         summary=summary,
         artifacts=Artifacts(
             files=tuple([FileChange(path=path, action=action) for path, action in files]), commits=commits
@@ -93,4 +97,4 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
 def _texts(values: Mapping[str, Any], key: str) -> list[str]:
     value = values.get(key)
     items = value if isinstance(value, list) else [value]
-    return [clean(item) for item in items if isinstance(item, str) and item.strip()]
+    return [clean(without_forbidden(item)) for item in items if isinstance(item, str) and item.strip()]

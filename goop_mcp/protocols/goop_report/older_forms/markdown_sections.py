@@ -6,13 +6,15 @@ from goop_mcp.protocols.goop_report.model import Artifacts, Check, FileChange, H
 from goop_mcp.protocols.goop_report.older_forms.conversion import (
     converted,
     expected_agent,
+    expected_state,
     reason_to_block,
     unknown_status,
 )
 from goop_mcp.protocols.goop_report.rules.older_forms import MARKDOWN_SECTIONS
 from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.extraction import Block, thinking_regions
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.pipeline import Reading
@@ -46,19 +48,21 @@ def find_sections(text: str) -> Block | None:
 
 def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
     """Convert the sections in `block`."""
-    report, problems = _from_sections(text[block.start : block.end], expected)
+    report, problems = _from_sections(without_forbidden(text[block.start : block.end]), expected)
     return converted(report, problems, MARKDOWN_SECTIONS, "Markdown sections", start=block.start, expected=expected)
 
 
 def _headings(text: str) -> list[re.Match[str]]:
-    """Return the headings of the first two levels that stand in no fence."""
+    """Return the headings of the first two levels that stand in no fence and in no thinking block."""
     fences = fence_spans(text)
+    thinking = thinking_regions(text)
     found: list[re.Match[str]] = []
     index = 0
     for heading in _HEADING.finditer(text):
         while index < len(fences) and fences[index][1] <= heading.start():
             index += 1
-        if index == len(fences) or heading.start() < fences[index][0]:
+        outside = index == len(fences) or heading.start() < fences[index][0]
+        if outside and not thinking.hold(heading.start(), heading.end()):
             found.append(heading)
     return found
 
@@ -76,6 +80,7 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
         version=None,
         status=status,
         agent=expected_agent(expected),
+        state=expected_state(expected),
         summary=summary,
         artifacts=_section_files(sections["ARTIFACTS"]) if "ARTIFACTS" in sections else None,
         verification=_section_checks(sections["VERIFICATION"]) if "VERIFICATION" in sections else None,
