@@ -1,5 +1,6 @@
 """The protocol families, listed by hand, and the public `validate` bound to them."""
 
+from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols.goop_report import GOOP_REPORT
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.envelope_rules import ENVELOPE_RULES
@@ -11,6 +12,8 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.xml_rules import XML_RULES
 
 __all__ = ["FAMILIES", "RULES", "validate"]
+
+_PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
 FAMILIES: tuple[pipeline.Family, ...] = (GOOP_REPORT,)
 
@@ -33,6 +36,8 @@ def validate(
     meaning. `expected` holds what the caller knows beforehand. `limits` bounds what is read.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises UnknownNameError
-    for an unknown protocol or mode and TypeError when `text` is no `str` (INTERFACES, section 3).
+    for an unknown protocol, mode or expected phase and TypeError when `text` is no `str` (INTERFACES, section 3).
     """
+    if expected is not None and expected.phase is not None and expected.phase.strip().lower() not in _PHASES:
+        raise UnknownNameError("phase", expected.phase, _PHASES)
     return pipeline.validate(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits)

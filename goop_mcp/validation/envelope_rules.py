@@ -2,10 +2,11 @@
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
-from goop_mcp.validation.samples import COMPLETE_REPLY
+from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 
 __all__ = [
     "ENVELOPE_RULES",
+    "FOREIGN_BLOCK",
     "HOST_TRANSFORMED",
     "IN_THINKING",
     "MULTIPLE",
@@ -123,6 +124,21 @@ HOST_TRANSFORMED = Rule(
         + COMPLETE_REPLY.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
         + "</result>\n</task-notification>",
         reply=COMPLETE_REPLY,
+    ),
+)
+
+FOREIGN_BLOCK = Rule(
+    id="envelope/foreign-block",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="agent_request only: an `xml` fence with another root; ignored",
+    why="A task about a pom.xml shows one. It is no handoff, and the agent that gets the prompt should know so too.",
+    fix="Nothing to do unless the block was meant as the handoff: its root is <agent_request>.",
+    requirements=("H-26",),
+    example=Example(
+        good="The sessions are described in docs/sessions.md.\n",
+        bad="Mend this:\n\n```xml\n<project><modelVersion>4.0.0</modelVersion></project>\n```\n",
+        reply=REQUEST_PROMPT,
     ),
 )
 

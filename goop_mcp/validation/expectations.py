@@ -1,11 +1,13 @@
 """What the caller knows beforehand about the reply it is going to judge."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["NOTHING_EXPECTED", "Expectations", "Profile"]
+__all__ = ["NOTHING_EXPECTED", "Expectations", "Markdown", "Profile"]
 
 Profile = Literal["0.x", "v1"]
+Markdown = Literal["allow", "forbid"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +17,11 @@ class Expectations:
     `agent` is the subagent type that was invoked; a host's prefix (`plugin:goop-executor`) is ignored (G-42).
     `phase` is the current workflow phase (G-43). `files_changed` (or commits made), `memory_saved` and `checks_run`
     say what really happened, so that the section that must tell of it is asked for (G-37 to G-39). With `profile`
-    "v1", `discuss` is a phase of its own (D-28).
+    "v1", `discuss` is a phase of its own (D-28). `workspace` is the absolute path of the project folder and
+    `session_folder` a folder in it that paths must not leave; both are compared as texts and never opened.
+    `session_id` takes the place of a variable left in a path (D-59). With `markdown` "forbid" a Factory reply in
+    Markdown is refused (F-01). `sessions` maps each session that is known to those that have to be done before it
+    (H-68).
     """
 
     agent: str | None = None
@@ -24,6 +30,18 @@ class Expectations:
     memory_saved: bool | None = None
     checks_run: bool | None = None
     profile: Profile = "0.x"
+    workspace: str | None = None
+    session_folder: str | None = None
+    session_id: str | None = None
+    markdown: Markdown = "allow"
+    sessions: Mapping[str, Collection[str]] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse names that are no texts: comparing them would blame the agent for the caller's slip."""
+        for name in ("agent", "phase"):
+            value = getattr(self, name)
+            if not isinstance(value, str | None):
+                raise TypeError(f"expected {name} is {type(value).__name__}; expected str or None")
 
 
 NOTHING_EXPECTED = Expectations()

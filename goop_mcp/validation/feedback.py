@@ -35,7 +35,7 @@ def compose_feedback(findings: Sequence[Finding], *, no_envelope: bool, skeleton
         return _ask_for_envelope(errors, skeleton)
     cut_off = next((finding for finding in errors if finding.rule == TRUNCATED.id), None)
     if cut_off is not None:
-        return f"{OPENING} {_sentence(cut_off.message)} {TRUNCATED.fix}"
+        return f"{OPENING} {_sentence(cut_off.message)} {cut_off.fix}"
     errors.sort(key=lambda finding: _FIRST.get(finding.rule, 9))
     return _list_errors(errors, limits)
 

@@ -6,6 +6,8 @@ from goop_mcp.validation.hosts import is_host_line
 
 __all__ = ["common_indentation", "fence_spans"]
 
+_INDENTED = re.compile(r"^([ \t]*+)(?=\S)", re.MULTILINE)
+_HOST_LINE_WINDOW = 500
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 
 
@@ -39,12 +41,11 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
 def common_indentation(text: str) -> int:
     """Return by how many columns every line is indented; blank lines and the host's own do not count."""
     least: int | None = None
-    for line in text.split("\n"):
-        bare = line.lstrip(" \t")
-        if not bare.strip() or is_host_line(line):
-            continue
-        if bare[0] == line[0]:
+    for line in _INDENTED.finditer(text):
+        width = len(line[1].expandtabs(4))
+        if width == 0:
+            if is_host_line(text[line.start() : line.start() + _HOST_LINE_WINDOW]):
+                continue
             return 0
-        width = len(line[: len(line) - len(bare)].expandtabs(4))
         least = width if least is None else min(least, width)
     return least or 0

@@ -5,7 +5,7 @@ import re
 from goop_mcp.validation.escaping import INVISIBLE
 from goop_mcp.validation.positions import SourceText
 
-__all__ = ["HAND_BACK", "after_envelope", "is_host_line", "unescape"]
+__all__ = ["HAND_BACK", "after_envelope", "host_tail", "is_host_line", "unescape"]
 
 HAND_BACK = "[Subagent hand-back]"
 
@@ -21,8 +21,13 @@ _CHARACTERS = {
 }
 _HOST_LINE = re.compile(
     r"\s*(?:agentId:[^\n]*|\[Subagent hand-back\][^\n]*"
-    r"|<usage>[^<]*(?:</usage>)?|</?(?:task-notification|task_result|result|task)\b[^<>\n]*>)[ \t]*(?=\n|\r|<|$)"
+    r"|<usage>(?:(?:[^<]|<(?!/usage>)){0,2000}+</usage>|[^\n]*)"
+    r"|</?(?:task-notification|task_result|result|task)\b[^<>\n]*>)[ \t]*(?=\n|\r|<|$)"
 )
+_HOST_LINE_START = re.compile(
+    r"^[ \t]*(?=agentId:|<usage>|</(?:task-notification|task_result|result|task)>)", re.MULTILINE
+)
+_LINES_LOOKED_AT = 8
 _CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\r?\n|$)")
 _BLANKS = re.compile(rf"(?:\s|{INVISIBLE.pattern})*+")
 
@@ -46,6 +51,12 @@ def after_envelope(text: str, end: int) -> int | None:
     rest = _BLANKS.match(text, at)
     at = at if rest is None else rest.end()
     return at if at < len(text) else None
+
+
+def host_tail(text: str, after: int) -> int:
+    """Return where the lines begin that a host added at the end of `text`, at or behind `after`; else its end."""
+    starts = [line.start() for line in _HOST_LINE_START.finditer(text, after)][-_LINES_LOOKED_AT:]
+    return next((start for start in starts if after_envelope(text, start) is None), len(text))
 
 
 def unescape(text: str) -> SourceText:

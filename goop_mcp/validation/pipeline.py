@@ -101,7 +101,7 @@ def validate(
     UnknownNameError for a protocol or mode that does not exist and TypeError when `text` is no `str`: those are
     mistakes of the caller.
     """
-    _check_arguments(text, families, protocol, mode)
+    _check_arguments(text, families, protocol, mode, expected)
     expected = NOTHING_EXPECTED if expected is None else expected
     asked = [family for family in families if protocol in ("auto", family.name)]
     if (size := utf8_length(text, limits.text_bytes)) > limits.text_bytes:
@@ -131,16 +131,22 @@ def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, 
     family, extraction = choice.family, choice.extraction
     if extraction.chosen is None:
         rule = family.no_envelope if named else NO_ENVELOPE
-        return Reading(0, [rule.problem(family.absence(text))])
+        aside = next((block.why for block in reversed(extraction.blocks) if block.why), None)
+        message = f"the only envelope stands {aside}; expected one outside of it" if aside else family.absence(text)
+        return Reading(0, [rule.problem(message)])
     return family.read(extraction, extraction.chosen, expected, limits)
 
 
-def _check_arguments(text: str, families: Sequence[Family], protocol: str, mode: str) -> None:
+def _check_arguments(
+    text: str, families: Sequence[Family], protocol: str, mode: str, expected: Expectations | None
+) -> None:
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}; expected str, decode it first")
     names = ["auto", *(family.name for family in families)]
     if protocol not in names:
         raise UnknownNameError("protocol", str(protocol), names)
+    if not isinstance(expected, Expectations | None):
+        raise TypeError(f"expected is {type(expected).__name__}; expected Expectations or None")
     if mode not in ("lenient", "strict"):
         raise UnknownNameError("mode", str(mode), ["lenient", "strict"])
 
@@ -149,9 +155,7 @@ def _verdict(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectat
     """Weigh the problems by mode, place them in the text as given, and put the verdict together."""
     family, extraction, source = choice.family, choice.extraction, choice.extraction.source
     chosen = extraction.chosen
-    problems = reading.problems
-    if len(extraction.blocks) > 1 or extraction.host_transformed:
-        problems = [*_remarks(extraction, reading), *problems]
+    problems = [*_remarks(extraction, reading), *reading.problems]
     rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
     listed = _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
     findings = [_finding(problem, source, reading, mode) for problem in listed]
@@ -195,6 +199,9 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
     if extraction.host_transformed and chosen is not None:
         message = "a host had indented or escaped the text; that was undone before reading"
         problems.append(envelope_rules.HOST_TRANSFORMED.problem(message, offset=0))
+    for remark in extraction.remarks:
+        offset = None if remark.hit.offset is None else remark.hit.offset - reading.start
+        problems.append(Problem(remark.rule, replace(remark.hit, offset=offset)))
     return problems
 
 

@@ -25,20 +25,19 @@ _NAME = re.compile(r"[A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?")
 _ATTRIBUTE = rf"{_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _REST_OF_TAG = re.compile(rf"((?:{_ATTRIBUTE.replace('(', '(?:', 1)})*+){_S}*+(/?)>")
+_NAMESPACE = r"\sxmlns:{prefix}\s*=\s*[\"']([^\"'<>]*)[\"']"
 _END_TAG = re.compile(rf"</{_S}*+([A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?){_S}*+>")
+_ANY_START_TAG = re.compile(r"<(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _ANY_END_TAG = re.compile(r"</[ \t\r\n]*+(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _QUOTES = {
-    '"': '"”“„‟',
-    "'": "'’‘",
-    "“": '”“"„‟',
-    "”": '”“"',
-    "„": '“”"‟',
-    "‘": "’‘'",
-    "’": "’‘'",
-    "«": "»",
-    "»": "«",
+    opening: re.compile(f"[{closing}\n]")
+    for openings, closing in (('"', '"”“„‟'), ("'", "'’‘"), ("“”„", '“”"„‟'), ("‘’", "‘’'"), ("«", "»"), ("»", "«"))
+    for opening in openings
 }
+_MANY = 1_000
+_NAME_IN_PATH = 80
 _CLOSING_QUOTES = frozenset("\"'”’“")
+_BEHIND_VALUE = re.compile(r"[ \t\r\n/>]|[A-Za-z_][\w.\-:]*+\s*+=\s*+[\"']")
 _BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
 
 
@@ -46,13 +45,15 @@ _BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
 class Grammar:
     """What a protocol's markup is made of: its root, the elements with elements in them, those with text only.
 
-    `attributes` are the known attribute names. An element that is in no list is an extension.
+    `attributes` are the known attribute names. An element that is in no list is an extension. `namespaces` are those
+    in which the whole envelope may stand without a word about it.
     """
 
     root: str
     containers: frozenset[str]
     text_only: frozenset[str]
     attributes: frozenset[str]
+    namespaces: frozenset[str] = frozenset()
     names: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,12 +64,13 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where and why the scan could not go on."""
+    """Where and why the scan could not go on; `fix` replaces the instruction of the rule."""
 
     rule: Rule
     offset: int
     message: str
     path: str
+    fix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,10 @@ class _Open:
     counts: dict[str, int] = field(default_factory=dict)
 
     def path_of_child(self, name: str) -> str:
+        """Return the path of a child; what is inside an extension has the path of the extension."""
+        if self.kind == "free":
+            return self.path
+        name = name[:_NAME_IN_PATH]
         number = self.counts[name] = self.counts.get(name, 0) + 1
         return f"{self.path}/{name}" if number == 1 else f"{self.path}/{name}[{number}]"
 
@@ -134,9 +140,10 @@ class _Scanner:
         self.prefix = ""
         self.prefixes = {"xml"}
         self.absent: set[str] = set()
-        self.end_tags: dict[str, list[int]] = {}
-        for tag in _ANY_END_TAG.finditer(source):
-            self.end_tags.setdefault(tag[1].lower(), []).append(tag.start())
+        self.end_tags: dict[str, list[int]] | None = None
+        self.start_tags: dict[str, list[int]] | None = None
+        self.last_opening, self.last_closing = source.rfind("<"), source.rfind(">")
+        self.plain = not ("&" in source or "]]>" in source or FORBIDDEN.search(source))
 
     def run(self) -> None:
         source, position = self.source, 0
@@ -159,11 +166,13 @@ class _Scanner:
     def edit(self, start: int, end: int, new: str, rule: Rule | None, message: str = "") -> None:
         self.result.edits.append(Edit(start, end, new, rule, message, self.path))
 
-    def fail(self, offset: int, message: str, rule: Rule = xml_rules.MALFORMED) -> _StopScan:
-        return _StopScan(Failure(rule, offset, message, self.path))
+    def fail(self, offset: int, message: str, *, rule: Rule = xml_rules.MALFORMED, fix: str | None = None) -> _StopScan:
+        return _StopScan(Failure(rule, offset, message, self.path, fix))
 
     def text(self, start: int, end: int) -> None:
         """Escape what a text may not hold literally."""
+        if self.plain:
+            return
         chunk = self.source[start:end]
         if FORBIDDEN.search(chunk):
             self.remove_forbidden(chunk, start)
@@ -176,10 +185,20 @@ class _Scanner:
             self.edit(start + run.start(), start + run.end(), "", xml_rules.CONTROL_CHARACTER, message)
 
     def escape_text(self, chunk: str, start: int) -> None:
+        if chunk.count("&") > _MANY:
+            self.escape_at_once(chunk, start)
+            return
         for stray in STRAY.finditer(chunk):
             new, message = escaped(stray)
             message = f"{message} in {self.where()}"
             self.edit(start + stray.start(), start + stray.end(), new, xml_rules.UNESCAPED, message)
+
+    def escape_at_once(self, chunk: str, start: int) -> None:
+        """Escape a text full of strays in one edit, so that memory stays in proportion to the text."""
+        new = STRAY.sub(lambda stray: escaped(stray)[0], chunk)
+        if new != chunk:
+            message = f"unescaped & in many places in {self.where()}; expected &amp;"
+            self.edit(start, start + len(chunk), new, xml_rules.UNESCAPED, message)
 
     def where(self) -> str:
         return f"<{self.stack[-1].name}>" if self.stack else "the envelope"
@@ -253,11 +272,32 @@ class _Scanner:
             if tag[0] != proper and tag[0].rstrip(" \t\r\n>") != proper[:-1]:
                 self.close_properly(tag, top, proper)
             return tag.end()
-        if any(element.name.lower() == name.lower() for element in self.stack[:-1]) and top is not None:
-            line = self.source.count("\n", top.start, at)
-            lines = f", {line} lines earlier," if line > 1 else ""
-            raise self.fail(top.start, f"<{top.name}> opened here{lines} is not closed before </{name}>")
-        return self.escape(at)
+        if top is None or not any(element.name.lower() == name.lower() for element in self.stack[:-1]):
+            return self.escape(at)
+        if top.kind == "text" and self.end_of_text(top, at) is not None:
+            return self.escape(at)
+        raise self.never_closed(top, at, f"</{name}>")
+
+    def never_closed(self, element: _Open, at: int, before: str) -> _StopScan:
+        """Return the failure of an element that is still open at `at`; a misspelt end tag in it is named."""
+        misspelt = _END_TAG.search(self.source, element.start, at)
+        if misspelt is not None and element.kind == "text":
+            message = (
+                f"<{element.name}> opened here ends with {excerpt(misspelt[0], 40)}; expected </{element.name}>"
+            )
+            return self.fail(element.start, message, fix=f"Write </{element.name}> as its end tag.")
+        line = self.source.count("\n", element.start, at)
+        lines = f", {line} lines earlier," if line > 1 else ""
+        message = f"<{element.name}> opened here{lines} is not closed before {before}"
+        return self.fail(element.start, message, fix=f"Close <{element.name}> with </{element.name}>.")
+
+    def end_of_text(self, element: _Open, at: int) -> int | None:
+        """Return where the text of `element` ends behind `at`; None when that end tag belongs to a later element."""
+        end = self.next_end_tag(element.name, at)
+        if end is None:
+            return None
+        opening = self.next_start_tag(element.name, at + 1)
+        return end if opening is None or opening > end else None
 
     def close_properly(self, tag: re.Match[str], top: _Open, proper: str) -> None:
         """Write an end tag as its start tag was written; the fault is reported there, or else here."""
@@ -269,7 +309,7 @@ class _Scanner:
 
     def unfinished(self, at: int, name: re.Match[str] | None) -> int:
         """Deal with a tag that has no `>`: the text stops in it, or it is none."""
-        if ">" not in self.source[at:] and "<" not in self.source[at + 1 :] and self.stack:
+        if self.last_closing < at and self.last_opening == at and self.stack:
             self.result.tail = at
             return at
         if name is not None and self.local(name[0].lstrip("</ \t\r\n")).lower() in self.grammar.names:
@@ -307,7 +347,10 @@ class _Scanner:
         if prefix:
             self.prefix = f"{prefix}:"
             message = f"root <{name[0]}> has a prefix; expected <{root}>"
-            self.edit(at + 1, name.end(), root, xml_rules.UNKNOWN_NAMESPACE, message)
+            declared = _NAMESPACE.format(prefix=re.escape(prefix))
+            tag = re.compile(declared).search(self.source, name.end(), self.source.find(">", name.end()) + 1)
+            known = tag is not None and tag[1] in self.grammar.namespaces
+            self.edit(at + 1, name.end(), root, None if known else xml_rules.UNKNOWN_NAMESPACE, message)
         elif plain != root:
             message = f"element is <{plain}>; expected <{root}>"
             self.edit(at + 1, name.end(), root, xml_rules.NAME_CASE, message)
@@ -320,14 +363,25 @@ class _Scanner:
 
     def tag_in_text(self, at: int, plain: str, proper: str | None, parent: _Open) -> int:
         """Escape a tag inside an element that holds text only, unless it shows that the element was never closed."""
-        if proper is not None:
-            end = self.next_end_tag(parent.name, at)
-            if end is None or proper == parent.name:
-                raise self.fail(parent.start, f"<{parent.name}> opened here is not closed before <{proper}>")
-            inner = self.next_end_tag(proper, at)
-            if inner is not None and inner < end:
-                raise self.fail(at, f"element <{plain}> stands inside <{parent.name}>; expected text only")
+        if proper is None:
+            return self.escape(at)
+        end = self.end_of_text(parent, at)
+        if proper == parent.name and not self.is_bare_mention(at, plain, parent):
+            raise self.never_closed(parent, at, f"the next <{proper}>")
+        if end is None:
+            raise self.never_closed(parent, at, f"<{proper}>")
+        inner = self.next_end_tag(proper, at)
+        if inner is not None and inner < end:
+            message = f"element <{plain}> stands inside <{parent.name}>; expected text only"
+            raise self.fail(at, message, fix=f"Move <{plain}> out of <{parent.name}>, or write &lt;{plain}&gt;.")
         return self.escape(at)
+
+    def is_bare_mention(self, at: int, plain: str, parent: _Open) -> bool:
+        """Return whether a tag named like the element around it lacks what a real one has: its attributes, its case."""
+        place = self.result.places.get(parent.path)
+        has_attributes = place is not None and place.tag_end - place.start > len(parent.written) + 2
+        behind = self.source[at + 1 + len(plain) : at + 3 + len(plain)]
+        return plain != parent.name or behind == "/>" or (has_attributes and behind[:1] == ">")
 
     def is_extension(self, at: int, plain: str, name_end: int, parent: _Open) -> bool:
         """Return whether an unknown tag has its end within the parent, and a declared prefix if it has one (D-15)."""
@@ -344,9 +398,14 @@ class _Scanner:
         return ceiling is None or end < ceiling or bare == parent.name
 
     def next_end_tag(self, name: str, after: int) -> int | None:
-        ends = self.end_tags.get(name.lower(), [])
-        index = bisect_left(ends, after)
-        return ends[index] if index < len(ends) else None
+        if self.end_tags is None:
+            self.end_tags = _offsets(_ANY_END_TAG, self.source)
+        return _next(self.end_tags, name, after)
+
+    def next_start_tag(self, name: str, after: int) -> int | None:
+        if self.start_tags is None:
+            self.start_tags = _offsets(_ANY_START_TAG, self.source)
+        return _next(self.start_tags, name, after)
 
     def open(self, at: int, name_end: int, name: str, written: str, kind: str) -> int:
         """Read the attributes of a start tag, note its place and put it on the stack."""
@@ -354,10 +413,13 @@ class _Scanner:
         element = _Open(name, written, kind, path, at)
         self.stack.append(element)
         if len(self.stack) > self.depth:
-            raise self.fail(at, f"elements nested deeper than {self.depth}", TOO_DEEP)
+            raise self.fail(at, f"elements nested deeper than {self.depth}", rule=TOO_DEEP)
+        if self.source.startswith(">", name_end):
+            self.result.places.setdefault(path, Place(at, name_end + 1))
+            return name_end + 1
         rest = _REST_OF_TAG.match(self.source, name_end)
         if rest is None:
-            if self.stops_in_tag(name_end):
+            if self.last_closing < name_end:
                 self.stack.pop()
                 self.result.tail = at
                 return at
@@ -366,13 +428,10 @@ class _Scanner:
             end, closed = rest.end(), bool(rest[2])
             if rest[1]:
                 self.check_names([(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end)
-        self.result.places[path] = Place(at, end)
+        self.result.places.setdefault(path, Place(at, end))
         if closed:
             self.stack.pop()
         return end
-
-    def stops_in_tag(self, name_end: int) -> bool:
-        return self.source.find(">", name_end) < 0
 
     # Attributes
 
@@ -384,7 +443,7 @@ class _Scanner:
             lower = name.lower()
             proper = lower if lower in self.grammar.attributes and self.stack[-1].kind != "free" else name
             if proper in seen:
-                raise self.fail(base + start, f"attribute {name} stands twice in one tag")
+                raise self.fail(base + start, f"attribute {name} stands twice in one tag", fix=f"Write {name} once.")
             seen.add(proper)
             if name.startswith("xmlns"):
                 self.namespace(name, base + start, base + end, is_root=is_root)
@@ -394,6 +453,9 @@ class _Scanner:
 
     def namespace(self, name: str, start: int, end: int, *, is_root: bool) -> None:
         prefix = name[6:]
+        value = self.source[start:end].partition("=")[2].strip(" \t\r\n\"'")
+        if not prefix and is_root and value in self.grammar.namespaces:
+            return
         if is_root and (not prefix or f"{prefix}:" == self.prefix):
             message = f"root is in a namespace: {excerpt(self.source[start:end], 60)}; expected none"
             rule = None if prefix else xml_rules.UNKNOWN_NAMESPACE
@@ -416,7 +478,8 @@ class _Scanner:
                 raise self.fail(position, f"start tag of <{self.stack[-1].name}> is not well-formed")
             at = self.skip_blanks(name.end())
             if not source.startswith("=", at):
-                raise self.fail(position, f"attribute {excerpt(name[0], 40)} of <{self.stack[-1].name}> has no value")
+                message = f"attribute {excerpt(name[0], 40)} of <{self.stack[-1].name}> has no value"
+                raise self.fail(position, message, fix="Give the attribute a value between double quotes.")
             position = self.mend_value(name[0], self.skip_blanks(at + 1))
             found.append((name[0], name.start(), position))
 
@@ -439,22 +502,24 @@ class _Scanner:
         opening = source[at : at + 1]
         if opening in ('"', "'"):
             close = source.find(opening, at + 1)
-            if close > 0 and "\n" not in source[at:close] and source[close + 1 : close + 2] in " \t\r\n/>":
+            if close > 0 and "\n" not in source[at:close] and _BEHIND_VALUE.match(source, close + 1):
                 self.escape_value(at + 1, close)
+                if source[close + 1] not in " \t\r\n/>":
+                    message = f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
+                    self.edit(close + 1, close + 1, " ", xml_rules.ATTRIBUTE_QUOTES, message)
                 return close + 1
         start = at + 1 if opening and opening in _QUOTES else at
-        closers = _QUOTES.get(opening, "")
+        closers = _QUOTES.get(opening)
         end = start
-        if closers and opening not in ('"', "'"):
-            limit = source.find("\n", start)
-            ends = [source.find(c, start, len(source) if limit < 0 else limit) for c in closers]
-            end = min((e for e in ends if e >= 0), default=-1)
+        if closers is not None and opening not in ('"', "'"):
+            close_at = closers.search(source, start)
+            end = close_at.start() if close_at is not None and close_at[0] != "\n" else -1
         if end <= start:
             bare = _BARE_VALUE.match(source, start)
             if bare is None:
                 raise self.fail(at, f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value")
             end = bare.end()
-            if source.startswith("/>", end - 1) and not closers:
+            if source.startswith("/>", end - 1) and closers is None:
                 end -= 1
         after = end + 1 if source[end : end + 1] in _CLOSING_QUOTES else end
         value = source[start:end]
@@ -484,3 +549,17 @@ class _Scanner:
             message = "unescaped < in an attribute; expected &lt;"
             self.edit(start + at, start + at + 1, "&lt;", xml_rules.UNESCAPED, message)
             at = value.find("<", at + 1)
+
+
+def _offsets(pattern: re.Pattern[str], source: str) -> dict[str, list[int]]:
+    """Return the offsets of all tags by name in lower case."""
+    offsets: dict[str, list[int]] = {}
+    for tag in pattern.finditer(source):
+        offsets.setdefault(tag[1].lower(), []).append(tag.start())
+    return offsets
+
+
+def _next(offsets: dict[str, list[int]], name: str, after: int) -> int | None:
+    found = offsets.get(name.lower(), [])
+    index = bisect_left(found, after)
+    return found[index] if index < len(found) else None

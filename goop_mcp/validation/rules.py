@@ -122,7 +122,8 @@ class RuleBook(Mapping[str, Rule]):
         short = [rule for rule in self._rules.values() if rule.id.partition("/")[2] == wanted]
         if len(short) == 1:
             return short[0]
-        raise UnknownNameError("rule", name, [rule.id for rule in short] or list(self._rules))
+        alike = [rule for rule in self._rules if wanted and wanted in rule]
+        raise UnknownNameError("rule", name, alike or self._rules)
 
 
 def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> list[Problem]:

@@ -24,6 +24,7 @@ _DOCTYPE_BEFORE = re.compile(
     r"(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*+\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_ATTRIBUTE = re.compile(r"([\w:.\-]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|[“”‘’\"']?+([^\s<>]*+))")
 _DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
 _DOCTYPE_WINDOW = 512 * 1024
 _DECLARATIONS = 4
@@ -129,6 +130,8 @@ class XmlEnvelope:
         """
         places = self.scan.places
         path, _, attribute = path.replace("[1]", "").partition("/@")
+        if path.endswith("/text()") and found:
+            return self._locate_text(path.removesuffix("/text()"), found)
         while path not in places:
             path, attribute = path.rpartition("/")[0], ""
             found = None
@@ -137,13 +140,21 @@ class XmlEnvelope:
         place = places[path]
         if attribute:
             tag = self.source[place.start : place.tag_end]
-            value = re.search(rf"\s{re.escape(attribute)}\s*=\s*[\"'“”‘’]?", tag, re.IGNORECASE)
-            return place.start if value is None else place.start + value.end()
+            values = (each for each in _ATTRIBUTE.finditer(tag) if each[1].lower() == attribute)
+            return next((place.start + each.start(each.lastindex or 0) for each in values), place.start)
         if found:
             text = re.compile(r"(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*+", re.DOTALL).match(self.source, place.tag_end)
             if text is not None and text.end() < len(self.source):
                 return text.end()
         return place.start
+
+    def _locate_text(self, parent: str, found: str) -> int:
+        """Return where the words of `found` stand between the elements of `parent`, else the place of `parent`."""
+        place = self.scan.places.get(parent)
+        if place is None:
+            return 0
+        at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], place.tag_end)
+        return at if at >= 0 else place.start
 
     def _parse_mended(self, text: str) -> None:
         try:
@@ -164,12 +175,19 @@ class XmlEnvelope:
             self._refuse(f"envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}")
         elif tags > limits.tags:
             self._refuse(f"envelope has {tags:,} < signs; expected at most {limits.tags:,}")
-        elif tags > _FEW_TAGS and _depth(source) > limits.depth:
+        elif tags > _FEW_TAGS and self._too_deep():
             message = f"elements nested deeper than {limits.depth}"
             self.problems.append(TOO_DEEP.problem(message, offset=0))
         else:
             return False
         return True
+
+    def _too_deep(self) -> bool:
+        """Return whether the nesting is over the limit; tags in texts count only at the first, quick look."""
+        if _depth(self.source) <= self.limits.depth:
+            return False
+        failure = self.scan.failure
+        return failure is not None and failure.rule is TOO_DEEP
 
     def _over_limits_when_parsed(self) -> bool:
         """Refuse a tree with too many elements, too many attributes in one, or too long a text."""
@@ -253,7 +271,7 @@ def _depth(source: str) -> int:
 
 
 def _failure_problem(failure: Failure) -> Problem:
-    return failure.rule.problem(failure.message, path=failure.path, offset=failure.offset)
+    return failure.rule.problem(failure.message, path=failure.path, offset=failure.offset, fix=failure.fix)
 
 
 def _line_of(error: Exception, mended: str, source: str) -> int:

@@ -1,6 +1,6 @@
 """Whole replies in good order, in which the examples of the rules change one line."""
 
-__all__ = ["BLOCKED_REPLY", "COMPLETE_REPLY"]
+__all__ = ["BLOCKED_REPLY", "COMPLETE_REPLY", "REQUEST_PROMPT"]
 
 COMPLETE_REPLY = """\
 The login endpoint is there and tested.
@@ -76,4 +76,30 @@ I cannot go on without a decision.
   </handoff>
 </goop_report>
 ```
+"""
+
+REQUEST_PROMPT = """\
+# Task: Add the login endpoint
+
+**Context**: part of the work on accounts.
+
+```xml
+<agent_request version="1.0" session_id="20260114-093000-login" target_agent="backend-agent" priority="high">
+  <mode>spawn</mode>
+  <original_intent>Let agents prove who they are</original_intent>
+  <current_task_summary>Add POST /login and its tests</current_task_summary>
+  <workflow>TDD</workflow>
+  <task_details>Write the tests first, then the endpoint.</task_details>
+  <constraints>
+    <constraint>No new dependencies</constraint>
+  </constraints>
+  <deliverables>
+    <file path="src/login.py" required="true">The endpoint</file>
+    <decision>Whether the database has to change</decision>
+  </deliverables>
+  <backlog_notes>Next: refresh tokens</backlog_notes>
+</agent_request>
+```
+
+The sessions are described in docs/sessions.md.
 """

@@ -91,9 +91,10 @@ def _read_cut_off(
     envelope = reading.envelope
     scan = envelope.scan
     only_root = scan.tail is None and len(scan.unclosed) == 1 and after_envelope(text, block.end) is None
+    tree_is_whole = False
     if envelope.close_and_parse(drop_tail=True) and envelope.root is not None:
         tree = read_tree(envelope.root)
-        reading.model = tree.model
+        reading.model, tree_is_whole = tree.model, tree.whole
         if only_root and tree.whole and not _text_between(envelope.root):
             end_tag = f"</{envelope.grammar.root}>"
             reading.problems = [
@@ -103,16 +104,24 @@ def _read_cut_off(
             ]
             return reading
     reading.partial = True
-    line = text.count("\n", 0, block.start + len(envelope.source.rstrip())) + 1
-    where = scan.unclosed[-1] if scan.unclosed else envelope.grammar.root
-    reading.problems = [
-        TRUNCATED.problem(
-            f"the envelope is cut off at line {line}, inside <{where}>; expected </{envelope.grammar.root}> at its end",
-            path=f"/{'/'.join(scan.unclosed)}" if scan.unclosed else None,
-            offset=max(len(envelope.source.rstrip()) - 1, 0),
-        )
-    ]
+    not_closed = scan.tail is None and len(scan.unclosed) == 1 and reading.model is not None and tree_is_whole
+    reading.problems = [_truncated(envelope, block, text, not_closed=not_closed)]
     return reading
+
+
+def _truncated(envelope: XmlEnvelope, block: Block, text: str, *, not_closed: bool) -> Problem:
+    """Return where the envelope stops; `not_closed` when all of it is there and only the root's end is not found."""
+    end_tag = f"</{envelope.grammar.root}>"
+    unclosed = envelope.scan.unclosed
+    last = max(len(envelope.source.rstrip()) - 1, 0)
+    if not_closed:
+        message = f"{end_tag} is missing behind the last part of the envelope; expected it before any other text"
+        fix = f"Send the whole envelope again and end it with {end_tag}."
+        return TRUNCATED.problem(message, path=f"/{envelope.grammar.root}", offset=last, fix=fix)
+    line = text.count("\n", 0, block.start + last) + 1
+    where = unclosed[-1] if unclosed else envelope.grammar.root
+    message = f"the envelope is cut off at line {line}, inside <{where}>; expected {end_tag} at its end"
+    return TRUNCATED.problem(message, path=f"/{'/'.join(unclosed)}" if unclosed else None, offset=last)
 
 
 def _text_between(root: "etree._Element") -> bool:

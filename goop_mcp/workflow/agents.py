@@ -1,14 +1,19 @@
-"""The agents of the packages and how their names are compared (WORKFLOW, section 3; G-11)."""
+"""The agents of the packages: how their names are compared, who works in which phase (WORKFLOW, section 3; G-11)."""
 
 import re
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 __all__ = [
     "KNOWN_AGENTS",
     "NEXT_AGENT_ALIASES",
+    "PHASE_AGENTS",
     "SPECIAL_NEXT_AGENTS",
+    "STAND_INS",
     "is_agent_name",
     "plain_agent_name",
     "same_agent",
+    "stand_in",
 ]
 
 _TYPES = (
@@ -26,6 +31,26 @@ SPECIAL_NEXT_AGENTS = frozenset({"orchestrator", "user"})
 NEXT_AGENT_ALIASES = {"goop-orchestrator": "orchestrator", "goopspec": "orchestrator"}
 """Other names of the orchestrator and what each is read as."""
 
+PHASE_AGENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "plan": ("goop-planner", "goop-explorer", "goop-creative"),
+        "research": ("goop-researcher", "goop-explorer", "goop-librarian"),
+        "execute": ("goop-executor", "goop-debugger", "goop-designer", "goop-tester", "goop-writer"),
+        "accept": ("goop-verifier", "goop-tester"),
+    }
+)
+"""Who works in a phase, the usual one first. `goop-executor` stands for the tier that the task names."""
+
+STAND_INS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "plan": MappingProxyType({"goop-researcher": "goop-explorer"}),
+        "research": MappingProxyType({"goop-verifier": "goop-tester"}),
+        "execute": MappingProxyType({"goop-debugger": "goop-executor-high", "goop-designer": "goop-executor-frontend"}),
+        "accept": MappingProxyType({"goop-tester": "goop-verifier"}),
+    }
+)
+"""Whom to take in a phase when an agent is missing."""
+
 _FORM = re.compile(r"goop-[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -40,6 +65,15 @@ def plain_agent_name(name: str) -> str:
 
 
 def same_agent(one: str, other: str) -> bool:
-    """Return whether two names mean the same agent; all names of the orchestrator do."""
-    first, second = plain_agent_name(one), plain_agent_name(other)
-    return NEXT_AGENT_ALIASES.get(first, first) == NEXT_AGENT_ALIASES.get(second, second)
+    """Return whether two names mean the same agent, with and without `goop-`; all names of the orchestrator do."""
+    first, second = (plain_agent_name(name) for name in (one, other))
+    first, second = (NEXT_AGENT_ALIASES.get(name, name).removeprefix("goop-") for name in (first, second))
+    return first == second
+
+
+def stand_in(agent: str, phase: str, available: Collection[str]) -> str | None:
+    """Return `agent` where it is among `available`, else whom to take in `phase`; None when nobody is there."""
+    if agent in available:
+        return agent
+    other = STAND_INS.get(phase, {}).get(agent)
+    return other if other in available else None

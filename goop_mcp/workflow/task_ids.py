@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["TaskId", "parse_task_id"]
+__all__ = ["TaskId", "normal_task_id", "parse_task_id", "same_task"]
 
 _SPELLINGS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -47,3 +47,14 @@ def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | Non
     if current_wave is not None and (match := _TASK.fullmatch(wanted)):
         return TaskId(current_wave, int(match[1]), guessed=True)
     return None
+
+
+def normal_task_id(text: str, *, current_wave: int | None = None) -> str:
+    """Return the form we write for a task id of any known spelling; anything else stays as it is, without blanks."""
+    task_id = parse_task_id(text, current_wave=current_wave)
+    return text.strip() if task_id is None else str(task_id)
+
+
+def same_task(one: str, other: str, *, current_wave: int | None = None) -> bool:
+    """Return whether two ids mean the same task: by their numbers, else by their text."""
+    return normal_task_id(one, current_wave=current_wave) == normal_task_id(other, current_wave=current_wave)

@@ -1,5 +1,7 @@
 """Finding the envelope in a reply, and the right one of several."""
 
+import json
+
 import pytest
 
 from goop_mcp import Severity, validate
@@ -124,6 +126,14 @@ def test_text_behind_the_envelope_is_a_warning_and_the_envelope_still_counts(men
         assert finding.column == 1
 
 
+def test_start_tag_mentioned_before_and_end_tag_mentioned_behind_are_no_pair() -> None:
+    text = f"I open it with <goop_report> below.\n\n{fenced(EXECUTOR)}\nI closed it with </goop_report> above.\n"
+
+    for verdict in judge_both(text):
+        assert verdict.envelope == EXECUTOR_REPORT
+        assert weighty_rules(verdict) == {"envelope/not-at-end"}
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -158,6 +168,47 @@ def test_envelope_quoted_in_cdata_inside_the_envelope_is_content(quoted: str) ->
         assert weighty_rules(verdict) == set()
         assert len(verdict.candidates) == 1
         assert "<goop_report version=" in str(report_of(verdict).summary)
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        pytest.param("<evidence>", "</evidence>\n  <handoff>", id="in_an_extension"),
+        pytest.param("<evidence>\nBefore:\n", "\n</evidence>\n  <handoff>", id="in_an_extension_on_lines_of_its_own"),
+    ],
+)
+def test_whole_report_quoted_inside_the_report_is_never_taken_for_it(before: str, behind: str) -> None:
+    for verdict in judge_both(fenced(changed(EXECUTOR, ("<handoff>", f"{before}{DRAFT}{behind}")))):
+        assert verdict.envelope is None or report_of(verdict).summary == SUMMARY
+
+
+def test_whole_report_quoted_in_the_summary_is_never_taken_for_it() -> None:
+    for verdict in judge_both(fenced(changed(EXECUTOR, (SUMMARY, f"It was {DRAFT} before.")))):
+        assert verdict.envelope is None or report_of(verdict).summary != "Only a draft."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(json.dumps({"report": EXECUTOR}), id="double_quotes"),
+        pytest.param(json.dumps({"report": EXECUTOR.replace('"', "'")}), id="single_quotes"),
+        pytest.param(json.dumps({"a": [{"b": EXECUTOR.replace('"', "'").replace("\n", "")}]}, indent=2), id="nested"),
+        pytest.param(f"```json\n{json.dumps({'report': EXECUTOR.replace(chr(34), chr(39))})}\n```\n", id="fenced"),
+    ],
+)
+def test_envelope_inside_a_string_of_a_json_object_is_content(text: str) -> None:
+    for verdict in judge_both(text):
+        assert not verdict.accepted
+        assert verdict.envelope is None
+
+
+def test_root_that_closes_itself_is_a_mention_and_nothing_that_was_cut_off() -> None:
+    for verdict in judge_both(f"{fenced(EXECUTOR)}\n<goop_report/>\n"):
+        assert verdict.envelope == EXECUTOR_REPORT
+        assert weighty_rules(verdict) == {"envelope/not-at-end"}
+    for verdict in judge_both("Done.\n\n<goop_report/>\n"):
+        assert not verdict.accepted
+        assert "envelope/truncated" not in weighty_rules(verdict)
 
 
 def test_envelope_in_a_comment_inside_the_envelope_is_content() -> None:

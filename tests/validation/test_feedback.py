@@ -7,6 +7,7 @@ import pytest
 
 from goop_mcp import Expectations, validate
 from goop_mcp.validation.feedback import OPENING
+from goop_mcp.validation.findings import Mode
 from tests.validation.replies import (
     BLOCKED,
     EXECUTOR,
@@ -67,8 +68,8 @@ def feedback_on(text: str, *, expected: Expectations | None = None) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", [case.text for case in load_cases()] + [EXECUTOR, PLANNER, BLOCKED])
-def test_there_is_feedback_exactly_when_the_reply_is_rejected(text: str, mode: str) -> None:
-    verdict = judge(text, "strict" if mode == "strict" else "lenient")
+def test_there_is_feedback_exactly_when_the_reply_is_rejected(text: str, mode: Mode) -> None:
+    verdict = judge(text, mode)
 
     assert (verdict.feedback is None) == verdict.accepted
 

@@ -63,6 +63,23 @@ def test_altered_reply_is_read_with_an_info_and_no_repair(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        "agentId: a1b2c3d4\n",
+        "<usage>total_tokens: 2134</usage>\n",
+        "<usage>\ntotal_tokens: 2134\ntool_uses: 3\n</usage>\n",
+        "<usage><total_tokens>2134</total_tokens><tool_uses>3</tool_uses></usage>\n",
+        "\nagentId: a1b2c3d4 (for resuming)\n<usage>total_tokens: 2134</usage>\n\n",
+    ],
+)
+@pytest.mark.parametrize("reply", [EXECUTOR + "\n", fenced(EXECUTOR)], ids=["bare", "fenced"])
+def test_lines_that_a_host_puts_behind_the_report_are_no_text(reply: str, lines: str) -> None:
+    for verdict in judge_both(reply + lines):
+        assert verdict.envelope == EXECUTOR_REPORT
+        assert weighty_rules(verdict) == set()
+
+
+@pytest.mark.parametrize(
     "text", [hand_back(fenced(EXECUTOR)), notification(fenced(EXECUTOR))], ids=["handed_back", "notified"]
 )
 def test_altered_reply_with_text_behind_the_report_is_told_so(text: str) -> None:

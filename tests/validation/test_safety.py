@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Limits, Severity, validate
+from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from tests.repository import ROOT, project_files
 from tests.validation.replies import (
@@ -77,13 +78,13 @@ def canary(tmp_path: Path) -> str:
     ],
 )
 def test_doctype_in_or_before_the_envelope_is_refused_and_no_file_is_read(
-    canary: str, place: str, doctype: str, mode: str
+    canary: str, place: str, doctype: str, mode: Mode
 ) -> None:
     root, rest = USES_ENTITY[: USES_ENTITY.index(">") + 1], USES_ENTITY[USES_ENTITY.index(">") + 1 :]
     declared = doctype.replace("{file}", canary)
     text = place.format(doctype=declared, report=USES_ENTITY, root=root, rest=rest)
 
-    verdict = validate(text, protocol="goop_report", mode="strict" if mode == "strict" else "lenient")
+    verdict = validate(text, protocol="goop_report", mode=mode)
 
     assert "xml/doctype" in rules_of(verdict, Severity.ERROR)
     assert CANARY not in json.dumps(verdict.to_dict())

@@ -75,7 +75,6 @@ def test_three_names_of_the_orchestrator_mean_the_same(one: str, other: str) -> 
         ("goop-executor", "Goop-Executor", True),
         ("goop-executor", "goop-executor-high", False),
         ("goop-executor", "goop-planner", False),
-        ("goop-executor", "executor", False),
         ("goop-executor", "orchestrator", False),
     ],
 )

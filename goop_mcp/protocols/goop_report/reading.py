@@ -378,10 +378,17 @@ class ReportReader(ValueReader):
         return path if number == 1 else f"{path}[{number}]"
 
     def _stray_text(self, pieces: "list[str]", path: str) -> None:
-        text = "\n".join(clean(piece) for piece in pieces)
+        text = "\n".join(filter(None, map(clean, pieces)))
+        if not text:
+            return
         self._extensions.append(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
-        message = f"text outside of any element: {excerpt(text, 60)!r}; kept"
-        self.report(structure.EXTENSION_ELEMENT.problem(message, path=path, fix="Put the text into an element."))
+        found = excerpt(text, 60)
+        message = f"text outside of any element: {found!r}; kept"
+        self.report(
+            structure.EXTENSION_ELEMENT.problem(
+                message, path=f"{path}/text()", found=found, fix="Put the text into an element."
+            )
+        )
 
     def _double(self, name: str, path: str) -> None:
         self._doubled.add(f"{path}/{name}")

@@ -254,14 +254,14 @@ class ValueReader:
     def number(self, element: Element, name: str, path: str) -> int | None:
         """Return the whole number in an attribute; None when it is none."""
         raw = self.attribute(element, name) or ""
-        if raw.isdecimal() and raw.isascii() and len(raw) <= _MOST_DIGITS:
+        if _is_number(raw):
             return int(raw)
         where = f"{path}/@{name}"
         if raw in _COUNTER_PLACEHOLDERS or _PLACEHOLDER.search(raw):
             self.placeholder(raw, where, None)
             return None
         seen = self.without_invisible(raw, where, element, name)
-        if seen != raw and seen.isdecimal() and seen.isascii():
+        if seen != raw and _is_number(seen):
             return int(seen)
         tag = path.rpartition("/")[2]
         what = f"{name} of <{tag}> is {excerpt(raw, 40)!r}" if raw else f"<{tag}> has no {name}"
@@ -271,6 +271,10 @@ class ValueReader:
             )
         )
         return None
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS
 
 
 def _set(element: Element, attribute: str | None, value: str) -> None:

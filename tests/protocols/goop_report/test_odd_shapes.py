@@ -153,3 +153,11 @@ def test_empty_sections_are_no_fault() -> None:
         state = report_of(verdict).state
         assert state is not None
         assert state.phase is Phase.PLAN
+
+
+@pytest.mark.parametrize("character", ["\ufeff", "\u200b", "\u00a0", "\u2060", "\u00ad", "\u2028"])
+def test_invisible_character_between_the_elements_is_no_text(character: str) -> None:
+    for verdict in judge_both(EXECUTOR.replace("</state>", f"</state>{character}")):
+        assert weighty_rules(verdict) == set()
+        assert verdict.envelope == report_of(judge(EXECUTOR))
+        assert judge(write_report(report_of(verdict))).envelope == verdict.envelope

@@ -20,7 +20,8 @@ from goop_mcp.protocols.goop_report.rules.older_forms import LEGACY_RESPONSE
 from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import Block, thinking_regions
+from goop_mcp.validation.extraction import Block, spoken_apart
+from goop_mcp.validation.landmarks import in_inline_code
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.safe_json import load_object, object_spans
@@ -41,9 +42,9 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     """Return the last object of that shape: one of its statuses and a summary, neither agent nor result."""
     if '"status"' not in text or '"summary"' not in text:
         return None
-    thinking = thinking_regions(text)
+    apart = spoken_apart(text)
     for start, end in reversed(object_spans(text)[-limits.candidates :]):
-        if thinking.hold(start, end):
+        if apart.hold(start, end) or in_inline_code(text, start):
             continue
         values = load_object(text[start:end], depth=limits.depth)
         if values is not None and _is_legacy(values):

@@ -14,7 +14,7 @@ from goop_mcp.protocols.goop_report.rules.older_forms import MARKDOWN_SECTIONS
 from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import Block, thinking_regions
+from goop_mcp.validation.extraction import Block, spoken_apart
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.pipeline import Reading
@@ -24,11 +24,11 @@ __all__ = ["FORM", "find_sections", "read_sections"]
 
 FORM = "markdown_sections"
 
-_HEADING = re.compile(r"^(#{1,2})[ \t]+([^\n]*?)[ \t]*\r?$", re.MULTILINE)
+_HEADING = re.compile(r"^(#{1,2})[ \t]++([^\n]*)$", re.MULTILINE)
 _SECTION_NAMES = frozenset({"STATUS", "SUMMARY", "ARTIFACTS", "VERIFICATION", "NEXT"})
 _WORD = re.compile(r"[A-Za-z]+")
-_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
-_DASH = re.compile(r"\s+[-–—]\s+|\s*—\s*")
+_ITEM = re.compile(r"^[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(.+)$", re.MULTILINE)
+_DASHES = (" - ", " – ", "—")
 _PASS = re.compile(r"\b(?:pass|passed|passes|passing|ok)\b|✓|✅", re.IGNORECASE)
 _FAIL = re.compile(r"\b(?:fail|failed|fails|failing)\b|✗|❌", re.IGNORECASE)
 _AGENT = re.compile(r"\bgoop-[a-z]+(?:-[a-z]+)*\b|\bmemory-distiller\b")
@@ -39,10 +39,10 @@ _NOTHING = frozenset({"", "none", "n/a", "-"})
 def find_sections(text: str) -> Block | None:
     """Return the stretch from the first of the sections on, where both STATUS and SUMMARY are there."""
     headings = _headings(text)
-    names = [heading[2] for heading in headings if heading[1] == "##"]
+    names = [heading[2].strip() for heading in headings if heading[1] == "##"]
     if "STATUS" not in names or "SUMMARY" not in names:
         return None
-    first = next(heading for heading in headings if heading[1] == "##" and heading[2] in _SECTION_NAMES)
+    first = next(heading for heading in headings if heading[1] == "##" and heading[2].strip() in _SECTION_NAMES)
     return Block(root=FORM, start=first.start(), end=len(text))
 
 
@@ -55,7 +55,7 @@ def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
 def _headings(text: str) -> list[re.Match[str]]:
     """Return the headings of the first two levels that stand in no fence and in no thinking block."""
     fences = fence_spans(text)
-    thinking = thinking_regions(text)
+    thinking = spoken_apart(text)
     found: list[re.Match[str]] = []
     index = 0
     for heading in _HEADING.finditer(text):
@@ -98,8 +98,8 @@ def _split_sections(text: str) -> dict[str, str]:
     sections: dict[str, str] = {}
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
-        if heading[1] == "##" and heading[2] in _SECTION_NAMES:
-            sections[heading[2]] = text[heading.end() : end].strip()
+        if heading[1] == "##" and heading[2].strip() in _SECTION_NAMES:
+            sections[heading[2].strip()] = text[heading.end() : end].strip()
     return sections
 
 
@@ -113,9 +113,15 @@ def _items(text: str) -> list[str]:
 def _section_files(text: str) -> Artifacts:
     files = []
     for item in _items(text):
-        path, *description = _DASH.split(item, maxsplit=1)
-        files.append(FileChange(path=path.strip("`* "), action=None, description=clean("".join(description))))
+        path, description = _at_dash(item)
+        files.append(FileChange(path=path.strip("`* "), action=None, description=clean(description)))
     return Artifacts(files=tuple(files))
+
+
+def _at_dash(item: str) -> tuple[str, str]:
+    """Return what stands before and after the first dash."""
+    at, dash = min(((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), ""))
+    return item[:at], item[at + len(dash) :]
 
 
 def _section_checks(text: str) -> tuple[Check, ...]:

@@ -41,6 +41,7 @@ def _agent_mismatch(report: Report, expected: Expectations) -> Hit | None:
     if not expected.agent or not report.agent or same_agent(report.agent, expected.agent):
         return None
     wanted = plain_agent_name(expected.agent)
+    wanted = wanted if is_agent_name(wanted) else f"goop-{wanted}"
     return Hit(
         message=f"agent is {excerpt(report.agent, 60)!r}; expected {wanted!r}, which was invoked",
         path=_PATH,

@@ -1,0 +1,202 @@
+"""Landmarks of a reply: the tags of the roots asked for, thinking blocks, comments and CDATA, inline code.
+
+One linear scan. Mentions inside inline code are noted apart: they are no tags of an envelope (D-04).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+__all__ = ["Landscape", "Regions", "Roots", "Tag", "in_inline_code", "spoken_apart", "survey"]
+
+_END_TAG_WINDOW = 64
+_SELF_CLOSING = re.compile(r"[^<>/]{0,200}/>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """The root elements to look for, and the child tags by which a cut-off one is told from a mention (D-16)."""
+
+    names: tuple[str, ...]
+    child_tags: frozenset[str]
+    prefixed: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare the search for roots with a namespace prefix."""
+        object.__setattr__(self, "prefixed", re.compile(f":(?:{'|'.join(self.names)})"))
+
+
+class Tag(NamedTuple):
+    """A start or end tag of a root: its name in lower case, where it begins, where its name (or the end tag) ends."""
+
+    name: str
+    start: int
+    end: int
+
+
+_ANY_ROOT = Roots(names=("goop_report",), child_tags=frozenset())
+
+
+@lru_cache(maxsize=64)
+def _landmarks(names: tuple[str, ...], *, hidden: bool, thinking: bool, prefixed: bool) -> re.Pattern[str]:
+    """Return the pattern for the roots called `names` and for those other landmarks that the text holds at all."""
+    parts = [r"!--|!\[CDATA\["] if hidden else []
+    if thinking:
+        parts.append(
+            rf"(?P<ends>/)?(?P<thinking>{_any_case('think')}(?:{_any_case('ing')})?|{_any_case('reasoning')})"
+            r"(?=[\s/>])[^<>]*>"
+        )
+    prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
+    roots = "|".join(_any_case(name) for name in names)
+    parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
+    return re.compile(f"<(?:{'|'.join(parts)})")
+
+
+def _any_case(word: str) -> str:
+    """Return a pattern for `word` in any case; several times faster than the flag, which slows every character."""
+    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in word)
+
+
+@dataclass(slots=True)
+class Landscape:
+    """What a survey found, in order. `hidden` are comments and CDATA sections."""
+
+    openers: list[Tag] = field(default_factory=list)
+    closers: list[Tag] = field(default_factory=list)
+    in_code: list[Tag] = field(default_factory=list)
+    thinking: list[tuple[int, int]] = field(default_factory=list)
+    hidden: list[tuple[int, int]] = field(default_factory=list)
+
+
+def survey(text: str, roots: Roots) -> Landscape:
+    """Collect the landmarks of `text` in one pass; mentions inside inline code are left out."""
+    seen = Landscape()
+    code = _InlineCode(text)
+    lower = text.lower()
+    pattern = _landmarks(
+        roots.names,
+        hidden="<!" in text,
+        # Without an end tag there is no thinking block, only a mention (D-02).
+        thinking="</think" in lower or "</reasoning" in lower,
+        prefixed=roots.prefixed.search(lower) is not None,
+    )
+    thinking_since: int | None = None
+    hidden_until = 0
+    for mark in pattern.finditer(text):
+        start = mark.start()
+        groups = mark.groupdict()
+        if code.covers(start):
+            if groups["root"] and groups["closes"] is None:
+                seen.in_code.append(Tag(groups["root"].lower(), start, mark.end()))
+            continue
+        if groups["root"]:
+            name = groups["root"].lower()
+            if groups["closes"] is None:
+                if not _closes_itself(text, mark.end()):
+                    seen.openers.append(Tag(name, start, mark.end()))
+            elif (end := _end_of_tag(text, mark.end())) is not None:
+                seen.closers.append(Tag(name, start, end))
+        elif not groups.get("thinking"):
+            if start >= hidden_until:
+                end = text.find("-->" if mark[0] == "<!--" else "]]>", mark.end())
+                hidden_until = len(text) if end < 0 else end + 3
+                if end >= 0:
+                    seen.hidden.append((start, hidden_until))
+        elif groups["ends"] is None:
+            thinking_since = start if thinking_since is None else thinking_since
+        else:
+            # A closer without an opener ends thinking that began with the text (D-02).
+            seen.thinking.append((0 if thinking_since is None else thinking_since, mark.end()))
+            thinking_since = None
+    return seen
+
+
+def _closes_itself(text: str, name_end: int) -> bool:
+    """Return whether a start tag is `<root/>`, which is a mention: no envelope is empty."""
+    return _SELF_CLOSING.match(text, name_end) is not None
+
+
+def _end_of_tag(text: str, name_end: int) -> int | None:
+    """Return the end of an end tag whose name ends at `name_end`, None when more than blanks is before its `>`."""
+    if text.startswith(">", name_end):
+        return name_end + 1
+    end = text.find(">", name_end, name_end + _END_TAG_WINDOW)
+    return end + 1 if end >= 0 and not text[name_end:end].strip() else None
+
+
+class Regions:
+    """Stretches of a text, those that overlap made one."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Take (start, end) of each stretch, in any order."""
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def hold(self, start: int, end: int) -> bool:
+        """Return whether one of the stretches reaches from `start` to `end`."""
+        index = bisect_right(self._starts, start) - 1
+        return index >= 0 and end <= self._ends[index]
+
+
+def spoken_apart(text: str) -> Regions:
+    """Return the stretches that are no part of an answer: thinking blocks, comments, CDATA sections."""
+    if "<" not in text:
+        return Regions([])
+    seen = survey(text, _ANY_ROOT)
+    return Regions([*seen.thinking, *seen.hidden])
+
+
+def in_inline_code(text: str, offset: int) -> bool:
+    """Return whether `offset` lies in inline code on its line."""
+    return _InlineCode(text).covers(offset)
+
+
+class _InlineCode:
+    """Tells whether an offset lies in inline code; ask in rising order, so that each line is looked at once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._none = "`" not in text
+        self._line_end = -1
+        self._spans = Regions([])
+
+    def covers(self, offset: int) -> bool:
+        """Return whether `offset` lies between two runs of backticks of one length on its line."""
+        if self._none:
+            return False
+        if offset >= self._line_end:
+            line_start = self._text.rfind("\n", max(self._line_end, 0), offset) + 1
+            line_start = max(line_start, self._line_end, 0)
+            end = self._text.find("\n", offset)
+            self._line_end = len(self._text) if end < 0 else end
+            self._spans = Regions(_code_spans(self._text, line_start, self._line_end))
+        return self._spans.hold(offset, offset + 1)
+
+
+def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the code spans of one line after CommonMark: a run of backticks up to the next run of that length."""
+    if text.find("`", start, end) < 0:
+        return
+    runs = [(run.start(), run.end()) for run in re.compile("`+").finditer(text, start, end)]
+    later: dict[int, list[int]] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        later.setdefault(runs[index][1] - runs[index][0], []).append(index)
+    index = 0
+    while index < len(runs):
+        same_length = later[runs[index][1] - runs[index][0]]
+        while same_length and same_length[-1] <= index:
+            same_length.pop()
+        if same_length:
+            yield runs[index][0], runs[same_length[-1]][1]
+            index = same_length[-1] + 1
+        else:
+            index += 1
