@@ -38,20 +38,14 @@ def _places(pattern: re.Pattern[str]) -> list[str]:
         f"{path.relative_to(ROOT).as_posix()}:{number}: {line.strip()[:80]}"
         for path in project_files()
         if not path.is_relative_to(CASES)
-        for number, line in enumerate(
-            path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
-        )
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1)
         if pattern.search(line)
     ]
 
 
 def test_every_import_follows_the_layers() -> None:
-    command = (
-        "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-logo', '--no-cache'])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", command], cwd=ROOT, check=False, capture_output=True, text=True
-    )
+    command = "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-logo', '--no-cache'])"
+    result = subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=False, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

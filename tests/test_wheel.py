@@ -71,9 +71,7 @@ def installation(distributions: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def _run(command: list[str], *, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a command without the settings that would lead Python or pip back to this checkout."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
     return subprocess.run(
         command,
         cwd=cwd,

@@ -1,21 +1,28 @@
 """The machine contracts of the protocols, for those who check envelopes with tools of their own."""
 
+import os
 import re
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
 from goop_mcp.assets import list_assets, read_asset
-from goop_mcp.errors import UnknownNameError
+from goop_mcp.errors import GoopError, UnknownNameError
 
-__all__ = ["Schema", "find_schema", "list_schemas"]
+__all__ = ["Schema", "SchemaInstallError", "find_schema", "install_schemas", "list_schemas"]
+
+
+class SchemaInstallError(GoopError, OSError):
+    """Raised when a schema cannot be put into a project; the text says what is in the way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One schema as it ships; `version` is the version of the envelope it was written for."""
+    """One schema as it ships; `version` is the version of the envelope it was written for, `file` its own name."""
 
     protocol: str
     version: str
+    file: str
     uri: str
     media_type: str
     text: str
@@ -24,14 +31,27 @@ class Schema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Series:
-    """What is said of all schemas of one protocol: its title, and the versions that share one structure (D-23)."""
+    """What is said of all schemas of one protocol: its title, and the versions that share one structure (D-23).
+
+    `versions` tells the version by the file's name where that is not the version itself. `folder` is where projects
+    keep the schemas, None where there is no such place.
+    """
 
     title: str
     oldest: tuple[int, ...]
     newest: tuple[int, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    folder: str | None = None
 
 
 _SERIES = {
+    "agent_request": _Series(
+        title="XML handoff protocol {version}",
+        oldest=(1, 0),
+        newest=(1, 1),
+        versions={"agent-handoff-v1": "1.0", "agent-handoff-v1-corrected": "1.0-corrected"},
+        folder=".claude/schemas",
+    ),
     "goop_report": _Series(
         title="GoopSpec report {version}, Subagent Protocol v0.1.4", oldest=(0, 1, 4), newest=(0, 2, 9)
     ),
@@ -68,11 +88,46 @@ def find_schema(protocol: str, version: str | None = None) -> Schema:
     raise UnknownNameError(f"{protocol} schema of version", version, of_protocol)
 
 
+def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
+    """Put the schemas of `protocol` where its tools look for them in `project`; return their paths in the project.
+
+    A file that is there already and says the same is left as it is. Raises UnknownNameError for a protocol whose
+    schemas have no place in a project, and SchemaInstallError when another file is in the way or nothing can be
+    written; then nothing is changed.
+    """
+    kept = {name: series.folder for name, series in _SERIES.items() if series.folder is not None}
+    if protocol not in kept:
+        raise UnknownNameError("schema to install for", protocol, kept)
+    places = {f"{kept[protocol]}/{each.file}": each.text for each in list_schemas() if each.protocol == protocol}
+    try:
+        for place, text in places.items():
+            if (project / place).exists() and (project / place).read_bytes() != text.encode():
+                raise SchemaInstallError(f"{place} is there already and says something else; move it away first")
+        for place, text in places.items():
+            _write_whole(project / place, text)
+    except OSError as error:
+        if isinstance(error, SchemaInstallError):
+            raise
+        reason = (error.strerror or "unknown reason").lower()
+        raise SchemaInstallError(f"{kept[protocol]} cannot be written ({reason}); check its permissions") from error
+    return tuple(places)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write `text` to `path`, so that nobody ever sees a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_bytes(text.encode())
+    part.replace(path)
+
+
 def _read(name: PurePosixPath) -> Schema:
-    protocol, version = name.parent.name, name.stem
+    protocol = name.parent.name
+    version = _SERIES[protocol].versions.get(name.stem, name.stem)
     return Schema(
         protocol=protocol,
         version=version,
+        file=name.name,
         uri=f"goop://schemas/{protocol}/{version}",
         media_type=_MEDIA_TYPES[name.suffix],
         text=read_asset("schemas", name.as_posix()),

@@ -16,7 +16,7 @@ JsonObjectValue: TypeAlias = dict[str, Any]
 
 MOST_DIGITS = 40
 
-_TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"')
+_TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)')
 _BRACKET = re.compile(r"[\[{}\]]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 

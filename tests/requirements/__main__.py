@@ -18,8 +18,7 @@ def main() -> None:
     print(row("family", "tied", "deferred", "missing", "total"))
     for family, total in families.items():
         missing = sum(
-            entry.family == family and entry.id not in tied and entry.id not in reasons
-            for entry in ledger.values()
+            entry.family == family and entry.id not in tied and entry.id not in reasons for entry in ledger.values()
         )
         print(row(family, tied_by_family[family], deferred_by_family[family], missing, total))
     print(row("all", len(tied), len(reasons), len(ledger.keys() - tied - reasons.keys()), len(ledger)))

@@ -36,18 +36,14 @@ def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:
         if path.parent == TESTS_FOLDER / "requirements":
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        attached = {
-            id(call) for place in _places_of_marks(tree) for call in ast.walk(place) if _is_requirement(call)
-        }
+        attached = {id(call) for place in _places_of_marks(tree) for call in ast.walk(place) if _is_requirement(call)}
         for call in ast.walk(tree):
             if not _is_requirement(call):
                 continue
             place = f"{path.relative_to(folder).as_posix()}:{call.lineno}"
             ids = _literal_ids(call)
             if id(call) not in attached:
-                strays.append(
-                    StrayTie(place, "stands on no test, class of tests, pytestmark or pytest.param")
-                )
+                strays.append(StrayTie(place, "stands on no test, class of tests, pytestmark or pytest.param"))
             elif ids is None:
                 strays.append(StrayTie(place, "its ids are no plain strings"))
             else:

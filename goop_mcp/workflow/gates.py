@@ -1,0 +1,203 @@
+"""The gates before the steps of the workflow: data, and pure functions over plain facts (WORKFLOW, section 2)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+__all__ = ["GATES", "Bypass", "Condition", "Gate", "GateFacts", "GateName", "GateResult", "judge_gate"]
+
+_VISION_SENTENCES = 3
+
+
+class GateName(StrEnum):
+    """The five gates, in the order in which a project meets them."""
+
+    DISCOVERY = "Discovery"
+    SPEC = "Spec"
+    EXECUTION = "Execution"
+    ACCEPTANCE = "Acceptance"
+    MERGE = "Merge"
+
+
+class Bypass(StrEnum):
+    """Why a gate may be left open; who uses one records it."""
+
+    QUICK_TASK = "quick task"
+    OBVIOUS_FIX = "obvious bug fix"
+    DOCUMENTATION = "documentation only"
+    USER_SAYS_SO = "the user says so"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFacts:
+    """What the gates look at; all numbers from 0. The defaults are those of an empty project, so no gate is passed.
+
+    `vision_sentences` to `mitigated_risks` are counts from REQUIREMENTS.md, `must_haves` is the number in SPEC.md and
+    `traced_must_haves` how many of them some task serves. `open_tasks` are those not done in `open_wave`, the first
+    wave with open tasks, or the last wave; `open_tasks_in_all` those of all waves. `failed_checks` counts tasks whose
+    last report has a failed check. `user_accepted` is the word accept or accept-with-issues.
+    """
+
+    interview_complete: bool = False
+    vision_sentences: int = 0
+    interview_must_haves: int = 0
+    constraints: int = 0
+    out_of_scope: int = 0
+    assumptions: int = 0
+    mitigated_risks: int = 0
+    spec_locked: bool = False
+    spec_exists: bool = False
+    blueprint_exists: bool = False
+    must_haves: int = 0
+    traced_must_haves: int = 0
+    user_confirmed: bool = False
+    total_tasks: int = 0
+    open_tasks: int = 0
+    open_tasks_in_all: int = 0
+    open_wave: int = 0
+    failed_checks: int = 0
+    active_blockers: int = 0
+    verification_report: bool = False
+    passed_must_haves: int = 0
+    user_accepted: bool = False
+    merge_confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing a gate asks for: `name` in words, and whether the facts have it."""
+
+    name: str
+    holds: Callable[[GateFacts], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A gate: the command it stands before, what it asks for, and what is said and run when it is closed.
+
+    `sentence` has the fixed words; `{tasks}` and `{wave}` in it are filled in. `rule` is None where no rule of ours
+    reports it.
+    """
+
+    name: GateName
+    before: str
+    conditions: tuple[Condition, ...]
+    sentence: str
+    command: str
+    rule: str | None
+    bypasses: frozenset[Bypass] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What became of a gate. `missing` lists the conditions that do not hold, also where it was bypassed.
+
+    `sentence` and `command` say what to do and are None when the gate is open.
+    """
+
+    gate: GateName
+    passed: bool
+    missing: tuple[str, ...] = ()
+    bypass: Bypass | None = None
+    sentence: str | None = None
+    command: str | None = None
+
+
+_DISCOVERY = Gate(
+    name=GateName.DISCOVERY,
+    before="/goop-plan",
+    conditions=(
+        Condition("the interview is complete", lambda facts: facts.interview_complete),
+        Condition("a vision of more than two sentences", lambda facts: facts.vision_sentences >= _VISION_SENTENCES),
+        Condition("at least one must-have", lambda facts: facts.interview_must_haves > 0),
+        Condition("constraints", lambda facts: facts.constraints > 0),
+        Condition("at least one item out of scope", lambda facts: facts.out_of_scope > 0),
+        Condition("assumptions", lambda facts: facts.assumptions > 0),
+        Condition("at least one risk with mitigation", lambda facts: facts.mitigated_risks > 0),
+    ),
+    sentence="Discovery interview required. Run /goop-discuss first.",
+    command="/goop-discuss",
+    rule="workflow/gate-discovery",
+    bypasses=frozenset({Bypass.QUICK_TASK, Bypass.OBVIOUS_FIX, Bypass.DOCUMENTATION}),
+)
+
+_SPEC = Gate(
+    name=GateName.SPEC,
+    before="/goop-execute",
+    conditions=(
+        Condition("the specification is locked", lambda facts: facts.spec_locked),
+        Condition("SPEC.md exists", lambda facts: facts.spec_exists),
+        Condition("BLUEPRINT.md exists", lambda facts: facts.blueprint_exists),
+        Condition("every must-have is traced to a task", lambda facts: 0 < facts.must_haves <= facts.traced_must_haves),
+        Condition("the user has confirmed", lambda facts: facts.user_confirmed),
+    ),
+    sentence="Specification not locked. Run /goop-plan to confirm and lock first.",
+    command="/goop-plan",
+    rule="workflow/gate-spec",
+)
+
+_EXECUTION = Gate(
+    name=GateName.EXECUTION,
+    before="/goop-accept",
+    conditions=(
+        Condition(
+            "all waves and tasks are done",
+            lambda facts: facts.total_tasks > 0 and facts.open_tasks == facts.open_tasks_in_all == 0,
+        ),
+        Condition("no failed check in the last report of any task", lambda facts: facts.failed_checks == 0),
+        Condition("no active blocker", lambda facts: facts.active_blockers == 0),
+    ),
+    sentence="Execution incomplete. {tasks} tasks remaining in Wave {wave}.",
+    command="/goop-execute",
+    rule="workflow/gate-execution",
+    bypasses=frozenset({Bypass.USER_SAYS_SO}),
+)
+
+_ACCEPTANCE = Gate(
+    name=GateName.ACCEPTANCE,
+    before="closing",
+    conditions=(
+        Condition("a verification report", lambda facts: facts.verification_report),
+        Condition("every must-have passed", lambda facts: 0 < facts.must_haves <= facts.passed_must_haves),
+        Condition("the user says accept or accept-with-issues", lambda facts: facts.user_accepted),
+    ),
+    sentence="Acceptance not confirmed. Run /goop-accept first.",
+    command="/goop-accept",
+    rule="workflow/gate-acceptance",
+)
+
+_MERGE = Gate(
+    name=GateName.MERGE,
+    before="/goop-pr-review",
+    conditions=(Condition("the user's yes", lambda facts: facts.merge_confirmed),),
+    sentence="Merge not confirmed.",
+    command="/goop-pr-review",
+    rule=None,
+)
+
+GATES: Mapping[GateName, Gate] = MappingProxyType(
+    {gate.name: gate for gate in (_DISCOVERY, _SPEC, _EXECUTION, _ACCEPTANCE, _MERGE)}
+)
+"""Every gate by name, in the order in which a project meets them."""
+
+
+def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None) -> GateResult:
+    """Return whether `facts` open the gate `name`, and else what is missing, the sentence to show and what to run.
+
+    A `bypass` counts only where the gate allows it: Spec, Acceptance and Merge are never skipped. With one, only open
+    tasks are forgiven at Execution, never a failed check or a blocker.
+    """
+    gate = GATES[name]
+    missing = tuple([condition.name for condition in gate.conditions if not condition.holds(facts)])
+    if not missing:
+        return GateResult(gate=name, passed=True)
+    if bypass is not None and bypass in gate.bypasses and _forgivable(gate, missing):
+        return GateResult(gate=name, passed=True, missing=missing, bypass=bypass)
+    sentence = gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace("{wave}", str(facts.open_wave))
+    return GateResult(gate=name, passed=False, missing=missing, sentence=sentence, command=gate.command)
+
+
+def _forgivable(gate: Gate, missing: tuple[str, ...]) -> bool:
+    # "Execution may be left with open tasks when the user says so": tasks, nothing else.
+    return gate.name is not GateName.EXECUTION or missing == (gate.conditions[0].name,)
