@@ -282,9 +282,7 @@ class _Scanner:
         """Return the failure of an element that is still open at `at`; a misspelt end tag in it is named."""
         misspelt = _END_TAG.search(self.source, element.start, at)
         if misspelt is not None and element.kind == "text":
-            message = (
-                f"<{element.name}> opened here ends with {excerpt(misspelt[0], 40)}; expected </{element.name}>"
-            )
+            message = f"<{element.name}> opened here ends with {excerpt(misspelt[0], 40)}; expected </{element.name}>"
             return self.fail(element.start, message, fix=f"Write </{element.name}> as its end tag.")
         line = self.source.count("\n", element.start, at)
         lines = f", {line} lines earlier," if line > 1 else ""
