@@ -19,6 +19,9 @@ from goop_mcp.validation.verdict import Candidate, Envelope, Verdict
 __all__ = ["Family", "Places", "Reading", "validate"]
 
 
+_RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
 class Places(Protocol):
     """Finds the place of a path inside one envelope."""
 
@@ -239,12 +242,11 @@ def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[R
 
 def _worst(problems: Sequence[Problem], mode: Mode, most: int) -> list[Problem]:
     """Return the `most` worst problems: errors before warnings before infos, each in the order found."""
-    ranks = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    return sorted(problems, key=lambda problem: ranks[problem.rule.severity(mode)])[:most]
+    return sorted(problems, key=lambda problem: _RANKS[problem.rule.severity(mode)])[:most]
 
 
-def _position(finding: Finding) -> tuple[int, int]:
-    return finding.line or 0, finding.column or 0
+def _position(finding: Finding) -> tuple[int, int, int]:
+    return finding.line or 0, finding.column or 0, _RANKS[finding.severity]
 
 
 def _candidates(extraction: Extraction, family: Family) -> tuple[Candidate, ...]:

@@ -128,7 +128,7 @@ def test_sarif_columns_count_characters_and_lie_in_the_line() -> None:
         for result in log["runs"][0]["results"]
         for region in [result["locations"][0]["physicalLocation"]["region"]]
     ]
-    assert marked == ["Status>COMPLETE", "&&"]
+    assert marked == ["<Status>", "&&"]
 
 
 def test_sarif_gives_a_finding_without_a_place_no_region() -> None:
@@ -212,6 +212,6 @@ def test_github_properties_and_messages_cannot_break_out() -> None:
 
 def test_github_tells_the_place_in_standard_input_in_the_title() -> None:
     first = render_github(outcome(MENDABLE, file="-")).splitlines()[0]
-    assert first.startswith("::warning title=<stdin>%3A4%3A4 xml/name-case::")
+    assert first.startswith("::warning title=<stdin>%3A4%3A3 xml/name-case::")
     unread = FileVerdicts(checked=(), unread=(UnreadFile(file="-", message="standard input is closed"),))
     assert render_github(unread) == "::error title=<stdin> unreadable file::standard input is closed\n"

@@ -12,11 +12,11 @@ from goop_mcp.validation.limits import Limits
 from tests.cli.running import CASES, MENDABLE, run, run_on_terminal
 
 MENDABLE_TEXT = """\
-reply.md:4:4: warning: element is <Status>; expected <status> [xml/name-case]
+reply.md:4:3: warning: element is <Status>; expected <status> [xml/name-case]
     4 |   <Status>COMPLETE</Status>
-      |    ^^^^^^^^^^^^^^^
-  mended: Status>COMPLETE
-      to: status>COMPLETE
+      |   ^^^^^^^^
+  mended: <Status>
+      to: <status>
   fix: Write the names of elements and attributes in lower case, as in the schema.
 
 reply.md:8:16: warning: unescaped &; expected &amp; in <summary> (2 places) [xml/unescaped]
@@ -89,7 +89,7 @@ def test_carriage_returns_at_line_ends_are_not_shown(tmp_path: Path) -> None:
 def test_a_byte_order_mark_does_not_shift_columns(tmp_path: Path) -> None:
     report = MENDABLE[MENDABLE.index("<goop_report") :].replace("<goop_report ", "<Goop_Report ", 1)
     (tmp_path / "reply.md").write_bytes(b"\xef\xbb\xbf" + report.encode())
-    assert run("check", "reply.md", cwd=tmp_path).out.startswith("reply.md:1:2: warning: ")
+    assert run("check", "reply.md", cwd=tmp_path).out.startswith("reply.md:1:1: warning: ")
 
 
 def test_control_characters_of_the_reply_never_reach_the_terminal() -> None:

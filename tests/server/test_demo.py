@@ -75,6 +75,8 @@ def run(command: list[str], *options: str, cwd: Path = ROOT, **variables: str) -
 def run_with_server(source: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the demo where `python -m goop_mcp` starts another server than ours."""
     (folder / "goop_mcp").mkdir()
+    # A package of its own: without this file an installed one would win over a folder.
+    (folder / "goop_mcp" / "__init__.py").touch()
     (folder / "goop_mcp" / "__main__.py").write_text(source, encoding="utf-8")
     return run(DEMO_ELSEWHERE, "demo", *options, cwd=folder, PYTHONPATH=str(ROOT))
 
