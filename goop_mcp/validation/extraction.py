@@ -176,7 +176,7 @@ def _judged(blocks: list[Block], thinking: Regions, hidden: Regions) -> list[Blo
 
 def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
     """Yield whole envelopes that stand in inline code; they are shown as candidates and never chosen (D-04)."""
-    for tag in tags:
+    for tag in tags[-_BLOCKS_LOOKED_AT:]:
         line_end = text.find("\n", tag.end)
         end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
         if end >= 0:
