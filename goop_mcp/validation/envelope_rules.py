@@ -5,6 +5,7 @@ from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 
 __all__ = [
+    "AMBIGUOUS",
     "ENVELOPE_RULES",
     "FOREIGN_BLOCK",
     "HOST_TRANSFORMED",
@@ -47,6 +48,22 @@ MULTIPLE = Rule(
     example=Example(
         good="The login endpoint is there and tested.",
         bad=f"First draft:\n\n```xml\n{_REPORT}```\n\nFinal report:",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+AMBIGUOUS = Rule(
+    id="envelope/ambiguous",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches='`protocol="auto"`, envelopes of different protocols, and none of them ends the text',
+    why="A report may quote the request it answers. Where neither comes last, taking one would be a guess.",
+    fix="Send one envelope only, as the last thing in the reply; quote others inside of it or not at all.",
+    requirements=("G-04", "F-26"),
+    example=Example(
+        good="```\n",
+        bad='```\n\n```json\n{"status": "failure", "error": {"type": "technical_error", "message": "x"}}\n'
+        "```\n\nThat was all.\n",
         reply=COMPLETE_REPLY,
     ),
 )

@@ -7,8 +7,8 @@ and a converted report is judged only by what its own form can hold (D-21).
 from goop_mcp.protocols.goop_report.older_forms import legacy_json, markdown_sections, sibling_roots
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
+from goop_mcp.validation.families import Reading
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.positions import SourceText
 
 __all__ = ["find_older_form", "read_older_form"]

@@ -21,9 +21,9 @@ from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, spoken_apart
+from goop_mcp.validation.families import Reading
 from goop_mcp.validation.landmarks import in_inline_code
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.safe_json import load_object, object_spans
 
 __all__ = ["FORM", "find_legacy_json", "read_legacy_json"]

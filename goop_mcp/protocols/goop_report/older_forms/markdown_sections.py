@@ -15,9 +15,9 @@ from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, spoken_apart
+from goop_mcp.validation.families import Reading
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.findings import Problem
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 
 __all__ = ["FORM", "find_sections", "read_sections"]

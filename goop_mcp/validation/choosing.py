@@ -1,0 +1,82 @@
+"""Which protocol's envelope counts where a text holds several (D-01, D-03, D-05)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from goop_mcp.validation.envelope_rules import AMBIGUOUS
+from goop_mcp.validation.extraction import Extraction
+from goop_mcp.validation.families import Family
+from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.hosts import after_envelope
+from goop_mcp.validation.limits import Limits
+
+__all__ = ["Choice", "choose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A family and what it found in a text.
+
+    `others` are envelopes of other protocols that were seen and not taken. `ambiguous` is set when none of them can
+    be taken; `extraction` then has nothing chosen.
+    """
+
+    family: Family
+    extraction: Extraction
+    others: tuple["Choice", ...] = ()
+    ambiguous: Problem | None = None
+
+
+def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
+    """Return the family whose envelope is in `text`.
+
+    Of several protocols the envelope that ends the text is taken; an envelope inside another one is content. The
+    older and looser forms are looked for where nothing else is found.
+    """
+    choices = [Choice(family, family.find(text, limits)) for family in families]
+    live = [choice for choice in choices if choice.extraction.chosen is not None]
+    if len(live) > 1:
+        live = [choice for choice in live if not any(_holds(other, choice) for other in live)]
+    if len(live) > 1:
+        ending = [choice for choice in live if _ends_text(choice)]
+        if len(ending) != 1:
+            return _ambiguous(live)
+        return replace(ending[0], others=tuple(choice for choice in live if choice is not ending[0]))
+    return live[0] if live else _older(text, choices, limits)
+
+
+def _older(text: str, choices: Sequence[Choice], limits: Limits) -> Choice:
+    for choice in choices:
+        if (older := choice.family.find_older(text, limits)) is not None:
+            blocks = (*choice.extraction.blocks, *older.blocks)
+            return Choice(choice.family, replace(older, blocks=blocks))
+    return choices[0]
+
+
+def _span(choice: Choice) -> tuple[int, int]:
+    """Return where the chosen block begins and ends in the text as given."""
+    chosen, source = choice.extraction.chosen, choice.extraction.source
+    return (0, 0) if chosen is None else (source.origin(chosen.start), source.origin(chosen.end))
+
+
+def _holds(outer: Choice, inner: Choice) -> bool:
+    if outer is inner or outer.extraction.chosen is None or not outer.extraction.chosen.complete:
+        return False
+    (start, end), (inner_start, inner_end) = _span(outer), _span(inner)
+    return start <= inner_start and inner_end <= end and (start, end) != (inner_start, inner_end)
+
+
+def _ends_text(choice: Choice) -> bool:
+    chosen = choice.extraction.chosen
+    return chosen is not None and after_envelope(choice.extraction.source.read, chosen.end) is None
+
+
+def _ambiguous(live: Sequence[Choice]) -> Choice:
+    names = [choice.family.name for choice in live]
+    problem = AMBIGUOUS.problem(
+        f"envelopes of {len(names)} protocols ({', '.join(names)}), and none of them ends the text; expected one",
+        offset=min(_span(choice)[0] for choice in live),
+        found=", ".join(names),
+    )
+    extraction = replace(live[0].extraction, chosen=None)
+    return Choice(live[0].family, extraction, others=tuple(live[1:]), ambiguous=problem)

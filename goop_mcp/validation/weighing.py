@@ -1,0 +1,150 @@
+"""From problems to a verdict: severity by mode, place in the text as given, feedback, candidates."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from goop_mcp.validation import envelope_rules
+from goop_mcp.validation.choosing import Choice
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import CHOSEN, CUT_OFF, EARLIER, THINKING, Block, Extraction
+from goop_mcp.validation.families import Reading
+from goop_mcp.validation.feedback import compose_feedback
+from goop_mcp.validation.findings import Finding, Mode, Problem, Repair, Severity
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.verdict import Candidate, Verdict
+
+__all__ = ["weigh"]
+
+OTHER_PROTOCOL = "of another protocol; one envelope counts, the one that ends the text"
+
+_RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def weigh(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectations, limits: Limits) -> Verdict:
+    """Weigh the problems by mode, place them in the text as given, and put the verdict together."""
+    family, extraction, source = choice.family, choice.extraction, choice.extraction.source
+    chosen = extraction.chosen
+    problems = [*_remarks(extraction, reading), *reading.problems]
+    rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
+    listed = _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
+    findings = [_finding(problem, source, reading, mode) for problem in listed]
+    repairs = _repairs(listed, findings) if mode == "lenient" else []
+    if len(findings) > 1:
+        findings.sort(key=_position)
+    feedback = None
+    if rejected:
+        no_envelope = chosen is None and choice.ambiguous is None and not _too_large(problems)
+        skeleton = family.skeleton(expected) if no_envelope else ""
+        feedback = compose_feedback(findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits)
+    return Verdict(
+        verdict="rejected" if rejected else "accepted",
+        protocol=family.name if chosen is not None else None,
+        version=reading.version,
+        mode=mode,
+        findings=tuple(findings),
+        repairs=tuple(repairs),
+        candidates=_candidates(choice),
+        envelope=reading.envelope,
+        repaired_text=reading.repaired if repairs else None,
+        feedback=feedback,
+        omitted=len(problems) - len(listed),
+        span=(chosen.start, chosen.end) if chosen is not None else None,
+        read_text=source.read,
+    )
+
+
+def _too_large(problems: Sequence[Problem]) -> bool:
+    return any(problem.rule is envelope_rules.TOO_LARGE for problem in problems)
+
+
+def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
+    """Return what is to be said of the choice itself; offsets are made to count from the chosen block."""
+    problems: list[Problem] = []
+    chosen = extraction.chosen
+    free = [block for block in extraction.blocks if block.why is None and block.complete]
+    if len(free) > 1 and chosen is not None:
+        message = f"{len(free)} complete envelopes; expected one, the last one is taken"
+        problems.append(envelope_rules.MULTIPLE.problem(message, offset=free[0].start - reading.start))
+    for block in extraction.blocks:
+        if block.why == THINKING:
+            message = "an envelope inside a thinking block was passed over"
+            problems.append(envelope_rules.IN_THINKING.problem(message, offset=block.start - reading.start))
+    if extraction.host_transformed and chosen is not None:
+        message = "a host had indented or escaped the text; that was undone before reading"
+        problems.append(envelope_rules.HOST_TRANSFORMED.problem(message, offset=0))
+    for remark in extraction.remarks:
+        offset = None if remark.hit.offset is None else remark.hit.offset - reading.start
+        problems.append(Problem(remark.rule, replace(remark.hit, offset=offset)))
+    return problems
+
+
+def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode) -> Finding:
+    rule, hit = problem.rule, problem.hit
+    offset = hit.offset
+    if offset is None and hit.path is not None and reading.places is not None:
+        offset = reading.places.locate(hit.path, hit.found)
+    line, column = (None, None) if offset is None else source.line_and_column(max(reading.start + offset, 0))
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity(mode),
+        message=hit.message,
+        path=hit.path,
+        line=line,
+        column=column,
+        found=hit.found,
+        expected=hit.expected,
+        fix=hit.fix or rule.fix,
+    )
+
+
+def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[Repair]:
+    """Return what was mended, in order of position; `findings` are those of `problems`, one by one."""
+    repairs = [
+        Repair(
+            rule=finding.rule, message=finding.message, line=finding.line, before=before, after=problem.hit.after or ""
+        )
+        for problem, finding in zip(problems, findings, strict=True)
+        if (before := problem.hit.before) is not None
+    ]
+    repairs.sort(key=lambda repair: repair.line or 0)
+    return repairs
+
+
+def _worst(problems: Sequence[Problem], mode: Mode, most: int) -> list[Problem]:
+    """Return the `most` worst problems: errors before warnings before infos, each in the order found."""
+    return sorted(problems, key=lambda problem: _RANKS[problem.rule.severity(mode)])[:most]
+
+
+def _position(finding: Finding) -> tuple[int, int, int]:
+    return finding.line or 0, finding.column or 0, _RANKS[finding.severity]
+
+
+def _candidates(choice: Choice) -> tuple[Candidate, ...]:
+    if not choice.others:
+        return tuple([_candidate(block, choice) for block in choice.extraction.blocks])
+    seen = [
+        (other.extraction.source.origin(block.start), _candidate(block, other, why=OTHER_PROTOCOL))
+        for other in choice.others
+        for block in other.extraction.blocks
+    ]
+    why = OTHER_PROTOCOL if choice.ambiguous is not None else None
+    source = choice.extraction.source
+    seen += [(source.origin(block.start), _candidate(block, choice, why=why)) for block in choice.extraction.blocks]
+    return tuple([candidate for _, candidate in sorted(seen, key=lambda each: each[0])])
+
+
+def _candidate(block: Block, choice: Choice, why: str | None = None) -> Candidate:
+    extraction = choice.extraction
+    return Candidate(
+        protocol=choice.family.name,
+        line=extraction.source.line_and_column(block.start)[0],
+        chosen=block is extraction.chosen and why is None,
+        why=block.why or why or _why(block, extraction),
+    )
+
+
+def _why(block: Block, extraction: Extraction) -> str:
+    if block is not extraction.chosen:
+        return EARLIER
+    return CHOSEN if block.complete else CUT_OFF
