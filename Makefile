@@ -18,7 +18,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make check   lint, formatting, types and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
-	@echo "make docs    write docs/rules.md again from the rules"
+	@echo "make docs    write the generated pages of docs/ again"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
 
 demo: $(STAMP)
@@ -39,7 +39,9 @@ bench: $(STAMP)
 # Beside first, then in its place: a fault leaves the old page alone.
 docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.operations.rule_pages > docs/rules.md.new
-	mv docs/rules.md.new docs/rules.md
+	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
+	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
+	for page in rules routing workflow; do mv docs/$$page.md.new docs/$$page.md; done
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov

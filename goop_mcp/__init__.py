@@ -7,6 +7,7 @@
 
 from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.protocols import validate
+from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Finding, Repair, Severity
 from goop_mcp.validation.limits import Limits
@@ -14,15 +15,18 @@ from goop_mcp.validation.verdict import Candidate, Verdict
 
 __all__ = [
     "Candidate",
+    "Decision",
     "Expectations",
     "Finding",
     "GoopError",
     "Limits",
     "Repair",
+    "RoutingContext",
     "Severity",
     "UnknownNameError",
     "Verdict",
     "__version__",
+    "route",
     "validate",
 ]
 

@@ -1,4 +1,4 @@
-"""The files that ship with the package: schemas, prompts and protocol pages, installed or in a checkout."""
+"""The files that ship with the package: schemas, prompts, templates, protocol pages, installed or in a checkout."""
 
 from pathlib import Path
 from typing import Literal
@@ -7,10 +7,15 @@ from goop_mcp.errors import AssetMissingError
 
 __all__ = ["AssetKind", "list_assets", "read_asset"]
 
-AssetKind = Literal["schemas", "prompts", "docs"]
+AssetKind = Literal["schemas", "prompts", "templates", "docs"]
 
 _PACKAGE = Path(__file__).parent
-_IN_CHECKOUT: dict[AssetKind, str] = {"schemas": "schemas", "prompts": "prompts", "docs": "docs/protocols"}
+_IN_CHECKOUT: dict[AssetKind, str] = {
+    "schemas": "schemas",
+    "prompts": "prompts",
+    "templates": "templates",
+    "docs": "docs/protocols",
+}
 
 
 def read_asset(kind: AssetKind, name: str) -> str:

@@ -39,7 +39,7 @@ class UnknownNameError(GoopError, ValueError):
         near = get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
         if near:
             hint = f"did you mean {near[0]!r}?"
-        elif len(self.known) <= 8:  # noqa: PLR2004 - a longer list helps nobody
+        elif len(self.known) <= 12:  # noqa: PLR2004 - a longer list helps nobody
             hint = f"known are {', '.join(self.known)}."
         else:
             hint = f"{len(self.known)} are known, {self.known[0]!r} for example."

@@ -91,7 +91,13 @@ def _only(folder: Path, pattern: str) -> Path:
 def test_wheel_holds_the_package_with_its_schemas_prompts_and_pages(distributions: Path) -> None:
     names = zipfile.ZipFile(_only(distributions, "*.whl")).namelist()
     folders = {"/".join(name.split("/")[:2]) for name in names if name.startswith("goop_mcp/")}
-    assert {"goop_mcp/py.typed", "goop_mcp/schemas", "goop_mcp/prompts", "goop_mcp/docs"} <= folders
+    assert {
+        "goop_mcp/py.typed",
+        "goop_mcp/schemas",
+        "goop_mcp/prompts",
+        "goop_mcp/templates",
+        "goop_mcp/docs",
+    } <= folders
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"goop_mcp"}
 
 

@@ -12,6 +12,8 @@ __all__ = ["COMMANDS", "Program", "run_command"]
 COMMANDS: Final = {
     "check": "Judge the envelope in each reply.",
     "repair": "Print a reply with the form of its envelope mended.",
+    "gate": "Say whether an agent may be started with a prompt.",
+    "route": "Say what happens next after a reply.",
     "rules": "List the rules, or show the page of one.",
     "schema": "List the schemas, or print one.",
     "prompt": "List the prompts for agents, or print one.",

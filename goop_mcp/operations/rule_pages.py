@@ -42,8 +42,12 @@ _FAMILIES = {
     "envelope": "Any envelope: where it stands, whether it is whole, how large it is",
     "xml": "XML as such",
     "json": "JSON as such",
+    "path": "Paths that somebody will write to or read from",
     "goop_report": "The GoopSpec report",
     "subagent_protocol": "Older and sibling forms of the report",
+    "agent_request": "The XML handoff",
+    "speckit": "The JSON of the speckit agents",
+    "factory": "The JSON of the Factory agents",
 }
 
 

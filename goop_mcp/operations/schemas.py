@@ -52,9 +52,11 @@ _SERIES = {
         versions={"agent-handoff-v1": "1.0", "agent-handoff-v1-corrected": "1.0-corrected"},
         folder=".claude/schemas",
     ),
+    "factory": _Series(title="Factory response {version}", oldest=(1, 0), newest=(1, 0)),
     "goop_report": _Series(
         title="GoopSpec report {version}, Subagent Protocol v0.1.4", oldest=(0, 1, 4), newest=(0, 2, 9)
     ),
+    "speckit": _Series(title="Speckit agent response {version}", oldest=(1, 0), newest=(1, 0)),
 }
 _MEDIA_TYPES = {".json": "application/schema+json", ".xsd": "application/xml"}
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}")

@@ -1,12 +1,17 @@
 """The protocol families, listed by hand, and the public `validate` bound to them."""
 
 from goop_mcp.errors import UnknownNameError
+from goop_mcp.protocols.agent_request import AGENT_REQUEST
+from goop_mcp.protocols.factory import FACTORY
 from goop_mcp.protocols.goop_report import GOOP_REPORT
+from goop_mcp.protocols.speckit import SPECKIT
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.envelope_rules import ENVELOPE_RULES
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.json_rules import JSON_RULES
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.path_rules import PATH_RULES
 from goop_mcp.validation.rules import RuleBook
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.xml_rules import XML_RULES
@@ -15,9 +20,17 @@ __all__ = ["FAMILIES", "RULES", "validate"]
 
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
-FAMILIES: tuple[pipeline.Family, ...] = (GOOP_REPORT,)
+FAMILIES: tuple[pipeline.Family, ...] = (GOOP_REPORT, AGENT_REQUEST, SPECKIT, FACTORY)
 
-RULES = RuleBook([*ENVELOPE_RULES, *XML_RULES, *(rule for family in FAMILIES for rule in family.rules)])
+RULES = RuleBook(
+    [
+        *ENVELOPE_RULES,
+        *XML_RULES,
+        *JSON_RULES,
+        *PATH_RULES,
+        *(rule for family in FAMILIES for rule in family.rules),
+    ]
+)
 """Every rule by id."""
 
 
@@ -31,7 +44,8 @@ def validate(
 ) -> Verdict:
     """Judge the envelope in an agent's reply and return a verdict with every fault at once.
 
-    `text` is the whole reply as the agent or a host gave it. `protocol` is "goop_report", or "auto" to detect it.
+    `text` is the whole reply as the agent or a host gave it. `protocol` names the
+    protocol, "auto" detects it.
     `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of those an error; neither mends
     meaning. `expected` holds what the caller knows beforehand. `limits` bounds what is read.
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from mcp.types import CallToolResult, TextContent
 
+from goop_mcp.routing import Decision
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["MOST_CHARACTERS", "answer", "cap", "verdict_answer"]
+__all__ = ["MOST_CHARACTERS", "answer", "cap", "decision_answer", "verdict_answer"]
 
 MOST_CHARACTERS = 40_000
 """Longest text of one answer, about 10,000 tokens."""
@@ -50,6 +51,18 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         warnings = verdict.of_severity(Severity.WARNING)
         lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
     return answer("\n".join(lines), verdict.to_dict())
+
+
+def decision_answer(decision: Decision) -> CallToolResult:
+    """Return a decision: the actions first, then all that is needed to carry them out."""
+    lines = [f"actions: {', '.join(decision.actions)}", decision.reason]
+    for name in ("next_agent", "next_command", "instruction"):
+        if value := getattr(decision, name):
+            lines.append(f"{name}: {value}")
+    lines += [
+        f"{name}: {', '.join(found)}" for name in ("files_to_read", "blockers") if (found := getattr(decision, name))
+    ]
+    return answer("\n".join(lines), decision.to_dict())
 
 
 def _headline(verdict: Verdict) -> str:

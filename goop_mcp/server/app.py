@@ -13,7 +13,7 @@ from goop_mcp.settings import Settings
 __all__ = ["create_server"]
 
 _INSTRUCTIONS = """\
-Checks the machine-readable envelope (<goop_report>) at the end of an agent's reply.
+Checks the machine-readable envelope of an agent's reply: <goop_report>, <agent_request>, speckit or Factory JSON.
 Call validate_report with the whole reply of a subagent before you act on it, and with your own report before you send \
 it. Rejected: send the feedback back to the agent, or mend your report by it. explain_rule tells more about a rule.
 The prompt goop_report says how to write an envelope; goop://rules lists what is checked."""

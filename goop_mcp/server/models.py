@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field, JsonValue, WithJsonSchema
 
 __all__ = [
     "CandidateModel",
+    "DecisionModel",
     "FindingModel",
     "ProtocolChoice",
     "RepairModel",
@@ -14,7 +15,7 @@ __all__ = [
     "VerdictModel",
 ]
 
-ProtocolChoice = Literal["auto", "goop_report"]
+ProtocolChoice = Literal["auto", "goop_report", "agent_request", "speckit", "factory"]
 """The protocols a caller can name; tests hold it equal to the list of families."""
 
 SeverityName = Literal["error", "warning", "info"]
@@ -77,6 +78,29 @@ class VerdictModel(BaseModel):
         description="What to send back to the agent so that it can mend its reply; null exactly when accepted."
     )
     omitted: int = Field(ge=0, description="How many findings beyond the listed ones there are.")
+
+
+class DecisionModel(BaseModel):
+    """What happens next."""
+
+    actions: list[str] = Field(description="What to do, from left to right.")
+    next_agent: str | None = Field(description="Who continues; null if nobody is named.")
+    instruction: str | None = Field(description="What to send to that agent, word for word.")
+    next_command: str | None = Field(description="The command that continues the work, or null.")
+    files_to_read: list[str] = Field(description="What the next agent reads first.")
+    new_session: bool | None = Field(description="Whether to begin a new session; null: not said.")
+    blockers: list[str] = Field(description="What stands in the way.")
+    questions: list[dict[str, JsonValue]] = Field(description="Questions to the user, with options.")
+    retry: dict[str, JsonValue] | None = Field(description="Attempt, most attempts, delay in seconds; null: no retry.")
+    rule: str = Field(description="Id of the row of the routing table.")
+    reason: str = Field(description="One sentence: which row was taken and why.")
+    message: str = Field(description="Ready to be shown to people, in Markdown.")
+    verdict: VerdictModel = Field(description="The judgement on the reply.")
+    state_changes: dict[str, JsonValue] = Field(description="Counters and fields to give with the next call.")
+    steps: list[str] = Field(description="The order in which the reply was read.")
+    flags: list[str] = Field(description="research_mode or test_first, where a request asks for it.")
+    issues: list[dict[str, JsonValue]] = Field(description="What a feedback loop is to mend, worst first.")
+    results: list[dict[str, JsonValue]] = Field(description="Results of a finished batch of sessions, in its order.")
 
 
 class RulePageModel(BaseModel):

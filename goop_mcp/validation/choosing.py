@@ -34,7 +34,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     older and looser forms are looked for where nothing else is found.
     """
     choices = [Choice(family, family.find(text, limits)) for family in families]
-    live = [choice for choice in choices if choice.extraction.chosen is not None]
+    live = [choice for choice in choices if _counts(choice, detected=len(families) > 1)]
     if len(live) > 1:
         live = [choice for choice in live if not any(_holds(other, choice) for other in live)]
     if len(live) > 1:
@@ -42,7 +42,15 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         if len(ending) != 1:
             return _ambiguous(live)
         return replace(ending[0], others=tuple(choice for choice in live if choice is not ending[0]))
-    return live[0] if live else _older(text, choices, limits)
+    if live:
+        return live[0]
+    unmarked = [replace(choice, extraction=replace(choice.extraction, chosen=None)) for choice in choices]
+    return _older(text, unmarked, limits)
+
+
+def _counts(choice: Choice, *, detected: bool) -> bool:
+    chosen = choice.extraction.chosen
+    return chosen is not None and (not detected or choice.family.is_marked(chosen))
 
 
 def _older(text: str, choices: Sequence[Choice], limits: Limits) -> Choice:

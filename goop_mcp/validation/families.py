@@ -59,6 +59,10 @@ class Family(Protocol):
         """Return the older or looser forms of this protocol, looked for where `find` chose nothing."""
         ...  # pragma: no cover
 
+    def is_marked(self, block: Block) -> bool:
+        """Return whether `block` is this protocol's beyond doubt; asked where the protocol is detected (D-01)."""
+        ...  # pragma: no cover
+
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
         """Read and judge the chosen block."""
         ...  # pragma: no cover

@@ -1,6 +1,7 @@
 """Fenced code blocks after CommonMark (D-07)."""
 
 import re
+from collections.abc import Iterator
 
 from goop_mcp.validation.hosts import is_host_line
 
@@ -8,34 +9,50 @@ __all__ = ["common_indentation", "fence_spans"]
 
 _INDENTED = re.compile(r"^([ \t]*+)(?=\S)", re.MULTILINE)
 _HOST_LINE_WINDOW = 500
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 
 
 def fence_spans(text: str) -> list[tuple[int, int, str]]:
-    """Return (start of content, end of content, info string) of every fenced block, in order .
+    """Return (start of content, end of content, info string) of every fenced block, in order.
 
     After CommonMark: backticks or tildes, closed by a run of the same character at least as long, up to three spaces
     of indentation beyond that of the whole text, closed by the end of the text if not before. The info string of a
     backtick fence holds no backtick. Fences inside a fence are content.
     """
-    if "```" not in text and "~~~" not in text:
-        return []
-    allowed = common_indentation(text) + 3
+    lines = list(_lines_with_runs(text, "`"))
+    if "~~~" in text:
+        lines = sorted([*lines, *_lines_with_runs(text, "~")])
+    allowed = common_indentation(text) + 3 if lines else 0
     spans: list[tuple[int, int, str]] = []
     run, start, info = "", 0, ""
-    for mark in _FENCE.finditer(text):
-        rest = mark[3].strip()
-        if len(mark[1].expandtabs(4)) > allowed:
+    for line_start, at, line_end in lines:
+        mark = text[at:line_end]
+        rest = mark.lstrip(mark[0])
+        length = len(mark) - len(rest)
+        rest = rest.strip()
+        if at > line_start and len(text[line_start:at].expandtabs(4)) > allowed:
             continue
         if not run:
-            if not (mark[2][0] == "`" and "`" in rest):
-                run, start, info = mark[2], mark.end() + 1, rest
-        elif not rest and mark[2][0] == run[0] and len(mark[2]) >= len(run):
-            spans.append((start, mark.start(), info))
+            if not (mark[0] == "`" and "`" in rest):
+                run, start, info = mark[:length], line_end + 1, rest
+        elif not rest and mark[0] == run[0] and length >= len(run):
+            spans.append((start, line_start, info))
             run = ""
     if run:
         spans.append((start, len(text), info))
     return spans
+
+
+def _lines_with_runs(text: str, character: str) -> Iterator[tuple[int, int, int]]:
+    """Yield (start of line, start of run, end of line) of each line that begins with three of `character` or more."""
+    at, seen = text.find(character * 3), 0
+    while at >= 0:
+        line_start = text.rfind("\n", seen, at) + 1 or seen
+        line_end = text.find("\n", at)
+        line_end = len(text) if line_end < 0 else line_end
+        if not text[line_start:at].strip(" \t"):
+            yield line_start, at, line_end
+        seen = line_end
+        at = text.find(character * 3, line_end)
 
 
 def common_indentation(text: str) -> int:

@@ -52,7 +52,10 @@ def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, 
     if extraction.chosen is None:
         rule = family.no_envelope if named else NO_ENVELOPE
         aside = next((block.why for block in reversed(extraction.blocks) if block.why), None)
-        message = f"the only envelope stands {aside}; expected one outside of it" if aside else family.absence(text)
+        if aside:
+            message = f"the only envelope stands {aside}; expected one outside of it"
+        else:
+            message = family.absence(text) if named else f"{family.absence(text)} or an envelope of another protocol"
         return Reading(0, [rule.problem(message)])
     return family.read(extraction, extraction.chosen, expected, limits)
 

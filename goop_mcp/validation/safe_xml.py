@@ -128,6 +128,8 @@ class XmlEnvelope:
         With `found`, the place is that of the value and not of the element. An element that is not there has the
         place of the nearest element around it.
         """
+        if found is None and self._scan is None and (at := self._place_by_line(path)) is not None:
+            return at
         places = self.scan.places
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
@@ -147,6 +149,21 @@ class XmlEnvelope:
             if text is not None and text.end() < len(self.source):
                 return text.end()
         return place.start
+
+    def _place_by_line(self, path: str) -> int | None:
+        """Return the offset of the element at `path` by its line in the tree, None where only a scan can tell."""
+        element = self.root if self.mended is None else None
+        for name in path.split("/")[2:]:
+            plain, _, number = name.rstrip("]").partition("[")
+            same = [] if element is None else [child for child in element if etree.QName(child).localname == plain]
+            element = same[int(number or 1) - 1] if len(same) >= int(number or 1) else None
+        if element is None or not element.sourceline:
+            return None
+        lines = self.source.split("\n", element.sourceline)[: element.sourceline]
+        tag = f"<{etree.QName(element).localname}"
+        if lines[-1].count(tag) != 1 or "<!" in lines[-1]:
+            return None
+        return sum(map(len, lines)) + len(lines) - 1 - len(lines[-1]) + lines[-1].index(tag)
 
     def _locate_text(self, parent: str, found: str) -> int:
         """Return where the words of `found` stand between the elements of `parent`, else the place of `parent`."""

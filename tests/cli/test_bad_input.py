@@ -124,14 +124,20 @@ def test_a_closed_standard_input_is_refused() -> None:
         (["chek"], "there is no command 'chek'; did you mean 'check'?"),
         (["check", "--strct"], "no such option '--strct'. Did you mean '--strict'?"),
         (["check", "--protocol", "goop_reprot"], "there is no protocol 'goop_reprot'; did you mean 'goop_report'?"),
-        (["check", "--protocol", "soap", "missing.md"], "there is no protocol 'soap'; known are auto, goop_report."),
+        (
+            ["check", "--protocol", "soap", "missing.md"],
+            "there is no protocol 'soap'; known are auto, goop_report, agent_request, speckit, factory.",
+        ),
         (
             ["check", "--format", "yaml"],
             "invalid value for '--format': 'yaml' is not one of 'text', 'json', 'sarif', 'github'; "
             "see goop-mcp check --help.",
         ),
         (["repair"], "missing argument 'FILE|-'; see goop-mcp repair --help."),
-        (["rules", "unknown-statu"], "there is no rule 'unknown-statu'; did you mean 'goop_report/unknown-status'?"),
+        (
+            ["rules", "goop_report/unknown-statu"],
+            "there is no rule 'goop_report/unknown-statu'; did you mean 'goop_report/unknown-status'?",
+        ),
         (["schema", "goop_reprot"], "there is no schema 'goop_reprot'; did you mean 'goop_report'?"),
         (["schema", "--version", "0.1.6"], "--version needs a PROTOCOL before it."),
         (["prompt", "goop_reprot"], "there is no prompt 'goop_reprot'; did you mean 'goop_report'?"),

@@ -14,6 +14,7 @@ from tests.repository import ROOT
 from tests.server.connections import Connection, check_against_schema, text_of
 
 CASES = ROOT / "tests" / "cases" / "goop_report"
+PROTOCOLS = "auto, goop_report, agent_request, speckit, factory"
 GOOD = (CASES / "message_executor_full.md").read_text(encoding="utf-8")
 MENDABLE = (CASES / "derived_raw_ampersand.xml").read_text(encoding="utf-8")
 BAD = (CASES / "derived_bad_status.xml").read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def refused(connection: Connection, name: str, **arguments: JsonValue) -> list[s
 
 def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(connection: Connection) -> None:
     tools = connection.tools()
-    assert list(tools) == ["validate_report", "explain_rule"]
+    assert list(tools) == ["validate_report", "route_next_action", "explain_rule"]
     for tool in tools.values():
         assert tool.title
         assert tool.description
@@ -144,7 +145,7 @@ def test_all_faulty_arguments_are_told_at_once_one_line_each(connection: Connect
         "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, protocol, mode, expected_agent, "
         "expected_phase, check_workspace",
         "- text is missing; expected a string of at most 2,097,152 characters",
-        "- protocol is null; expected one of auto, goop_report",
+        f"- protocol is null; expected one of {PROTOCOLS}",
         "- mode is 'strikt'; expected one of lenient, strict; did you mean 'strict'?",
         "- expected_agent is a number; expected a string of at most 200 characters or null",
         "- check_workspace is a string of 4 characters; expected true or false",
@@ -165,7 +166,7 @@ def test_only_a_string_is_taken_for_text(connection: Connection, value: JsonValu
 
 def test_unknown_protocol_is_refused_with_the_nearest_one(connection: Connection) -> None:
     lines = refused(connection, "validate_report", text=GOOD, protocol="goop-report")
-    assert lines[1:] == ["- protocol is 'goop-report'; expected one of auto, goop_report; did you mean 'goop_report'?"]
+    assert lines[1:] == [f"- protocol is 'goop-report'; expected one of {PROTOCOLS}; did you mean 'goop_report'?"]
 
 
 def test_names_of_megabytes_are_refused_at_once(connection: Connection) -> None:
@@ -199,7 +200,7 @@ def test_unknown_tool_is_refused_with_the_nearest_one(connection: Connection) ->
     ]
 
 
-@pytest.mark.parametrize("rule", ["goop_report/unknown-status", "unknown-status", " `xml/Unescaped` "])
+@pytest.mark.parametrize("rule", ["goop_report/unknown-status", "unknown-file-action", " `xml/Unescaped` "])
 def test_rule_is_explained_by_its_page(connection: Connection, rule: str) -> None:
     page = rule_page(RULES.find(rule))
     result = connection.tool("explain_rule", rule=rule)

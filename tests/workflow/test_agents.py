@@ -5,10 +5,13 @@ import pytest
 from goop_mcp.workflow.agents import (
     KNOWN_AGENTS,
     NEXT_AGENT_ALIASES,
+    PHASE_AGENTS,
     SPECIAL_NEXT_AGENTS,
+    STAND_INS,
     is_agent_name,
     plain_agent_name,
     same_agent,
+    stand_in,
 )
 from tests.requirements import requirement
 
@@ -85,3 +88,27 @@ def test_agents_are_compared_without_the_prefix_of_a_host(one: str, other: str, 
 
 def test_prefix_of_a_host_is_taken_off() -> None:
     assert plain_agent_name("some-plugin:goop-executor") == "goop-executor"
+
+
+def test_every_agent_of_a_phase_is_known() -> None:
+    listed = {agent for agents in PHASE_AGENTS.values() for agent in agents}
+    replacing = {agent for pairs in STAND_INS.values() for pair in pairs.items() for agent in pair}
+
+    assert listed | replacing <= KNOWN_AGENTS
+    assert STAND_INS.keys() == PHASE_AGENTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("agent", "phase", "other"),
+    [
+        ("goop-researcher", "plan", "goop-explorer"),
+        ("goop-verifier", "research", "goop-tester"),
+        ("goop-debugger", "execute", "goop-executor-high"),
+        ("goop-designer", "execute", "goop-executor-frontend"),
+        ("goop-tester", "accept", "goop-verifier"),
+    ],
+)
+def test_a_missing_agent_is_replaced_as_published(agent: str, phase: str, other: str) -> None:
+    assert stand_in(agent, phase, {other}) == other
+    assert stand_in(agent, phase, {agent, other}) == agent
+    assert stand_in(agent, phase, set()) is None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.workflow.task_ids import TaskId, parse_task_id
+from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id, same_task
 from tests.requirements import requirement
 
 
@@ -62,3 +62,21 @@ def test_no_text_breaks_the_reader(text: str, wave: int | None) -> None:
 @given(st.integers(0, 99_999), st.integers(0, 99_999))
 def test_written_id_reads_as_itself(wave: int, task: int) -> None:
     assert parse_task_id(str(TaskId(wave, task))) == TaskId(wave, task)
+
+
+@requirement("G-12")
+@pytest.mark.parametrize("other", ["w2t3", "T2.3", "Task 2.3", "02.03", "Wave 2, Task 3"])
+def test_two_spellings_of_one_task_are_the_same(other: str) -> None:
+    assert same_task("W2.T3", other)
+    assert not same_task("W2.T4", other)
+
+
+def test_other_ids_are_compared_as_text() -> None:
+    assert same_task(" login ", "login")
+    assert not same_task("login", "Login")
+    assert normal_task_id(" login ") == "login"
+
+
+def test_a_number_alone_is_a_task_of_the_current_wave() -> None:
+    assert same_task("Task 3", "W5.T3", current_wave=5)
+    assert not same_task("Task 3", "W5.T3")

@@ -60,6 +60,11 @@ class GoopReportFamily:
         """Return the last older or sibling form in `text`, None when there is none."""
         return find_older_form(text, limits)
 
+    def is_marked(self, block: Block) -> bool:
+        """Return True: the root's name is mark enough."""
+        del block
+        return True
+
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
         """Read and judge `block`."""
         if block.root != "goop_report":

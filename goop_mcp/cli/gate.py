@@ -1,0 +1,83 @@
+"""`goop-mcp gate`: the check before an agent is started with a prompt."""
+
+import json
+import os
+
+import click
+
+from goop_mcp.cli.streams import emit, show, standard_input
+from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
+from goop_mcp.operations.gate_log import append_to_log
+from goop_mcp.protocols.agent_request.compatibility import as_handoff
+from goop_mcp.protocols.agent_request.model import Request
+from goop_mcp.settings import configure_logging, read_settings
+
+__all__ = ["gate"]
+
+
+@click.command(short_help="Say whether an agent may be started with a prompt.")
+@click.argument("file", metavar="FILE|-")
+@click.option("--strict", is_flag=True, help="Refuse faults of form too, instead of warning of them.")
+@click.option("--schema", metavar="PATH", help="A schema file that has to be there, relative to the project.")
+@click.option(
+    "--adoption",
+    type=click.Choice(["optional", "pilot", "expanded", "mandatory"]),
+    metavar="PHASE",
+    default="optional",
+    help="optional (the default), pilot, expanded, or mandatory: a prompt without a request is refused.",
+)
+@click.option("--workflow", metavar="NAME", help="The kind of work; SPIKE and research may always go without.")
+@click.option(
+    "--containment",
+    type=click.Choice(["workspace", "session"]),
+    metavar="PLACE",
+    default="workspace",
+    help="Where deliverables may lie: workspace (the default), or session, the folder of FILE.",
+)
+@click.option("--session-log", metavar="PATH", help="Append the outcome to this file.")
+@click.option("--fields", is_flag=True, help="Print the fields of an accepted request as JSON.")
+@click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
+def gate(
+    file: str,
+    *,
+    strict: bool,
+    schema: str | None,
+    adoption: Adoption,
+    workflow: str | None,
+    containment: Containment,
+    session_log: str | None,
+    fields: bool,
+    project: str | None,
+) -> int:
+    """Say whether an agent may be started with the prompt in FILE; what is to be said goes to stderr.
+
+    Exit code: 0 proceed, also without a request in the prompt, 1 refused, 2 the file could not be read or the call is
+    wrong.
+    """
+    settings = read_settings(os.environ, project=project)
+    configure_logging(settings.log_level)
+    answer = gate_file(
+        file,
+        project=settings.project,
+        schema=schema,
+        adoption=adoption,
+        workflow=workflow,
+        mode="strict" if strict else "lenient",
+        containment=containment,
+        stdin=standard_input(),
+    )
+    if session_log is not None:
+        append_to_log(session_log, answer.log)
+    show("".join(f"{line}\n" for line in _lines(answer, fields=fields)), to_stderr=True)
+    if fields and answer.proceed and isinstance(answer.verdict.envelope, Request):
+        emit(json.dumps(as_handoff(answer.verdict.envelope), ensure_ascii=False, indent=2) + "\n")
+    return 0 if answer.proceed else 1
+
+
+def _lines(answer: GateAnswer, *, fields: bool) -> tuple[str, ...]:
+    """Return what goes to stderr; who asks for the fields is told of faults of form by one line (section 4.3)."""
+    if not fields or answer.proceed:
+        return answer.messages
+    syntax = [line.strip() for line in answer.log if line.startswith("   Line ")]
+    malformed = any(finding.rule == "xml/malformed" for finding in answer.findings)
+    return (f"XML syntax error: {syntax[0]}",) if malformed and syntax else answer.messages

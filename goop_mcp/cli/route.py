@@ -1,0 +1,42 @@
+"""`goop-mcp route`: say what happens next after a reply."""
+
+import json
+
+import click
+
+from goop_mcp.cli.options import PROTOCOL
+from goop_mcp.cli.streams import emit, show, standard_input
+from goop_mcp.operations.check_files import read_reply
+from goop_mcp.operations.route_reply import parse_context, route_reply
+from goop_mcp.routing import Decision, RoutingContext
+
+__all__ = ["route"]
+
+
+@click.command(short_help="Say what happens next after a reply.")
+@click.argument("file", metavar="FILE|-")
+@click.option("--context", "context_file", metavar="FILE", help="What you know, as a JSON object; see docs/routing.md.")
+@PROTOCOL
+@click.option("--strict", is_flag=True, help="Judge the reply in strict mode.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def route(file: str, context_file: str | None, protocol: str, strict: bool, form: str) -> int:
+    """Judge the reply in FILE and print the decision: who continues, with what, and why.
+
+    Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read or the call is wrong.
+    """
+    context = RoutingContext() if context_file is None else parse_context(read_reply(context_file), context_file)
+    text = read_reply(file, stdin=standard_input())
+    decision = route_reply(text, context, protocol=protocol, mode="strict" if strict else "lenient")
+    if form == "json":
+        emit(json.dumps(decision.to_dict(), ensure_ascii=False, indent=2) + "\n")
+    else:
+        show(_for_people(decision))
+    return 0 if decision.verdict.accepted else 1
+
+
+def _for_people(decision: Decision) -> str:
+    lines = [decision.message.rstrip(), "", f"{decision.reason}", f"actions: {', '.join(decision.actions)}"]
+    for name in ("next_agent", "next_command", "instruction"):
+        if value := getattr(decision, name):
+            lines.append(f"{name}: {value}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,218 @@
+"""Messages in the visual style, one function a template (V-02 to V-15).
+
+Every argument may hold an agent's words: each is put on one line and stays data.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.messages import templates
+from goop_mcp.messages.icons import StatusIcon, phase_label
+from goop_mcp.messages.quoting import cell, code, line, paragraph
+
+__all__ = [
+    "Choice",
+    "Position",
+    "TaskLine",
+    "decision_required",
+    "gate_blocked",
+    "gate_passed",
+    "notice",
+    "phase_complete",
+    "phase_start",
+    "progress",
+    "session_handoff",
+    "status_display",
+    "success",
+    "warning",
+]
+
+_UNKNOWN = "–"
+_MOST_ITEMS = 20
+_LETTERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where something stands within a total; None where nobody knows."""
+
+    current: int | None = None
+    total: int | None = None
+
+    def __str__(self) -> str:
+        """Return `2/3`, or a dash when both are unknown."""
+        if self.current is None and self.total is None:
+            return _UNKNOWN
+        return f"{_UNKNOWN if self.current is None else self.current}/{_UNKNOWN if self.total is None else self.total}"
+
+
+NOWHERE = Position()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task by its number (`2.3`; None for a task without one) and what it is about."""
+
+    number: str | None
+    description: str
+
+    def __str__(self) -> str:
+        """Return `Task 2.3: description` on one line."""
+        return line(f"Task {self.number}: {self.description}" if self.number else self.description)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to go on, by its letter."""
+
+    letter: str
+    description: str
+
+
+def phase_start(phase: str, description: str) -> str:
+    """Return the message that a phase begins (V-08)."""
+    return _message(phase, templates.NOTICE.replace("{content}", paragraph(description)))
+
+
+def notice(context: str, *lines: str) -> str:
+    """Return a message without a template of its own: the header, `lines` as paragraphs, the divider (V-02)."""
+    return _message(context, *(paragraph(each) for each in lines))
+
+
+def success(text: str) -> str:
+    """Return the success header with its message (V-04)."""
+    return _message("Phase Complete", f"{StatusIcon.SUCCESS.value} {line(text)}")
+
+
+def warning(reason: str, *, command: str | None = None, details: Sequence[str] = ()) -> str:
+    """Return the header style of a blocked step, with ⚠️ (V-05); a gate's own result is `gate_blocked` (D-39)."""
+    return _blocked(StatusIcon.WARNING, reason, command, details)
+
+
+def gate_passed() -> str:
+    """Return the message of a gate that is open (V-09)."""
+    return _message("Gate Check", templates.GATE_PASSED)
+
+
+def gate_blocked(reason: str, *, command: str | None = None, details: Sequence[str] = ()) -> str:
+    """Return the message of a gate that is closed, with ✗ and the command to run (V-10).
+
+    `details` are listed under the reason, `command` is left out where there is nothing to run.
+    """
+    return _blocked(StatusIcon.BLOCKED, reason, command, details)
+
+
+def progress(
+    *,
+    phase: str,
+    wave: Position = NOWHERE,
+    task: Position = NOWHERE,
+    completed: Sequence[TaskLine] = (),
+    in_progress: Sequence[TaskLine] = (),
+    remarks: Sequence[str] = (),
+) -> str:
+    """Return where the work stands (V-11); a list without an entry is left out."""
+    position = (
+        templates.PROGRESS.replace("{wave}", str(wave))
+        .replace("{task}", str(task))
+        .replace("{phase}", cell(phase_label(phase)))
+    )
+    return _message(
+        "Progress",
+        position,
+        _section("Completed", StatusIcon.COMPLETE, map(str, completed)),
+        _section("In Progress", StatusIcon.PENDING, map(str, in_progress)),
+        *_remarks(remarks),
+    )
+
+
+def phase_complete(phase: str, *, summary: str, next_command: str | None = None, remarks: Sequence[str] = ()) -> str:
+    """Return that a phase is finished, with what comes next (V-12)."""
+    # The summary first: only the first "{phase}" is the template's own, whatever the summary says.
+    text = templates.PHASE_COMPLETE.replace("{summary}", paragraph(summary)).replace("{phase}", line(phase), 1)
+    return _message("Phase Complete", text, *_remarks(remarks), _next_step(next_command))
+
+
+def decision_required(context: str, options: Sequence[Choice] = (), *, question: str | None = None) -> str:
+    """Return what the user has to decide (V-13). Without options only the question stands, if there is one."""
+    listed = [f"- **{line(each.letter, longest=_LETTERS)})** {line(each.description)}" for each in options]
+    return _message(
+        "Decision Required",
+        templates.DECISION_REQUIRED.replace("{context}", line(context), 1),
+        "\n".join(["**Options:**", *listed]) if listed else "",
+        paragraph(question) if question else "Which option?" if listed else "",
+    )
+
+
+def session_handoff(
+    *,
+    accomplished: Sequence[str],
+    phase: str,
+    spec_locked: bool | None,
+    wave: Position = NOWHERE,
+    next_command: str | None,
+) -> str:
+    """Return what the next session begins with (V-14). Without a command it says to start a new session only."""
+    spec = _UNKNOWN if spec_locked is None else "locked" if spec_locked else "unlocked"
+    state = (
+        templates.SESSION_HANDOFF.replace("{spec}", spec)
+        .replace("{wave}", str(wave))
+        .replace("{phase}", cell(phase_label(phase)))
+    )
+    start = "### To Continue\nStart a new session."
+    if next_command:
+        start = templates.TO_CONTINUE.replace("{command}", code(next_command))
+    return _message("Session Handoff", _section("Accomplished", StatusIcon.COMPLETE, accomplished), state, start)
+
+
+def status_display(
+    *,
+    project: str,
+    interview_complete: bool,
+    spec_locked: bool,
+    accepted: bool,
+    next_command: str | None = None,
+) -> str:
+    """Return how a project stands at its gates (V-15)."""
+    text = (
+        templates.STATUS_DISPLAY.replace("{interview}", _done_or_pending(done=interview_complete))
+        .replace("{lock}", "🔒 Locked" if spec_locked else "🔓 Unlocked")
+        .replace("{acceptance}", _done_or_pending(done=accepted))
+        .replace("{project}", line(project))
+    )
+    return _message("Status", text, _next_step(next_command))
+
+
+def _message(context: str, *parts: str) -> str:
+    """Return header, parts and divider with a blank line between them; an empty part is left out."""
+    return "\n\n".join([templates.HEADER + line(context), *filter(None, parts), templates.DIVIDER])
+
+
+def _blocked(icon: StatusIcon, reason: str, command: str | None, details: Sequence[str]) -> str:
+    head = templates.GATE_BLOCKED.replace("{icon}", icon.value, 1).replace("{reason}", line(reason), 1)
+    run = templates.RUN.replace("{command}", code(command)) if command else ""
+    return _message("Gate Blocked", head, _bullets(StatusIcon.BLOCKED, details), run)
+
+
+def _next_step(command: str | None) -> str:
+    return templates.NEXT_STEP.replace("{command}", code(command)) if command else ""
+
+
+def _section(title: str, icon: StatusIcon, items: Iterable[str]) -> str:
+    bullets = _bullets(icon, items)
+    return f"### {title}\n{bullets}" if bullets else ""
+
+
+def _bullets(icon: StatusIcon, items: Iterable[str]) -> str:
+    lines = [f"- {icon.value} {line(each)}" for each in items]
+    if len(lines) > _MOST_ITEMS:
+        lines = [*lines[:_MOST_ITEMS], f"- {icon.value} … and {len(lines) - _MOST_ITEMS} more"]
+    return "\n".join(lines)
+
+
+def _remarks(remarks: Sequence[str]) -> list[str]:
+    return [f"{StatusIcon.WARNING.value} {line(each)}" for each in remarks]
+
+
+def _done_or_pending(*, done: bool) -> str:
+    return "✓ Complete" if done else "⏳ Pending"

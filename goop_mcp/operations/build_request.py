@@ -1,0 +1,217 @@
+"""From the fields of a task to a whole prompt with an `<agent_request>` in it."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, TypeVar, cast, get_args
+
+from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
+from goop_mcp.protocols.agent_request.model import (
+    Deliverable,
+    DeliverableKind,
+    Priority,
+    RequestMode,
+    RequestWorkflow,
+)
+from goop_mcp.protocols.agent_request.rules.placement import MULTIPLE_REQUESTS
+from goop_mcp.protocols.agent_request.sessions import is_session_id
+from goop_mcp.protocols.agent_request.writing import normal_text, write_prompt
+from goop_mcp.validation import pipeline
+from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.paths import PathBounds, read_path
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["HANDOFF_AGENTS", "BuiltRequest", "RequestFieldsError", "build_request"]
+
+T = TypeVar("T", RequestMode, RequestWorkflow, Priority)
+
+HANDOFF_AGENTS = frozenset(
+    {
+        "planning-agent",
+        "backend-agent",
+        "test-agent",
+        "research-agent",
+        "devops-agent",
+        "grafana-agent",
+        "tracking-agent",
+    }
+)
+"""The agents that the specification names; a project may have others (H-48)."""
+
+_FOLDER = "docs/.scratch/sessions"
+_KEYS = ("kind", "path", "required", "text")
+_NO_SLUG = re.compile(r"[^a-z0-9]+")
+_SLUG_CHARACTERS = 40
+_FAULTS_TOLD = 5
+
+
+class RequestFieldsError(GoopError, ValueError):
+    """Raised when no good request can be made of the fields; the text says of each fault what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltRequest:
+    """A prompt as it should be written to `path`, relative to the project; None where the session has no id.
+
+    `verdict` is that of our own validator in strict mode: always accepted.
+    """
+
+    text: str
+    path: str | None
+    verdict: Verdict
+    kind: Literal["agent_request"] = "agent_request"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values, with the keys of INTERFACES, section 5."""
+        return {"kind": self.kind, "text": self.text, "path": self.path, "verdict": self.verdict.to_dict()}
+
+
+def build_request(
+    *,
+    original_intent: str,
+    current_task_summary: str,
+    task_details: str,
+    deliverables: Sequence[Deliverable | Mapping[str, object]],
+    mode: str = "spawn",
+    workflow: str = "standard",
+    constraints: Iterable[str] = (),
+    backlog_notes: str | None = None,
+    session_id: str | None = None,
+    parent_agent: str | None = None,
+    target_agent: str | None = None,
+    priority: str | None = None,
+    title: str | None = None,
+    context: str | None = None,
+    xsd_compat: bool = False,
+    agents: Collection[str] | None = None,
+    now: datetime | None = None,
+) -> BuiltRequest:
+    """Return a prompt with title, request and prose made of the fields, which have the specification's own names.
+
+    Each of `deliverables` has `kind` (file, decision or report), `path` for a file, `required` (true where it is left
+    out) and `text`. Without a `title` the summary is used. Without a `session_id` one is made of `now` and the title,
+    if `now` is given. With `agents` a target outside of them is refused. With `xsd_compat` the literal schema accepts
+    the request. Raises RequestFieldsError, UnknownNameError for a word or agent that does not exist, and
+    NotWritableError for what XML, or with `xsd_compat` that schema, cannot carry.
+    """
+    if agents is not None and target_agent and target_agent not in agents:
+        raise UnknownNameError("agent", target_agent, sorted(agents))
+    summary = _text("current_task_summary", current_task_summary)
+    heading = " ".join((_text("title", title) or summary).split())
+    own_id = _session_id(_text("session_id", session_id), heading, now)
+    request = Request(
+        mode=_word("mode", mode, RequestMode),
+        original_intent=_text("original_intent", original_intent),
+        current_task_summary=summary,
+        workflow=_word("workflow", workflow, RequestWorkflow),
+        task_details=_text("task_details", task_details),
+        constraints=_constraints(constraints),
+        deliverables=_deliverables(deliverables, own_id),
+        backlog_notes=_text("backlog_notes", backlog_notes) or None,
+        session_id=own_id,
+        parent_agent=_text("parent_agent", parent_agent) or None,
+        target_agent=_text("target_agent", target_agent) or None,
+        priority=_word("priority", priority, Priority) if priority else None,
+    )
+    text = write_prompt(request, title=heading, context=_text("context", context), xsd_compat=xsd_compat)
+    return BuiltRequest(text=text, path=_path(request.session_id), verdict=_judged(text))
+
+
+def _text(name: str, value: object) -> str:
+    """Return a text in normal form, "" for None. Raises RequestFieldsError when it is no text."""
+    if not isinstance(value, str | None):
+        raise RequestFieldsError(f"{name} is no text; expected a text")
+    return normal_text(value or "")
+
+
+def _word(name: str, word: str, words: type[T]) -> T:
+    known = {each.value: each for each in words}
+    if word not in known:
+        raise UnknownNameError(name, str(word), known)
+    return known[word]
+
+
+def _constraints(constraints: Iterable[str]) -> tuple[str, ...] | None:
+    listed = [] if isinstance(constraints, str) else list(constraints)
+    if isinstance(constraints, str) or not all(isinstance(each, str) for each in listed):
+        raise RequestFieldsError("constraints is no list of texts; expected one")
+    return tuple(text for each in listed if (text := normal_text(each))) or None
+
+
+def _deliverables(
+    given: Sequence[Deliverable | Mapping[str, object]], session_id: str | None
+) -> tuple[Deliverable, ...]:
+    """Return the deliverables; the session's id takes the place of a variable for it in a path (D-59)."""
+    if isinstance(given, str | Mapping):
+        raise RequestFieldsError("deliverables is no list; expected a list of objects with kind, path, required, text")
+    bounds = PathBounds(session_id=session_id)
+    read = [_deliverable(each, number) for number, each in enumerate(given, 1)]
+    return tuple(
+        each if each.path is None else replace(each, path=read_path(each.path, where="", bounds=bounds)[0])
+        for each in read
+    )
+
+
+def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deliverable:
+    """Return one deliverable; `number` counts from 1 and is used to name it."""
+    if isinstance(given, Deliverable):
+        return given
+    where = f"deliverable {number}"
+    if not isinstance(given, Mapping):
+        raise RequestFieldsError(f"{where} is no object; expected kind, path, required and text")
+    for key in given:
+        if key not in _KEYS:
+            raise UnknownNameError(f"key of {where}", str(key), _KEYS)
+    kind, path, required, text = given.get("kind"), given.get("path"), given.get("required"), given.get("text")
+    if kind not in get_args(DeliverableKind):
+        raise RequestFieldsError(f"kind of {where} is {excerpt(str(kind), 40)!r}; expected file, decision or report")
+    if (kind == "file") != bool(path):
+        raise RequestFieldsError(
+            f"{where} is a file without a path; add one" if kind == "file" else f"{where} is a {kind} and has no path"
+        )
+    if not isinstance(required, bool | None) or not isinstance(path, str | None) or not isinstance(text, str | None):
+        raise RequestFieldsError(
+            f"{where} has a value of the wrong type; path and text are texts, required true or false"
+        )
+    return Deliverable(
+        kind=cast("DeliverableKind", kind),
+        path=path or None,
+        required=True if required is None or kind != "file" else required,
+        text=normal_text(text or ""),
+    )
+
+
+def _session_id(given: str, title: str, now: datetime | None) -> str | None:
+    if given:
+        if not is_session_id(given):
+            raise RequestFieldsError(
+                f"session_id is {excerpt(given, 60)!r}; expected date, time and a short name: 20260114-093000-login"
+            )
+        return given
+    if now is None:
+        return None
+    slug = _NO_SLUG.sub("-", title.lower())[:_SLUG_CHARACTERS].strip("-") or "task"
+    return f"{now:%Y%m%d-%H%M%S}-{slug}"
+
+
+def _path(session_id: str | None) -> str | None:
+    return None if session_id is None else f"{_FOLDER}/{session_id}/prompt.md"
+
+
+def _judged(text: str) -> Verdict:
+    """Return the verdict on what was written. Raises RequestFieldsError when it is not accepted."""
+    verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", mode="strict")
+    # A variable in a path is only a warning of the protocol, and what is built here is about to be used.
+    faults = [
+        finding
+        for finding in verdict.findings
+        if finding.severity is Severity.ERROR or finding.rule == "path/template-variable"
+    ]
+    doubled = [finding for finding in faults if finding.rule == MULTIPLE_REQUESTS.id]
+    if doubled:
+        raise RequestFieldsError(f"title or context holds a request of its own: {doubled[0].message}")
+    if faults:
+        raise RequestFieldsError("; ".join(finding.message for finding in faults[:_FAULTS_TOLD]))
+    return verdict

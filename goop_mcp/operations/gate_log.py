@@ -1,0 +1,21 @@
+"""The log of a session, which tells later what the gate said (H-39)."""
+
+from collections.abc import Sequence
+
+from goop_mcp.errors import GoopError
+
+__all__ = ["SessionLogError", "append_to_log"]
+
+
+class SessionLogError(GoopError, OSError):
+    """Raised when the log of a session cannot be written; the text names the file."""
+
+
+def append_to_log(path: str, lines: Sequence[str]) -> None:
+    """Append `lines` to the file `path`, which is made if need be. Raises SessionLogError."""
+    try:
+        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123 - importing pathlib would double the time to start
+            log.write("".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise SessionLogError(f"the log {path!r} cannot be written ({reason}); name another file") from error

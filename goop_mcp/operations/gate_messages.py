@@ -1,0 +1,200 @@
+"""What the gate says, in the forms of the specification: sections 3.3 and 3.4 for people, 7.1 for the session's log.
+
+Two blanks follow each icon. Line numbers are those of the prompt file (D-75).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from goop_mcp.protocols.agent_request.reading import ROOT_PARTS
+from goop_mcp.protocols.agent_request.wording import tag_mismatches
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["FAILED", "PASSED", "SCHEMA", "for_log", "for_people"]
+
+PASSED = "XML handoff validation: PASSED"
+FAILED = "XML handoff validation: FAILED"
+SCHEMA = ".claude/schemas/agent-handoff-v1.xsd"
+"""Where a project keeps the schema (H-43)."""
+
+_OPTIONAL = frozenset({"constraints", "backlog_notes"})
+_REQUIRED_FIELDS = ", ".join(name for name in ROOT_PARTS if name not in _OPTIONAL)
+_NO_ENVELOPE = "agent_request/no-envelope"
+_MISSING_FIELD = "agent_request/missing-field"
+_VERSION = "agent_request/unsupported-version"
+_OF_FORM = ("xml/", "envelope/")
+_OF_PLACE = frozenset(
+    {
+        "agent_request/multiple-requests",
+        "agent_request/unfenced",
+        "agent_request/fence-language",
+        "agent_request/fence-collision",
+    }
+)
+_EXTRA = "extra content"
+_TYPES = {"mode": "ModeType", "workflow": "WorkflowType", "required": "xs:boolean"}
+
+
+def for_people(
+    findings: Sequence[Finding],
+    verdict: Verdict,
+    *,
+    file_name: str,
+    schema: str,
+    schema_present: bool,
+    place: str | None,
+) -> Iterator[str]:
+    """Yield the message block of section 3.4 and, where an error refuses the prompt, the pair of section 3.3.
+
+    `place` is the session's folder that paths must not leave, None when they may lead anywhere in the workspace.
+    """
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if not errors:
+        yield from _warnings(findings, file_name, schema=schema, schema_present=schema_present)
+    malformed = [each for each in errors if _is_malformed(each)]
+    paths = [each for each in errors if each.rule.startswith("path/")]
+    invalid = [each for each in errors if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE]
+    if any(each.rule == _NO_ENVELOPE for each in errors):
+        yield f"❌ No XML handoff block found in {file_name}"
+        yield "ℹ️  XML handoff is mandatory here; only SPIKE and research may go without"
+    if malformed:
+        yield f"❌ Invalid XML handoff in {file_name}"
+        yield from _syntax_lines(malformed, verdict)
+        yield "ℹ️  Fix XML syntax errors or remove XML block to proceed"
+    if invalid:
+        yield from _schema_block(invalid, schema)
+    for each in paths:
+        yield from _path_block(each, place)
+    if errors:
+        yield "❌ Invalid XML handoff in prompt file"
+        yield "ℹ️  Fix XML errors or remove XML block to proceed"
+
+
+def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> Iterator[str]:
+    """Yield the reasons of a refusal in the form of section 7.1."""
+    malformed = [each for each in errors if _is_malformed(each)]
+    others = [each for each in errors if each not in malformed]
+    if malformed:
+        yield "❌ XML handoff validation failed"
+        yield from _syntax_lines(malformed, verdict)
+        yield f"ℹ️  Fix XML syntax errors in {file_name}"
+        yield "ℹ️  Or remove XML block to use freeform Markdown handoff"
+    if others:
+        yield "❌ XML handoff validation failed (schema violation)"
+        for each in others:
+            yield from _log_lines(each)
+        yield from _log_advice(others, file_name)
+
+
+def _warnings(findings: Sequence[Finding], file_name: str, *, schema: str, schema_present: bool) -> Iterator[str]:
+    for each in findings:
+        if each.severity is not Severity.WARNING:
+            continue
+        if each.rule == _NO_ENVELOPE:
+            yield f"⚠️  Warning: No XML handoff block found in {file_name}"
+            yield "ℹ️  Proceeding with unstructured handoff (agent must parse prose)"
+        elif each.rule == "agent_request/schema-missing" and not schema_present:
+            yield f"⚠️  Warning: Schema file not found: {schema}"
+            yield "ℹ️  Proceeding without schema validation (only well-formedness checked)"
+        else:
+            yield f"⚠️  Warning: {_placed(each)}"
+
+
+def _is_malformed(finding: Finding) -> bool:
+    return finding.rule.startswith(_OF_FORM) or finding.rule in _OF_PLACE
+
+
+def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
+    """Yield one line for each fault of form; where tags do not match, the end tags that do not."""
+    mismatches = list(_mismatches(verdict)) if any(each.rule == "xml/malformed" for each in errors) else []
+    for line, words in mismatches:
+        yield f"   Line {line}: {words}"
+    for each in errors:
+        if each.rule != "xml/malformed" or not mismatches or _EXTRA in each.message:
+            message = each.message[:1].upper() + each.message[1:]
+            yield f"   {message}" if each.line is None else f"   Line {each.line}: {message}"
+
+
+def _mismatches(verdict: Verdict) -> Iterator[tuple[int, str]]:
+    if verdict.span is None:
+        return
+    start, end = verdict.span
+    source = SourceText(verdict.read_text)
+    for offset, words in tag_mismatches(verdict.read_text[start:end]):
+        yield source.line_and_column(start + offset)[0], words
+
+
+def _placed(finding: Finding) -> str:
+    return finding.message if finding.line is None else f"Line {finding.line}: {finding.message}"
+
+
+def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
+    yield "❌ XML handoff validation failed (schema violation)"
+    for each in errors:
+        yield f"   {_element_line(each)}"
+    listed = {_name(each): each.expected for each in errors if each.expected and _name(each) in _TYPES}
+    for name, words in listed.items():
+        of_name = f" of {name}" if len(listed) > 1 else ""
+        yield f"ℹ️  Allowed values{of_name}: {', '.join(words or ())}"
+    if any(each.rule == _MISSING_FIELD for each in errors):
+        yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
+    yield f"ℹ️  Schema: {schema}"
+
+
+def _element_line(finding: Finding) -> str:
+    name = _name(finding)
+    if finding.rule == _VERSION:
+        return f"Unsupported XML handoff version: {finding.found}"
+    if finding.rule == _MISSING_FIELD:
+        return _missing(finding)
+    if finding.expected and finding.found and name in _TYPES:
+        return f"Element {_owner(finding)}: '{finding.found}' is not a valid value of the atomic type '{_TYPES[name]}'"
+    return _placed(finding)
+
+
+def _missing(finding: Finding) -> str:
+    path = finding.path or ""
+    kind = "attribute" if "/@" in path else "element"
+    return f"Missing required {kind}: {_name(finding)}"
+
+
+def _name(finding: Finding) -> str:
+    return (finding.path or "").rpartition("/")[2].lstrip("@").partition("[")[0]
+
+
+def _owner(finding: Finding) -> str:
+    """Return the element, or the element and its attribute, that a finding is about."""
+    path = finding.path or ""
+    if "/@" not in path:
+        return f"'{_name(finding)}'"
+    element = path.rpartition("/@")[0].rpartition("/")[2].partition("[")[0]
+    return f"'{element}', attribute '{_name(finding)}'"
+
+
+def _path_block(finding: Finding, place: str | None) -> Iterator[str]:
+    yield f"❌ Invalid deliverable path: {finding.found}"
+    if finding.rule == "path/template-variable":
+        yield "   Must not hold a variable of the template"
+    elif place is not None:
+        yield f"   Must be within session directory: {place}"
+    else:
+        yield "   Must be within workspace directory"
+
+
+def _log_lines(finding: Finding) -> Iterator[str]:
+    if finding.expected and finding.found and _name(finding) in _TYPES:
+        yield f"   Element {_owner(finding)}: '{finding.found}' is not valid"
+        yield f"   Allowed values: {', '.join(finding.expected)}"
+    elif finding.rule.startswith("path/"):
+        yield f"   Invalid deliverable path: {finding.found}"
+    else:
+        yield f"   {_element_line(finding)}"
+
+
+def _log_advice(errors: Sequence[Finding], file_name: str) -> Iterator[str]:
+    for name in dict.fromkeys(_name(each) for each in errors if each.expected and _name(each) in _TYPES):
+        yield f"ℹ️  Fix {name} value in {file_name} or consult schema documentation"
+    if any(each.rule == _MISSING_FIELD for each in errors):
+        yield "ℹ️  Add missing field to XML handoff"
+        yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"

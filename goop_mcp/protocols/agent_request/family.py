@@ -1,0 +1,157 @@
+"""The agent_request family as one object: find, read, judge, ask for."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from goop_mcp.protocols.agent_request.model import Request
+from goop_mcp.protocols.agent_request.placement import (
+    Fence,
+    find_fences,
+    foreign_blocks,
+    placement_problems,
+    shares_fence,
+)
+from goop_mcp.protocols.agent_request.reading import GRAMMAR, ROOT_PARTS, RequestReader
+from goop_mcp.protocols.agent_request.rules import MODEL_RULES, RULES
+from goop_mcp.protocols.agent_request.rules.placement import NO_ENVELOPE
+from goop_mcp.protocols.agent_request.rules.structure import MISSING_FIELD
+from goop_mcp.validation import xml_rules
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.xml_reading import TreeReading, XmlReading, read_xml
+
+if TYPE_CHECKING:
+    from lxml import etree
+
+__all__ = ["AGENT_REQUEST", "AgentRequestFamily"]
+
+ANOTHER_REQUEST = "another request; a prompt holds one only"
+
+_ROOTS = Roots(names=("agent_request",), child_tags=frozenset(ROOT_PARTS))
+_NEAR_MISS = re.compile(
+    r"<\s*(?:agent[-_ ]?requests?|agent[-_ ]handoff|handoff[-_ ]request|request)\b[^<>]{0,80}>", re.IGNORECASE
+)
+_SEARCHED = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptExtraction(Extraction):
+    """What was found in a prompt, and the fences in it."""
+
+    fences: tuple[Fence, ...]
+
+
+class AgentRequestFamily:
+    """Everything the core asks of the agent_request protocol; see `goop_mcp.validation.pipeline.Family`."""
+
+    name = "agent_request"
+    rules = RULES
+    no_envelope = NO_ENVELOPE
+
+    def find(self, text: str, limits: Limits) -> Extraction:
+        """Return the `<agent_request>` blocks of `text`, and what is to be said of other XML in it."""
+        found = extract(text, _ROOTS, most=limits.candidates)
+        read = found.source.read
+        fences = find_fences(read)
+        blocks = found.blocks
+        if len(blocks) > 1:
+            # Several requests are an error of their own, which says more than that the last one is taken.
+            blocks = tuple(
+                [
+                    block if block is found.chosen or block.why is not None else replace(block, why=ANOTHER_REQUEST)
+                    for block in blocks
+                ]
+            )
+        return PromptExtraction(
+            source=found.source,
+            blocks=blocks,
+            chosen=found.chosen,
+            host_transformed=found.host_transformed,
+            remarks=tuple(foreign_blocks(read, fences)),
+            fences=fences,
+        )
+
+    def find_older(self, _text: str, _limits: Limits) -> Extraction | None:
+        """Return None: there is no older form of a request."""
+        return None
+
+    def is_marked(self, block: Block) -> bool:
+        """Return True: the root's name is mark enough."""
+        del block
+        return True
+
+    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+        """Read and judge `block`."""
+        text = extraction.source.read
+        fences = extraction.fences if isinstance(extraction, PromptExtraction) else find_fences(text)
+        others = [each for each in extraction.blocks if each.why == ANOTHER_REQUEST and each.complete]
+        second = shares_fence(block, others, fences)
+        if second is not None:
+            message = "extra content at the end of the document: a second <agent_request> in one fence; expected one"
+            return Reading(block.start, [xml_rules.MALFORMED.problem(message, offset=0)])
+        reading = self._read_tree(text, block, expected, limits)
+        request, refused = reading.model, reading.envelope.refused
+        if request is not None and reading.partial:
+            request = replace(request, partial=True)
+        elif request is not None:
+            reading.problems += run_checks(MODEL_RULES, request, expected)
+        if not refused:
+            reading.problems += placement_problems(text, block, others, fences)
+        return Reading(
+            start=block.start,
+            problems=reading.problems,
+            places=reading.envelope,
+            envelope=request,
+            version=_written_version(reading),
+            repaired=reading.repaired,
+        )
+
+    def _read_tree(self, text: str, block: Block, expected: Expectations, limits: Limits) -> XmlReading[Request]:
+        bounds = bounds_of(expected)
+
+        def read_tree(root: "etree._Element") -> TreeReading[Request]:
+            reader = RequestReader(bounds)
+            request = reader.read(root)
+            whole = not any(problem.rule is MISSING_FIELD for problem in reader.problems)
+            return TreeReading(request, reader.problems, reader.tangled, whole)
+
+        return read_xml(block, text, GRAMMAR, limits, read_tree)
+
+    def absence(self, text: str) -> str:
+        """Return what is there in place of a request; a near miss is named."""
+        near = _NEAR_MISS.search(text[-_SEARCHED:])
+        if near is not None:
+            return f"no <agent_request> block was found, but {excerpt(near[0], 60)}; expected <agent_request>"
+        if not text.strip():
+            return "the prompt is empty; expected an <agent_request> block or prose"
+        return "no XML handoff block was found; the agent has to read the prose"
+
+    def skeleton(self, _expected: Expectations) -> str:
+        """Return the smallest request, with template text for all that has to be filled in."""
+        return (
+            "```xml\n"
+            "<agent_request>\n"
+            "<mode>spawn|conversation_only|blocking</mode>\n"
+            "<original_intent>[goal]</original_intent>\n"
+            "<current_task_summary>[this task]</current_task_summary>\n"
+            "<workflow>SPIKE|TDD|standard|none</workflow>\n"
+            "<task_details>[instructions]</task_details>\n"
+            '<deliverables><file path="[path]">[what it holds]</file></deliverables>\n'
+            "</agent_request>\n"
+            "```"
+        )
+
+
+def _written_version(reading: XmlReading[Request]) -> str | None:
+    """Return the version as the request has it, None when it has none."""
+    root = reading.envelope.root
+    return None if root is None else root.get("version")
+
+
+AGENT_REQUEST = AgentRequestFamily()

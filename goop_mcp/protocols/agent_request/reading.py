@@ -1,0 +1,364 @@
+"""From the XML tree of an `<agent_request>` to the typed model."""
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TypeVar
+
+from lxml import etree
+
+from goop_mcp.protocols.agent_request.attributes import (
+    OWN_ATTRIBUTES,
+    read_duration,
+    read_list,
+    read_number,
+)
+from goop_mcp.protocols.agent_request.extensions import STRAY_TEXT, read_extension
+from goop_mcp.protocols.agent_request.model import (
+    DEFAULT_VERSION,
+    Deliverable,
+    Extension,
+    Priority,
+    Request,
+    RequestMode,
+    RequestWorkflow,
+)
+from goop_mcp.protocols.agent_request.rules import structure, task, values
+from goop_mcp.validation.escaping import XML_BLANKS
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.paths import PathBounds, read_path
+from goop_mcp.validation.repair import Grammar
+from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader, clean_text
+
+__all__ = ["GRAMMAR", "NAMESPACE", "ROOT_PARTS", "RequestReader"]
+
+T = TypeVar("T")
+
+NAMESPACE = "http://instructor-workflow.org/agent-handoff/v1"
+"""The namespace of the schema; a request in it and one without any are equal (H-17)."""
+
+ROOT_PARTS = (
+    "mode",
+    "original_intent",
+    "current_task_summary",
+    "workflow",
+    "task_details",
+    "constraints",
+    "deliverables",
+    "backlog_notes",
+)
+"""The elements below the root, in the order of the schema (H-02)."""
+
+_PLACES = {name: place for place, name in enumerate(ROOT_PARTS)}
+_KINDS = frozenset({"file", "decision", "report"})
+_CONTAINERS = frozenset({"agent_request", "constraints", "deliverables"})
+_OF_FILES = frozenset({"path", "required"})
+_ROOT = "/agent_request"
+_OWN = f"{{{NAMESPACE}}}"
+_SLOT = re.compile(r"(?<![$`{])\{\{[a-z][a-z0-9_]*\}\}(?![`}])")
+_DIALECTS = {"spawns": "fan-out", "conversation_message": "conversation"}
+
+GRAMMAR = Grammar(
+    root="agent_request",
+    containers=_CONTAINERS,
+    text_only=(frozenset(ROOT_PARTS) | _KINDS | {"constraint"}) - _CONTAINERS,
+    attributes=OWN_ATTRIBUTES | _OF_FILES,
+    namespaces=frozenset({NAMESPACE}),
+)
+
+_RULES = ValueRules(
+    missing_field=structure.MISSING_FIELD,
+    empty_field=structure.EMPTY_FIELD,
+    placeholder_left=values.PLACEHOLDER_LEFT,
+    value_case=values.VALUE_CASE,
+    parts=structure.REQUIRED_PARTS,
+)
+_MODE = Words({each.value: each for each in RequestMode}, values.UNKNOWN_MODE)
+_WORKFLOW = Words({each.value: each for each in RequestWorkflow}, values.UNKNOWN_WORKFLOW)
+_BOOLEAN = Words({"true": True, "false": False, "1": True, "0": False}, values.NOT_A_BOOLEAN)
+_PRIORITIES = {each.value: each for each in Priority}
+
+
+class RequestReader(XmlValueReader):
+    """Reads one `<agent_request>` tree into the model; paths are held against `bounds`."""
+
+    def __init__(self, bounds: PathBounds) -> None:
+        """Begin without findings."""
+        super().__init__(_RULES)
+        self._bounds = bounds
+        self._extensions: list[Extension] = []
+        self._unread: list[tuple[str, str]] = []
+        self._doubled: set[str] = set()
+        self._met: dict[str, int] = {}
+
+    def read(self, root: Element) -> Request:
+        """Return the request of an `<agent_request>` tree."""
+        if root.tag not in ("agent_request", f"{_OWN}agent_request"):
+            self.tangled = True
+        parts = self._parts(root)
+        deliverables = self._deliverables(parts.get("deliverables"))
+        given = self._attributes(root)
+        return Request(
+            version=self._name(given, "version", root) or given.get("version", DEFAULT_VERSION),
+            mode=self._word(parts, "mode", _MODE),
+            original_intent=self._required(parts, "original_intent"),
+            current_task_summary=self._required(parts, "current_task_summary"),
+            workflow=self._word(parts, "workflow", _WORKFLOW),
+            task_details=self._required(parts, "task_details"),
+            constraints=self._constraints(parts.get("constraints")),
+            deliverables=deliverables,
+            backlog_notes=self._free_text(parts.get("backlog_notes"), f"{_ROOT}/backlog_notes"),
+            session_id=self._name(given, "session_id", root) or None,
+            parent_agent=self._name(given, "parent_agent", root) or None,
+            target_agent=self._name(given, "target_agent", root) or None,
+            priority=self._typed(given, "priority", _PRIORITIES.get, "high, medium or low"),
+            estimated_duration=self._typed(given, "estimated_duration", read_duration, "a time such as 30s, 10m or 2h"),
+            timeout=self._typed(given, "timeout", read_duration, "a time such as 30s, 10m or 2h"),
+            max_retries=self._typed(given, "max_retries", read_number, "a whole number from 0"),
+            notify_on_completion=self._typed(given, "notify_on_completion", read_list, "a list of agents") or (),
+            depends_on=self._typed(given, "depends_on", read_list, "a list of session ids") or (),
+            extra_attributes=tuple(self._unread),
+            extensions=tuple(self._extensions),
+        )
+
+    # Elements
+
+    def _parts(self, root: Element) -> dict[str, Element]:
+        """Return the known children of the root by name; note doubles and a wrong order, keep the others."""
+        parts: dict[str, Element] = {}
+        stray = root.text if root.text and not root.text.isspace() else ""
+        order: list[int] = []
+        for child in root:
+            name = _own_name(child)
+            if name not in _PLACES:
+                self._extension(child, _ROOT)
+            elif name in parts:
+                self._double(name)
+            else:
+                parts[name] = child
+                order.append(_PLACES[name])
+                if child.attrib:
+                    self._strange_attributes(child, f"{_ROOT}/{name}", frozenset())
+            if child.tail and not child.tail.isspace():
+                stray += child.tail
+        if stray:
+            self._stray_text(stray, _ROOT)
+        if not all(one < other for one, other in pairwise(order)):
+            self._sort(root, list(parts))
+        return parts
+
+    def _sort(self, root: Element, found: list[str]) -> None:
+        # Root; children in this order (section 2.1)
+        proper = sorted(found, key=_PLACES.__getitem__)
+        at = next(at for at, (one, other) in enumerate(zip(found, proper, strict=True)) if one != other)
+        self.report(
+            structure.ELEMENT_ORDER.problem(
+                f"<{found[at]}> stands before <{proper[at]}>; expected the order of the schema",
+                path=f"{_ROOT}/{found[at]}",
+                found=", ".join(found),
+                before=", ".join(found),
+                after=", ".join(proper),
+            )
+        )
+        tails = [child.tail for child in root]
+        root[:] = sorted(root, key=lambda child: _PLACES.get(_own_name(child), len(_PLACES)))
+        for child, tail in zip(root, tails, strict=True):
+            child.tail = tail
+
+    def _word(self, parts: Mapping[str, Element], name: str, words: Words[T]) -> T | None:
+        """Return what the word in a part means; None when there are two, since taking either would be a guess."""
+        word = self.required_word(parts.get(name), f"{_ROOT}/{name}", words)
+        return None if name in self._doubled else word
+
+    def _required(self, parts: Mapping[str, Element], name: str) -> str | None:
+        text = self.required_text(parts.get(name), f"{_ROOT}/{name}")
+        return self._without_slots(text, f"{_ROOT}/{name}")
+
+    def _free_text(self, element: Element | None, path: str) -> str | None:
+        return self._without_slots(self.text(element), path)
+
+    def _without_slots(self, text: str | None, path: str) -> str | None:
+        if text and "{{" in text:
+            for slot in dict.fromkeys(_SLOT.findall(text)):
+                message = f"slot {excerpt(slot, 60)} of the template was not filled in; expected the real value"
+                fix = f"Replace {excerpt(slot, 60)} by the real value; put it between backticks where it is meant so."
+                self.report(values.PLACEHOLDER_LEFT.problem(message, path=path, found=excerpt(slot), fix=fix))
+        return text
+
+    def _constraints(self, element: Element | None) -> tuple[str, ...] | None:
+        if element is None:
+            return None
+        path = f"{_ROOT}/constraints"
+        constraints = []
+        for number, child in enumerate(self._items(element, path, frozenset({"constraint"})), 1):
+            text = self._free_text(child, f"{path}/constraint[{number}]")
+            if text:
+                constraints.append(text)
+        if not constraints:
+            self._no_constraint(element, path)
+        return tuple(constraints)
+
+    def _no_constraint(self, element: Element, path: str) -> None:
+        words = " ".join("".join(element.itertext()).split())
+        if words:
+            message = (
+                f"constraints could not be read: {excerpt(words, 60)!r} stands in no <constraint>; the list is empty"
+            )
+            self.report(task.CONSTRAINTS_UNREADABLE.problem(message, path=path, found=excerpt(words)))
+        else:
+            message = "constraints holds no <constraint>; the list is empty"
+            self.report(task.EMPTY_CONSTRAINTS.problem(message, path=path))
+
+    def _deliverables(self, element: Element | None) -> tuple[Deliverable, ...] | None:
+        path = f"{_ROOT}/deliverables"
+        if element is None:
+            self.missing(path)
+            return None
+        counts: dict[str, int] = {}
+        deliverables = []
+        for child in self._items(element, path, _KINDS):
+            kind = _own_name(child)
+            number = counts[kind] = counts.get(kind, 0) + 1
+            deliverables.append(self._deliverable(child, kind, f"{path}/{kind}[{number}]"))
+        if not deliverables:
+            message = "deliverables is empty; expected at least one <file>, <decision> or <report>"
+            self.report(task.NO_DELIVERABLES.problem(message, path=path))
+        return tuple(deliverables)
+
+    def _deliverable(self, element: Element, kind: str, path: str) -> Deliverable:
+        text = self._free_text(element, path) or ""
+        if kind != "file":
+            if element.attrib:
+                self._strange_attributes(element, path, frozenset())
+            return Deliverable(kind="decision" if kind == "decision" else "report", text=text)
+        if not _OF_FILES.issuperset(element.attrib):
+            self._strange_attributes(element, path, _OF_FILES)
+        required: bool | None = True
+        if "required" in element.attrib:
+            required = self.attribute_word(element, "required", path, _BOOLEAN)
+        return Deliverable(kind="file", path=self._path(element, f"{path}/@path"), required=required, text=text)
+
+    def _path(self, element: Element, where: str) -> str | None:
+        written = element.get("path")
+        if written is None:
+            self.missing(where)
+            return None
+        path = written.strip(XML_BLANKS)
+        if not path:
+            self.empty(where)
+        elif _SLOT.search(path):
+            self._without_slots(path, where)
+        else:
+            meant, problem = read_path(path, where=where, bounds=self._bounds)
+            if problem is not None:
+                self.report(problem)
+            if meant != path:
+                element.set("path", meant)
+            return meant
+        return path
+
+    def _items(self, element: Element, path: str, names: frozenset[str]) -> list[Element]:
+        """Return the children that have one of `names`; keep the others."""
+        items: list[Element] = []
+        stray = element.text if element.text and not element.text.isspace() else ""
+        for child in element:
+            if _own_name(child) in names:
+                items.append(child)
+            else:
+                self._extension(child, path)
+            if child.tail and not child.tail.isspace():
+                stray += child.tail
+        if stray:
+            # Constraints of which none can be read have a finding of their own.
+            self._stray_text(stray, path, told=not items and "constraint" in names)
+        if element.attrib:
+            self._strange_attributes(element, path, frozenset())
+        return items
+
+    def _double(self, name: str) -> None:
+        self._doubled.add(name)
+        message = f"<{name}> stands more than once; expected once"
+        self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
+
+    # What the schema does not have
+
+    def _extension(self, child: Element, path: str) -> None:
+        extension = read_extension(child, parent=path[len(_ROOT) + 1 :], own=NAMESPACE)
+        self._extensions.append(extension)
+        name = extension.name
+        written = f"{child.prefix}:{name}" if child.prefix and extension.namespace else name
+        where = self._numbered(f"{path}/{written}")
+        shown = excerpt(written, 60)
+        if extension.namespace is not None:
+            message = f"element <{shown}> is in a namespace of its own; kept"
+            self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
+            return
+        self.tangled = self.tangled or (name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values())
+        dialect = _DIALECTS.get(name)
+        of_dialect = f"; it belongs to the {dialect} dialect" if dialect else ""
+        message = f"element <{shown}> is not in the schema{of_dialect}; kept"
+        self.report(structure.UNKNOWN_ELEMENT.problem(message, path=where))
+
+    def _numbered(self, path: str) -> str:
+        """Return `path` with its number when it was met before."""
+        number = self._met[path] = self._met.get(path, 0) + 1
+        return path if number == 1 else f"{path}[{number}]"
+
+    def _stray_text(self, text: str, path: str, *, told: bool = False) -> None:
+        words = clean_text(text)
+        self._extensions.append(Extension(name=STRAY_TEXT, text=words, parent=path[len(_ROOT) + 1 :]))
+        if told:
+            return
+        message = f"text outside of any element: {excerpt(words, 60)!r}; kept"
+        self.report(structure.UNKNOWN_ELEMENT.problem(message, path=path, fix="Put the text into an element."))
+
+    def _strange_attributes(self, element: Element, path: str, known: frozenset[str]) -> None:
+        for name in element.attrib:
+            lower = str(name).lower()
+            if name not in known and lower in known:
+                self.tangled = True
+            elif name not in known:
+                message = f"attribute {excerpt(str(name), 60)} of <{_own_name(element)}> is not in the schema; ignored"
+                self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=path))
+
+    # Attributes of the root
+
+    def _attributes(self, root: Element) -> dict[str, str]:
+        """Return the known attributes of the root; keep the others."""
+        given: dict[str, str] = {}
+        for key, value in root.attrib.items():
+            name = str(key)
+            if name in OWN_ATTRIBUTES:
+                given[name] = str(value).strip(XML_BLANKS)
+            elif name.lower() in OWN_ATTRIBUTES:
+                self.tangled = True
+            else:
+                self._unread.append((name, str(value)))
+                message = f"attribute {excerpt(name, 60)} is not in the schema; kept"
+                where = f"{_ROOT}/@{etree.QName(name).localname}"
+                self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=where))
+        return given
+
+    def _name(self, given: Mapping[str, str], name: str, root: Element) -> str:
+        """Return a name as written; "" when it is absent or template text."""
+        raw = given.get(name, "")
+        if raw.isascii() and raw.replace("-", "").isalnum():
+            return raw
+        return (self.name(raw, f"{_ROOT}/@{name}", root, name) or "") if raw else ""
+
+    def _typed(self, given: Mapping[str, str], name: str, read: Callable[[str], T | None], expected: str) -> T | None:
+        """Return what an attribute of the root says; one that cannot be read is kept as it is."""
+        raw = given.get(name)
+        if raw is None:
+            return None
+        value = read(raw)
+        if value is None:
+            self._unread.append((name, raw))
+            message = f"{name} is {excerpt(raw, 60)!r}; expected {expected}"
+            self.report(values.BAD_ATTRIBUTE_VALUE.problem(message, path=f"{_ROOT}/@{name}", found=excerpt(raw)))
+        return value
+
+
+def _own_name(element: Element) -> str:
+    """Return the name of an element of the protocol; that of a foreign one keeps its namespace in front."""
+    return str(element.tag).removeprefix(_OWN)

@@ -1,0 +1,93 @@
+"""Rules about single values: template text left in, listed words, booleans, attributes of a known kind."""
+
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.samples import REQUEST_PROMPT
+
+__all__ = [
+    "BAD_ATTRIBUTE_VALUE",
+    "NOT_A_BOOLEAN",
+    "PLACEHOLDER_LEFT",
+    "UNKNOWN_MODE",
+    "UNKNOWN_WORKFLOW",
+    "VALUE_CASE",
+    "VALUE_RULES",
+]
+
+_MODE = "<mode>spawn</mode>"
+_WORKFLOW = "<workflow>TDD</workflow>"
+
+PLACEHOLDER_LEFT = Rule(
+    id="agent_request/placeholder-left",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="`a|b` or an unfilled slot of a template",
+    why="A template that was not filled in asks for nothing; the agent would have to guess.",
+    fix="Replace the template text by the real value.",
+    requirements=("H-65",),
+    example=Example(good=_MODE, bad="<mode>spawn|blocking</mode>", reply=REQUEST_PROMPT),
+)
+
+UNKNOWN_MODE = Rule(
+    id="agent_request/unknown-mode",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="mode outside spawn, conversation_only, blocking",
+    why="The mode decides whether a session is opened and whether the parent waits; none is guessed.",
+    fix="Choose spawn, conversation_only or blocking.",
+    requirements=("H-03", "H-38"),
+    example=Example(good=_MODE, bad="<mode>invalid-mode</mode>", reply=REQUEST_PROMPT),
+)
+
+UNKNOWN_WORKFLOW = Rule(
+    id="agent_request/unknown-workflow",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="workflow outside SPIKE, TDD, standard, none",
+    why="The workflow tells the agent whether it may change production code; none is guessed.",
+    fix="Choose SPIKE, TDD, standard or none.",
+    requirements=("H-06",),
+    example=Example(good=_WORKFLOW, bad="<workflow>HOTFIX</workflow>", reply=REQUEST_PROMPT),
+)
+
+VALUE_CASE = Rule(
+    id="agent_request/value-case",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="mode, workflow or boolean in the wrong case; mended",
+    why="Other readers compare the words letter by letter.",
+    fix="Write the value as it is listed.",
+    requirements=("H-03", "H-06", "H-18"),
+    example=Example(good=_WORKFLOW, bad="<workflow>tdd</workflow>", reply=REQUEST_PROMPT),
+)
+
+NOT_A_BOOLEAN = Rule(
+    id="agent_request/not-a-boolean",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="required neither true, false, 1 nor 0",
+    why="Whether a missing file holds the work up depends on it.",
+    fix='Write required="true" or required="false".',
+    requirements=("H-10", "H-18"),
+    example=Example(good='required="true"', bad='required="yes"', reply=REQUEST_PROMPT),
+)
+
+BAD_ATTRIBUTE_VALUE = Rule(
+    id="agent_request/bad-attribute-value",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="known attribute with a value of the wrong kind",
+    why="A scheduler that reads the attribute would pass over it.",
+    fix="Write a value of the kind that the message names, or leave the attribute out.",
+    requirements=("H-14",),
+    example=Example(good='priority="high"', bad='priority="urgent"', reply=REQUEST_PROMPT),
+)
+
+VALUE_RULES = (
+    PLACEHOLDER_LEFT,
+    UNKNOWN_MODE,
+    UNKNOWN_WORKFLOW,
+    VALUE_CASE,
+    NOT_A_BOOLEAN,
+    BAD_ATTRIBUTE_VALUE,
+)

@@ -1,0 +1,124 @@
+"""The factory family as one object: find, read, judge, ask for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from goop_mcp.protocols.factory import tables
+from goop_mcp.protocols.factory.markdown import FORM, find_markdown, read_markdown
+from goop_mcp.protocols.factory.model import Status
+from goop_mcp.protocols.factory.reading import read_reply
+from goop_mcp.protocols.factory.rules import MODEL_RULES, RULES
+from goop_mcp.protocols.factory.rules.structure import NO_ENVELOPE
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block, Extraction
+from goop_mcp.validation.json_extraction import (
+    JsonBlock,
+    JsonShape,
+    extract_json,
+    find_objects,
+    rank_blocks,
+    unwrapped,
+)
+from goop_mcp.validation.json_reading import read_json
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import run_checks
+
+__all__ = ["FACTORY", "FactoryFamily"]
+
+_STATUSES = frozenset(Status)
+_REPLY, _WEAK = 2, 1
+_LEAST_KEYS = 2
+
+
+def _rank(value: Mapping[str, object]) -> int:
+    """Return how much an object looks like a reply: by a known status or two fields, or by a status alone."""
+    if _has_known_status(value) and "agent" not in value:
+        return _REPLY
+    if len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
+        return _REPLY
+    return _WEAK if value.keys() <= tables.KEYS and isinstance(value.get("status"), str) else 0
+
+
+def _has_known_status(value: Mapping[str, object]) -> bool:
+    status = value.get("status")
+    return isinstance(status, str) and status.lower() in _STATUSES
+
+
+_SHAPE = JsonShape(name="factory", keys=tables.KEYS, rank=_rank)
+
+
+class FactoryFamily:
+    """Everything the core asks of the Factory protocol; see `goop_mcp.validation.pipeline.Family`."""
+
+    name = "factory"
+    rules = RULES
+    no_envelope = NO_ENVELOPE
+
+    def find(self, text: str, limits: Limits) -> Extraction:
+        """Return the JSON replies in `text`: JSON comes first, Markdown after it (F-26)."""
+        return extract_json(text, lambda read: _blocks(read, limits), limits)
+
+    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        """Return the last Markdown reply in `text`, None when there is none."""
+        del limits
+        block = find_markdown(text)
+        return None if block is None else Extraction(source=SourceText(text), blocks=(block,), chosen=block)
+
+    def is_marked(self, block: Block) -> bool:
+        """Return whether `block` is told from other objects by its keys alone: a known status and no agent (D-01)."""
+        value = _values(block)
+        return block.root == FORM or (_has_known_status(value) and "agent" not in value)
+
+    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+        """Read and judge `block`."""
+        text = extraction.source.read
+        if not isinstance(block, JsonBlock):
+            return read_markdown(text, block, expected)
+        bounds = bounds_of(expected)
+        reading = read_json(
+            block.object, text, limits, name=self.name, read_values=lambda values: read_reply(values, bounds)
+        )
+        reply, problems = reading.model, reading.problems
+        if reply is not None and reading.partial:
+            reply = replace(reply, partial=True)
+        elif reply is not None:
+            problems = [*problems, *run_checks(MODEL_RULES, reply, expected)]
+        return Reading(
+            start=block.start, problems=problems, places=reading.places, envelope=reply, repaired=reading.repaired
+        )
+
+    def absence(self, text: str) -> str:
+        """Return what is there in place of a reply."""
+        if not text.strip():
+            return "the reply is empty; expected a JSON object with a status"
+        return "no Factory reply was found, neither JSON nor known Markdown; expected a JSON object with a status"
+
+    def skeleton(self, expected: Expectations) -> str:
+        """Return the smallest reply of each status; the choices left open must be made."""
+        del expected
+        return (
+            '{"status": "success", "confidence": "high|medium|low", "deliverables": [{"path": "[path]", '
+            '"type": "architecture|rules|config|skill"}], "summary": "[what was done]", '
+            '"next_action": "ready_for_review"}\n'
+            'or {"status": "questions", "questions": [{"id": "q1", "question": "[what you have to know]"}]}\n'
+            'or {"status": "failure", "error": {"type": "missing_input", "message": "[why]"}}'
+        )
+
+
+def _blocks(text: str, limits: Limits) -> list[Block]:
+    blocks = rank_blocks(text, find_objects(text, _SHAPE, limits), _SHAPE)
+    weak = all(_rank(_values(block)) == _WEAK for block in blocks)
+    # A word on some status that is quoted in a report is not the report.
+    return [] if blocks and weak and find_markdown(text) is not None else blocks
+
+
+def _values(block: Block) -> Mapping[str, object]:
+    value = block.object.value if isinstance(block, JsonBlock) else None
+    return unwrapped(value, "factory") if value else {}
+
+
+FACTORY = FactoryFamily()
+"""The one object of this family."""

@@ -1,0 +1,237 @@
+"""Factory replies in plain Markdown, read for backward compatibility (F-25, D-58).
+
+Four openings are recognised. What Markdown cannot say stays absent; question ids are given by position.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from goop_mcp.protocols.factory.reading import read_reply
+from goop_mcp.protocols.factory.rules import MODEL_RULES
+from goop_mcp.protocols.factory.rules.structure import MARKDOWN_FORBIDDEN, MARKDOWN_REPLY, MISSING_FIELD
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import THINKING, Block
+from goop_mcp.validation.fences import fence_spans
+from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.json_extraction import hide_thoughts
+from goop_mcp.validation.json_reading import written
+from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.safe_json import JsonObjectValue
+
+__all__ = ["FORM", "find_markdown", "read_markdown"]
+
+FORM = "factory_markdown"
+
+_OPENING = re.compile(
+    r"^[ \t]*(?:[#>*_]+[ \t]*)*(?:"
+    r"(?P<success>Task complete\.)|(?P<questions>Task paused [-–—] clarification needed\.)"
+    r"|(?P<failure>Task failed [-–—] unable to proceed\.)|Review complete [-–—] (?P<verdict>PASS|BLOCKING)\b\.?"
+    r")[*_ \t]*\r?$",
+    re.MULTILINE,
+)
+_HEADING = re.compile(
+    r"^[ \t]{0,3}(?:#{1,6}[ \t]+)?[*_]*(?P<name>[A-Z][A-Za-z ]{2,30}?)[*_]*:[*_]*[ \t]*", re.MULTILINE
+)
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>[^\n]+)$", re.MULTILINE)
+_DELIVERABLE = re.compile(r"`(?P<quoted>[^`\n]+)`|(?P<bare>\S+)")
+_DASH = re.compile(r"\s*(?:[-–—:]+\s+|\()")
+_ISSUE_ID = re.compile(r"\**(?P<id>[A-Z]\d{1,3})\**\s*[:.)–—-]+\**\s*")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_NOTHING = frozenset({"", "none", "n/a", "-"})
+_JUDGED = frozenset(
+    {
+        "factory/success-without-deliverable",
+        "factory/no-questions",
+        "factory/vague-summary",
+        "factory/blocking-without-issues",
+        "factory/pass-with-issues",
+    }
+)
+_RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
+
+_SECTIONS = {
+    "deliverables": "deliverables",
+    "files": "deliverables",
+    "summary": "summary",
+    "questions": "questions",
+    "context": "context",
+    "recommendation": "recommendation",
+    "attempted": "attempted",
+    "error": "error",
+    "reason": "error",
+    "issue": "error",
+    "cause": "error",
+    "concerns": "concerns",
+    "blocking issues": "blocking_issues",
+    "issues": "blocking_issues",
+}
+
+
+@dataclass(slots=True)
+class _Section:
+    """The text below a heading; `start` is its offset in the reply."""
+
+    text: str
+    start: int
+
+    def items(self) -> Iterator[tuple[str, int, int]]:
+        """Yield text, offset and indentation of each list item."""
+        for item in _ITEM.finditer(self.text):
+            if item["text"].strip().rstrip(".").lower() not in _NOTHING:
+                yield item["text"].strip(), self.start + item.start("text"), len(item["indent"].expandtabs(4))
+
+    def words(self) -> str | None:
+        """Return the text without outer blanks; None when there is none."""
+        return self.text.strip() or None
+
+
+@dataclass(slots=True)
+class _MarkdownPlaces:
+    places: dict[str, int] = field(default_factory=dict)
+
+    def locate(self, path: str, found: str | None) -> int | None:
+        """Return the offset of the item at `path`, or of what it stands in."""
+        del found
+        while path and path not in self.places:
+            path = path.rpartition("/")[0]
+        return self.places.get(path, 0)
+
+
+def find_markdown(text: str) -> Block | None:
+    """Return the last Markdown reply in `text`, fences and thinking blocks aside; None when there is none."""
+    fences = fence_spans(text) if "complete" in text or "Task" in text else []
+    last: Block | None = None
+    for opening in _OPENING.finditer(text):
+        if any(start <= opening.start() < end for start, end, _ in fences):
+            continue
+        start = opening.start() + len(opening[0]) - len(opening[0].lstrip())
+        (block,) = hide_thoughts(text, [Block(root=FORM, start=start, end=opening.end(), complete=False)])
+        if block.why != THINKING:
+            last = Block(root=FORM, start=start, end=len(text))
+    return last
+
+
+def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
+    """Convert the reply in `block` and judge what its form can hold (D-21)."""
+    places = _MarkdownPlaces()
+    source = _HALF_PAIR.sub("\ufffd", text[block.start : block.end])
+    values = _converted(source, places)
+    read = read_reply(values, bounds_of(expected))
+    rule = MARKDOWN_FORBIDDEN if expected.markdown == "forbid" else MARKDOWN_REPLY
+    form = source.partition("\n")[0].strip()
+    named = rule.problem(
+        "the reply is Markdown; expected the JSON object of the schema",
+        offset=0,
+        before=form,
+        after=f'{{"status": "{values["status"]}", …}}',
+    )
+    problems = [named, *(problem for problem in read.problems if _can_be_said(problem))]
+    problems += run_checks(_RULES, read.model, expected)
+    return Reading(start=block.start, problems=problems, places=places, envelope=read.model, repaired=written(values))
+
+
+def _can_be_said(problem: Problem) -> bool:
+    missing_message = problem.rule is MISSING_FIELD and problem.hit.path == "/error/message"
+    return problem.rule.family == "path" or missing_message
+
+
+def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
+    opening = _OPENING.match(source)
+    groups: Mapping[str, str | None] = opening.groupdict() if opening is not None else {}
+    sections = _sections(source, opening.end() if opening is not None else 0)
+    verdict = groups.get("verdict")
+    status = next((name for name in ("questions", "failure") if groups.get(name)), "success")
+    values: JsonObjectValue = {"status": status}
+    if verdict is not None:
+        values["verdict"] = verdict
+    if status == "questions":
+        values["questions"] = _questions(sections, places)
+    elif status == "failure":
+        values["error"] = _error(sections, places)
+    else:
+        _success(values, sections, places)
+    for name in ("recommendation", "attempted"):
+        if name in sections and (words := sections[name].words()):
+            values[name] = words
+    return values
+
+
+def _success(values: JsonObjectValue, sections: Mapping[str, _Section], places: _MarkdownPlaces) -> None:
+    if "summary" in sections and (summary := sections["summary"].words()):
+        values["summary"] = summary
+        places.places["/summary"] = sections["summary"].start
+    if "deliverables" in sections:
+        values["deliverables"] = _deliverables(sections["deliverables"], places)
+    if "concerns" in sections:
+        values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
+    if "blocking_issues" in sections:
+        values["blocking_issues"] = _issues(sections["blocking_issues"])
+        places.places["/blocking_issues"] = sections["blocking_issues"].start
+
+
+def _sections(source: str, after: int) -> dict[str, _Section]:
+    """Return the known sections; the words of the last one end with its paragraph."""
+    headings = [each for each in _HEADING.finditer(source, after) if each["name"].strip().lower() in _SECTIONS]
+    sections: dict[str, _Section] = {}
+    for number, heading in enumerate(headings):
+        end = headings[number + 1].start() if number + 1 < len(headings) else len(source)
+        name = _SECTIONS[heading["name"].strip().lower()]
+        text = source[heading.end() : end]
+        if name in ("summary", "recommendation", "attempted", "error", "context"):
+            text = text[: len(text) - len(text.lstrip())] + text.lstrip().partition("\n\n")[0]
+        sections.setdefault(name, _Section(text, heading.end()))
+    return sections
+
+
+def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObjectValue]:
+    found: list[JsonObjectValue] = []
+    for text, offset, _ in section.items():
+        path = _DELIVERABLE.search(text)
+        if path is None:
+            continue
+        each: JsonObjectValue = {"path": (path["quoted"] or path["bare"].rstrip(":,")).strip()}
+        dash = _DASH.match(text, path.end())
+        rest = text[dash.end() if dash else path.end() :].strip(" )")
+        if rest:
+            each["description"] = rest
+        places.places[f"/deliverables/{len(found)}"] = offset
+        found.append(each)
+    return found
+
+
+def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> list[JsonObjectValue]:
+    """Return the questions in order; items below one are its options, and the context is that of all."""
+    found: list[JsonObjectValue] = []
+    context = sections["context"].words() if "context" in sections else None
+    least: int | None = None
+    for text, offset, indent in sections["questions"].items() if "questions" in sections else ():
+        least = indent if least is None else min(least, indent)
+        if indent > least and found:
+            found[-1].setdefault("options", []).append(text)
+            continue
+        places.places[f"/questions/{len(found)}"] = offset
+        found.append({"id": f"q{len(found) + 1}", "question": text})
+    for each in found:
+        if context is not None:
+            each["context"] = context
+    return found
+
+
+def _error(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> JsonObjectValue:
+    if "error" not in sections:
+        return {}
+    places.places["/error"] = sections["error"].start
+    words = sections["error"].words()
+    return {"message": words} if words else {}
+
+
+def _issues(section: _Section) -> list[JsonObjectValue]:
+    found: list[JsonObjectValue] = []
+    for number, (text, _, _) in enumerate(section.items(), 1):
+        name = _ISSUE_ID.match(text)
+        title = text[name.end() :] if name else text
+        found.append({"id": name["id"] if name else f"B{number}", "title": title})
+    return found

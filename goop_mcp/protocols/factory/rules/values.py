@@ -1,0 +1,50 @@
+"""Rules about single values."""
+
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.json_samples import FACTORY_REPLY
+from goop_mcp.validation.rules import Example, Rule
+
+__all__ = ["PLACEHOLDER_LEFT", "VALUE_CASE", "VALUE_RULES", "WRONG_TYPE"]
+
+VALUE_CASE = Rule(
+    id="factory/value-case",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="a listed value in the wrong case; mended",
+    why="The word is right, so its meaning is beyond doubt; only its form is not.",
+    fix="Write listed values exactly as the schema has them.",
+    requirements=("F-10",),
+    example=Example(good='"status": "success"', bad='"status": "Success"', reply=FACTORY_REPLY),
+)
+
+WRONG_TYPE = Rule(
+    id="factory/wrong-type",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="list, object or text expected, something else found",
+    why="The orchestrator walks through the list; of another kind of value it can make nothing.",
+    fix="Write the value in the kind of JSON that the schema shows.",
+    requirements=("F-02", "F-06", "F-07"),
+    example=Example(
+        good='"summary": "Designed a data pipeline with four agents"',
+        bad='"summary": ["Designed a data pipeline with four agents"]',
+        reply=FACTORY_REPLY,
+    ),
+)
+
+PLACEHOLDER_LEFT = Rule(
+    id="factory/placeholder-left",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="`a|b|c` of the template left in",
+    why="An agent that echoes the template has not answered.",
+    fix="Replace the template text by the one value that is true.",
+    requirements=("F-02", "F-08"),
+    example=Example(good='"confidence": "high"', bad='"confidence": "high|medium|low"', reply=FACTORY_REPLY),
+)
+
+VALUE_RULES = (
+    VALUE_CASE,
+    WRONG_TYPE,
+    PLACEHOLDER_LEFT,
+)

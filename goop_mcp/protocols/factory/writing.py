@@ -1,0 +1,49 @@
+"""From the typed model to a Factory reply; reading what is written gives the same model again."""
+
+import json
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from typing import Any
+
+from goop_mcp.errors import NotWritableError
+from goop_mcp.protocols.factory.model import Reply
+
+__all__ = ["write_reply"]
+
+_NEVER_WRITTEN = frozenset({"extensions", "unreadable", "partial"})
+
+
+def write_reply(reply: Reply) -> str:
+    """Return `reply` as JSON, indented by two blanks, ending with a line feed.
+
+    Parts that are None, and empty ones that may be left out, are not written. Raises NotWritableError when the reply is
+    marked as partial, and when something is called like a field of the reply or cannot be said in JSON.
+    """
+    if reply.partial:
+        raise NotWritableError("a reply that was cut off cannot be written as a whole one; ask the agent again")
+    try:
+        return json.dumps(_values(reply), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise NotWritableError("a value cannot be said in JSON; use texts, numbers, lists and objects") from error
+
+
+def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401 - one of the dataclasses of the model
+    values: dict[str, Any] = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if each.name in _NEVER_WRITTEN or value is None or (value == () and each.default == ()):
+            continue
+        values[each.name] = _plain(value)
+    for name, value in part.extensions.items():
+        if any(name == each.name and name not in _NEVER_WRITTEN for each in fields(part)):
+            raise NotWritableError(f"extension {name!r} is called like a field of the reply; set the field itself")
+        values[name] = value
+    return values
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of the model
+    if is_dataclass(value):
+        return _values(value)
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value

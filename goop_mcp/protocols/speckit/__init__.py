@@ -1,0 +1,22 @@
+"""The JSON of the speckit agents: what they are given, and what they answer."""
+
+from goop_mcp.protocols.speckit.family import SPECKIT
+from goop_mcp.protocols.speckit.model import AgentInput, FeedbackContext, Response, WorkflowContext
+from goop_mcp.protocols.speckit.writing import (
+    write_feedback_context,
+    write_input,
+    write_response,
+    write_workflow_context,
+)
+
+__all__ = [
+    "SPECKIT",
+    "AgentInput",
+    "FeedbackContext",
+    "Response",
+    "WorkflowContext",
+    "write_feedback_context",
+    "write_input",
+    "write_response",
+    "write_workflow_context",
+]

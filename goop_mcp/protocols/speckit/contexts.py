@@ -1,0 +1,185 @@
+"""Find and read what an agent is given: WORKFLOW_CONTEXT, FEEDBACK_CONTEXT and the user's request (S-01, S-05)."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from goop_mcp.protocols.speckit.model import AgentInput, FeedbackContext, WorkflowContext
+from goop_mcp.protocols.speckit.reading import read_feedback, read_workflow
+from goop_mcp.protocols.speckit.rules import INPUT_RULES
+from goop_mcp.protocols.speckit.tables import VALUE_RULES
+from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.fences import fence_spans
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.json_extraction import JsonObject
+from goop_mcp.validation.json_reading import JsonReading, ValuesReading, read_json, written
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.paths import PathBounds, bounds_of
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.safe_json import JsonObjectValue
+
+__all__ = ["ContextBlock", "find_contexts", "holds_marker", "read_contexts"]
+
+T = TypeVar("T")
+
+WORKFLOW, FEEDBACK = "workflow_context", "feedback_context"
+
+_MARKER = re.compile(
+    r"^[ \t>#*_`-]*(?P<kind>WORKFLOW|FEEDBACK)_CONTEXT[*_`]*:[*_`]*\s*(?:(?:`{3,}|~{3,})\w*\s*)?(?=\{)", re.MULTILINE
+)
+_REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTILINE)
+_FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})\s*\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBlock(Block):
+    """All that an agent is given in one text; `request` is the place of the user's words."""
+
+    workflow: JsonObject | None = None
+    feedback: JsonObject | None = None
+    request: tuple[int, int] | None = None
+
+
+def holds_marker(text: str) -> bool:
+    """Return whether a line of `text` begins like a context or a request."""
+    return _MARKER.search(text) is not None or _REQUEST.search(text) is not None
+
+
+def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[int]) -> list[Block]:
+    """Return what an agent is given in `text`: contexts up to the next of the same kind make one block.
+
+    `objects` are those of the text, `answers` where envelopes begin: the user's words end before one.
+    """
+    by_start = {each.start: each for each in objects}
+    found: list[ContextBlock] = []
+    for marker in _MARKER.finditer(text):
+        each = by_start.get(marker.end())
+        if each is None:
+            continue
+        last = found[-1] if found else None
+        given = ContextBlock(root="speckit", start=marker.start("kind"), end=each.end, complete=each.complete)
+        if marker["kind"] == "WORKFLOW":
+            joined = replace(last, end=each.end, workflow=each) if last is not None and last.workflow is None else None
+            given = joined or replace(given, workflow=each)
+        else:
+            joined = replace(last, end=each.end, feedback=each) if last is not None and last.feedback is None else None
+            given = joined or replace(given, feedback=each)
+        if joined is not None:
+            found.pop()
+        found.append(given)
+    if not found:
+        return []
+    ends = [*(each.start for each in found[1:]), len(text)]
+    stops = sorted(answers)
+    return [_with_request(text, each, end, stops) for each, end in zip(found, ends, strict=True)]
+
+
+def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]) -> Block:
+    complete = all(each.complete for each in (block.workflow, block.feedback) if each is not None)
+    request = _REQUEST.search(text, block.end, end) if complete else None
+    if request is None:
+        return replace(block, complete=complete)
+    end = next((stop for stop in stops if request.end() <= stop < end), end)
+    for fence in fence_spans(text):
+        if fence[0] <= block.start < fence[1]:
+            end = min(end, fence[1])
+    words = text[request.end() : end]
+    if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
+        words = _FENCE_LINE.sub("", words)
+    last = request.end() + len(words.rstrip())
+    return replace(block, complete=complete, request=(request.end(), last), end=max(last, block.end))
+
+
+# Reading
+
+
+class _ContextPlaces:
+    """Finds pointers that begin with the name of a context."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, tuple[int, JsonReading[WorkflowContext] | JsonReading[FeedbackContext]]] = {}
+
+    def locate(self, path: str, found: str | None) -> int | None:
+        """Return the offset of `path` from the start of the block."""
+        name = path[1:].partition("/")[0]
+        if name not in self.parts:
+            return None
+        shift, reading = self.parts[name]
+        place = reading.places.locate(path[1 + len(name) :], found)
+        return None if place is None else place + shift
+
+
+def read_contexts(text: str, block: ContextBlock, expected: Expectations, limits: Limits) -> Reading:
+    """Read and judge what an agent is given."""
+    places, bounds = _ContextPlaces(), bounds_of(expected)
+    problems: list[Problem] = []
+
+    def part(
+        name: str, found: JsonObject | None, read: Callable[[JsonObjectValue, PathBounds], ValuesReading[T]]
+    ) -> JsonReading[T] | None:
+        if found is None:
+            return None
+        reading = read_json(found, text, limits, name=name, read_values=lambda values: read(values, bounds))
+        shift = found.start - block.start
+        problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
+        return reading
+
+    workflow, feedback = part(WORKFLOW, block.workflow, read_workflow), part(FEEDBACK, block.feedback, read_feedback)
+    if workflow is not None and block.workflow is not None:
+        places.parts[WORKFLOW] = (block.workflow.start - block.start, workflow)
+    if feedback is not None and block.feedback is not None:
+        places.parts[FEEDBACK] = (block.feedback.start - block.start, feedback)
+    request = text[slice(*block.request)].strip() or None if block.request is not None else None
+    given = AgentInput(
+        workflow_context=workflow.model if workflow is not None else None,
+        feedback_context=feedback.model if feedback is not None else None,
+        user_request=request,
+        partial=any(each is not None and each.partial for each in (workflow, feedback)),
+    )
+    if given.workflow_context is None and given.feedback_context is None:
+        return Reading(start=block.start, problems=problems, places=places)
+    if not given.partial:
+        problems += _template_request(request, block)
+        problems += run_checks(INPUT_RULES, given, expected)
+    readings = [(WORKFLOW, workflow), (FEEDBACK, feedback)]
+    return Reading(
+        start=block.start, problems=problems, places=places, envelope=given, repaired=_written(readings, request)
+    )
+
+
+def _moved(problem: Problem, prefix: str, shift: int) -> Problem:
+    """Return `problem` as seen from the start of the block."""
+    hit = problem.hit
+    path = prefix if hit.path is None else prefix + hit.path
+    if problem.rule is ROOT_NOT_CLOSED or hit.path is None:
+        path = prefix
+    return replace(problem, hit=replace(hit, path=path, offset=None if hit.offset is None else hit.offset + shift))
+
+
+def _template_request(request: str | None, block: ContextBlock) -> list[Problem]:
+    if request not in VALUE_RULES.template_texts or block.request is None or request is None:
+        return []
+    message = f"template text left in: USER_REQUEST is {excerpt(request, 60)!r}; expected the user's words"
+    offset = block.request[0] - block.start
+    return [VALUE_RULES.placeholder.problem(message, path="/user_request", offset=offset, found=request)]
+
+
+def _written(
+    readings: Sequence[tuple[str, JsonReading[WorkflowContext] | JsonReading[FeedbackContext] | None]],
+    request: str | None,
+) -> str | None:
+    """Return the contexts as they read after all repairs, None when one of them could not be read."""
+    parts = []
+    for name, reading in readings:
+        if reading is None:
+            continue
+        if reading.values is None or reading.partial or reading.model is None:
+            return None
+        parts.append(f"{name.upper()}:\n{written(reading.values)}\n")
+    if request is not None:
+        parts.append(f"USER_REQUEST: {request}\n")
+    return "\n".join(parts)

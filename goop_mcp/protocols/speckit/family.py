@@ -1,0 +1,171 @@
+"""The speckit family as one object: find, read, judge, ask for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from goop_mcp.protocols.speckit import tables
+from goop_mcp.protocols.speckit.contexts import ContextBlock, find_contexts, read_contexts
+from goop_mcp.protocols.speckit.model import plain_agent
+from goop_mcp.protocols.speckit.reading import read_response
+from goop_mcp.protocols.speckit.rules import RESPONSE_RULES, RULES
+from goop_mcp.protocols.speckit.rules.structure import NO_ENVELOPE, RESULT_WITHOUT_ENVELOPE
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import Block, Extraction
+from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.json_extraction import (
+    JsonBlock,
+    JsonObject,
+    JsonShape,
+    extract_json,
+    find_objects,
+    hide_thoughts,
+    rank_blocks,
+    unwrapped,
+)
+from goop_mcp.validation.json_reading import read_json
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.rules import run_checks
+from goop_mcp.workflow.agents import plain_agent_name
+
+__all__ = ["SPECKIT", "SpeckitFamily"]
+
+_ENVELOPE_KEYS = frozenset({"agent", "status", "timestamp", "execution_time_ms", "result", "error"})
+_RESULT_KEYS = {agent: frozenset(field.name for field in table) for agent, table in tables.RESULTS.items()}
+_CONTEXT_KEYS = frozenset(field.name for field in (*tables.WORKFLOW, *tables.FEEDBACK))
+_ANSWER, _WEAK, _FRAGMENT = 3, 2, 1
+_LEAST_KEYS = 3
+_LEAST_FIELDS = 2
+
+
+def _rank(value: Mapping[str, object]) -> int:
+    """Return how much an object looks like an answer: a whole one, a part of one, or a result without envelope."""
+    keys = len(_ENVELOPE_KEYS & value.keys())
+    part = "result" in value or "error" in value
+    if keys >= _LEAST_KEYS or (part and "agent" in value):
+        return _ANSWER
+    if "agent" in value or "status" in value:
+        return _WEAK if keys > 1 else 0
+    return _FRAGMENT if _agent_of_result(value) is not None else 0
+
+
+def _agent_of_result(value: Mapping[str, object]) -> str | None:
+    """Return the agent whose fields make up most of `value`, None when there is none."""
+    counts = {agent: len(keys & value.keys()) for agent, keys in _RESULT_KEYS.items()}
+    agent = max(counts, key=lambda name: counts[name])
+    return agent if counts[agent] >= _LEAST_FIELDS and 2 * counts[agent] >= len(value) else None
+
+
+_SHAPE = JsonShape(
+    name="speckit",
+    keys=_ENVELOPE_KEYS | _CONTEXT_KEYS,
+    rank=_rank,
+    parts=frozenset().union(*_RESULT_KEYS.values()),
+)
+
+
+class SpeckitFamily:
+    """Everything the core asks of speckit; see `goop_mcp.validation.pipeline.Family`."""
+
+    name = "speckit"
+    rules = RULES
+    no_envelope = NO_ENVELOPE
+
+    def find(self, text: str, limits: Limits) -> Extraction:
+        """Return the answers in `text`, and what an agent is given (D-01)."""
+        return extract_json(text, lambda read: _blocks(read, limits), limits)
+
+    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        """Return None: there is no older form."""
+        del text, limits
+        return None
+
+    def is_marked(self, block: Block) -> bool:
+        """Return whether `block` is told from other objects by its keys alone: agent, status and their part (D-01)."""
+        if isinstance(block, ContextBlock):
+            return True
+        value = _values(block)
+        return "agent" in value and "status" in value and ("result" in value or "error" in value)
+
+    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+        """Read and judge `block`."""
+        text = extraction.source.read
+        if isinstance(block, ContextBlock):
+            return read_contexts(text, block, expected, limits)
+        if not isinstance(block, JsonBlock):
+            raise TypeError(f"a block of {block.root} is none of speckit's")
+        value = _values(block)
+        if value and _rank(value) == _FRAGMENT and block.complete:
+            return Reading(start=block.start, problems=[_without_envelope(value)])
+        bounds = bounds_of(expected)
+        reading = read_json(
+            block.object, text, limits, name=self.name, read_values=lambda values: read_response(values, bounds)
+        )
+        response, problems = reading.model, reading.problems
+        if response is not None and reading.partial:
+            response = replace(response, partial=True)
+        elif response is not None:
+            problems = [*problems, *run_checks(RESPONSE_RULES, response, expected)]
+        return Reading(
+            start=block.start,
+            problems=problems,
+            places=reading.places,
+            envelope=response,
+            repaired=reading.repaired,
+        )
+
+    def absence(self, text: str) -> str:
+        """Return what is there in place of an answer."""
+        if not text.strip():
+            return "the reply is empty; expected a JSON object with agent, status and result"
+        if "{" in text:
+            return "no speckit answer was found among the braces; expected a JSON object with agent, status and result"
+        return "no speckit answer was found; expected a JSON object with agent, status and result"
+
+    def skeleton(self, expected: Expectations) -> str:
+        """Return the smallest answer for the expected agent; the choices left open must be made."""
+        agent = plain_agent(plain_agent_name(expected.agent)) if expected.agent else ""
+        agent = agent if agent in tables.RESULTS else "<agent-name>"
+        return (
+            "{\n"
+            f'  "agent": "{agent}",\n'
+            '  "status": "success|error",\n'
+            '  "timestamp": "<ISO8601>",\n'
+            '  "execution_time_ms": 0,\n'
+            '  "result": {"next_steps": ["<next-agent>"]}\n'
+            "}"
+        )
+
+
+def _blocks(text: str, limits: Limits) -> list[Block]:
+    objects = find_objects(text, _SHAPE, limits)
+    if "_CONTEXT" not in text:
+        return rank_blocks(text, objects, _SHAPE)
+    given = find_contexts(text, objects, ())
+    starts = {each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)}
+    if not starts:
+        return rank_blocks(text, objects, _SHAPE)
+    others = [each for each in objects if each.start not in starts and _rank(each.value or {}) == _ANSWER]
+    answers = rank_blocks(text, others, _SHAPE)
+    given = find_contexts(text, objects, [block.start for block in answers])
+    return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
+
+
+def _parts(block: ContextBlock) -> list[JsonObject]:
+    return [each for each in (block.workflow, block.feedback) if each is not None]
+
+
+def _values(block: Block) -> Mapping[str, object]:
+    value = block.object.value if isinstance(block, JsonBlock) else None
+    return unwrapped(value, "speckit") if value else {}
+
+
+def _without_envelope(value: Mapping[str, object]) -> Problem:
+    agent = _agent_of_result(value)
+    message = f"these are the fields of a {agent} result; expected agent, status, timestamp and result around them"
+    return RESULT_WITHOUT_ENVELOPE.problem(message, path="", offset=0)
+
+
+SPECKIT = SpeckitFamily()
+"""The one object of this family."""

@@ -1,0 +1,26 @@
+"""Look into a result without trusting it: a value of another kind counts as absent."""
+
+from goop_mcp.protocols.speckit.model import Values
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = ["items", "number", "section"]
+
+
+def number(values: Values | None, name: str) -> float | None:
+    """Return the number called `name`; None when there is none."""
+    value = values.get(name) if values is not None else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def section(values: Values | None, name: str) -> Values:
+    """Return the object called `name`, `values` itself for "", and an empty one when there is none."""
+    if values is None:
+        return {}
+    value = values if not name else values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def items(values: Values | None, name: str) -> list[JsonValue] | None:
+    """Return the list called `name`; None when there is none."""
+    value = values.get(name) if values is not None else None
+    return value if isinstance(value, list) else None

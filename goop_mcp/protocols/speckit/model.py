@@ -1,0 +1,205 @@
+"""The typed models of speckit: what an agent is given, and what it answers (speckit-agent-response)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
+from typing import Any
+
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = [
+    "AGENTS",
+    "DERIVED_STRATEGIES",
+    "ERROR_TYPES",
+    "PREFIXES",
+    "SEVERITIES",
+    "STRATEGIES",
+    "AgentInput",
+    "ErrorDetail",
+    "FeedbackContext",
+    "Issue",
+    "Response",
+    "Status",
+    "SuggestedAction",
+    "WorkflowContext",
+    "plain_agent",
+    "plain_values",
+]
+
+Values = Mapping[str, JsonValue]
+
+AGENTS = (
+    "specify",
+    "clarify",
+    "research",
+    "plan",
+    "checklist",
+    "tasks",
+    "analyze",
+    "implement",
+    "test",
+    "review",
+    "taskstoissues",
+)
+SEVERITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
+"""From the worst down; this is also the order in which issues are mended (S-07)."""
+
+ERROR_TYPES = (
+    "PrerequisiteError",
+    "ValidationError",
+    "QualityGateFailure",
+    "ConstitutionViolationError",
+    "BranchExistsError",
+    "TimeoutError",
+    "ExternalServiceError",
+)
+STRATEGIES = ("run_prerequisite_agent", "feedback_loop", "fix_and_retry", "ask_user", "manual_resolution")
+DERIVED_STRATEGIES = ("retry_with_backoff", "retry")
+"""Asked for by the table of error types, absent from the table of strategies (D-44)."""
+
+PREFIXES = ("speckit-", "speckit.", "/speckit.", "/speckit-", "speckit:")
+_FILES = (
+    *("spec_file", "research_cache_file", "plan_file", "research_file", "data_model_file", "contracts_dir"),
+    *("quickstart_file", "checklist_file", "tasks_file", "analysis_report"),
+)
+
+
+def plain_agent(name: str) -> str:
+    """Return `name` without the prefix under which projects install the agent (D-48)."""
+    for prefix in PREFIXES:
+        if name.startswith(prefix):
+            return name[len(prefix) :]
+    return name
+
+
+class Status(StrEnum):
+    """Whether the agent did its work (S-13). What the work found is in the result (D-45)."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestedAction:
+    """The agent to run first, and why (S-12, S-26)."""
+
+    agent: str | None
+    reason: str | None = None
+    extensions: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
+    """What went wrong (S-12). `type` and `recovery_strategy` may be words that no table has."""
+
+    type: str | None
+    code: str | None
+    message: str | None
+    recoverable: bool | None
+    recovery_strategy: str | None
+    details: Values | None = None
+    suggested_action: SuggestedAction | None = None
+    extensions: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """An agent's answer. None stands for a value that is absent or could not be read, never for a default.
+
+    `result` holds the agent's own fields and whatever else it put there (S-16), `extensions` what the envelope does not
+    have. `partial` marks an answer that was cut off; nothing may be routed on it (D-16).
+    """
+
+    agent: str | None
+    status: Status | None
+    timestamp: str | None = None
+    execution_time_ms: int | float | None = None
+    result: Values | None = None
+    error: ErrorDetail | None = None
+    extensions: Values = field(default_factory=dict)
+    partial: bool = False
+
+    @property
+    def next_steps(self) -> tuple[str, ...]:
+        """The next agents, in order; empty also when there are none (S-11)."""
+        steps = (self.result or {}).get("next_steps")
+        return tuple(step for step in steps if isinstance(step, str)) if isinstance(steps, list) else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values under the specification's names."""
+        values: dict[str, Any] = plain_values(self)
+        return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """Something that an agent further down asks to be mended (S-06)."""
+
+    severity: str | None
+    type: str | None
+    message: str | None
+    location: str | None
+    recommendation: str | None
+    extensions: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackContext:
+    """Why an agent is called again (S-05). `iteration` counts from 1."""
+
+    feedback_from: str | None
+    iteration: int | None
+    max_iterations: int | None
+    issues_to_fix: tuple[Issue, ...]
+    extensions: Values = field(default_factory=dict)
+
+    @property
+    def by_severity(self) -> tuple[Issue, ...]:
+        """The issues, the worst first, each severity in the order given (S-07)."""
+        ranks = {severity: rank for rank, severity in enumerate(SEVERITIES)}
+        return tuple(sorted(self.issues_to_fix, key=lambda issue: ranks.get(issue.severity or "", len(ranks))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowContext:
+    """Where an agent works (S-02). `previous_results` holds the answers so far by agent, as far as they were passed."""
+
+    workflow_id: str | None
+    feature_id: str | None
+    feature_dir: str | None
+    previous_results: Mapping[str, Values] = field(default_factory=dict)
+    extensions: Values = field(default_factory=dict)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that earlier agents name in their results, by field; the last agent's word counts (S-03)."""
+        found: dict[str, str] = {}
+        for answer in self.previous_results.values():
+            result = answer.get("result")
+            for values in (answer, result if isinstance(result, dict) else {}):
+                found.update({name: path for name in _FILES if isinstance(path := values.get(name), str)})
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInput:
+    """What the orchestrator gives an agent: its contexts, each None when absent, and the user's own words (S-01)."""
+
+    workflow_context: WorkflowContext | None = None
+    feedback_context: FeedbackContext | None = None
+    user_request: str | None = None
+    partial: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the input as JSON values under the specification's names."""
+        values: dict[str, Any] = plain_values(self)
+        return values
+
+
+def plain_values(value: object) -> Any:  # noqa: ANN401 - JSON values
+    """Return a model as JSON values."""
+    if is_dataclass(value):
+        return {each.name: plain_values(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple):
+        return [plain_values(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value

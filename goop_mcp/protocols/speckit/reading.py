@@ -1,0 +1,217 @@
+"""From the values of a JSON object to the models of speckit; what is odd is noted on the way."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from goop_mcp.protocols.speckit import tables
+from goop_mcp.protocols.speckit.model import (
+    ErrorDetail,
+    FeedbackContext,
+    Issue,
+    Response,
+    Status,
+    SuggestedAction,
+    Values,
+    WorkflowContext,
+)
+from goop_mcp.protocols.speckit.rules import structure
+from goop_mcp.validation.json_reading import ValuesReading
+from goop_mcp.validation.json_values import Field, ValueReader
+from goop_mcp.validation.paths import PathBounds
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
+
+__all__ = ["read_feedback", "read_response", "read_workflow"]
+
+T = TypeVar("T")
+
+# An envelope lacks a part when one of these is reported: its last brace is not closed then (D-16).
+_INCOMPLETE: tuple[Rule, ...] = (
+    structure.MISSING_FIELD,
+    structure.MISSING_RESULT_FIELD,
+    structure.EXECUTION_TIME_MISSING,
+    structure.ANALYSIS_REPORT_MISSING,
+    structure.NEXT_STEPS_MISSING,
+)
+_ENVELOPE_KEYS = frozenset({"agent", "status", "timestamp", "execution_time_ms", "result", "error"})
+_ERROR_KEYS = frozenset(field.name for field in tables.ERROR)
+_ACTION_KEYS = frozenset({"agent", "reason"})
+_WORKFLOW_KEYS = frozenset(field.name for field in tables.WORKFLOW)
+_FEEDBACK_KEYS = frozenset(field.name for field in tables.FEEDBACK)
+_ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendation"})
+
+
+def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Response]:
+    """Read an agent's answer; what lenient mode mends is set in `values` too."""
+    reader = ValueReader(tables.VALUE_RULES, bounds)
+    reader.fields(tables.ENVELOPE, values, "")
+    status = _STATUSES.get(str(values.get("status")))
+    _read_result(values, status, reader)
+    _read_error(values, status, reader)
+    _contradiction(values, status, reader)
+    result, error = values.get("result"), values.get("error")
+    response = Response(
+        agent=_text(values, "agent"),
+        status=status,
+        timestamp=_text(values, "timestamp"),
+        execution_time_ms=_number(values, "execution_time_ms"),
+        result=result if isinstance(result, dict) else None,
+        error=_error(error) if isinstance(error, dict) else None,
+        extensions=_others(values, _ENVELOPE_KEYS),
+    )
+    return _reading(response, reader)
+
+
+_STATUSES = {status.value: status for status in Status}
+_RESULT = Field("result", tables.RESULT, structure.MISSING_FIELD, "an object with the fields of your table")
+_ERROR = Field("error", tables.ERROR_OBJECT, structure.MISSING_FIELD, "an object with type, code and message")
+
+
+def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
+    if status is Status.SUCCESS:
+        reader.fields((_RESULT,), values, "")
+    result = values.get("result")
+    if not isinstance(result, dict) or status is Status.ERROR:
+        return
+    agent = values.get("agent")
+    table = tables.RESULTS.get(agent) if isinstance(agent, str) else None
+    if table is not None:
+        reader.fields(table, result, "/result")
+    reader.fields(tables.NEXT_STEPS, result, "/result")
+
+
+def _read_error(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
+    if status is Status.ERROR:
+        reader.fields((_ERROR,), values, "")
+    elif status is None and isinstance(error := values.get("error"), dict):
+        reader.fields(tables.ERROR, error, "/error")
+
+
+def _contradiction(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
+    # "status is success or error; success has result and no error, error has error and no result" (S-13)
+    wrong = {Status.SUCCESS: "error", Status.ERROR: "result"}.get(status) if status is not None else None
+    both = values.get("result") is not None and values.get("error") is not None
+    if wrong is None and both:
+        message = "both result and error are there; expected the one that fits the status"
+        reader.problems.append(structure.RESULT_AND_ERROR.problem(message, path="/error"))
+    elif wrong is not None and values.get(wrong) is not None:
+        message = f"status is {status}, and {wrong} is there; expected none"
+        reader.problems.append(structure.RESULT_AND_ERROR.problem(message, path=f"/{wrong}"))
+
+
+def _error(values: Values) -> ErrorDetail:
+    details, action = values.get("details"), values.get("suggested_action")
+    return ErrorDetail(
+        type=_text(values, "type"),
+        code=_text(values, "code"),
+        message=_text(values, "message"),
+        recoverable=_flag(values, "recoverable"),
+        recovery_strategy=_text(values, "recovery_strategy"),
+        details=details if isinstance(details, dict) else None,
+        suggested_action=_action(action) if isinstance(action, dict) else None,
+        extensions=_others(values, _ERROR_KEYS),
+    )
+
+
+def _action(values: Values) -> SuggestedAction:
+    return SuggestedAction(
+        agent=_text(values, "agent") or None, reason=_text(values, "reason"), extensions=_others(values, _ACTION_KEYS)
+    )
+
+
+# What agents are given
+
+
+def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[WorkflowContext]:
+    """Read a WORKFLOW_CONTEXT."""
+    reader = ValueReader(tables.VALUE_RULES, bounds)
+    reader.fields(tables.WORKFLOW, values, "")
+    previous = values.get("previous_results")
+    answers = previous if isinstance(previous, dict) else {}
+    for agent, answer in answers.items():
+        if isinstance(agent, str) and agent in tables.VALUE_RULES.template_texts:
+            reader.placeholder(agent, "/previous_results", agent, "the name of an agent")
+        if isinstance(answer, dict):
+            _check_paths(agent, answer, reader)
+    context = WorkflowContext(
+        workflow_id=_text(values, "workflow_id"),
+        feature_id=_text(values, "feature_id"),
+        feature_dir=_text(values, "feature_dir"),
+        previous_results={agent: answer for agent, answer in answers.items() if isinstance(answer, dict)},
+        extensions=_others(values, _WORKFLOW_KEYS),
+    )
+    return _reading(context, reader)
+
+
+def _check_paths(agent: str, answer: Values, reader: ValueReader) -> None:
+    """Hold the paths of an earlier answer against the workspace; nothing else is asked of it."""
+    table = tables.RESULTS.get(agent)
+    result = answer.get("result")
+    if table is None or not isinstance(result, dict):
+        return
+    seen = ValueReader(reader.rules, reader.bounds)
+    seen.fields(table, result, f"/previous_results/{agent}/result")
+    reader.problems += [problem for problem in seen.problems if problem.rule.family == "path"]
+
+
+def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[FeedbackContext]:
+    """Read a FEEDBACK_CONTEXT."""
+    reader = ValueReader(tables.VALUE_RULES, bounds)
+    reader.fields(tables.FEEDBACK, values, "")
+    listed = values.get("issues_to_fix")
+    if listed == []:
+        message = "issues_to_fix is empty; expected at least one issue"
+        reader.problems.append(structure.MISSING_FIELD.problem(message, path="/issues_to_fix"))
+    context = FeedbackContext(
+        feedback_from=_text(values, "feedback_from"),
+        iteration=_count(values, "iteration"),
+        max_iterations=_count(values, "max_iterations"),
+        issues_to_fix=tuple(_issue(each) for each in listed if isinstance(each, dict))
+        if isinstance(listed, list)
+        else (),
+        extensions=_others(values, _FEEDBACK_KEYS),
+    )
+    return _reading(context, reader)
+
+
+def _issue(values: Values) -> Issue:
+    return Issue(
+        severity=_text(values, "severity"),
+        type=_text(values, "type"),
+        message=_text(values, "message"),
+        location=_text(values, "location"),
+        recommendation=_text(values, "recommendation"),
+        extensions=_others(values, _ISSUE_KEYS),
+    )
+
+
+# Values
+
+
+def _reading(model: T, reader: ValueReader) -> ValuesReading[T]:
+    whole = not any(problem.rule in _INCOMPLETE for problem in reader.problems) if reader.problems else True
+    return ValuesReading(model, reader.problems, whole)
+
+
+def _text(values: Values, name: str) -> str | None:
+    value = values.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _flag(values: Values, name: str) -> bool | None:
+    value = values.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def _number(values: Values, name: str) -> int | float | None:
+    value = values.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _count(values: Values, name: str) -> int | None:
+    number = _number(values, name)
+    return int(number) if number is not None and number == int(number) else None
+
+
+def _others(values: Values, known: frozenset[str]) -> Mapping[str, JsonValue]:
+    return {} if values.keys() <= known else {name: value for name, value in values.items() if name not in known}

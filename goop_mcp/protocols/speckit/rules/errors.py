@@ -1,0 +1,177 @@
+"""Rules about an answer of status error: its type, and how to recover from it."""
+
+from collections.abc import Mapping
+
+from goop_mcp.protocols.speckit.model import Response
+from goop_mcp.protocols.speckit.samples import CONSTITUTION_REPLY, ERROR_REPLY, TIMEOUT_REPLY
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity
+from goop_mcp.validation.rules import Example, Rule
+
+__all__ = [
+    "DERIVED_STRATEGY",
+    "ERROR_CODE_FORM",
+    "ERROR_RULES",
+    "FITTING",
+    "MANUAL_BUT_RECOVERABLE",
+    "MISSING_SUGGESTED_AGENT",
+    "STRATEGY_MISMATCH",
+    "UNKNOWN_ERROR_TYPE",
+    "UNKNOWN_STRATEGY",
+]
+
+FITTING: Mapping[str, tuple[str, ...]] = {
+    "PrerequisiteError": ("run_prerequisite_agent", "ask_user", "manual_resolution"),
+    "ValidationError": ("fix_and_retry", "ask_user", "manual_resolution"),
+    "QualityGateFailure": ("feedback_loop", "fix_and_retry", "ask_user", "manual_resolution"),
+    "ConstitutionViolationError": ("manual_resolution",),
+    "BranchExistsError": ("ask_user", "manual_resolution"),
+    "TimeoutError": ("retry", "retry_with_backoff", "fix_and_retry", "ask_user", "manual_resolution"),
+    "ExternalServiceError": ("retry_with_backoff", "retry", "fix_and_retry", "ask_user", "manual_resolution"),
+}
+"""The strategies that fit each type, that of the table of types first. To be more careful is never wrong."""
+
+
+def _strategy_mismatch(response: Response, _expected: Expectations) -> Hit | None:
+    error = response.error
+    if error is None or not error.type or not error.recovery_strategy:
+        return None
+    fitting = FITTING.get(error.type)
+    known = any(error.recovery_strategy in strategies for strategies in FITTING.values())
+    if fitting is None or not known or error.recovery_strategy in fitting:
+        return None
+    return Hit(
+        message=f"recovery_strategy is {error.recovery_strategy!r} for {error.type}; expected {fitting[0]}",
+        path="/error/recovery_strategy",
+        found=error.recovery_strategy,
+        expected=fitting,
+    )
+
+
+def _missing_suggested_agent(response: Response, _expected: Expectations) -> Hit | None:
+    # "run_prerequisite_agent | Execute suggested agent first" (Recovery Strategies)
+    error = response.error
+    if error is None or error.recovery_strategy != "run_prerequisite_agent":
+        return None
+    if error.suggested_action is not None and error.suggested_action.agent:
+        return None
+    return Hit(
+        message="recovery_strategy is run_prerequisite_agent, but suggested_action.agent is missing; expected an agent",
+        path="/error/suggested_action/agent",
+    )
+
+
+def _manual_but_recoverable(response: Response, _expected: Expectations) -> Hit | None:
+    # "manual_resolution | Cannot auto-recover" (Recovery Strategies)
+    error = response.error
+    if error is None or error.recoverable is not True or error.recovery_strategy != "manual_resolution":
+        return None
+    return Hit(
+        message="recoverable is true and recovery_strategy is manual_resolution; expected false",
+        path="/error/recoverable",
+        found="true",
+        expected=("false",),
+    )
+
+
+ERROR_CODE_FORM = Rule(
+    id="speckit/error-code-form",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="code not in UPPER_SNAKE form",
+    why="Programs compare the code; people read the message.",
+    fix="Write the code in capitals with underscores, such as MISSING_PLAN.",
+    requirements=("S-14",),
+    example=Example(good='"code": "MISSING_PLAN"', bad='"code": "missing-plan"', reply=ERROR_REPLY),
+)
+
+UNKNOWN_ERROR_TYPE = Rule(
+    id="speckit/unknown-error-type",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="type not in the seven",
+    why="Each type has its own way to recover; for another one the user is asked.",
+    fix="Choose the one of the seven types that fits.",
+    requirements=("S-17",),
+    example=Example(good='"type": "PrerequisiteError"', bad='"type": "DiskFullError"', reply=ERROR_REPLY),
+)
+
+DERIVED_STRATEGY = Rule(
+    id="speckit/derived-strategy",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="`retry` or `retry_with_backoff`: asked for by the type table, absent from the strategy table",
+    why="The two tables of the specification differ; the meaning is plain.",
+    fix="Nothing to do: it is read as the type table has it.",
+    requirements=("S-22", "S-23", "S-24"),
+    example=Example(
+        good='"recovery_strategy": "fix_and_retry"', bad='"recovery_strategy": "retry"', reply=TIMEOUT_REPLY
+    ),
+)
+
+UNKNOWN_STRATEGY = Rule(
+    id="speckit/unknown-strategy",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="any other unlisted strategy; the router takes the one of the type",
+    why="Nobody knows how to carry it out.",
+    fix="Choose one of the listed strategies.",
+    requirements=("S-24",),
+    example=Example(
+        good='"recovery_strategy": "run_prerequisite_agent"', bad='"recovery_strategy": "pray"', reply=ERROR_REPLY
+    ),
+)
+
+STRATEGY_MISMATCH = Rule(
+    id="speckit/strategy-mismatch",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="the strategy does not fit the type; the router takes the safer one",
+    why="A broken rule of the project must not be mended by trying again.",
+    fix="Choose the strategy that the table of types gives.",
+    requirements=("S-25",),
+    example=Example(
+        good='"recovery_strategy": "manual_resolution"',
+        bad='"recovery_strategy": "fix_and_retry"',
+        reply=CONSTITUTION_REPLY,
+    ),
+    check=_strategy_mismatch,
+)
+
+MISSING_SUGGESTED_AGENT = Rule(
+    id="speckit/missing-suggested-agent",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="run_prerequisite_agent without suggested_action.agent",
+    why="The strategy is to run the suggested agent first; without one there is nobody to run.",
+    fix="Name the agent to run first in suggested_action.",
+    requirements=("S-26",),
+    example=Example(
+        good='{"agent": "plan", "reason": "It writes plan.md"}',
+        bad='{"reason": "It writes plan.md"}',
+        reply=ERROR_REPLY,
+    ),
+    check=_missing_suggested_agent,
+)
+
+MANUAL_BUT_RECOVERABLE = Rule(
+    id="speckit/manual-but-recoverable",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="recoverable true with manual_resolution; manual wins",
+    why="What only a person can resolve cannot be recovered from by itself.",
+    fix='Write "recoverable": false, or choose another strategy.',
+    requirements=("S-20", "S-27"),
+    example=Example(good='"recoverable": false', bad='"recoverable": true', reply=CONSTITUTION_REPLY),
+    check=_manual_but_recoverable,
+)
+
+ERROR_RULES = (
+    ERROR_CODE_FORM,
+    UNKNOWN_ERROR_TYPE,
+    DERIVED_STRATEGY,
+    UNKNOWN_STRATEGY,
+    STRATEGY_MISMATCH,
+    MISSING_SUGGESTED_AGENT,
+    MANUAL_BUT_RECOVERABLE,
+)

@@ -1,0 +1,71 @@
+"""The JSON Schema of speckit, made from the same tables by which answers are judged.
+
+`python -m goop_mcp.protocols.speckit.schema` writes it to standard output; it ships as schemas/speckit/1.0.json.
+"""
+
+import json
+import sys
+
+from goop_mcp.protocols.speckit import tables
+from goop_mcp.protocols.speckit.model import PREFIXES, Status
+from goop_mcp.validation.json_values import Schema, fields_schema, text_definitions
+
+__all__ = ["response_schema", "schema_text"]
+
+
+def response_schema() -> Schema:
+    """Return the schema of an answer; those of the contexts stand among its definitions."""
+    prefixes = "|".join(prefix.replace(".", r"\.") for prefix in PREFIXES)
+    feedback = fields_schema(tables.FEEDBACK)
+    feedback["properties"]["issues_to_fix"]["minItems"] = 1
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "goop://schemas/speckit/1.0",
+        "title": "Answer of a speckit agent",
+        "description": "What strict mode takes without an error, as far as one object shows it.",
+        **fields_schema(tables.ENVELOPE),
+        "allOf": [
+            _on(Status.SUCCESS, "result", fields_schema(tables.NEXT_STEPS), "error"),
+            _on(Status.ERROR, "error", fields_schema(tables.ERROR), "result"),
+            *(_result_of(agent, prefixes) for agent in tables.RESULTS),
+        ],
+        "$defs": {
+            **text_definitions(tables.VALUE_RULES),
+            "workflow_context": fields_schema(tables.WORKFLOW),
+            "feedback_context": feedback,
+        },
+    }
+
+
+def _on(status: Status, part: str, schema: Schema, other: str) -> Schema:
+    """Return what an answer of `status` has to hold, and that it does not hold `other`."""
+    return {
+        "if": {"properties": {"status": {"const": status.value}}},
+        "then": {
+            "required": [part],
+            "properties": {part: {"type": "object", **schema}, other: {"type": "null"}},
+        },
+    }
+
+
+def _result_of(agent: str, prefixes: str) -> Schema:
+    """Return what the result of `agent` has to hold; without a success there is none."""
+    return {
+        "if": {
+            "required": ["agent"],
+            "properties": {
+                "agent": {"type": "string", "pattern": f"^(?:{prefixes})?{agent}$(?!\\n)"},
+                "status": {"const": Status.SUCCESS.value},
+            },
+        },
+        "then": {"properties": {"result": fields_schema(tables.RESULTS[agent])}},
+    }
+
+
+def schema_text() -> str:
+    """Return the schema as it ships."""
+    return json.dumps(response_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

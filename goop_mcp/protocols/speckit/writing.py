@@ -1,0 +1,158 @@
+"""From the models of speckit to the texts; reading what is written gives the same model again."""
+
+import json
+from collections.abc import Mapping
+
+from goop_mcp.errors import NotWritableError
+from goop_mcp.protocols.speckit.contexts import holds_marker
+from goop_mcp.protocols.speckit.model import (
+    AgentInput,
+    ErrorDetail,
+    FeedbackContext,
+    Issue,
+    Response,
+    SuggestedAction,
+    Values,
+    WorkflowContext,
+)
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = ["write_feedback_context", "write_input", "write_response", "write_workflow_context"]
+
+
+def write_response(response: Response) -> str:
+    """Return `response` as JSON, indented by two blanks, ending with a line feed.
+
+    Parts that are None are left out. Raises NotWritableError when the answer is marked as partial, or when something is
+    called like a field of the envelope or cannot be said in JSON.
+    """
+    _refuse_partial(partial=response.partial)
+    error = response.error
+    return _json(
+        {
+            "agent": response.agent,
+            "status": None if response.status is None else response.status.value,
+            "timestamp": response.timestamp,
+            "execution_time_ms": response.execution_time_ms,
+            "result": response.result,
+            "error": None if error is None else _error(error),
+        },
+        response.extensions,
+    )
+
+
+def write_workflow_context(context: WorkflowContext, *, user_request: str | None = None) -> str:
+    """Return the text that tells an agent where it works, and what the user asked for (S-01).
+
+    Raises NotWritableError as `write_response` does.
+    """
+    return write_input(AgentInput(workflow_context=context, user_request=user_request))
+
+
+def write_feedback_context(context: FeedbackContext) -> str:
+    """Return the text that tells an agent why it is called again; the issues stay in their order (S-05).
+
+    Raises NotWritableError as `write_response` does.
+    """
+    return write_input(AgentInput(feedback_context=context))
+
+
+def write_input(given: AgentInput) -> str:
+    """Return all that an agent is given: its contexts, then the user's words, ending with a line feed.
+
+    Raises NotWritableError as `write_response` does, also when the user's words would be read as a context.
+    """
+    _refuse_partial(partial=given.partial)
+    parts = []
+    if given.workflow_context is not None:
+        parts.append(f"WORKFLOW_CONTEXT:\n{_workflow(given.workflow_context)}")
+    if given.feedback_context is not None:
+        parts.append(f"FEEDBACK_CONTEXT:\n{_feedback(given.feedback_context)}")
+    if given.user_request is not None:
+        _check_request(given.user_request)
+        parts.append(f"USER_REQUEST: {given.user_request}\n")
+    return "\n".join(parts)
+
+
+def _check_request(words: str) -> None:
+    if not words or words != words.strip():
+        raise NotWritableError("the user's request is blank or has blanks around it; give the words alone")
+    if holds_marker(f"{words}\n"):
+        raise NotWritableError("a line of the user's request reads like a context; indent or reword it")
+
+
+def _workflow(context: WorkflowContext) -> str:
+    return _json(
+        {
+            "workflow_id": context.workflow_id,
+            "feature_id": context.feature_id,
+            "feature_dir": context.feature_dir,
+            "previous_results": context.previous_results,
+        },
+        context.extensions,
+    )
+
+
+def _feedback(context: FeedbackContext) -> str:
+    return _json(
+        {
+            "feedback_from": context.feedback_from,
+            "iteration": context.iteration,
+            "max_iterations": context.max_iterations,
+            "issues_to_fix": [_issue(issue) for issue in context.issues_to_fix],
+        },
+        context.extensions,
+    )
+
+
+def _error(error: ErrorDetail) -> Values:
+    action = error.suggested_action
+    return _together(
+        {
+            "type": error.type,
+            "code": error.code,
+            "message": error.message,
+            "details": error.details,
+            "recoverable": error.recoverable,
+            "recovery_strategy": error.recovery_strategy,
+            "suggested_action": None if action is None else _action(action),
+        },
+        error.extensions,
+    )
+
+
+def _action(action: SuggestedAction) -> Values:
+    return _together({"agent": action.agent, "reason": action.reason}, action.extensions)
+
+
+def _issue(issue: Issue) -> Values:
+    return _together(
+        {
+            "severity": issue.severity,
+            "type": issue.type,
+            "message": issue.message,
+            "location": issue.location,
+            "recommendation": issue.recommendation,
+        },
+        issue.extensions,
+    )
+
+
+def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
+    for name in extensions:
+        if name in values:
+            raise NotWritableError(f"extension {name!r} is called like a field of the envelope; set the field itself")
+    return {**{name: value for name, value in values.items() if value is not None}, **extensions}
+
+
+def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
+    try:
+        text = json.dumps(_together(values, extensions), indent=2, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise NotWritableError("a value cannot be said in JSON; use texts, numbers, lists and objects") from error
+    return f"{text}\n"
+
+
+def _refuse_partial(*, partial: bool) -> None:
+    if partial:
+        raise NotWritableError("what was cut off cannot be written as a whole; ask the agent again")

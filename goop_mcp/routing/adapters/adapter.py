@@ -1,0 +1,42 @@
+"""What an adapter is: native outcomes as a table, and a reader of envelopes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goop_mcp.routing.views import Outcome, ReportView, RequestView
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["Adapter", "OutcomeRow", "first_outcome"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """One native state in words, how it is recognised in the native model, and what it comes to."""
+
+    native: str
+    fits: Callable[[Any], bool]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """One protocol's way into the common model. `read` never raises, whatever is missing in the envelope.
+
+    `asks_for_repair` tells whether a rejected reply goes back to be mended. `routed_by_content` are findings about the
+    work and not about the reply: a row of the protocol answers them, also where warnings count as errors.
+    """
+
+    protocol: str
+    outcomes: tuple[OutcomeRow, ...]
+    read: Callable[[Verdict], ReportView | RequestView]
+    asks_for_repair: Callable[[Verdict], bool]
+    routed_by_content: frozenset[str] = frozenset()
+
+
+def first_outcome(rows: Sequence[OutcomeRow], envelope: object) -> Outcome:
+    """Return the outcome of the first row that fits; unknown when none does."""
+    for row in rows:
+        if row.fits(envelope):
+            return row.outcome
+    return Outcome.UNKNOWN

@@ -1,0 +1,90 @@
+"""`<agent_request>` in the common model."""
+
+from goop_mcp.protocols.agent_request.model import Deliverable, Request
+from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow
+from goop_mcp.routing.views import DeliverableView, Outcome, RequestView
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["ADAPTER"]
+
+_NO_ENVELOPE = "agent_request/no-envelope"
+
+
+def _asks_for_repair(verdict: Verdict) -> bool:
+    """Return whether the request itself is at fault: missing deliverables are the session's (H6)."""
+    errors = {finding.rule for finding in verdict.of_severity(Severity.ERROR)}
+    return any(not rule.startswith("evidence/") and rule != _NO_ENVELOPE for rule in errors) or not errors
+
+
+def _has_no_block(verdict: Verdict) -> bool:
+    return any(finding.rule == _NO_ENVELOPE for finding in verdict.findings)
+
+
+def _is_refused(verdict: Verdict) -> bool:
+    return not verdict.accepted and _asks_for_repair(verdict)
+
+
+def _has_request(verdict: Verdict) -> bool:
+    return isinstance(verdict.envelope, Request) and not verdict.envelope.partial
+
+
+OUTCOMES = (
+    OutcomeRow("rejected", _is_refused, Outcome.INVALID),
+    OutcomeRow("no block", _has_no_block, Outcome.FREEFORM),
+    OutcomeRow("accepted", _has_request, Outcome.REQUEST),
+)
+
+
+def _read(verdict: Verdict) -> RequestView:
+    outcome = next((row.outcome for row in OUTCOMES if row.fits(verdict)), Outcome.UNKNOWN)
+    request = verdict.envelope
+    if not isinstance(request, Request):
+        return RequestView(outcome=outcome, text=verdict.read_text)
+    return _view(request, outcome, _text(verdict))
+
+
+def _text(verdict: Verdict) -> str:
+    """Return the request as it may be handed on: mended where it was, else as it was written."""
+    if verdict.repaired_text is not None:
+        return verdict.repaired_text
+    start, end = verdict.span or (0, len(verdict.read_text))
+    return verdict.read_text[start:end]
+
+
+def _view(request: Request, outcome: Outcome, text: str) -> RequestView:
+    return RequestView(
+        outcome=outcome,
+        mode=request.mode.value if request.mode else None,
+        intent=request.original_intent,
+        task_summary=request.current_task_summary,
+        workflow=request.workflow.value if request.workflow else None,
+        details=request.task_details,
+        constraints=request.constraints or (),
+        deliverables=tuple([_deliverable(each) for each in request.deliverables or ()]),
+        backlog=request.backlog_notes,
+        session_id=request.session_id,
+        parent=request.parent_agent,
+        target=request.target_agent,
+        priority=request.priority.value if request.priority else None,
+        estimated_duration=request.estimated_duration.text if request.estimated_duration else None,
+        timeout=request.timeout.text if request.timeout else None,
+        max_retries=request.max_retries,
+        depends_on=request.depends_on,
+        notify=request.notify_on_completion,
+        extensions={each.name: each.text for each in request.extensions},
+        text=text,
+    )
+
+
+def _deliverable(each: Deliverable) -> DeliverableView:
+    return DeliverableView(each.kind, each.path, each.required is not False, each.text)
+
+
+ADAPTER = Adapter(
+    protocol="agent_request",
+    outcomes=OUTCOMES,
+    read=_read,
+    asks_for_repair=_asks_for_repair,
+    routed_by_content=frozenset({_NO_ENVELOPE}),
+)

@@ -1,0 +1,99 @@
+"""Factory replies in the common model."""
+
+from goop_mcp.protocols.factory.model import BlockingIssue, Reply, Status
+from goop_mcp.protocols.factory.model import Question as FactoryQuestion
+from goop_mcp.protocols.factory.model import Verdict as Judgement
+from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
+from goop_mcp.routing.views import (
+    NOTHING,
+    ErrorView,
+    FileView,
+    Issue,
+    NextStep,
+    Option,
+    Outcome,
+    Question,
+    ReportView,
+)
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["ADAPTER"]
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+# The verdict outranks the status (D-56).
+OUTCOMES = (
+    OutcomeRow("questions", lambda reply: reply.status is Status.QUESTIONS, Outcome.QUESTIONS),
+    OutcomeRow("failure", lambda reply: reply.status is Status.FAILURE, Outcome.FAILED),
+    OutcomeRow("no status", lambda reply: reply.status is not Status.SUCCESS, Outcome.UNKNOWN),
+    OutcomeRow("success, verdict BLOCKING", lambda reply: reply.verdict is Judgement.BLOCKING, Outcome.GATE_FAILED),
+    OutcomeRow("success", lambda _reply: True, Outcome.DONE),
+)
+
+
+def _read(verdict: Verdict) -> ReportView:
+    reply = verdict.envelope
+    if not isinstance(reply, Reply):
+        return ReportView(outcome=Outcome.INVALID)
+    rejected = not verdict.accepted or reply.partial
+    outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, reply)
+    return ReportView(
+        outcome=outcome,
+        native_status=reply.status.value if reply.status else None,
+        summary=reply.summary,
+        files=tuple(
+            [FileView(each.path, None, each.description or "") for each in reply.deliverables or () if each.path]
+        ),
+        next=(NextStep(None, reply.next_action),) if reply.next_action else (),
+        questions=tuple([_question(number, each) for number, each in enumerate(reply.questions or (), 1)]),
+        error=_error(reply),
+        issues=tuple([_issue(each) for each in reply.blocking_issues or ()]),
+        confidence=reply.confidence,
+        confidence_notes=reply.confidence_notes,
+        recommendation=reply.recommendation,
+        metrics=reply.metrics or NOTHING,
+        result={"verdict": reply.verdict.value} if reply.verdict else NOTHING,
+        extensions=reply.extensions,
+    )
+
+
+def _question(number: int, question: FactoryQuestion) -> Question:
+    options = [
+        Option(_LETTERS[place] if place < len(_LETTERS) else str(place + 1), text, recommended=text == question.default)
+        for place, text in enumerate(question.options)
+    ]
+    return Question(
+        id=question.id or f"q{number}",
+        text=question.question or "a question without words",
+        context=question.context,
+        default=question.default,
+        options=tuple(options),
+    )
+
+
+def _error(reply: Reply) -> ErrorView | None:
+    error = reply.error
+    if error is None:
+        return None
+    return ErrorView(
+        type=error.type, message=error.message or "", recoverable=error.recoverable, attempted=reply.attempted
+    )
+
+
+def _issue(issue: BlockingIssue) -> Issue:
+    return Issue(
+        id=issue.id,
+        severity="BLOCKING",
+        type=issue.category or "issue",
+        message=": ".join(filter(None, (issue.title, issue.description))) or "no description",
+        fix=issue.resolution,
+    )
+
+
+ADAPTER = Adapter(
+    protocol="factory",
+    outcomes=OUTCOMES,
+    read=_read,
+    asks_for_repair=lambda _verdict: True,
+    routed_by_content=frozenset({"factory/low-confidence"}),
+)

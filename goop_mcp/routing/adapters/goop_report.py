@@ -1,0 +1,93 @@
+"""`<goop_report>` in the common model."""
+
+from goop_mcp.protocols.goop_report.model import Counter, Report, State, Status
+from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
+from goop_mcp.routing.views import (
+    CheckView,
+    CommitView,
+    FileView,
+    MemoryView,
+    NextStep,
+    Outcome,
+    Place,
+    ReportView,
+)
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.task_ids import normal_task_id
+
+__all__ = ["ADAPTER"]
+
+_CONTRADICTED = "goop_report/complete-with-failed-check"
+"""The one error that is routed by content and not sent back: the report is in order, the work is not (D-26)."""
+
+_NO_STATE = State(phase=None)
+
+
+def _contradicted(report: Report) -> bool:
+    return report.status is Status.COMPLETE and any(check.passed is False for check in report.verification or ())
+
+
+OUTCOMES = (
+    OutcomeRow("COMPLETE with a failed check", _contradicted, Outcome.GATE_FAILED),
+    OutcomeRow("COMPLETE", lambda report: report.status is Status.COMPLETE, Outcome.DONE),
+    OutcomeRow("PARTIAL", lambda report: report.status is Status.PARTIAL, Outcome.PARTIAL),
+    OutcomeRow("BLOCKED", lambda report: report.status is Status.BLOCKED, Outcome.BLOCKED),
+    OutcomeRow("CHECKPOINT", lambda report: report.status is Status.CHECKPOINT, Outcome.CHECKPOINT),
+)
+
+
+def _asks_for_repair(verdict: Verdict) -> bool:
+    errors = {finding.rule for finding in verdict.findings if finding.severity is Severity.ERROR}
+    return errors != {_CONTRADICTED} or bool(verdict.omitted)
+
+
+def _read(verdict: Verdict) -> ReportView:
+    report = verdict.envelope
+    if not isinstance(report, Report):
+        return ReportView(outcome=Outcome.INVALID)
+    rejected = not verdict.accepted and _asks_for_repair(verdict)
+    outcome = Outcome.INVALID if rejected or report.partial else first_outcome(OUTCOMES, report)
+    return _view(report, outcome)
+
+
+def _view(report: Report, outcome: Outcome) -> ReportView:
+    state, handoff, artifacts = report.state or _NO_STATE, report.handoff, report.artifacts
+    action = handoff.next_action if handoff else None
+    return ReportView(
+        outcome=outcome,
+        native_status=report.status.value if report.status else None,
+        agent=report.agent,
+        task_id=normal_task_id(report.task_id) if report.task_id else None,
+        task_name=report.task_name,
+        phase=state.phase.value if state.phase else None,
+        wave=_place(state.wave),
+        task=_place(state.task),
+        spec_locked=state.spec_locked,
+        summary=report.summary,
+        files=tuple([FileView(each.path, each.action, each.description) for each in artifacts.files if each.path])
+        if artifacts
+        else (),
+        commits=tuple([CommitView(each.sha, each.message) for each in artifacts.commits]) if artifacts else (),
+        checks=tuple([CheckView(each.name or "?", each.passed, each.evidence) for each in report.verification or ()]),
+        memories=tuple([MemoryView(each.type, each.importance, each.title) for each in report.memory or ()]),
+        next=(NextStep(action.agent, action.text),) if action else (),
+        next_command=handoff.next_command if handoff else None,
+        new_session=handoff.suggest_new_session if handoff else None,
+        files_to_read=handoff.files_to_read if handoff else (),
+        blockers=handoff.blockers if handoff else None,
+        extensions={each.name: each.content for each in report.extensions},
+    )
+
+
+def _place(counter: Counter | None) -> Place | None:
+    return None if counter is None else Place(counter.current, counter.total)
+
+
+ADAPTER = Adapter(
+    protocol="goop_report",
+    outcomes=OUTCOMES,
+    read=_read,
+    asks_for_repair=_asks_for_repair,
+    routed_by_content=frozenset({_CONTRADICTED}),
+)

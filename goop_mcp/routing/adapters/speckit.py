@@ -1,0 +1,147 @@
+"""Speckit answers in the common model."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from goop_mcp.protocols.speckit.model import AgentInput, ErrorDetail, Response, Status, plain_agent
+from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
+from goop_mcp.routing.speckit_results import issues_of_error, issues_of_result
+from goop_mcp.routing.views import NOTHING, ErrorView, Issue, NextStep, Outcome, ReportView
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["ADAPTER"]
+
+_ALL_TASKS = 100
+
+
+def _agent(response: Response) -> str:
+    return plain_agent(response.agent or "")
+
+
+def _result(response: Response) -> Mapping[str, Any]:
+    return response.result or NOTHING
+
+
+def _inner(values: Mapping[str, Any], name: str, key: str) -> object:
+    inner = values.get(name)
+    return inner.get(key) if isinstance(inner, Mapping) else None
+
+
+def _above_zero(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _tests_failed(response: Response) -> bool:
+    return _agent(response) == "test" and _result(response).get("overall_status") == "FAILED"
+
+
+def _has_critical_findings(response: Response) -> bool:
+    return _agent(response) == "analyze" and _above_zero(_inner(_result(response), "findings_by_severity", "CRITICAL"))
+
+
+def _violates_constitution(response: Response) -> bool:
+    return _agent(response) == "plan" and bool(_result(response).get("constitution_violations"))
+
+
+def _breaks_compliance(response: Response) -> bool:
+    return _agent(response) == "review" and _inner(_result(response), "constitution_compliance", "status") == "FAIL"
+
+
+def _wants_review(response: Response) -> bool:
+    return _agent(response) == "review" and _result(response).get("overall_status") == "NEEDS_MANUAL_REVIEW"
+
+
+def _is_unsure(response: Response) -> bool:
+    return _agent(response) == "research" and _result(response).get("confidence_level") == "LOW"
+
+
+def _leaves_ambiguities(response: Response) -> bool:
+    return _agent(response) == "clarify" and _above_zero(_result(response).get("remaining_ambiguities"))
+
+
+def _leaves_tasks(response: Response) -> bool:
+    if _agent(response) != "implement":
+        return False
+    percentage = _result(response).get("completion_percentage")
+    return isinstance(percentage, int | float) and percentage < _ALL_TASKS
+
+
+# Errors first, then what a success hides, and only then success itself (D-45).
+OUTCOMES = (
+    OutcomeRow("error", lambda response: response.status is Status.ERROR, Outcome.FAILED),
+    OutcomeRow("no status", lambda response: response.status is not Status.SUCCESS, Outcome.UNKNOWN),
+    OutcomeRow("success, test FAILED", _tests_failed, Outcome.GATE_FAILED),
+    OutcomeRow("success, analyze with CRITICAL above 0", _has_critical_findings, Outcome.GATE_FAILED),
+    OutcomeRow("success, plan with constitution_violations", _violates_constitution, Outcome.GATE_FAILED),
+    OutcomeRow("success, review with compliance FAIL", _breaks_compliance, Outcome.GATE_FAILED),
+    OutcomeRow("success, review NEEDS_MANUAL_REVIEW", _wants_review, Outcome.DONE_WITH_REVIEW),
+    OutcomeRow("success, research LOW", _is_unsure, Outcome.DONE_WITH_REVIEW),
+    OutcomeRow("success, clarify with remaining_ambiguities", _leaves_ambiguities, Outcome.QUESTIONS),
+    OutcomeRow("success, implement below 100 %", _leaves_tasks, Outcome.PARTIAL),
+    OutcomeRow("any other success", lambda _response: True, Outcome.DONE),
+)
+
+
+def _asks_for_repair(verdict: Verdict) -> bool:
+    # Nobody mends a context by asking an agent: it is what the agent was given.
+    return not isinstance(verdict.envelope, AgentInput)
+
+
+def _read(verdict: Verdict) -> ReportView:
+    response = verdict.envelope
+    if isinstance(response, AgentInput):
+        return ReportView(outcome=Outcome.INPUT)
+    if not isinstance(response, Response):
+        return ReportView(outcome=Outcome.INVALID)
+    rejected = not verdict.accepted or response.partial
+    outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, response)
+    error = None if response.error is None else _error(response.error)
+    return ReportView(
+        outcome=outcome,
+        native_status=response.status.value if response.status else None,
+        agent=plain_agent(response.agent) if response.agent else None,
+        next=tuple([NextStep(plain_agent(step)) for step in response.next_steps]),
+        error=error,
+        issues=_issues(response, outcome, error),
+        confidence=_text(_result(response).get("confidence_level")),
+        result=_result(response),
+        extensions=response.extensions,
+    )
+
+
+def _error(error: ErrorDetail) -> ErrorView:
+    action = error.suggested_action
+    return ErrorView(
+        type=error.type,
+        code=error.code,
+        message=error.message or "",
+        recoverable=error.recoverable,
+        strategy=error.recovery_strategy,
+        suggested_agent=plain_agent(action.agent) if action and action.agent else None,
+        suggested_reason=action.reason if action else None,
+        details=error.details or NOTHING,
+    )
+
+
+def _issues(response: Response, outcome: Outcome, error: ErrorView | None) -> tuple[Issue, ...]:
+    """Return what another agent or a person has to look at; nothing where all is well."""
+    if error is not None:
+        return issues_of_error(error)
+    if outcome in (Outcome.GATE_FAILED, Outcome.DONE_WITH_REVIEW):
+        return issues_of_result(_result(response), _agent(response))
+    return ()
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+ADAPTER = Adapter(
+    protocol="speckit",
+    outcomes=OUTCOMES,
+    read=_read,
+    asks_for_repair=_asks_for_repair,
+    routed_by_content=frozenset(
+        {"speckit/success-with-failed-gate", "speckit/success-but-unfinished", "speckit/low-confidence"}
+    ),
+)

@@ -1,0 +1,215 @@
+"""JSON values to the fields of a context, with errors that name the field."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, get_args
+
+from goop_mcp.errors import GoopError
+from goop_mcp.routing.context import Adoption, Counters, Policy, RoutingLimits, SessionState
+from goop_mcp.validation.expectations import Profile
+from goop_mcp.validation.findings import Finding, Severity, excerpt
+
+__all__ = ["ContextError", "read_context"]
+
+Reader = Callable[[Any, str], Any]
+
+
+class ContextError(GoopError, ValueError):
+    """Raised when a context has a field that does not exist or a value of the wrong kind; names the field."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Say what is wrong with the field at `path`, counted from the context."""
+        self.field = path
+        super().__init__(f"context.{path}: {problem}" if path else f"context: {problem}")
+
+
+def read_context(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a RoutingContext. Raises ContextError."""
+    return _read_fields(values, "", _CONTEXT)
+
+
+def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> dict[str, Any]:
+    taken = {}
+    for name, value in _mapping(values, path).items():
+        where = f"{path}.{name}" if path else name
+        if name not in readers:
+            near = get_close_matches(name[:80], readers, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(readers)}"
+            raise ContextError(where[:120], f"there is no such field{hint}")
+        taken[name] = readers[name](value, where)
+    return taken
+
+
+def _wrong(path: str, value: object, expected: str) -> ContextError:
+    return ContextError(path, f"is {excerpt(repr(value)[:200], 60)}; expected {expected}")
+
+
+def _mapping(value: object, path: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _wrong(path, value, "an object")
+    if wrong := next((key for key in value if not isinstance(key, str)), None):
+        raise _wrong(path, wrong, "a text as key")
+    return value
+
+
+def _text(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(path, value, "a text")
+    return value
+
+
+def _optional_text(value: object, path: str) -> str | None:
+    return None if value is None else _text(value, path)
+
+
+def _flag(value: object, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(path, value, "true or false")
+    return value
+
+
+def _optional_flag(value: object, path: str) -> bool | None:
+    return None if value is None else _flag(value, path)
+
+
+def _number(least: int) -> Reader:
+    def read(value: object, path: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise _wrong(path, value, f"a whole number from {least}")
+        return value
+
+    return read
+
+
+_COUNT = _number(0)
+
+
+def _optional_count(value: object, path: str) -> int | None:
+    return None if value is None else _number(0)(value, path)
+
+
+def _one_of(*allowed: str) -> Reader:
+    def read(value: object, path: str) -> str:
+        if value not in allowed or not isinstance(value, str):
+            raise _wrong(path, value, f"one of {', '.join(allowed)}")
+        return value
+
+    return read
+
+
+def _texts(value: object, path: str) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise _wrong(path, value, "a list of texts")
+    return tuple(_text(each, f"{path}[{number}]") for number, each in enumerate(value))
+
+
+def _counts(value: object, path: str) -> Mapping[str, int]:
+    return MappingProxyType({name: _COUNT(each, f"{path}.{name}") for name, each in _mapping(value, path).items()})
+
+
+def _sessions(value: object, path: str) -> Mapping[str, SessionState]:
+    """Read a map from session id to its state: the bare word, or an object with state, result and depends_on."""
+    return MappingProxyType({name: _session(each, f"{path}.{name}") for name, each in _mapping(value, path).items()})
+
+
+def _session(value: object, path: str) -> SessionState:
+    if isinstance(value, SessionState):
+        return value
+    if isinstance(value, str):
+        return SessionState(state=value)
+    read = _read_fields(value, path, {"state": _text, "result": lambda each, _path: each, "depends_on": _texts})
+    if "state" not in read:
+        raise ContextError(f"{path}.state", "is missing; expected a text")
+    return SessionState(**read)
+
+
+def _findings(value: object, path: str) -> tuple[Finding, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise _wrong(path, value, "a list of findings")
+    return tuple(_finding(each, f"{path}[{number}]") for number, each in enumerate(value))
+
+
+def _finding(value: object, path: str) -> Finding:
+    if isinstance(value, Finding):
+        return value
+    read = _read_fields(value, path, _FINDING)
+    for name in ("rule", "severity", "message"):
+        if name not in read:
+            raise ContextError(f"{path}.{name}", "is missing; expected a finding with rule, severity and message")
+    return Finding(**{"fix": "", **read, "severity": Severity(read["severity"])})
+
+
+def _optional_texts(value: object, path: str) -> tuple[str, ...] | None:
+    return None if value is None else _texts(value, path)
+
+
+_FINDING: Mapping[str, Reader] = {
+    "rule": _text,
+    "severity": _one_of(*Severity),
+    "message": _text,
+    "path": _optional_text,
+    "line": _optional_count,
+    "column": _optional_count,
+    "found": _optional_text,
+    "expected": _optional_texts,
+    "fix": _text,
+}
+
+_LIMITS: Mapping[str, Reader] = {
+    **{each.name: _COUNT for each in fields(RoutingLimits)},
+    "feedback_edges": _counts,
+}
+
+
+def _object(kind: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
+    """Return a reader of `kind`; a value that is one already is taken as it is."""
+
+    def read(value: object, path: str) -> object:
+        return (
+            value if isinstance(kind, type) and isinstance(value, kind) else kind(**_read_fields(value, path, readers))
+        )
+
+    return read
+
+
+_POLICY: Mapping[str, Reader] = {
+    "adoption": _one_of(*get_args(Adoption)),
+    "containment": _one_of("workspace", "session"),
+    "markdown": _one_of("allow", "forbid"),
+    "checkpoint_before_implement": _flag,
+    "auto_default": _flag,
+    "review_on_medium": _flag,
+    "approve_build": _flag,
+    "fail_on_warning": _flag,
+    "limits": _object(RoutingLimits, _LIMITS),
+}
+
+_COUNTERS: Mapping[str, Reader] = {
+    **{each.name: _COUNT for each in fields(Counters)},
+    "prerequisites": _counts,
+}
+
+_CONTEXT: Mapping[str, Reader] = {
+    "expected_agent": _optional_text,
+    "phase": _optional_text,
+    "task_id": _optional_text,
+    "session_id": _optional_text,
+    "attempt": _number(1),
+    "iteration": _COUNT,
+    "max_iterations": _optional_count,
+    "counters": _object(Counters, _COUNTERS),
+    "previous_rules": _texts,
+    "responded": _flag,
+    "evidence": _findings,
+    "workflow": _optional_text,
+    "dependencies": _sessions,
+    "batch": _sessions,
+    "session_state": _optional_text,
+    "known_agents": _texts,
+    "execution_gate": _optional_flag,
+    "profile": _one_of(*get_args(Profile)),
+    "package_version": _optional_text,
+    "policy": _object(Policy, _POLICY),
+}

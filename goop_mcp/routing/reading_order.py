@@ -1,0 +1,22 @@
+"""The steps in which an orchestrator reads a report, filled in (G-48)."""
+
+from goop_mcp.routing.views import ReportView
+
+__all__ = ["READING_ORDER", "reading_steps"]
+
+READING_ORDER = ("status", "blockers", "CHRONICLE.md", "next action", "session boundary")
+"""What is read, and in this order: the protocol says so."""
+
+_SESSION = {True: "new session", False: "same session", None: "not said"}
+
+
+def reading_steps(report: ReportView) -> tuple[str, ...]:
+    """Return each step with what the report says there."""
+    step = report.next[0] if report.next else None
+    return (
+        f"status: {report.native_status or 'none'}",
+        f"blockers: {'yes' if report.blockers else 'none'}",
+        f"CHRONICLE.md: {len(report.files)} files, {len(report.commits)} commits",
+        f"next action: {step.agent or 'nobody named' if step else 'none'}",
+        f"session boundary: {_SESSION[report.new_session]}",
+    )

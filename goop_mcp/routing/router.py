@@ -1,0 +1,82 @@
+"""route(): read the verdict into the common model, take the first row that fits, say it. Pure and total."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from goop_mcp.routing.adapters import ADAPTERS, protocol_of
+from goop_mcp.routing.context import RoutingContext
+from goop_mcp.routing.decision import Decision
+from goop_mcp.routing.reading_order import reading_steps
+from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.table import rows_for
+from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, RequestView
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["route"]
+
+_NOTHING_KNOWN = RoutingContext()
+
+
+def route(verdict: Verdict, context: RoutingContext | Mapping[str, Any] | None = None) -> Decision:
+    """Return what happens next after `verdict`: the first row of docs/routing.md that fits.
+
+    `context` is what the caller knows, as a RoutingContext or as the JSON values of one. The same arguments give the
+    same decision: no clock, no file, no memory of earlier calls (D-86). What no row can place ends in ask_user, never
+    in continue_next (D-87). Raises ContextError for a context of a wrong shape, and nothing else.
+    """
+    if context is None:
+        context = _NOTHING_KNOWN
+    elif not isinstance(context, RoutingContext):
+        context = RoutingContext.from_dict(context)
+    case = _case(verdict, context)
+    row = next(row for row in rows_for(case.protocol) if row.fits(case))
+    return _decide(row, case)
+
+
+def _case(verdict: Verdict, context: RoutingContext) -> Case:
+    protocol = protocol_of(verdict)
+    adapter = ADAPTERS.get(protocol) if protocol else None
+    view = NO_REPORT if adapter is None else adapter.read(verdict)
+    sent_back = not verdict.accepted and (adapter is None or adapter.asks_for_repair(verdict))
+    answered = frozenset[str]() if adapter is None else adapter.routed_by_content
+    faults = _faults(verdict, context, sent_back=sent_back, answered=answered)
+    report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
+    return Case(
+        verdict=verdict,
+        context=context,
+        protocol=protocol,
+        outcome=view.outcome,
+        report=report,
+        request=request,
+        rejected=sent_back or bool(faults),
+        faults=faults,
+    )
+
+
+def _faults(
+    verdict: Verdict, context: RoutingContext, *, sent_back: bool, answered: frozenset[str]
+) -> tuple[Finding, ...]:
+    """Return what keeps the reply from being accepted: errors, the caller's evidence, by policy warnings too.
+
+    `answered` are the rules that a row of the protocol answers.
+    """
+    faults = verdict.of_severity(Severity.ERROR) if sent_back else ()
+    if context.evidence:
+        faults += tuple([finding for finding in context.evidence if finding.severity is Severity.ERROR])
+    if context.policy.fail_on_warning:
+        faults += tuple([each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered])
+    return faults
+
+
+def _decide(row: Row, case: Case) -> Decision:
+    filling = row.fill(case)
+    return Decision(
+        actions=row.actions,
+        rule=row.rule,
+        reason=f"{row.reason(case)} ({row.rule}).",
+        message=row.message(case, filling),
+        verdict=case.verdict,
+        steps=() if case.report is NO_REPORT else reading_steps(case.report),
+        **filling,
+    )

@@ -1,0 +1,44 @@
+"""States of other sessions in the words of callers, and who waits for whom (ROUTING, agent_request)."""
+
+from collections.abc import Mapping, Sequence
+
+from goop_mcp.protocols.agent_request.sessions import find_cycle
+from goop_mcp.routing.context import SessionState
+
+__all__ = ["cycle_through", "failed_sessions", "has_ended", "is_running", "open_sessions"]
+
+_ACTIVE = frozenset(
+    {"running", "pending", "queued", "created", "starting", "submitted", "working", "waiting", "active"}
+)
+_DONE = frozenset({"done", "complete", "completed", "finished", "success", "succeeded", "ended"})
+_FAILED = frozenset({"failed", "failure", "error", "cancelled", "canceled", "killed", "timeout", "timed_out", "dead"})
+
+
+def _word(state: str) -> str:
+    return state.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def has_ended(state: str | None) -> bool:
+    """Return whether a session in this state has left RUNNING, well or not; None is not known to have."""
+    return state is not None and _word(state) not in _ACTIVE
+
+
+def is_running(state: str) -> bool:
+    """Return whether a session runs or is about to."""
+    return not has_ended(state)
+
+
+def open_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
+    """Return those of `wanted` that are neither done nor failed; an unknown session or word is open."""
+    return tuple([name for name in wanted if name not in known or _word(known[name].state) not in _DONE | _FAILED])
+
+
+def failed_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
+    """Return those of `wanted` that failed."""
+    return tuple([name for name in wanted if name in known and _word(known[name].state) in _FAILED])
+
+
+def cycle_through(session: str | None, depends_on: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
+    """Return the sessions that wait for each other when `session` waits for `depends_on`; () for none."""
+    start = session or ""
+    return find_cycle(start, {**{name: state.depends_on for name, state in known.items()}, start: tuple(depends_on)})

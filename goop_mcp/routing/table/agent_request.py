@@ -1,0 +1,375 @@
+"""The rows for `<agent_request>` prompts."""
+
+from goop_mcp.messages import decision_required, notice
+from goop_mcp.messages.handoff_gate import handoff_refused, no_handoff_block
+from goop_mcp.routing.counting import another_try, counted
+from goop_mcp.routing.decision import Action, Filling, SessionResult
+from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.sessions import cycle_through, failed_sessions, has_ended, is_running, open_sessions
+from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_notice
+from goop_mcp.routing.views import Outcome
+from goop_mcp.validation.findings import Finding, Severity, excerpt
+
+__all__ = ["ROWS"]
+
+PROTOCOL = "agent_request"
+_MISSING = "evidence/file-not-found"
+_UNREADABLE_CONSTRAINTS = "agent_request/constraints-unreadable"
+_RESEARCH = ("SPIKE", "RESEARCH")
+_FLAGS = {"SPIKE": "research_mode", "TDD": "test_first"}
+
+
+# What prompt and context say
+
+
+def _is_freeform(case: Case) -> bool:
+    return case.outcome is Outcome.FREEFORM
+
+
+def _may_be_freeform(case: Case) -> bool:
+    # "mandatory for non-research work" (H-53)
+    return case.context.policy.adoption != "mandatory" or (case.context.workflow or "").upper() in _RESEARCH
+
+
+def _is_refused(case: Case) -> bool:
+    if case.outcome is Outcome.INVALID:
+        return True
+    return any(not fault.rule.startswith("evidence/") for fault in case.faults)
+
+
+def _is_request(case: Case) -> bool:
+    return case.outcome is Outcome.REQUEST
+
+
+def _cycle(case: Case) -> tuple[str, ...]:
+    return cycle_through(case.request.session_id, case.request.depends_on, case.context.dependencies)
+
+
+def _open(case: Case) -> tuple[str, ...]:
+    return open_sessions(case.request.depends_on, case.context.dependencies)
+
+
+def _failed(case: Case) -> tuple[str, ...]:
+    return failed_sessions(case.request.depends_on, case.context.dependencies)
+
+
+def _state(case: Case) -> str | None:
+    """Return the state of the request's own session, None where nobody has told it."""
+    if case.context.session_state is not None:
+        return case.context.session_state
+    own = case.context.batch.get(case.request.session_id or case.context.session_id or "")
+    return own.state if own else None
+
+
+def _missing(case: Case) -> tuple[str, ...]:
+    """Return the required files that the workspace check did not find, once the session has ended."""
+    if not _is_request(case) or not has_ended(_state(case)):
+        return ()
+    findings = (*case.verdict.findings, *case.context.evidence)
+    lost = [finding for finding in findings if finding.rule == _MISSING]
+    return tuple(
+        [
+            each.path
+            for each in case.request.deliverables
+            if each.required and each.path and any(_tells_of(finding, each.path) for finding in lost)
+        ]
+    )
+
+
+def _tells_of(finding: Finding, path: str) -> bool:
+    return finding.found == path or path in finding.message
+
+
+def _retries_left(case: Case) -> bool:
+    return case.context.counters.session_retries < _retry_limit(case)
+
+
+def _retry_limit(case: Case) -> int:
+    own = case.request.max_retries
+    return case.context.policy.limits.session_retries if own is None else own
+
+
+def _is_in_batch(case: Case) -> bool:
+    own = case.request.session_id or case.context.session_id
+    return _is_request(case) and own is not None and own in case.context.batch
+
+
+def _running(case: Case) -> tuple[str, ...]:
+    return tuple([name for name, state in case.context.batch.items() if is_running(state.state)])
+
+
+def _may_start(case: Case, mode: str) -> bool:
+    return _is_request(case) and case.request.mode == mode and not has_ended(_state(case))
+
+
+# What the decision carries
+
+
+def _prose(case: Case) -> Filling:
+    return {"instruction": case.request.text, "flags": _flags(case)}
+
+
+def _request(case: Case) -> Filling:
+    return {"instruction": case.request.text, "flags": _flags(case)}
+
+
+def _request_to_target(case: Case) -> Filling:
+    return {**_request(case), "next_agent": case.request.target}
+
+
+def _flags(case: Case) -> tuple[str, ...]:
+    """Return what the child has to know of the way to work (H5), and what could not be read (D-78)."""
+    flag = _FLAGS.get((case.request.workflow or case.context.workflow or "").upper())
+    unreadable = any(finding.rule == _UNREADABLE_CONSTRAINTS for finding in case.verdict.findings)
+    return (*((flag,) if flag else ()), *(("constraints_unreadable",) if unreadable else ()))
+
+
+def _resume(case: Case) -> Filling:
+    lines = "\n".join(f"- {path}" for path in _missing(case))
+    used = case.context.counters.session_retries
+    return {
+        "next_agent": case.request.target,
+        "instruction": f"These required deliverables are missing. Write them and end the session again:\n{lines}",
+        "retry": another_try(used, _retry_limit(case), message="write the missing deliverables"),
+        "state_changes": counted(session_retries=used + 1),
+    }
+
+
+def _give_up(case: Case) -> Filling:
+    missing = tuple(f"missing deliverable: {path}" for path in _missing(case))
+    notify = (f"to be told: {', '.join(case.request.notify)}",) if case.request.notify else ()
+    return {"blockers": (*missing, *notify)}
+
+
+def _results(case: Case) -> tuple[SessionResult, ...]:
+    return tuple(
+        [
+            SessionResult(session_id=name, state=each.state, result=each.result)
+            for name, each in case.context.batch.items()
+        ]
+    )
+
+
+def _gather(case: Case) -> Filling:
+    results = _results(case)
+    lines = [
+        f"- {each.session_id}: {each.state}{'' if each.result is not None else ', result missing'}" for each in results
+    ]
+    return {
+        "next_agent": case.request.parent,
+        "instruction": "\n".join(["All sessions of the batch have ended:", *lines]),
+        "results": results,
+    }
+
+
+# How it is told
+
+
+def _target(case: Case) -> str:
+    return excerpt(case.request.target, 60) if case.request.target else "the child"
+
+
+def _refused_message(case: Case, _filling: Filling) -> str:
+    return handoff_refused(case.faults)
+
+
+def _mandatory_message(_case: Case, _filling: Filling) -> str:
+    return handoff_refused([_NO_BLOCK])
+
+
+def _tell_start(case: Case, filling: Filling) -> str:
+    task = case.request.task_summary or case.request.intent or "a task"
+    lines = [f"⏳ {task}"]
+    if "constraints_unreadable" in (filling.get("flags") or ()):
+        lines.append("⚠️ The constraints could not be read: the agent sees none")
+    return notice("Handoff", *lines, f"→ {_target(case)} gets the request")
+
+
+def _tell_waiting(_case: Case, filling: Filling) -> str:
+    names = ", ".join((filling.get("blockers") or ())[:5])
+    return tell_notice("Waiting", f"⏳ {names}", "The work goes on when they have ended")
+
+
+def _tell_gathered(_case: Case, filling: Filling) -> str:
+    results = filling.get("results") or ()
+    lines = [f"✓ {each.session_id}: {each.state}" for each in results[:10]]
+    return notice("Batch Complete", *lines, f"→ {named(filling.get('next_agent'))} gets the results")
+
+
+def _tell_cycle(_case: Case, filling: Filling) -> str:
+    return notice("Handoff Refused", f"✗ {(filling.get('blockers') or ('',))[0]}", "→ Take one of the dependencies out")
+
+
+def _tell_missing(case: Case, _filling: Filling) -> str:
+    lines = [f"✗ {path} is missing" for path in _missing(case)[:10]]
+    return notice("Deliverables Missing", *lines, f"→ {_target(case)} resumes the session")
+
+
+def _tell_given_up(_case: Case, filling: Filling) -> str:
+    words = "; ".join((filling.get("blockers") or ())[:5])
+    return decision_required(words, question="The retries are used up. How should it go on?")
+
+
+_NO_BLOCK = Finding(
+    rule="agent_request/no-envelope",
+    severity=Severity.ERROR,
+    message="no XML handoff block found; the adoption policy is mandatory",
+    fix="Add an <agent_request> in a fence marked xml.",
+)
+
+ROWS = (
+    Row(
+        rule="H1",
+        protocol=PROTOCOL,
+        when="no XML block, policy not mandatory, or the work is SPIKE or research",
+        requirements=("H-30", "H-53"),
+        fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
+        actions=(Action.PROVIDE_CONTEXT,),
+        carries=("instruction", "flags"),
+        fill=_prose,
+        reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
+        message=lambda _case, _filling: no_handoff_block(),
+    ),
+    Row(
+        rule="H1b",
+        protocol=PROTOCOL,
+        when="no XML block, policy mandatory",
+        requirements=("H-53",),
+        fits=_is_freeform,
+        actions=(Action.REJECT,),
+        reason=lambda _case: "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused",
+        message=_mandatory_message,
+    ),
+    Row(
+        rule="H2",
+        protocol=PROTOCOL,
+        when="verdict rejected",
+        requirements=("H-31", "H-32"),
+        fits=_is_refused,
+        actions=(Action.REJECT,),
+        reason=lambda case: f"{counted_noun(len(case.faults), 'error')} in the request: the spawn is refused",
+        message=_refused_message,
+    ),
+    Row(
+        rule="H3b",
+        protocol=PROTOCOL,
+        when="depends_on contains a cycle",
+        requirements=("H-68",),
+        fits=lambda case: _is_request(case) and bool(_cycle(case)),
+        actions=(Action.REJECT,),
+        carries=("blockers",),
+        fill=lambda case: {"blockers": (" after ".join(name or "this session" for name in _cycle(case)),)},
+        reason=lambda _case: "the sessions of depends_on wait for each other: the spawn is refused",
+        message=_tell_cycle,
+    ),
+    Row(
+        rule="H3",
+        protocol=PROTOCOL,
+        when="a session of depends_on is not done",
+        requirements=("H-14", "H-68"),
+        fits=lambda case: _is_request(case) and bool(_open(case)),
+        actions=(Action.WAIT,),
+        carries=("blockers",),
+        fill=lambda case: {"blockers": _open(case)},
+        reason=lambda case: f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits",
+        message=_tell_waiting,
+    ),
+    Row(
+        rule="H3c",
+        protocol=PROTOCOL,
+        when="a session of depends_on failed",
+        requirements=("H-68",),
+        fits=lambda case: _is_request(case) and bool(_failed(case)),
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=lambda case: {"blockers": tuple(f"session failed: {name}" for name in _failed(case))},
+        reason=lambda case: f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide",
+        message=tell_blockers,
+    ),
+    Row(
+        rule="H6",
+        protocol=PROTOCOL,
+        when="the session has ended and a required file deliverable is missing, retries left",
+        requirements=("H-10", "H-14"),
+        fits=lambda case: bool(_missing(case)) and _retries_left(case),
+        actions=(Action.RESUME_SAME,),
+        carries=("next_agent", "instruction", "retry"),
+        fill=_resume,
+        reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
+        message=_tell_missing,
+    ),
+    Row(
+        rule="H6b",
+        protocol=PROTOCOL,
+        when="as H6, retries used up",
+        requirements=("H-14",),
+        fits=lambda case: bool(_missing(case)),
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=_give_up,
+        reason=lambda case: f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide",
+        message=_tell_given_up,
+    ),
+    Row(
+        rule="H7",
+        protocol=PROTOCOL,
+        when="member of a batch, all have left RUNNING",
+        requirements=("H-46",),
+        fits=lambda case: _is_in_batch(case) and not _running(case) and case.verdict.accepted,
+        actions=(Action.CONTINUE_NEXT,),
+        carries=("next_agent", "instruction", "results"),
+        fill=_gather,
+        reason=lambda case: (
+            f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent goes on"
+        ),
+        message=_tell_gathered,
+    ),
+    Row(
+        rule="H7b",
+        protocol=PROTOCOL,
+        when="member of a batch, some RUNNING",
+        requirements=("H-46",),
+        fits=lambda case: _is_in_batch(case) and bool(_running(case)),
+        actions=(Action.WAIT,),
+        carries=("blockers",),
+        fill=lambda case: {"blockers": _running(case)},
+        reason=lambda case: f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits",
+        message=_tell_waiting,
+    ),
+    Row(
+        rule="H4",
+        protocol=PROTOCOL,
+        when="mode spawn, session not ended",
+        requirements=("H-03", "H-25"),
+        fits=lambda case: _may_start(case, "spawn"),
+        actions=(Action.SPAWN,),
+        carries=("next_agent", "instruction", "flags"),
+        fill=_request_to_target,
+        reason=lambda case: f"mode spawn: a session for {_target(case)} begins",
+        message=_tell_start,
+    ),
+    Row(
+        rule="H4b",
+        protocol=PROTOCOL,
+        when="mode blocking, session not ended",
+        requirements=("H-03", "H-25"),
+        fits=lambda case: _may_start(case, "blocking"),
+        actions=(Action.SPAWN, Action.WAIT),
+        carries=("next_agent", "instruction", "flags"),
+        fill=_request_to_target,
+        reason=lambda case: f"mode blocking: a session for {_target(case)} begins, and the parent waits",
+        message=_tell_start,
+    ),
+    Row(
+        rule="H4c",
+        protocol=PROTOCOL,
+        when="mode conversation_only, session not ended",
+        requirements=("H-03", "H-25"),
+        fits=lambda case: _may_start(case, "conversation_only"),
+        actions=(Action.PROVIDE_CONTEXT,),
+        carries=("instruction", "flags"),
+        fill=_request,
+        reason=lambda _case: "mode conversation_only: the request is context, no session begins",
+        message=_tell_start,
+    ),
+)

@@ -1,0 +1,241 @@
+"""The rows that stand before those of every protocol, and the one behind them."""
+
+from dataclasses import replace
+
+from goop_mcp.messages import decision_required
+from goop_mcp.routing.counting import another_try, counted
+from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.row import ANY, Case, Row
+from goop_mcp.routing.telling import counted_noun, failed_checks, named, tell_blockers, tell_notice
+from goop_mcp.routing.views import Outcome
+from goop_mcp.validation.feedback import compose_feedback
+from goop_mcp.validation.findings import Finding, Severity, excerpt
+from goop_mcp.validation.limits import DEFAULT_LIMITS
+
+__all__ = ["FIRST_ROWS", "LAST_ROW"]
+
+
+def _no_response(case: Case) -> bool:
+    return not case.context.responded and case.protocol != "agent_request"
+
+
+def _may_ask_again(case: Case) -> bool:
+    return case.context.attempt <= case.context.policy.limits.response_retries
+
+
+def _ask_again(case: Case) -> Filling:
+    limit = case.context.policy.limits.response_retries
+    retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
+    return {"next_agent": case.same_agent, "retry": retry, "state_changes": {"attempt": retry.attempt}}
+
+
+def _nothing_came(case: Case) -> Filling:
+    words = f"no response from {named(case.same_agent)} after {counted_noun(case.context.attempt, 'attempt')}"
+    return {"blockers": (words,)}
+
+
+def _only_evidence(case: Case) -> bool:
+    if case.protocol == "agent_request" or not case.faults or not case.rejected:
+        return False
+    return all(fault.rule.startswith("evidence/") for fault in case.faults)
+
+
+def _first_evidence_repair(case: Case) -> bool:
+    return case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
+
+
+def _ask_for_evidence(case: Case) -> Filling:
+    counters = counted(evidence_repairs=case.context.counters.evidence_repairs + 1)
+    return {"instruction": _feedback(case), "state_changes": counters}
+
+
+def _rejected(case: Case) -> bool:
+    return case.rejected and case.protocol != "agent_request"
+
+
+def _repair_may_help(case: Case) -> bool:
+    # "The router stops earlier when the same rules fail twice in a row" (D-89).
+    rounds, limit = case.context.counters.repair_rounds, case.context.policy.limits.max_repair_rounds
+    same_again = bool(case.context.previous_rules) and _failed_rules(case) == set(case.context.previous_rules)
+    return rounds < limit and not same_again
+
+
+def _ask_for_repair(case: Case) -> Filling:
+    rounds = case.context.counters.repair_rounds
+    feedback = _feedback(case)
+    return {
+        "next_agent": case.same_agent,
+        "instruction": feedback,
+        "retry": another_try(rounds, case.context.policy.limits.max_repair_rounds, message="send the envelope again"),
+        "state_changes": {**counted(repair_rounds=rounds + 1), "previous_rules": sorted(_failed_rules(case))},
+    }
+
+
+def _failed_rules(case: Case) -> set[str]:
+    return {fault.rule for fault in case.faults}
+
+
+def _feedback(case: Case) -> str:
+    """Return what to tell the agent: the verdict's own words where they name every fault."""
+    errors = case.verdict.of_severity(Severity.ERROR)
+    if case.verdict.feedback and len(errors) == len(case.faults):
+        return case.verdict.feedback
+    faults = [replace(fault, severity=Severity.ERROR) for fault in case.faults]
+    return compose_feedback(faults, no_envelope=False, skeleton="", limits=DEFAULT_LIMITS)
+
+
+def _faults_in_words(case: Case) -> Filling:
+    return {"blockers": tuple(map(_fault_in_words, case.faults)) or ("the reply was not accepted",)}
+
+
+def _fault_in_words(fault: Finding) -> str:
+    return f"{fault.message} ({fault.rule})"
+
+
+def _worst(case: Case) -> str:
+    if not case.faults:
+        return "the reply was not accepted"
+    more = f", and {len(case.faults) - 1} more" if len(case.faults) > 1 else ""
+    return f"{excerpt(case.faults[0].message, 160)}{more}"
+
+
+def _repair_reason(case: Case) -> str:
+    return f"{counted_noun(len(case.faults), 'error')} in the reply: {named(case.same_agent)} is asked to mend it"
+
+
+def _given_up_reason(case: Case) -> str:
+    rounds = case.context.counters.repair_rounds
+    if rounds < case.context.policy.limits.max_repair_rounds:
+        return "the same rules failed again, so asking once more would change nothing: you decide"
+    return f"still not accepted after {counted_noun(rounds, 'repair round')}: you decide"
+
+
+def _tell_repair(case: Case, filling: Filling) -> str:
+    retry = filling.get("retry")
+    step = f"{named(case.same_agent)} is asked to send the envelope again"
+    if retry is not None:
+        step += f" (attempt {retry.attempt} of {retry.max_attempts})"
+    return tell_notice("Reply Not Accepted", f"⚠️ {_worst(case)}", step)
+
+
+def _tell_given_up(_case: Case, filling: Filling) -> str:
+    question = "The raw reply is kept and does not count as done. How should it go on?"
+    return decision_required("; ".join((filling.get("blockers") or ())[:3]), question=question)
+
+
+def _unplaced(case: Case) -> Filling:
+    report = case.report
+    # An exhausted feedback or a broken context is told by its findings.
+    if not case.verdict.accepted and case.verdict.findings:
+        return {"blockers": tuple(_fault_in_words(each) for each in case.verdict.of_severity(Severity.ERROR))}
+    return {"blockers": (_what_could_not_be_placed(case, report.next[0].agent if report.next else None),)}
+
+
+def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
+    if case.protocol is None:
+        return "nothing in the text is an envelope of a known protocol"
+    if case.outcome is Outcome.REQUEST:
+        return f"the session of this request is {case.context.session_state or 'over'}, and nothing is missing"
+    if case.outcome is Outcome.INPUT:
+        return f"the text is an input for a {case.protocol} agent, not a reply"
+    status = case.report.native_status or "no status"
+    if case.outcome is Outcome.CHECKPOINT and case.report.failed_checks:
+        return f"{status}, but {failed_checks(case)}"
+    if case.outcome in (Outcome.DONE, Outcome.CHECKPOINT):
+        if case.context.execution_gate is False:
+            return f"{status}, but the execution gate is closed"
+        if next_agent:
+            return f"{status}, and the next agent is {excerpt(next_agent, 60)!r}"
+        return f"{status}, but nobody is named to go on"
+    return f"{case.protocol} says {status}, and no row fits"
+
+
+FIRST_ROWS = (
+    Row(
+        rule="R1",
+        protocol=ANY,
+        when="no response in time, attempts left",
+        requirements=("S-22", "F-10"),
+        fits=lambda case: _no_response(case) and _may_ask_again(case),
+        actions=(Action.RETRY,),
+        carries=("next_agent", "retry"),
+        fill=_ask_again,
+        reason=lambda case: f"no response in time from {named(case.same_agent)}: the same request goes out again",
+        message=lambda case, _: tell_notice(
+            "No Response", "⏳ No response in time", f"The same request goes to {named(case.same_agent)} again"
+        ),
+    ),
+    Row(
+        rule="R1b",
+        protocol=ANY,
+        when="no response in time, attempts used up",
+        requirements=("S-22", "G-51"),
+        fits=_no_response,
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=_nothing_came,
+        reason=lambda case: f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide",
+        message=tell_blockers,
+    ),
+    Row(
+        rule="R4",
+        protocol=ANY,
+        when="the only errors are `evidence/*` (a claimed file or commit does not exist), first time",
+        requirements=("F-15", "G-49"),
+        fits=lambda case: _only_evidence(case) and _first_evidence_repair(case),
+        actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
+        carries=("instruction",),
+        fill=_ask_for_evidence,
+        reason=lambda case: f"the reply tells of what is not there ({_worst(case)}): the agent makes good on it",
+        message=_tell_repair,
+    ),
+    Row(
+        rule="R4b",
+        protocol=ANY,
+        when="as R4, again",
+        requirements=("F-15",),
+        fits=_only_evidence,
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=_faults_in_words,
+        reason=lambda case: f"the reply tells again of what is not there ({_worst(case)}): you decide",
+        message=_tell_given_up,
+    ),
+    Row(
+        rule="R2",
+        protocol=ANY,
+        when="verdict rejected, or no envelope where one is due; rounds left, and other rules failed than before",
+        requirements=("G-01", "G-36", "S-09", "F-10"),
+        fits=lambda case: _rejected(case) and _repair_may_help(case),
+        actions=(Action.REQUEST_REPAIR,),
+        carries=("next_agent", "instruction", "retry"),
+        fill=_ask_for_repair,
+        reason=_repair_reason,
+        message=_tell_repair,
+    ),
+    Row(
+        rule="R3",
+        protocol=ANY,
+        when="as R2, rounds used up or the same rules again; never a success",
+        requirements=("G-01", "S-09", "F-10"),
+        fits=_rejected,
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=_faults_in_words,
+        reason=_given_up_reason,
+        message=_tell_given_up,
+    ),
+)
+
+LAST_ROW = Row(
+    rule="R9",
+    protocol=ANY,
+    when="no row fits",
+    requirements=("G-56", "F-10"),
+    fits=lambda _case: True,
+    actions=(Action.ASK_USER,),
+    carries=("blockers",),
+    fill=_unplaced,
+    reason=lambda case: f"{(_unplaced(case).get('blockers') or ('nothing fits',))[0]}: you decide",
+    message=tell_blockers,
+)

@@ -1,0 +1,428 @@
+"""The rows for `<goop_report>`."""
+
+import re
+from typing import Any
+
+from goop_mcp.messages import (
+    Choice,
+    Position,
+    TaskLine,
+    decision_required,
+    gate_blocked,
+    phase_complete,
+    progress,
+    session_handoff,
+)
+from goop_mcp.routing.counting import counted, progressed
+from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.deviations import parse_deviations
+from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.telling import failed_checks, named
+from goop_mcp.routing.views import Outcome, Place, ReportView
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workflow.agents import NEXT_AGENT_ALIASES, SPECIAL_NEXT_AGENTS, is_agent_name
+from goop_mcp.workflow.commands import usual_next_of_phase
+from goop_mcp.workflow.task_ids import parse_task_id, same_task
+
+__all__ = ["ROWS"]
+
+PROTOCOL = "goop_report"
+_VERIFIER = "goop-verifier"
+_ACCEPT = "/goop-accept"
+_TASK_AT_START = re.compile(r"\s*(W\d{1,6}\.T\d{1,6}|Task\s\d{1,6}\.\d{1,6})\s*(?:[:–-]\s*)?", re.IGNORECASE)
+
+
+# What the report says
+
+
+def _next_agent(case: Case) -> str | None:
+    agent = case.report.next[0].agent if case.report.next else None
+    return NEXT_AGENT_ALIASES.get(agent, agent) if agent else None
+
+
+def _next_text(case: Case) -> str | None:
+    return (case.report.next[0].text or None) if case.report.next else None
+
+
+def _goes_to_agent(case: Case) -> bool:
+    """Return whether an agent that can be started is named next; another name is a matter for the user."""
+    agent = _next_agent(case)
+    return agent is not None and (is_agent_name(agent) or agent in case.context.known_agents)
+
+
+def _phase(case: Case) -> str | None:
+    return case.report.phase or case.context.phase
+
+
+def _is_last_task(case: Case) -> bool:
+    # A verifier counts on in the same numbers: only execution ends with its last task.
+    report = case.report
+    last = report.wave is not None and report.wave.is_last and report.task is not None and report.task.is_last
+    return last and _phase(case) in (None, "execute")
+
+
+def _command(case: Case) -> str | None:
+    """Return the command of the report, or else the usual one of its phase (D-37)."""
+    if case.report.next_command:
+        return case.report.next_command
+    phase = _phase(case)
+    if phase is None:
+        return None
+    finished = case.outcome is Outcome.DONE and _is_last_task(case)
+    return usual_next_of_phase(
+        phase, tasks_remain=not finished, profile=case.context.profile, version=case.context.package_version
+    )
+
+
+def _partials_before(case: Case) -> int:
+    """Return how many PARTIAL reports of this very task came just before."""
+    before, now = case.context.task_id, case.report.task_id
+    if before and now and not same_task(before, now):
+        return 0
+    return case.context.counters.partials
+
+
+# What the decision carries
+
+
+def _blocked(case: Case) -> Filling:
+    blockers = case.report.blockers or case.report.summary or "no reason given"
+    return {
+        "blockers": (blockers,),
+        "questions": parse_deviations(blockers),
+        "next_agent": _next_agent(case),
+    }
+
+
+def _mend_checks(case: Case) -> Filling:
+    checks = [
+        f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
+        for check in case.report.failed_checks
+    ]
+    task = f" of {case.report.task_id}" if case.report.task_id else ""
+    words = f"These checks{task} failed. Mend the cause, run them again, and report:"
+    return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
+
+
+def _no_progress(case: Case) -> Filling:
+    times = _partials_before(case) + 1
+    words = f"no progress on task {case.report.task_id or case.report.task_name or '?'}: PARTIAL {times} times in a row"
+    return {"blockers": (words,), "state_changes": _another_partial(case)}
+
+
+def _another_partial(case: Case) -> dict[str, Any]:
+    changes = progressed(case.context.counters)
+    changes["counters"] |= counted(partials=_partials_before(case) + 1)["counters"]
+    if case.report.task_id:
+        changes["task_id"] = case.report.task_id
+    return changes
+
+
+def _resume(case: Case) -> Filling:
+    return {
+        "next_agent": case.same_agent,
+        "instruction": _next_text(case),
+        "files_to_read": case.report.files_to_read,
+        "state_changes": _another_partial(case),
+    }
+
+
+def _resume_in_new_session(case: Case) -> Filling:
+    return {**_resume(case), "next_command": _command(case), "new_session": True}
+
+
+def _hand_over(case: Case) -> Filling:
+    return {
+        "next_command": _command(case),
+        "new_session": True,
+        "files_to_read": case.report.files_to_read,
+        "instruction": _next_text(case),
+        "state_changes": progressed(case.context.counters),
+    }
+
+
+def _hand_over_to_agent(case: Case) -> Filling:
+    return {**_hand_over(case), "next_agent": _next_agent(case)}
+
+
+def _go_on(case: Case) -> Filling:
+    return {
+        "next_agent": _next_agent(case),
+        "instruction": _next_text(case),
+        "files_to_read": case.report.files_to_read,
+        "state_changes": progressed(case.context.counters),
+    }
+
+
+def _go_on_with_command(case: Case) -> Filling:
+    return {**_go_on(case), "next_command": _command(case)}
+
+
+def _hand_to_user(case: Case) -> Filling:
+    return {
+        "instruction": _next_text(case),
+        "next_command": _command(case),
+        "state_changes": progressed(case.context.counters),
+    }
+
+
+def _verify(case: Case) -> Filling:
+    text = _next_text(case) if _next_agent(case) == _VERIFIER else None
+    return {
+        "next_agent": _VERIFIER,
+        "next_command": _ACCEPT,
+        "instruction": text or "Verify every must-have of SPEC.md against the work, then ask the user to accept it.",
+        "state_changes": progressed(case.context.counters),
+    }
+
+
+# How it is told
+
+
+def _task(case: Case) -> str:
+    return case.report.task_id or "the task"
+
+
+def _position(place: Place | None) -> Position:
+    return Position() if place is None else Position(place.current, place.total)
+
+
+def _task_line(report: ReportView) -> TaskLine:
+    words = report.task_name or report.summary or report.task_id or "the task"
+    return TaskLine(_number(report.task_id), words)
+
+
+def _number(task_id: str | None) -> str | None:
+    task = parse_task_id(task_id) if task_id else None
+    return None if task is None or task.task is None else f"{task.wave}.{task.task}"
+
+
+def _next_line(text: str | None) -> tuple[TaskLine, ...]:
+    if not text:
+        return ()
+    match = _TASK_AT_START.match(text)
+    return (TaskLine(_number(match[1]), text[match.end() :]) if match else TaskLine(None, text),)
+
+
+def _remarks(case: Case) -> tuple[str, ...]:
+    return (f"Blocker in the report: {case.report.blockers}",) if case.report.blockers else ()
+
+
+def _tell_blocked(_case: Case, filling: Filling) -> str:
+    questions = filling.get("questions") or ()
+    if not questions:
+        return decision_required((filling.get("blockers") or ("",))[0], question="How should it go on?")
+    first = questions[0]
+    words = f"RULE {first.rule} DEVIATION: {first.text}" if first.rule else first.text
+    choices = [Choice(option.letter, option.text) for option in first.options]
+    return decision_required(words, choices, question=None if choices else "How should it go on?")
+
+
+def _tell_failed_checks(case: Case, _filling: Filling) -> str:
+    details = tuple([f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks])
+    return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
+
+
+def _tell_no_progress(_case: Case, filling: Filling) -> str:
+    return decision_required((filling.get("blockers") or ("",))[0], question="How should it go on?")
+
+
+def _tell_partial(case: Case, _filling: Filling) -> str:
+    return progress(
+        phase=_phase(case) or "–",
+        wave=_position(case.report.wave),
+        task=_position(case.report.task),
+        in_progress=[_task_line(case.report)],
+        remarks=_remarks(case),
+    )
+
+
+def _tell_progress(case: Case, filling: Filling) -> str:
+    return progress(
+        phase=_phase(case) or "–",
+        wave=_position(case.report.wave),
+        task=_position(case.report.task),
+        completed=[_task_line(case.report)],
+        in_progress=_next_line(filling.get("instruction")),
+        remarks=_remarks(case),
+    )
+
+
+def _tell_handoff(case: Case, filling: Filling) -> str:
+    return session_handoff(
+        accomplished=_accomplished(case.report),
+        phase=_phase(case) or "–",
+        spec_locked=case.report.spec_locked,
+        wave=_position(case.report.wave),
+        next_command=filling.get("next_command"),
+    )
+
+
+def _accomplished(report: ReportView) -> list[str]:
+    files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
+    commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
+    return [report.summary or report.task_name or "nothing told", *files, *commits]
+
+
+def _tell_user(case: Case, filling: Filling) -> str:
+    words = filling.get("instruction") or "How should it go on?"
+    return decision_required(case.report.summary or f"{_task(case)} is COMPLETE", question=words)
+
+
+def _tell_last_task(case: Case, filling: Filling) -> str:
+    return phase_complete(
+        "Execute",
+        summary=case.report.summary or "every wave is done",
+        next_command=filling.get("next_command"),
+        remarks=_remarks(case),
+    )
+
+
+def _is_done(case: Case) -> bool:
+    return case.outcome is Outcome.DONE
+
+
+def _is_partial(case: Case) -> bool:
+    return case.outcome is Outcome.PARTIAL
+
+
+ROWS = (
+    Row(
+        rule="G1",
+        protocol=PROTOCOL,
+        when="BLOCKED",
+        requirements=("G-45", "G-51", "G-52", "G-56"),
+        fits=lambda case: case.outcome is Outcome.BLOCKED,
+        actions=(Action.ASK_USER,),
+        carries=("blockers", "questions", "next_agent"),
+        fill=_blocked,
+        reason=lambda case: f"BLOCKED: {excerpt(case.report.blockers or 'no reason given', 120)}: you decide",
+        message=_tell_blocked,
+    ),
+    Row(
+        rule="G2",
+        protocol=PROTOCOL,
+        when="COMPLETE with a failed check",
+        requirements=("G-47",),
+        fits=lambda case: case.outcome is Outcome.GATE_FAILED,
+        actions=(Action.RESUME_SAME,),
+        carries=("next_agent", "instruction"),
+        fill=_mend_checks,
+        reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
+        message=_tell_failed_checks,
+    ),
+    Row(
+        rule="G7c",
+        protocol=PROTOCOL,
+        when="PARTIAL, same task more often in a row than the limit (3)",
+        requirements=("G-55", "P-11"),
+        fits=lambda case: _is_partial(case) and _partials_before(case) >= case.context.policy.limits.partials_in_a_row,
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=_no_progress,
+        reason=lambda case: f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide",
+        message=_tell_no_progress,
+    ),
+    Row(
+        rule="G7b",
+        protocol=PROTOCOL,
+        when="PARTIAL, suggest_new_session true",
+        requirements=("G-50", "G-55"),
+        fits=lambda case: _is_partial(case) and case.report.new_session is True,
+        actions=(Action.SAVE_STATE, Action.NEW_SESSION, Action.RESUME_SAME),
+        carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
+        fill=_resume_in_new_session,
+        reason=lambda case: (
+            f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)} there"
+        ),
+        message=_tell_handoff,
+    ),
+    Row(
+        rule="G7",
+        protocol=PROTOCOL,
+        when="PARTIAL",
+        requirements=("G-55", "P-11"),
+        fits=_is_partial,
+        actions=(Action.RESUME_SAME,),
+        carries=("next_agent", "instruction", "files_to_read"),
+        fill=_resume,
+        reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
+        message=_tell_partial,
+    ),
+    Row(
+        rule="G8",
+        protocol=PROTOCOL,
+        when="CHECKPOINT, suggest_new_session true or absent",
+        requirements=("G-57", "P-11"),
+        fits=lambda case: case.outcome is Outcome.CHECKPOINT and case.report.new_session is not False,
+        actions=(Action.SAVE_STATE, Action.NEW_SESSION),
+        carries=("next_command", "new_session", "files_to_read", "instruction"),
+        fill=_hand_over,
+        reason=lambda _case: "CHECKPOINT: the state is saved, and the work goes on in a new session",
+        message=_tell_handoff,
+    ),
+    Row(
+        rule="G8b",
+        protocol=PROTOCOL,
+        when="CHECKPOINT, suggest_new_session false, an agent is named, no check failed",
+        requirements=("G-57",),
+        fits=lambda case: (
+            case.outcome is Outcome.CHECKPOINT
+            and (_goes_to_agent(case) or _next_agent(case) == "orchestrator")
+            and not case.report.failed_checks
+        ),
+        actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
+        carries=("next_agent", "instruction", "files_to_read"),
+        fill=_go_on,
+        reason=lambda case: f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on",
+        message=_tell_progress,
+    ),
+    Row(
+        rule="G3",
+        protocol=PROTOCOL,
+        when="COMPLETE, suggest_new_session true",
+        requirements=("G-50", "G-54"),
+        fits=lambda case: _is_done(case) and case.report.new_session is True,
+        actions=(Action.SAVE_STATE, Action.NEW_SESSION),
+        carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
+        fill=_hand_over_to_agent,
+        reason=lambda _case: "COMPLETE with a new session suggested: the state is saved and handed over",
+        message=_tell_handoff,
+    ),
+    Row(
+        rule="G4",
+        protocol=PROTOCOL,
+        when="COMPLETE, next agent orchestrator or user",
+        requirements=("G-30", "G-54"),
+        fits=lambda case: _is_done(case) and _next_agent(case) in SPECIAL_NEXT_AGENTS,
+        actions=(Action.ASK_USER,),
+        carries=("instruction", "next_command"),
+        fill=_hand_to_user,
+        reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
+        message=_tell_user,
+    ),
+    Row(
+        rule="G5",
+        protocol=PROTOCOL,
+        when="COMPLETE, last task of the last wave (wave n/n and task m/m), execution gate not known to be closed",
+        requirements=("G-58",),
+        fits=lambda case: _is_done(case) and _is_last_task(case) and case.context.execution_gate is not False,
+        actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
+        carries=("next_agent", "next_command", "instruction"),
+        fill=_verify,
+        reason=lambda case: f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes over",
+        message=_tell_last_task,
+    ),
+    Row(
+        rule="G6",
+        protocol=PROTOCOL,
+        when="COMPLETE, an agent is named",
+        requirements=("G-54", "G-48"),
+        fits=lambda case: _is_done(case) and _goes_to_agent(case) and not _is_last_task(case),
+        actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
+        carries=("next_agent", "instruction", "files_to_read", "next_command"),
+        fill=_go_on_with_command,
+        reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
+        message=_tell_progress,
+    ),
+)

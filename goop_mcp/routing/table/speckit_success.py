@@ -1,0 +1,213 @@
+"""The rows for speckit successes."""
+
+from typing import Any
+
+from goop_mcp.messages import phase_complete, progress
+from goop_mcp.protocols.speckit.model import AGENTS
+from goop_mcp.routing.counting import progressed
+from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.speckit_results import next_names, number_of, paths_of
+from goop_mcp.routing.telling import named, tell_notice, tell_question, tell_review
+from goop_mcp.routing.views import Outcome, Question
+
+__all__ = ["ROWS"]
+
+PROTOCOL = "speckit"
+
+
+# What the reply says
+
+
+def _first_step(case: Case) -> str | None:
+    return next(iter(next_names(case.report)), None)
+
+
+def _goes_to_known_agent(case: Case) -> bool:
+    step = _first_step(case)
+    return step is not None and (step in AGENTS or step in case.context.known_agents)
+
+
+def _succeeded(case: Case) -> bool:
+    return case.outcome is Outcome.DONE
+
+
+def _count(case: Case, name: str) -> float:
+    return number_of(case.report.result.get(name))
+
+
+# What the decision carries
+
+
+def _clarify(case: Case) -> Filling:
+    return {
+        "next_agent": "clarify",
+        "files_to_read": paths_of(case.report, "spec_file"),
+        "state_changes": _progress(case),
+    }
+
+
+def _ask_ambiguities(case: Case) -> Filling:
+    left = _count(case, "remaining_ambiguities")
+    file = next(iter(paths_of(case.report, "spec_file")), None)
+    text = f"{left:g} open {'point' if left == 1 else 'points'} in the specification: how should they be settled?"
+    return {"questions": (Question(id="q1", text=text, context=file),), "next_agent": "clarify"}
+
+
+def _resume_tasks(case: Case) -> Filling:
+    return {"next_agent": "implement", "files_to_read": paths_of(case.report, "tasks_file")}
+
+
+def _review(case: Case) -> Filling:
+    return {"issues": case.report.issues}
+
+
+def _hold_back(case: Case) -> Filling:
+    return {"next_agent": _first_step(case)}
+
+
+def _go_on(case: Case) -> Filling:
+    names = next_names(case.report)
+    words = f"Next: {', then '.join(names)}." if len(names) > 1 else f"Next: {names[0]}."
+    return {
+        "next_agent": names[0],
+        "instruction": words,
+        "files_to_read": paths_of(case.report),
+        "state_changes": _progress(case),
+    }
+
+
+def _progress(case: Case) -> dict[str, Any]:
+    return {**progressed(case.context.counters), "iteration": 0}
+
+
+# How it is told
+
+
+def _agent(case: Case) -> str:
+    return named(case.report.agent or case.context.expected_agent)
+
+
+def _tell_next(case: Case, filling: Filling) -> str:
+    return tell_notice("Next Agent", f"✓ {_agent(case)} has finished", f"{named(filling.get('next_agent'))} goes on")
+
+
+def _tell_unfinished(case: Case, _filling: Filling) -> str:
+    done, total = case.report.result.get("tasks_completed"), case.report.result.get("tasks_total")
+    return progress(
+        phase="implement",
+        in_progress=[],
+        remarks=[f"{done} of {total} tasks are done; implement goes on"],
+    )
+
+
+def _tell_finished(case: Case, _filling: Filling) -> str:
+    return phase_complete(_agent(case), summary="There is no next step.")
+
+
+ROWS = (
+    Row(
+        rule="S8",
+        protocol=PROTOCOL,
+        when="specify with clarifications_needed above 0",
+        requirements=("S-30",),
+        fits=lambda case: (
+            _succeeded(case) and case.report.agent == "specify" and _count(case, "clarifications_needed") > 0
+        ),
+        actions=(Action.CONTINUE_NEXT,),
+        carries=("next_agent", "files_to_read"),
+        fill=_clarify,
+        reason=lambda case: (
+            f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}: clarify goes on"
+        ),
+        message=_tell_next,
+    ),
+    Row(
+        rule="S9",
+        protocol=PROTOCOL,
+        when="clarify with remaining_ambiguities above 0",
+        requirements=("S-31",),
+        fits=lambda case: case.outcome is Outcome.QUESTIONS,
+        actions=(Action.ASK_USER,),
+        carries=("questions", "next_agent"),
+        fill=_ask_ambiguities,
+        reason=lambda case: (
+            f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you decide"
+        ),
+        message=tell_question,
+    ),
+    Row(
+        rule="S10",
+        protocol=PROTOCOL,
+        when="implement below 100 %",
+        requirements=("S-37",),
+        fits=lambda case: case.outcome is Outcome.PARTIAL,
+        actions=(Action.RESUME_SAME,),
+        carries=("next_agent", "files_to_read"),
+        fill=_resume_tasks,
+        reason=lambda case: (
+            f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}: implement resumes"
+        ),
+        message=_tell_unfinished,
+    ),
+    Row(
+        rule="S11",
+        protocol=PROTOCOL,
+        when="review NEEDS_MANUAL_REVIEW",
+        requirements=("S-40",),
+        fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW and case.report.agent == "review",
+        actions=(Action.HUMAN_REVIEW,),
+        carries=("issues",),
+        fill=_review,
+        reason=lambda _case: "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it",
+        message=tell_review,
+    ),
+    Row(
+        rule="S12",
+        protocol=PROTOCOL,
+        when="research with confidence_level LOW",
+        requirements=("S-32",),
+        fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW,
+        actions=(Action.HUMAN_REVIEW,),
+        carries=("next_agent",),
+        fill=_hold_back,
+        reason=lambda _case: "success, but confidence_level is LOW: a person looks at it before the next step",
+        message=tell_review,
+    ),
+    Row(
+        rule="S13",
+        protocol=PROTOCOL,
+        when="next step implement, policy checkpoint_before_implement",
+        requirements=("S-11",),
+        fits=lambda case: (
+            _succeeded(case) and _first_step(case) == "implement" and case.context.policy.checkpoint_before_implement
+        ),
+        actions=(Action.HUMAN_REVIEW,),
+        carries=("next_agent",),
+        fill=_hold_back,
+        reason=lambda _case: "success, and the next step is implement: a person approves it first",
+        message=tell_review,
+    ),
+    Row(
+        rule="S14",
+        protocol=PROTOCOL,
+        when="success with next_steps, the first a known agent",
+        requirements=("S-10", "S-11", "S-03"),
+        fits=lambda case: _succeeded(case) and _goes_to_known_agent(case),
+        actions=(Action.CONTINUE_NEXT,),
+        carries=("next_agent", "instruction", "files_to_read"),
+        fill=_go_on,
+        reason=lambda case: f"success: {_first_step(case)} is the next step",
+        message=_tell_next,
+    ),
+    Row(
+        rule="S15",
+        protocol=PROTOCOL,
+        when="success, next_steps empty or absent",
+        requirements=("S-11",),
+        fits=lambda case: _succeeded(case) and _first_step(case) is None,
+        actions=(Action.FINISH,),
+        reason=lambda _case: "success, and next_steps names nobody: the work is finished",
+        message=_tell_finished,
+    ),
+)

@@ -1,0 +1,307 @@
+"""Verdicts and decisions as task states of A2A 1.0 and of MCP (ROUTING, section 6).
+
+One way only; nothing is lost when the original goes into the metadata of the task.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from goop_mcp.routing.adapters import ADAPTERS, protocol_of
+from goop_mcp.routing.decision import Action, Decision
+from goop_mcp.routing.recovery import effective_strategy
+from goop_mcp.routing.views import NO_REPORT, NOTHING, Outcome, ReportView
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = [
+    "BY_ACTION",
+    "BY_SOURCE",
+    "A2AState",
+    "ActionState",
+    "McpTask",
+    "Source",
+    "SourceState",
+    "TaskState",
+    "decision_state",
+    "verdict_state",
+]
+
+_ANY = "any"
+
+
+class A2AState(StrEnum):
+    """The task states of A2A 1.0 by their names on the wire."""
+
+    SUBMITTED = "TASK_STATE_SUBMITTED"
+    WORKING = "TASK_STATE_WORKING"
+    INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
+    AUTH_REQUIRED = "TASK_STATE_AUTH_REQUIRED"
+    COMPLETED = "TASK_STATE_COMPLETED"
+    FAILED = "TASK_STATE_FAILED"
+    REJECTED = "TASK_STATE_REJECTED"
+    CANCELED = "TASK_STATE_CANCELED"
+
+    @property
+    def before_1_0(self) -> str:
+        """The name in releases before 1.0: lower case with hyphens."""
+        return self.value.removeprefix("TASK_STATE_").lower().replace("_", "-")
+
+
+class McpTask(StrEnum):
+    """The states of an MCP task."""
+
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskState:
+    """A task's state. `workflow` is the state of the whole work where that differs, None where it does not.
+
+    `message` is the status message, `parts` are data parts, `metadata` what else is to be told.
+    """
+
+    state: A2AState
+    workflow: A2AState | None = None
+    message: str | None = None
+    parts: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionState:
+    """What the first action of a decision stands for. `is_error` marks an MCP result with isError."""
+
+    a2a: A2AState
+    mcp: McpTask
+    is_error: bool = False
+
+
+_WORKING = ActionState(A2AState.WORKING, McpTask.WORKING)
+_SUBMITTED = ActionState(A2AState.SUBMITTED, McpTask.WORKING)
+_ASKING = ActionState(A2AState.INPUT_REQUIRED, McpTask.INPUT_REQUIRED)
+
+BY_ACTION: Mapping[Action, ActionState] = MappingProxyType(
+    {
+        Action.FINISH: ActionState(A2AState.COMPLETED, McpTask.COMPLETED),
+        Action.CONTINUE_NEXT: _WORKING,
+        Action.RESUME_SAME: _WORKING,
+        Action.RUN_PREREQUISITE: _WORKING,
+        Action.FEEDBACK_LOOP: _WORKING,
+        Action.FIX_AND_RETRY: _WORKING,
+        Action.RETRY: _WORKING,
+        Action.RETRY_WITH_BACKOFF: _WORKING,
+        Action.REQUEST_REPAIR: _WORKING,
+        Action.SAVE_STATE: _WORKING,
+        Action.NEW_SESSION: _WORKING,
+        Action.WAIT: _WORKING,
+        Action.SPAWN: _SUBMITTED,
+        Action.PROVIDE_CONTEXT: _SUBMITTED,
+        Action.ASK_USER: _ASKING,
+        Action.HUMAN_REVIEW: _ASKING,
+        # Where tasks are an extension, "failed" is for faults of the protocol: an agent's failure is a result.
+        Action.MANUAL_RESOLUTION: ActionState(A2AState.FAILED, McpTask.COMPLETED, is_error=True),
+        Action.REJECT: ActionState(A2AState.REJECTED, McpTask.COMPLETED, is_error=True),
+    }
+)
+"""Every action and its states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a task state is made from: the verdict's protocol and outcome, and what the caller knows of the task."""
+
+    protocol: str | None
+    accepted: bool
+    outcome: Outcome
+    report: ReportView = NO_REPORT
+    repair_left: bool = True
+    needs_credentials: bool = False
+    cancelled: bool = False
+
+    @property
+    def strategy(self) -> str | None:
+        """How a speckit error is recovered from; None for anything else."""
+        return effective_strategy(self.report.error) if self.report.error else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """One row: where it comes from in words, when it fits, and the states of the task and of the whole work."""
+
+    protocol: str
+    source: str
+    fits: Callable[[Source], bool]
+    state: A2AState
+    workflow: A2AState | None = None
+
+
+def _is(outcome: Outcome) -> Callable[[Source], bool]:
+    return lambda source: source.outcome is outcome
+
+
+def _native(status: str) -> Callable[[Source], bool]:
+    return lambda source: source.report.native_status == status
+
+
+def _recovers_by_itself(source: Source) -> bool:
+    return source.outcome is Outcome.FAILED and source.strategy not in (None, "ask_user", "manual_resolution")
+
+
+def _is_final(source: Source) -> bool:
+    return source.outcome is Outcome.FAILED and source.strategy == "manual_resolution"
+
+
+def _cannot_recover(source: Source) -> bool:
+    return (
+        source.outcome is Outcome.FAILED
+        and source.report.error is not None
+        and source.report.error.recoverable is False
+    )
+
+
+BY_SOURCE = (
+    SourceState(
+        protocol=_ANY, source="cancelled by the caller", fits=lambda source: source.cancelled, state=A2AState.CANCELED
+    ),
+    SourceState(
+        protocol=_ANY,
+        source="next agent needs credentials",
+        fits=lambda source: source.needs_credentials,
+        state=A2AState.AUTH_REQUIRED,
+    ),
+    SourceState(protocol="agent_request", source="accepted", fits=_is(Outcome.REQUEST), state=A2AState.SUBMITTED),
+    SourceState(protocol="agent_request", source="no XML block", fits=_is(Outcome.FREEFORM), state=A2AState.SUBMITTED),
+    SourceState(
+        protocol="agent_request", source="rejected", fits=lambda source: not source.accepted, state=A2AState.REJECTED
+    ),
+    SourceState(
+        protocol="goop_report",
+        source="COMPLETE with a failed check",
+        fits=_is(Outcome.GATE_FAILED),
+        state=A2AState.WORKING,
+    ),
+    SourceState(
+        protocol=_ANY,
+        source="rejected verdict, repair left",
+        fits=lambda source: not source.accepted and source.repair_left,
+        state=A2AState.WORKING,
+    ),
+    SourceState(
+        protocol=_ANY,
+        source="rejected verdict, repair used up",
+        fits=lambda source: not source.accepted,
+        state=A2AState.INPUT_REQUIRED,
+    ),
+    SourceState(
+        protocol="goop_report",
+        source="COMPLETE, checks passed or none",
+        fits=_is(Outcome.DONE),
+        state=A2AState.COMPLETED,
+    ),
+    SourceState(protocol="goop_report", source="PARTIAL", fits=_is(Outcome.PARTIAL), state=A2AState.WORKING),
+    SourceState(
+        protocol="goop_report",
+        source="CHECKPOINT, `metadata.checkpoint` = true",
+        fits=_is(Outcome.CHECKPOINT),
+        state=A2AState.WORKING,
+    ),
+    SourceState(
+        protocol="goop_report",
+        source="BLOCKED, status message = blockers",
+        fits=_is(Outcome.BLOCKED),
+        state=A2AState.INPUT_REQUIRED,
+    ),
+    SourceState(
+        protocol="speckit",
+        source="success with failed gate",
+        fits=_is(Outcome.GATE_FAILED),
+        state=A2AState.COMPLETED,
+        workflow=A2AState.WORKING,
+    ),
+    SourceState(protocol="speckit", source="success", fits=_native("success"), state=A2AState.COMPLETED),
+    SourceState(
+        protocol="speckit",
+        source="error, manual_resolution or recoverable false",
+        fits=_is_final,
+        state=A2AState.FAILED,
+    ),
+    SourceState(
+        protocol="speckit", source="error, automatic recovery left", fits=_recovers_by_itself, state=A2AState.WORKING
+    ),
+    SourceState(protocol="speckit", source="error, ask_user", fits=_is(Outcome.FAILED), state=A2AState.INPUT_REQUIRED),
+    SourceState(
+        protocol="factory",
+        source="success with verdict BLOCKING",
+        fits=_is(Outcome.GATE_FAILED),
+        state=A2AState.COMPLETED,
+        workflow=A2AState.WORKING,
+    ),
+    SourceState(
+        protocol="factory",
+        source="success, also with verdict",
+        fits=_native("success"),
+        state=A2AState.COMPLETED,
+    ),
+    SourceState(
+        protocol="factory",
+        source="questions, one data part per question",
+        fits=_is(Outcome.QUESTIONS),
+        state=A2AState.INPUT_REQUIRED,
+    ),
+    SourceState(protocol="factory", source="failure, not recoverable", fits=_cannot_recover, state=A2AState.FAILED),
+    SourceState(protocol="factory", source="failure, recoverable", fits=_is(Outcome.FAILED), state=A2AState.WORKING),
+    SourceState(protocol=_ANY, source="anything else", fits=lambda _source: True, state=A2AState.INPUT_REQUIRED),
+)
+"""Every source and its states, in the order in which they are tried."""
+
+
+def verdict_state(
+    verdict: Verdict, *, repair_left: bool = True, needs_credentials: bool = False, cancelled: bool = False
+) -> TaskState:
+    """Return the A2A state of the task that ended with `verdict`.
+
+    `repair_left` tells whether a rejected reply may be sent again. A verdict that no row places asks for input.
+    """
+    protocol = protocol_of(verdict)
+    adapter = ADAPTERS.get(protocol or "")
+    view = NO_REPORT if adapter is None else adapter.read(verdict)
+    source = Source(
+        protocol=protocol,
+        accepted=verdict.accepted,
+        outcome=view.outcome,
+        report=view if isinstance(view, ReportView) else NO_REPORT,
+        repair_left=repair_left,
+        needs_credentials=needs_credentials,
+        cancelled=cancelled,
+    )
+    row = next(row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source))
+    return _state(row, source)
+
+
+def _state(row: SourceState, source: Source) -> TaskState:
+    report = source.report
+    asks = row.state is A2AState.INPUT_REQUIRED
+    return TaskState(
+        state=row.state,
+        workflow=row.workflow,
+        message=(report.blockers or (report.error.message if report.error else None)) if asks else None,
+        parts=tuple([question.to_dict() for question in report.questions]) if asks else (),
+        metadata={"checkpoint": True} if source.outcome is Outcome.CHECKPOINT else NOTHING,
+    )
+
+
+def decision_state(decision: Decision, *, tasks_are_extension: bool = True) -> ActionState:
+    """Return the states that the first action of `decision` stands for.
+
+    Before tasks were an extension of MCP, an agent's failure was a failed task.
+    """
+    found = BY_ACTION[decision.actions[0]]
+    if found.a2a is A2AState.FAILED and not tasks_are_extension:
+        return ActionState(A2AState.FAILED, McpTask.FAILED)
+    return found

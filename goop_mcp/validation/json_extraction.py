@@ -1,0 +1,347 @@
+"""Find the envelope of a JSON protocol in a reply: every object with its keys, and which of them counts (D-06).
+
+Plain JSON is decoded on the spot. Only where an opening brace begins no plain JSON the text is scanned for balanced
+braces, and what holds one of the protocol's keys is read loosely. Both are linear.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from goop_mcp.validation.extraction import THINKING, Block, Extraction
+from goop_mcp.validation.fences import fence_spans
+from goop_mcp.validation.hosts import HAND_BACK, unescape
+from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
+from goop_mcp.validation.json_strings import decoded_text
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.safe_json import JsonObjectValue, decode_object
+
+__all__ = [
+    "JsonBlock",
+    "JsonObject",
+    "JsonShape",
+    "choose_last",
+    "extract_json",
+    "find_objects",
+    "hide_thoughts",
+    "rank_blocks",
+    "unwrapped",
+]
+
+_QUOTE = "[\"'“”„‘’]"
+_OPENING = re.compile(rf"\{{(?:\s|//[^\n]*\n|/\*[^*]*\*/)*+(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?)?")
+_TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"|//|/\*|\\.')
+_ENCODED = re.compile(r'"(?:\\[nrt]|\s)*+\{(?:\\[nrt]|\s)*+\\"')
+_THOUGHT = re.compile(r"<(/?)think(?:ing)?(?=[\s/>])[^<>]*>|<(/?)reasoning(?=[\s/>])[^<>]*>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonShape:
+    """What tells the envelopes of a protocol from other objects.
+
+    `name` is the key of a wrapper that is taken off. `keys` are those an envelope may begin with. `rank` says how much
+    an object looks like one: 0 is none at all, and only the last of the highest rank counts. `parts` are keys of other
+    objects that have a rank.
+    """
+
+    name: str
+    keys: frozenset[str]
+    rank: Callable[[Mapping[str, object]], int]
+    parts: frozenset[str] = frozenset()
+    mention: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare the search for a key between quotes."""
+        names = "|".join(sorted(self.keys | self.parts | {self.name}))
+        object.__setattr__(self, "mention", re.compile(rf"{_QUOTE}(?:{names}){_QUOTE}", re.IGNORECASE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonObject:
+    """An object in a text, at offsets from `start` to `end`; a cut-off one reaches to the end of its fence or text.
+
+    `value` is None when it could not be read. `loose` is None for plain JSON, else what was mended or what is wrong.
+    `encoded`: it was written as a JSON text, not as an object.
+    """
+
+    start: int
+    end: int
+    value: JsonObjectValue | None
+    loose: LooseObject | None = None
+    encoded: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether its last brace is there."""
+        return self.loose is None or self.loose.ending is Ending.WHOLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonBlock(Block):
+    """A block together with the object that was read from it, so that nothing is read twice."""
+
+    object: JsonObject
+
+
+def extract_json(text: str, find_blocks: Callable[[str], list[Block]], limits: Limits) -> Extraction:
+    """Return every envelope that `find_blocks` sees in `text`, and the one that counts.
+
+    When there is none, a text that a host had XML-escaped is unescaped once and read again (D-09), and so is an object
+    that was written as a JSON text (D-17).
+    """
+    source = SourceText(text)
+    blocks = find_blocks(text)
+    chosen = choose_last(blocks)
+    transformed = chosen is not None and HAND_BACK in text[: chosen.start]
+    if chosen is None and "{" in text:
+        for unwrap, by_host in ((_unescaped, True), (_decoded, False)):
+            unwrapped_source = unwrap(text)
+            found = find_blocks(unwrapped_source.read) if unwrapped_source is not None else []
+            if unwrapped_source is not None and (chosen := choose_last(found)) is not None:
+                source, transformed = unwrapped_source, by_host
+                blocks = found if by_host else [_marked_as_encoded(block) for block in found]
+                chosen = choose_last(blocks)
+                break
+    return Extraction(
+        source=source, blocks=tuple(blocks[-limits.candidates :]), chosen=chosen, host_transformed=transformed
+    )
+
+
+def _marked_as_encoded(block: Block) -> Block:
+    return replace(block, object=replace(block.object, encoded=True)) if isinstance(block, JsonBlock) else block
+
+
+def _unescaped(text: str) -> SourceText | None:
+    return unescape(text) if "&quot;" in text else None
+
+
+def _decoded(text: str) -> SourceText | None:
+    """Return `text` with the JSON text that holds an object in the place of which the object itself stands."""
+    encoded = _ENCODED.search(text)
+    return None if encoded is None else decoded_text(text, encoded.start())
+
+
+def choose_last(blocks: Iterable[Block]) -> Block | None:
+    """Return the last block that may be chosen, None when there is none."""
+    return next((block for block in reversed(list(blocks)) if block.why is None), None)
+
+
+def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> list[Block]:
+    """Return those of `objects` that look most like an envelope of `shape`, with a reason on those only thought."""
+    ranked = [(_rank(text, found, shape), found) for found in objects]
+    ranked = [(rank, found) for rank, found in ranked if rank and not _is_mention(text, found)]
+    highest = max((rank for rank, _ in ranked), default=0)
+    blocks: list[Block] = [
+        JsonBlock(root=shape.name, start=found.start, end=found.end, complete=found.complete, object=found)
+        for rank, found in ranked
+        if rank == highest
+    ]
+    return hide_thoughts(text, blocks)
+
+
+def _rank(text: str, found: JsonObject, shape: JsonShape) -> int:
+    value = found.value
+    if value is not None and len(value) == 1:
+        value = unwrapped(value, shape.name)
+    rank = shape.rank(value) if value else 0
+    readable = found.loose is None or (found.complete and found.loose.fault is None)
+    # Of an object that cannot be read to its end the first key has to tell.
+    if readable or not _opens(text, found.start, shape):
+        return rank
+    return max(rank, shape.rank(dict.fromkeys(shape.keys)))
+
+
+def unwrapped(value: JsonObjectValue, name: str) -> JsonObjectValue:
+    """Return what is in `value` when the protocol's name is its only key, else `value`."""
+    if len(value) != 1:
+        return value
+    ((key, inner),) = value.items()
+    return inner if key.lower() == name and isinstance(inner, dict) else value
+
+
+def _is_mention(text: str, found: JsonObject) -> bool:
+    """Return whether the object is inline code in a sentence (D-04)."""
+    if found.start == 0 or text[found.start - 1] != "`" or not text.startswith("`", found.end):
+        return False
+    line_start = text.rfind("\n", 0, found.start) + 1
+    line_end = text.find("\n", found.end)
+    around = text[line_start : found.start] + text[found.end : line_end if line_end >= 0 else len(text)]
+    return "\n" not in text[found.start : found.end] and around.strip("` \t\r.") != ""
+
+
+# Objects
+
+
+def find_objects(text: str, shape: JsonShape, limits: Limits) -> list[JsonObject]:
+    """Return the objects of `text` that lie in no other one, in order; a cut-off one counts where `shape` has its key.
+
+    Objects without a key of `shape` may be left out.
+    """
+    objects: list[JsonObject] = []
+    at = text.find("{")
+    while at >= 0:
+        decoded = decode_object(text, at)
+        if decoded is None:
+            return list(_scanned(text, shape, limits))
+        objects.append(JsonObject(start=at, end=decoded[1], value=decoded[0]))
+        at = text.find("{", decoded[1])
+    return objects
+
+
+def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject]:
+    spans, unclosed = _balanced(text)
+    cut = _cut_off_start(text, unclosed, shape)
+    last = -1
+    for start, end in spans:
+        if start < last or not shape.mention.search(text, start, end):
+            continue
+        if cut is not None and start > cut and _is_nested(text, start):
+            continue
+        found = _read(text, start, end, limits)
+        last = found.end
+        yield found
+    if cut is not None and cut >= last:
+        end = _end_of_cut_off(text, cut)
+        loose = read_loosely(text[cut:end], depth=limits.depth)
+        if loose.ending is Ending.WHOLE and loose.fault is None:
+            end = cut + loose.end
+        elif loose.fault is not None and not loose.fault.too_deep:
+            loose.ending, loose.fault = Ending.CUT_OFF, None
+        yield JsonObject(start=cut, end=end, value=loose.value, loose=loose)
+
+
+def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
+    decoded = decode_object(text, start)
+    if decoded is not None:
+        return JsonObject(start=start, end=decoded[1], value=decoded[0])
+    loose = read_loosely(text[start:end], depth=limits.depth)
+    whole = loose.fault is None and loose.ending is Ending.WHOLE
+    if loose.fault is None and not whole:
+        loose.fault = Fault(loose.end, "a text or a comment is never closed; expected its end")
+    loose.ending = Ending.WHOLE
+    return JsonObject(start=start, end=start + loose.end if whole else end, value=loose.value, loose=loose)
+
+
+def _balanced(text: str) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return the outermost balanced objects, and the braces that are never closed, both in order.
+
+    Strings and comments count inside braces only, and a string ends with its line.
+    """
+    spans: list[tuple[int, int]] = []
+    unclosed: list[int] = []
+    at = text.find("{")
+    comments_end = "*/" in text
+    while at >= 0:
+        if not unclosed:
+            at = text.find("{", at)
+            if at < 0:
+                break
+            unclosed.append(at)
+            at += 1
+            continue
+        token = _TOKEN.search(text, at)
+        if token is None:
+            break
+        at = token.end()
+        if token[0] == "{":
+            unclosed.append(token.start())
+        elif token[0] == "}":
+            _close_span(spans, unclosed.pop(), at)
+        elif token[0] == "//" and text[token.start() - 1] != ":":
+            line_end = text.find("\n", at)
+            at = len(text) if line_end < 0 else line_end
+        elif token[0] == "/*" and comments_end:
+            end = text.find("*/", at)
+            comments_end = end >= 0
+            at = end + 2 if comments_end else at
+    return spans, unclosed
+
+
+def _close_span(spans: list[tuple[int, int]], start: int, end: int) -> None:
+    while spans and spans[-1][0] > start:
+        spans.pop()
+    spans.append((start, end))
+
+
+# Cut-off objects (D-16)
+
+
+def _cut_off_start(text: str, unclosed: list[int], shape: JsonShape) -> int | None:
+    """Return where the last envelope begins that is never closed, None when no such brace begins one."""
+    likely = [start for start in unclosed if _opens(text, start, shape) and not _in_inline_code(text, start)]
+    for index in range(len(likely) - 1, -1, -1):
+        if index == 0 or not _is_nested(text, likely[index]):
+            return likely[index]
+    return None
+
+
+def _is_nested(text: str, start: int) -> bool:
+    """Return whether the brace at `start` begins a value inside of another object."""
+    at = start
+    while at > 0 and text[at - 1].isspace():
+        at -= 1
+    return text[max(at - 1, 0) : at] in (":", "[", ",") and not _after_marker(text, start)
+
+
+def _opens(text: str, start: int, shape: JsonShape) -> bool:
+    """Return whether a key of `shape` follows the brace at `start`, as far as the text goes."""
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        return False
+    known = shape.keys | {shape.name}
+    key = (opening["key"] or "").lower()
+    if opening.end() == len(text) and not opening["closed"]:
+        return any(name.startswith(key) for name in known)
+    return opening["closed"] is not None and key in known
+
+
+def _after_marker(text: str, start: int) -> bool:
+    """Return whether a name in capitals and a colon stand before `start`, as before the contexts of an agent."""
+    return re.search(r"_CONTEXT\W{1,80}\Z", text[max(start - 100, 0) : start]) is not None
+
+
+def _in_inline_code(text: str, start: int) -> bool:
+    return text[max(start - 1, 0) : start] == "`" and text[max(start - 3, 0) : start] != "```"
+
+
+def _end_of_cut_off(text: str, start: int) -> int:
+    for fence in fence_spans(text):
+        if fence[0] <= start < fence[1]:
+            return fence[1]
+    return len(text)
+
+
+# Thinking blocks (D-02)
+
+
+def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
+    """Return `blocks` with a reason on those inside a thinking block; tags within a block are content."""
+    if "<" not in text or not blocks:
+        return blocks
+    thoughts = _thoughts(text, blocks)
+    starts = [start for start, _ in thoughts]
+    return [
+        replace(block, why=THINKING)
+        if (index := bisect_right(starts, block.start)) and block.end <= thoughts[index - 1][1]
+        else block
+        for block in blocks
+    ]
+
+
+def _thoughts(text: str, blocks: list[Block]) -> list[tuple[int, int]]:
+    """Return the thinking blocks; a closing tag without an opening one ends thinking that began with the text."""
+    starts = [block.start for block in blocks]
+    found: list[tuple[int, int]] = []
+    since: int | None = None
+    for tag in _THOUGHT.finditer(text):
+        index = bisect_right(starts, tag.start())
+        if index and blocks[index - 1].complete and tag.start() < blocks[index - 1].end:
+            continue
+        if "/" in (tag[1], tag[2]):
+            found.append((0 if since is None else since, tag.end()))
+            since = None
+        elif since is None:
+            since = tag.start()
+    return found

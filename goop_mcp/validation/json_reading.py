@@ -1,0 +1,222 @@
+"""Read one JSON envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from goop_mcp.validation import json_rules
+from goop_mcp.validation.edits import edit_problems
+from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TOO_DEEP, TOO_LARGE, TRUNCATED
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.hosts import after_envelope
+from goop_mcp.validation.json_extraction import JsonObject, unwrapped
+from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
+from goop_mcp.validation.limits import Limits, utf8_length
+from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
+
+__all__ = ["JsonPlaces", "JsonReading", "ValuesReading", "read_json", "written"]
+
+M = TypeVar("M")
+_SHOWN = 40
+_DEPTH = 128
+
+
+@dataclass(slots=True)
+class ValuesReading(Generic[M]):
+    """What a family's reader made of the values. `whole`: every required part is there."""
+
+    model: M
+    problems: list[Problem]
+    whole: bool
+
+
+@dataclass(slots=True)
+class JsonReading(Generic[M]):
+    """A model or None, and everything that was noticed on the way, with offsets from the start of the object.
+
+    `partial` marks a model of an envelope that was cut off. `values` are those of the envelope after all repairs.
+    """
+
+    places: "JsonPlaces"
+    model: M | None = None
+    problems: list[Problem] = field(default_factory=list)
+    partial: bool = False
+    values: JsonObjectValue | None = None
+
+    @property
+    def repaired(self) -> str | None:
+        """The envelope as it reads after all repairs, None when there were none or it could not be read."""
+        if self.partial or self.values is None or self.model is None:
+            return None
+        mended = any(problem.hit.before is not None for problem in self.problems)
+        return written(self.values) if mended else None
+
+
+class JsonPlaces:
+    """Finds JSON pointers in the source of an object; the source is read for that when the first place is asked for."""
+
+    def __init__(self, source: str, prefix: str = "") -> None:
+        """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper."""
+        self._source = source
+        self._prefix = prefix
+        self._places: dict[str, int] | None = None
+
+    def locate(self, path: str, found: str | None) -> int | None:
+        """Return the offset of the value at `path`, or of the nearest object around it."""
+        del found
+        if self._places is None:
+            self._places = read_loosely(self._source, depth=_DEPTH).places
+        pointer = self._prefix + path
+        while pointer and pointer not in self._places:
+            pointer = pointer.rpartition("/")[0]
+        return self._places.get(pointer)
+
+
+def written(values: JsonObjectValue) -> str:
+    """Return `values` as JSON, indented by two blanks."""
+    return json.dumps(values, indent=2, ensure_ascii=False)
+
+
+def read_json(
+    found: JsonObject,
+    text: str,
+    limits: Limits,
+    *,
+    name: str,
+    read_values: Callable[[JsonObjectValue], ValuesReading[M]],
+) -> JsonReading[M]:
+    """Read the object `found` in `text` with the family's `read_values`; `name` is the key of a wrapper."""
+    source = text[found.start : found.end]
+    refused = _over_limits(found, source, limits)
+    if refused is not None:
+        return JsonReading(JsonPlaces(""), problems=[refused])
+    values = found.value
+    if values is None:
+        return JsonReading(JsonPlaces(""))
+    inner = unwrapped(values, name)
+    reading: JsonReading[M] = JsonReading(JsonPlaces(source, "" if inner is values else f"/{next(iter(values))}"))
+    reading.values = inner
+    if found.loose is not None:
+        reading.problems = _loose_problems(found.loose, source)
+        if found.loose.fault is not None:
+            reading.problems = [_fault_problem(found.loose.fault)]
+            return reading
+    if inner is not values:
+        reading.problems.append(_wrapper(name))
+    if found.encoded:
+        reading.problems.append(_encoded())
+    read = read_values(inner)
+    reading.model = read.model
+    if found.complete:
+        reading.problems += read.problems
+        return reading
+    return _close_or_cut_off(reading, read, found, text)
+
+
+def _close_or_cut_off(reading: JsonReading[M], read: ValuesReading[M], found: JsonObject, text: str) -> JsonReading[M]:
+    """Close the outermost brace where nothing else is missing; otherwise the envelope was cut off (D-16)."""
+    source = text[found.start : found.end].rstrip()
+    only_root = found.loose is not None and found.loose.ending is Ending.ROOT_OPEN
+    if only_root and read.whole and after_envelope(text, found.end) is None:
+        reading.problems += [*read.problems, _root_not_closed(source)]
+        return reading
+    line = text.count("\n", 0, found.start + len(source)) + 1
+    inside = found.loose.inside.rpartition("/")[2] if found.loose is not None else ""
+    where = f", inside {excerpt(inside, _SHOWN)!r}" if inside else ""
+    message = f"the envelope is cut off at line {line}{where}; expected a brace at its end"
+    reading.partial = True
+    reading.problems = [TRUNCATED.problem(message, offset=max(len(source) - 1, 0))]
+    return reading
+
+
+def _root_not_closed(source: str) -> Problem:
+    last = source[-_SHOWN:].rpartition("\n")[2]
+    return ROOT_NOT_CLOSED.problem(
+        "the last brace is missing; everything else is there",
+        offset=max(len(source) - 1, 0),
+        before=last,
+        after=f"{last}\n}}",
+        fix="End the envelope with }.",
+    )
+
+
+def _loose_problems(loose: LooseObject, source: str) -> list[Problem]:
+    problems = edit_problems(loose.edits, source)
+    for pointer, offset in loose.doubled:
+        key = pointer.rpartition("/")[2]
+        message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
+        problems.append(json_rules.DUPLICATE_KEY.problem(message, path=pointer, offset=offset, found=excerpt(key)))
+    return problems
+
+
+def _fault_problem(fault: Fault) -> Problem:
+    if fault.too_deep:
+        return TOO_DEEP.problem(f"{fault.message}; no envelope needs that", offset=fault.offset)
+    return json_rules.MALFORMED.problem(f"no JSON: {fault.message}", offset=fault.offset)
+
+
+def _wrapper(name: str) -> Problem:
+    return json_rules.LOOSE_SYNTAX.problem(
+        f"the envelope stands inside of an object with the key {name!r}; expected it alone",
+        offset=0,
+        before=f'{{"{name}": {{…}}}}',
+        after="{…}",
+    )
+
+
+def _encoded() -> Problem:
+    message = "the envelope is written as a text; expected the object itself, without quotes around it"
+    return json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
+
+
+def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | None:
+    if len(source) > limits.field_bytes:  # what is shorter than one field is small enough in every way
+        if (size := utf8_length(source, limits.envelope_bytes)) > limits.envelope_bytes:
+            return TOO_LARGE.problem(f"the envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}")
+        if (size := _longest(found.value)) > limits.field_bytes:
+            return TOO_LARGE.problem(f"one text has {size:,} bytes; expected at most {limits.field_bytes:,}", offset=0)
+    if (values := source.count(",") + 1) > limits.elements and (values := _values_in(found.value)) > limits.elements:
+        return TOO_LARGE.problem(f"the envelope has {values:,} values; expected at most {limits.elements:,}", offset=0)
+    brackets = source.count("{") + source.count("[")
+    if brackets > limits.depth and nesting(source) > limits.depth and _depth(found.value, limits.depth) > limits.depth:
+        return TOO_DEEP.problem(f"objects and lists are nested over {limits.depth} levels deep", offset=0)
+    return None
+
+
+def _longest(value: JsonValue) -> int:
+    longest = 0
+    for each in _leaves(value):
+        if isinstance(each, str):
+            longest = max(longest, utf8_length(each, len(each)))
+    return longest
+
+
+def _values_in(value: JsonValue) -> int:
+    return sum(1 for _ in _leaves(value))
+
+
+def _leaves(value: JsonValue) -> "list[JsonValue]":
+    """Return everything in `value`, keys among it, without recursion."""
+    found: list[JsonValue] = []
+    todo: list[JsonValue] = [value]
+    while todo:
+        each = todo.pop()
+        found.append(each)
+        if isinstance(each, dict):
+            found += each
+            todo += each.values()
+        elif isinstance(each, list):
+            todo += each
+    return found
+
+
+def _depth(value: JsonValue, enough: int) -> int:
+    """Return how deep `value` is nested, counting no further than one beyond `enough`."""
+    level: list[JsonValue] = [value]
+    depth = 0
+    while level and depth <= enough:
+        containers = [each for each in level if isinstance(each, dict | list)]
+        depth += 1 if containers else 0
+        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
+    return depth

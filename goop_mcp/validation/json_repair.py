@@ -1,0 +1,326 @@
+"""Read JSON that is written loosely: one pass from left to right that lists whatever it mends (D-17).
+
+A string ends at the first quote behind which the object can go on. Where that is not the very next quote, the string
+is mended only if exactly one quote of its line could end it. The reader also knows where each value stands.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, NoReturn
+
+from goop_mcp.validation.edits import Edit
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.json_rules import LOOSE_SYNTAX
+from goop_mcp.validation.json_strings import CLOSERS, QUOTES, StringEnds, content_of, escape_pointer, wrong_escapes
+from goop_mcp.validation.safe_json import MOST_DIGITS, JsonObjectValue, JsonValue
+
+__all__ = ["Ending", "Fault", "LooseObject", "read_loosely"]
+
+_GAP = re.compile(r"[ \t\r\n]*+")
+_UNSEEN = re.compile("[\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
+_WORD = re.compile(r"[^\s,:\[\]{}\"'“”„‘’/#…]+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_ELLIPSIS = re.compile(r"\.{3,}|…")
+_LITERALS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+_PYTHON: Final[dict[str, str]] = {"True": "true", "False": "false", "None": "null"}
+_DEEPEST = 128  # each level takes three calls of the interpreter's stack
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
+class Ending(Enum):
+    """How a text of JSON ends: closed, with only the outermost brace missing, or somewhere in the middle."""
+
+    WHOLE = "whole"
+    ROOT_OPEN = "root open"
+    CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a text is no JSON: the offset, what was expected there, and whether it is nested too deeply."""
+
+    offset: int
+    message: str
+    too_deep: bool = False
+
+
+@dataclass(slots=True)
+class LooseObject:
+    """What was read. Offsets count from the start of the source; `places` are those of values by JSON pointer.
+
+    `fault` is None when the text could be read up to its end. `inside` is the pointer of the value at which it ends.
+    """
+
+    value: JsonObjectValue = field(default_factory=dict)
+    end: int = 0
+    ending: Ending = Ending.WHOLE
+    edits: list[Edit] = field(default_factory=list)
+    doubled: list[tuple[str, int]] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    fault: Fault | None = None
+    inside: str = ""
+
+
+class _EndOfTextError(Exception):
+    """The source ends before its object does."""
+
+
+class _FaultError(Exception):
+    """The source is no JSON."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def read_loosely(source: str, *, depth: int) -> LooseObject:
+    """Read the object at the start of `source`, which begins with a brace; what follows the object is left alone.
+
+    Nesting deeper than `depth`, at most 128, is a fault. Takes time linear to the length of `source`.
+    """
+    return _LooseReader(source, depth).read()
+
+
+class _LooseReader:
+    def __init__(self, source: str, depth: int) -> None:
+        self._source = source
+        self._depth = min(depth, _DEEPEST)
+        self._at = 0
+        self._found = LooseObject(places={"": 0})
+        self._ends = StringEnds(source)
+        # Only the outermost brace is missing when the text ends behind a member of the outermost object.
+        self._only_root_open = False
+
+    def read(self) -> LooseObject:
+        found = self._found
+        try:
+            self._object("", found.value, 1)
+        except _EndOfTextError:
+            found.ending = Ending.ROOT_OPEN if self._only_root_open else Ending.CUT_OFF
+        except _FaultError as error:
+            found.fault = error.fault
+        found.end = self._at
+        return found
+
+    # Objects and arrays
+
+    def _object(self, pointer: str, target: JsonObjectValue, depth: int) -> None:
+        self._open(pointer, depth)
+        comma: int | None = None
+        while True:
+            self._skip_gap(pointer)
+            if self._close("}", comma, pointer):
+                return
+            if self._skip_ellipsis(pointer):
+                continue
+            self._only_root_open = False
+            key_at = self._at
+            key = self._key(pointer)
+            path = f"{pointer}/{escape_pointer(key)}"
+            if key in target:
+                self._found.doubled.append((path, key_at))
+            target[key] = None
+            self._found.inside = path
+            target[key] = self._value(path, depth, member=True, holder=(target, key))
+            comma = self._comma("}", pointer, at_root=depth == 1)
+
+    def _array(self, pointer: str, target: list[JsonValue], depth: int) -> None:
+        self._open(pointer, depth)
+        comma: int | None = None
+        while True:
+            self._skip_gap(pointer)
+            if self._close("]", comma, pointer):
+                return
+            if self._skip_ellipsis(pointer):
+                continue
+            path = f"{pointer}/{len(target)}"
+            self._found.inside = path
+            self._array_item(path, target, depth)
+            comma = self._comma("]", pointer, at_root=False)
+
+    def _array_item(self, path: str, target: list[JsonValue], depth: int) -> None:
+        character = self._source[self._at]
+        self._found.places[path] = self._at
+        if character in "{[":
+            inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
+            target.append(inner)
+            self._container(path, inner, depth)
+        else:
+            target.append(self._scalar(path, member=False))
+
+    def _value(self, path: str, depth: int, *, member: bool, holder: tuple[JsonObjectValue, str]) -> JsonValue:
+        self._skip_gap(path)
+        character = self._peek()
+        self._found.places[path] = self._at
+        if character not in "{[":
+            try:
+                return self._scalar(path, member=member)
+            except _EndOfTextError:
+                del holder[0][holder[1]]  # a value that was cut off is none
+                raise
+        inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
+        holder[0][holder[1]] = inner
+        self._container(path, inner, depth)
+        return inner
+
+    def _container(self, path: str, inner: JsonObjectValue | list[JsonValue], depth: int) -> None:
+        if isinstance(inner, dict):
+            self._object(path, inner, depth + 1)
+        else:
+            self._array(path, inner, depth + 1)
+
+    def _open(self, pointer: str, depth: int) -> None:
+        if depth > self._depth:
+            message = f"objects and lists are nested over {self._depth} levels deep"
+            raise _FaultError(Fault(self._at, message, too_deep=True))
+        self._found.inside = pointer
+        self._at += 1
+
+    def _close(self, bracket: str, comma: int | None, pointer: str) -> bool:
+        if self._peek() != bracket:
+            return False
+        if comma is not None:
+            self._edit(comma, comma + 1, "", f"comma before {bracket}; expected none", pointer)
+        self._at += 1
+        return True
+
+    def _comma(self, bracket: str, pointer: str, *, at_root: bool) -> int | None:
+        """Take the comma behind a member and return its offset; None when the bracket or `...` comes next."""
+        self._only_root_open = at_root and not self._source[self._at - 1].isdigit()
+        self._found.inside = pointer
+        self._skip_gap(pointer)
+        character = self._peek()
+        if character == ",":
+            self._only_root_open = False
+            self._at += 1
+            return self._at - 1
+        if character != bracket and _ELLIPSIS.match(self._source, self._at) is None:
+            raise self._unexpected(f"a comma or {bracket}")
+        return None
+
+    def _skip_ellipsis(self, pointer: str) -> bool:
+        ellipsis = _ELLIPSIS.match(self._source, self._at)
+        if ellipsis is None:
+            return False
+        self._only_root_open = False
+        self._at = ellipsis.end()
+        self._skip_gap(pointer)
+        end = ellipsis.end()
+        if self._source.startswith(",", self._at):
+            self._at += 1
+            end = self._at
+        self._edit(
+            ellipsis.start(), end, "", f"{ellipsis[0]} stands for what was left out; expected all of it", pointer
+        )
+        return True
+
+    # Gaps
+
+    def _peek(self) -> str:
+        if self._at >= len(self._source):
+            raise _EndOfTextError
+        return self._source[self._at]
+
+    def _skip_gap(self, pointer: str) -> None:
+        """Pass over blanks, and over comments and invisible characters, which are mended."""
+        source = self._source
+        while True:
+            gap = _GAP.match(source, self._at)
+            self._at = start = gap.end() if gap else self._at
+            if source.startswith(("//", "#"), start):
+                end = source.find("\n", start)
+                self._at = len(source) if end < 0 else end
+                self._edit(start, self._at, "", "comment; JSON has none", pointer)
+            elif source.startswith("/*", start):
+                end = source.find("*/", start + 2)
+                if end < 0:
+                    raise _EndOfTextError
+                self._at = end + 2
+                self._edit(start, self._at, "", "comment; JSON has none", pointer)
+            elif (unseen := _UNSEEN.match(source, start)) is not None:
+                self._at = unseen.end()
+                self._edit(start, self._at, " ", "invisible or unusual blank; expected a plain one", pointer)
+            else:
+                return
+
+    # Keys and single values
+
+    def _key(self, pointer: str) -> str:
+        if self._peek() not in QUOTES:
+            raise self._unexpected("a key in double quotes")
+        key = self._string(pointer, "key")
+        self._skip_gap(pointer)
+        if self._peek() != ":":
+            raise self._unexpected("a colon behind the key")
+        self._at += 1
+        return key
+
+    def _scalar(self, path: str, *, member: bool) -> JsonValue:
+        if self._source[self._at] in QUOTES:
+            return self._string(path, "member" if member else "item")
+        word = _WORD.match(self._source, self._at)
+        if word is None:
+            raise self._unexpected("a value")
+        if word.end() == len(self._source) and word[0] not in _LITERALS:
+            self._at = word.end()
+            raise _EndOfTextError
+        value = self._word(word[0], path)
+        self._at = word.end()
+        return value
+
+    def _word(self, word: str, path: str) -> bool | int | float | None:
+        if word in _PYTHON:
+            end = self._at + len(word)
+            self._edit(self._at, end, _PYTHON[word], f"{word} is Python; expected {_PYTHON[word]}", path)
+            return _LITERALS[_PYTHON[word]]
+        if word in _LITERALS:
+            return _LITERALS[word]
+        number = _NUMBER.fullmatch(word)
+        if number is None:
+            raise self._unexpected("a number, true, false, null or a text in double quotes")
+        if not number["fraction"]:
+            if len(word) > MOST_DIGITS:
+                raise self._unexpected(f"a number of at most {MOST_DIGITS} digits")
+            return int(word)
+        value = float(word)
+        if value in (float("inf"), float("-inf")):
+            raise self._unexpected("a number that can be held")
+        return value
+
+    def _string(self, path: str, place: str) -> str:
+        start = self._at
+        close = self._ends.of(start, place)
+        if close is None:
+            self._fail_string(start)
+        quote, last = self._source[start], self._source[close]
+        raw = self._source[start + 1 : close]
+        if quote != '"' or last != '"':
+            names = "typographic quotes" if {quote, last} - {"'", '"'} else "single quotes"
+            self._edit(start, start + 1, '"', f"{names}; expected double quotes", path)
+            self._edit(close, close + 1, '"', f"{names}; expected double quotes", path)
+        for offset, length, new, message in wrong_escapes(raw, quote):
+            at = start + 1 + offset
+            self._edit(at, at + length, new, message, path)
+        value = content_of(raw)
+        if not value.isascii() and _HALF_PAIR.search(value):
+            raise _FaultError(Fault(start, "the text holds half of a surrogate pair; expected whole characters"))
+        self._at = close + 1
+        return value
+
+    def _fail_string(self, start: int) -> NoReturn:
+        """Raise: the text ends inside a string, or nobody can tell where the string ends."""
+        if not any(closer in self._source[start + 1 :] for closer in CLOSERS[self._source[start]]):
+            self._at = len(self._source)
+            raise _EndOfTextError
+        raise _FaultError(
+            Fault(start, 'nobody can tell where this text ends; expected \\" for each quote inside of it')
+        )
+
+    def _unexpected(self, expected: str) -> _FaultError:
+        word = _WORD.match(self._source, self._at)
+        found = excerpt(word[0], 30) if word else self._source[self._at : self._at + 1]
+        return _FaultError(Fault(self._at, f"found {found!r}; expected {expected}"))
+
+    def _edit(self, start: int, end: int, new: str, message: str, path: str) -> None:
+        self._found.edits.append(Edit(start, end, new, LOOSE_SYNTAX, message, path))

@@ -1,0 +1,157 @@
+"""Strings of loose JSON: where one ends, what is wrong in it, and what it says."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from goop_mcp.validation.positions import SourceText
+
+__all__ = ["CLOSERS", "QUOTES", "StringEnds", "content_of", "decoded_text", "escape_pointer", "wrong_escapes"]
+
+_TYPOGRAPHIC_DOUBLE = "“”„‟"
+_TYPOGRAPHIC_SINGLE = "‘’‚‛"
+QUOTES: Final = frozenset(f"\"'{_TYPOGRAPHIC_DOUBLE}{_TYPOGRAPHIC_SINGLE}")
+CLOSERS: Final[dict[str, str]] = {
+    '"': '"',
+    "'": "'",
+    **dict.fromkeys(_TYPOGRAPHIC_DOUBLE, f'{_TYPOGRAPHIC_DOUBLE}"'),
+    **dict.fromkeys(_TYPOGRAPHIC_SINGLE, f"{_TYPOGRAPHIC_SINGLE}'"),
+}
+"""The quotes that may end a text, by the one it begins with."""
+
+_KEY = (
+    r"""(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'"""
+    rf"|[{_TYPOGRAPHIC_DOUBLE}][^{_TYPOGRAPHIC_DOUBLE}\"\n]*+[{_TYPOGRAPHIC_DOUBLE}\"]"
+    rf"|[{_TYPOGRAPHIC_SINGLE}][^{_TYPOGRAPHIC_SINGLE}\n]*+[{_TYPOGRAPHIC_SINGLE}'])\s*+:"
+)
+_REST = r"|//|/\*|\#|\.{3,}|…|\Z"
+# What may stand behind the quote that ends a text, by the place of the text.
+_FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
+    "key": re.compile(r"\s*+(?::|//|/\*|\#|\Z)"),
+    "member": re.compile(rf"\s*+(?:,\s*+(?:{_KEY}|}}{_REST})|}}{_REST})"),
+    "item": re.compile(
+        rf"\s*+(?:,\s*+(?:[\"'\[{{\]\-0-9tfnTFN{_TYPOGRAPHIC_DOUBLE}{_TYPOGRAPHIC_SINGLE}]{_REST})|\]{_REST})"
+    ),
+}
+# Between two texts, or behind a key: a quote like that does not stand inside of a text.
+_STRUCTURE = re.compile(r"""["'“”]\s*(?:["'“”:])""")
+_STRICT = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
+_ODD = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\s\S])|[\"\x00-\x1f]|\\\Z")
+_STRING_PART = re.compile(r'\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\s\S]|"')
+_ESCAPES = frozenset('"\\/bfnrt')
+_CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LINE_BREAK = "raw line break in a text; expected \\n"
+
+
+class StringEnds:
+    """Finds the quote that ends a string of `source`."""
+
+    def __init__(self, source: str) -> None:
+        """Prepare nothing: patterns are made when a string is odd."""
+        self._source = source
+
+    def of(self, start: int, place: str) -> int | None:
+        """Return the offset of the quote that ends the string at `start`; None when there is none, or several could.
+
+        `place` is "key", "member" or "item". The first quote counts if the object can go on behind it. If not, exactly
+        one quote of the same line has to be able to end the text.
+        """
+        source, follows = self._source, _FOLLOWS[place]
+        quote = source[start]
+        strict = _STRICT.match(source, start + 1) if quote == '"' else None
+        if strict is not None and follows.match(source, strict.end()):
+            return strict.end() - 1
+        closer = _closer(quote)
+        first = closer.match(source, start + 1)
+        if first is None:
+            return None
+        if follows.match(source, first.end()):
+            return first.end() - 1
+        line_end = source.find("\n", start)
+        line_end = len(source) if line_end < 0 else line_end
+        return self._only_end(start, first.end(), line_end, closer, follows)
+
+    def _only_end(
+        self, start: int, after: int, line_end: int, closer: re.Pattern[str], follows: re.Pattern[str]
+    ) -> int | None:
+        ends: list[int] = []
+        while after < line_end and (quote := closer.match(self._source, after, line_end)) is not None:
+            after = quote.end()
+            if follows.match(self._source, after):
+                ends.append(after - 1)
+        if len(ends) != 1 or _STRUCTURE.search(self._source, start + 1, ends[0]):
+            return None
+        return ends[0]
+
+
+def _closer(quote: str) -> re.Pattern[str]:
+    closers = CLOSERS[quote]
+    return re.compile(rf"(?:[^{closers}\\]|\\[\s\S])*+[{closers}]")
+
+
+def wrong_escapes(raw: str, quote: str) -> Iterator[tuple[int, int, str, str]]:
+    """Yield offset, length, replacement and message for each thing that JSON does not allow inside of a string.
+
+    Quotes are only named in a string between double quotes: in another one they were allowed. Line breaks are named
+    once.
+    """
+    named_line_break = False
+    for odd in _ODD.finditer(raw):
+        new = _mended(odd)
+        if new == odd[0] or (odd[0] == '"' and quote != '"') or odd[0] == f"\\{quote}":
+            continue
+        if odd[0] in "\r\n":
+            if not named_line_break:
+                yield odd.start(), len(odd[0]), new, _LINE_BREAK
+            named_line_break = True
+        elif odd[0] == '"':
+            yield odd.start(), 1, new, 'unescaped quote in a text; expected \\"'
+        elif odd[0][0] == "\\":
+            yield odd.start(), 1, "\\\\", "a backslash that escapes nothing; expected \\\\"
+        else:
+            yield odd.start(), 1, new, "control character in a text; expected its escape"
+
+
+def content_of(raw: str) -> str:
+    """Return what a string says whose text between the quotes is `raw`; every letter is kept."""
+    text: str = json.loads(f'"{_ODD.sub(_mended, raw)}"')
+    return text
+
+
+def _mended(odd: re.Match[str]) -> str:
+    text = odd[0]
+    if text == '"':
+        return '\\"'
+    if text[0] != "\\":
+        return _CONTROL_ESCAPES.get(text, f"\\u{ord(text):04x}")
+    if len(text) > 2 or text[1:] in _ESCAPES:  # noqa: PLR2004 - \uXXXX
+        return text
+    if text[1:] in QUOTES:
+        return text[1:]
+    return f"\\\\{_CONTROL_ESCAPES.get(text[1:], text[1:])}"
+
+
+def escape_pointer(key: str) -> str:
+    """Return `key` as one step of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def decoded_text(text: str, start: int) -> SourceText:
+    """Return `text` with what the string at `start` says in its place, and where each character came from.
+
+    A string that is never closed is decoded up to the end of the text.
+    """
+    parts, shifts = [text[:start]], [(start, start + 1)]
+    read, last = start, start + 1
+    for odd in _STRING_PART.finditer(text, start + 1):
+        literal = text[last : odd.start()]
+        character = content_of(odd[0]) if odd[0] != '"' else ""
+        parts += (literal, character)
+        read += len(literal) + len(character)
+        last = odd.end()
+        shifts.append((read, last))
+        if odd[0] == '"':
+            break
+    parts.append(text[last:])
+    return SourceText(text, "".join(parts), shifts)

@@ -1,0 +1,496 @@
+"""Single values of a JSON envelope, by tables: each kind of value takes legal ones at once and names what is odd.
+
+A table of fields says what an object has to hold. Values are mended in place, so that the object can be written
+again. The first thing that is wrong with a value is the only finding for it (D-22). The same tables give the schema.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.json_strings import escape_pointer
+from goop_mcp.validation.paths import ANYWHERE_INSIDE, PathBounds, read_path
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
+
+__all__ = [
+    "ANYTHING",
+    "COUNT",
+    "FLAG",
+    "NAME",
+    "NUMBER",
+    "PATH",
+    "TEXT",
+    "Field",
+    "Fields",
+    "Formed",
+    "Kind",
+    "ListOf",
+    "MapOf",
+    "Schema",
+    "ValueReader",
+    "ValueRules",
+    "Word",
+    "fields_schema",
+    "is_template",
+    "text_definitions",
+]
+
+Schema = dict[str, Any]
+"""A JSON Schema, or a part of one."""
+
+_TEMPLATE = re.compile(r"<[^<>]*>|[\w. -]+(?:\|[\w. -]+)+")
+_ANGLES = re.compile(r"<[^<>]*>")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueRules:
+    """The rules a family reports single values by; `template_texts` are free texts of its template."""
+
+    wrong_type: Rule
+    placeholder: Rule
+    value_case: Rule
+    value_alias: Rule | None = None
+    template_texts: frozenset[str] = frozenset()
+
+
+class ValueReader:
+    """Collects what is odd about the values of one envelope."""
+
+    def __init__(self, rules: ValueRules, bounds: PathBounds = ANYWHERE_INSIDE) -> None:
+        """Report by `rules`, and hold paths against `bounds`."""
+        self.rules = rules
+        self.bounds = bounds
+        self.problems: list[Problem] = []
+
+    def fields(self, fields: "Sequence[Field]", values: JsonObjectValue, where: str) -> None:
+        """Read `values`, an object at the pointer `where`, by the table `fields`; mended values are put in place."""
+        for each in fields:
+            name = each.name
+            value = values.get(name)
+            if value is None:
+                if each.missing is not None:
+                    self.missing(each, f"{where}/{name}", blank=False)
+                continue
+            if value.__class__ is str and each.missing is not None and each.kind.textual and not value.strip():
+                self.missing(each, f"{where}/{name}", blank=True)
+                continue
+            read = each.kind.read(value, where, name, self)
+            if read is not value:
+                values[name] = read
+
+    def missing(self, each: "Field", where: str, *, blank: bool) -> None:
+        """Report that a field is absent, null or blank."""
+        if each.missing is not None:
+            what = "is blank" if blank else "is missing"
+            message = f"{each.name} {what}; expected {each.wanted or each.kind.expected}"
+            self.problems.append(each.missing.problem(message, path=where, fix=f"Add {_example(each)}."))
+
+    def wrong_type(self, value: JsonValue, where: str, step: str, kind: "Kind") -> None:
+        """Report a value of another kind; template text is named as such."""
+        if isinstance(value, str) and _TEMPLATE.fullmatch(value):
+            self.placeholder(value, where, step, kind.expected)
+            return
+        message = f"{step} is {describe(value)}; expected {kind.expected}"
+        found = excerpt(value) if isinstance(value, str) else None
+        self.problems.append(self.rules.wrong_type.problem(message, path=f"{where}/{step}", found=found))
+
+    def placeholder(self, value: str, where: str, step: str, expected: str) -> None:
+        """Report template text that was left in."""
+        message = f"template text left in: {step} is {excerpt(value, _SHOWN)!r}; expected {expected}"
+        problem = self.rules.placeholder.problem(message, path=f"{where}/{step}", found=excerpt(value))
+        self.problems.append(problem)
+
+
+class Kind:
+    """A kind of value; `expected` says in words what it looks like."""
+
+    expected: str = "a value"
+    textual: bool = False
+    """Whether a blank text is no value of this kind, so that it counts as missing where one is required."""
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """Return `value` as it is meant, after reporting what is odd; it is the value at `where/step`."""
+        raise NotImplementedError
+
+    def schema(self) -> Schema:
+        """Return what strict mode takes without an error, as JSON Schema."""
+        raise NotImplementedError
+
+    def paths(self, value: JsonValue) -> Iterator[str]:
+        """Yield the paths that `value` names."""
+        del value
+        yield from ()
+
+
+class Anything(Kind):
+    """Any value at all."""
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        del where, step, reader
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {}
+
+
+class Text(Kind):
+    """Free text. Only whole texts of the template count as template text: a `|` may be meant (D-22)."""
+
+    expected = "a text"
+    textual = True
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if value.__class__ is not str:
+            reader.wrong_type(value, where, step, self)
+        elif value in reader.rules.template_texts:
+            reader.placeholder(value, where, step, "your own words")
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"$ref": "#/$defs/text"}
+
+
+class Name(Text):
+    """A name or another short word of no closed list."""
+
+    expected = "a name"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if not isinstance(value, str):
+            reader.wrong_type(value, where, step, self)
+        elif not value.isalnum() and _TEMPLATE.fullmatch(value):
+            reader.placeholder(value, where, step, self.expected)
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"$ref": "#/$defs/name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Formed(Name):
+    """A short text of a certain form; `otherwise` is the rule for one that has another."""
+
+    pattern: re.Pattern[str]
+    otherwise: Rule
+    expected: str
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if isinstance(value, str) and self.fits(value):
+            return value
+        if not isinstance(value, str):
+            reader.wrong_type(value, where, step, self)
+        elif _TEMPLATE.fullmatch(value):
+            reader.placeholder(value, where, step, self.expected)
+        else:
+            message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
+            reader.problems.append(self.otherwise.problem(message, path=f"{where}/{step}", found=excerpt(value)))
+        return value
+
+    def fits(self, value: str) -> bool:
+        """Return whether `value` has the form."""
+        return self.pattern.fullmatch(value) is not None
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        if _is_error(self.otherwise):
+            return {"type": "string", "pattern": f"^(?:{self.pattern.pattern})$(?!\\n)"}
+        return {"$ref": "#/$defs/name"}
+
+
+class Path(Text):
+    """A path below the workspace."""
+
+    expected = "a path relative to the project"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if not isinstance(value, str):
+            reader.wrong_type(value, where, step, self)
+            return value
+        if reader.rules.template_texts and "<" in value and _ANGLES.search(value):
+            reader.placeholder(value, where, step, self.expected)
+            return value
+        path, problem = read_path(value, where=f"{where}/{step}", bounds=reader.bounds)
+        if problem is not None:
+            reader.problems.append(problem)
+        return path
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"$ref": "#/$defs/path"}
+
+    def paths(self, value: JsonValue) -> Iterator[str]:
+        """See `Kind.paths`."""
+        if isinstance(value, str):
+            yield value
+
+
+class Count(Kind):
+    """A whole number from 0 upwards."""
+
+    expected = "a whole number from 0 up"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        whole = value.__class__ is int or (isinstance(value, float) and value.is_integer())
+        if not whole or value < 0:  # type: ignore[operator] # a number, as the line above says
+            reader.wrong_type(value, where, step, self)
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"type": "integer", "minimum": 0}
+
+
+class Number(Kind):
+    """Any number."""
+
+    expected = "a number"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if value.__class__ is not int and value.__class__ is not float:
+            reader.wrong_type(value, where, step, self)
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"type": "number"}
+
+
+class Flag(Kind):
+    """True or false."""
+
+    expected = "true or false"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if value.__class__ is not bool:
+            reader.wrong_type(value, where, step, self)
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"type": "boolean"}
+
+
+ANYTHING, TEXT, NAME, PATH, COUNT, NUMBER, FLAG = Anything(), Text(), Name(), Path(), Count(), Number(), Flag()
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Kind):
+    """One of a list of words; `aliases` are read as another one, `otherwise` is the rule for any other word.
+
+    An `open` list takes other words, with a warning at most, so the schema takes them too.
+    """
+
+    words: tuple[str, ...]
+    otherwise: Rule
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    open: bool = False
+    textual = True
+
+    @property
+    def expected(self) -> str:  # type: ignore[override] # made from the words
+        """The words."""
+        return f"one of {', '.join(self.words)}" if len(self.words) > 1 else self.words[0]
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        return value if value in self.words else self.odd(value, where, step, reader)
+
+    def odd(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """Find out what is wrong with a value that is none of the words; return what it is read as."""
+        if not isinstance(value, str):
+            reader.wrong_type(value, where, step, self)
+            return value
+        if _TEMPLATE.fullmatch(value):
+            reader.placeholder(value, where, step, self.expected)
+            return value
+        folded = value.strip().lower()
+        for known in self.words:
+            if known.lower() == folded:
+                return self._mended(reader.rules.value_case, value, known, (where, step), reader)
+        alias = self.aliases.get(folded)
+        if alias is not None and reader.rules.value_alias is not None:
+            return self._mended(reader.rules.value_alias, value, alias, (where, step), reader)
+        message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
+        found = excerpt(value) or None
+        problem = self.otherwise.problem(message, path=f"{where}/{step}", found=found, expected=self.words)
+        reader.problems.append(problem)
+        return value
+
+    def _mended(self, rule: Rule, value: str, known: str, place: tuple[str, str], reader: ValueReader) -> str:
+        where, step = place
+        found = excerpt(value)
+        message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {known!r}"
+        problem = rule.problem(
+            message, path=f"{where}/{step}", found=found, expected=self.words, before=found, after=known
+        )
+        reader.problems.append(problem)
+        return known
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        if not self.open:
+            return {"enum": list(self.words)}
+        spellings = "|".join("".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in w) for w in self.words)
+        other = {"allOf": [{"$ref": "#/$defs/name"}, {"not": {"pattern": rf"^\s*(?:{spellings})\s*$"}}]}
+        return {"anyOf": [{"enum": list(self.words)}, other]}
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Kind):
+    """A list whose items are of one kind."""
+
+    item: Kind
+
+    @property
+    def expected(self) -> str:  # type: ignore[override] # made from the kind of the items
+        """What the items are."""
+        return f"a list, each item {self.item.expected}"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if not isinstance(value, list):
+            reader.wrong_type(value, where, step, self)
+            return value
+        read, inner = self.item.read, f"{where}/{step}"
+        for number, item in enumerate(value):
+            mended = read(item, inner, str(number), reader)
+            if mended is not item:
+                value[number] = mended
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return {"type": "array", "items": self.item.schema()}
+
+    def paths(self, value: JsonValue) -> Iterator[str]:
+        """See `Kind.paths`."""
+        if isinstance(value, list):
+            for item in value:
+                yield from self.item.paths(item)
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Kind):
+    """An object with any keys, whose values are of one kind; None takes any value."""
+
+    item: Kind | None = None
+    expected = "an object"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if not isinstance(value, dict):
+            reader.wrong_type(value, where, step, self)
+        elif self.item is not None:
+            inner = f"{where}/{step}"
+            for key, item in value.items():
+                mended = self.item.read(item, inner, escape_pointer(key), reader)
+                if mended is not item:
+                    value[key] = mended
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        values = {} if self.item is None else {"additionalProperties": self.item.schema()}
+        return {"type": "object", **values}
+
+
+@dataclass(frozen=True, slots=True)
+class Fields(Kind):
+    """An object with the fields of a table; other keys are kept and not looked at."""
+
+    table: "tuple[Field, ...]"
+    expected = "an object"
+
+    def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
+        """See `Kind.read`."""
+        if isinstance(value, dict):
+            reader.fields(self.table, value, f"{where}/{step}")
+        else:
+            reader.wrong_type(value, where, step, self)
+        return value
+
+    def schema(self) -> Schema:
+        """See `Kind.schema`."""
+        return fields_schema(self.table)
+
+    def paths(self, value: JsonValue) -> Iterator[str]:
+        """See `Kind.paths`."""
+        if isinstance(value, dict):
+            for each in self.table:
+                yield from each.kind.paths(value.get(each.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of an object. `missing` is the rule for its absence, None when it may be left out or null.
+
+    `wanted` says in the finding what to put there, if that is more than the kind says.
+    """
+
+    name: str
+    kind: Kind
+    missing: Rule | None = None
+    wanted: str = ""
+
+
+def fields_schema(table: Sequence[Field]) -> Schema:
+    """Return the schema of an object with the fields of `table`."""
+    properties = {}
+    for each in table:
+        schema = each.kind.schema()
+        if each.missing is None or not _is_error(each.missing):
+            schema = {"anyOf": [schema, {"type": "null"}]}
+        elif each.kind.textual and "enum" not in schema and "pattern" not in schema:
+            schema = {**schema, "pattern": r"\S"}
+        properties[each.name] = schema
+    required = [each.name for each in table if each.missing is not None and _is_error(each.missing)]
+    return {"type": "object", "required": required, "properties": properties}
+
+
+def text_definitions(rules: ValueRules) -> Schema:
+    """Return the definitions that the schemas of values refer to."""
+    template = {"pattern": f"^(?:{_TEMPLATE.pattern})$(?!\\n)"}
+    texts = sorted(rules.template_texts)
+    path = {"type": "string", "not": {"pattern": _ANGLES.pattern}} if texts else {"type": "string"}
+    return {
+        "text": {"type": "string", "not": {"enum": texts}} if texts else {"type": "string"},
+        "name": {"type": "string", "not": template},
+        "path": path,
+    }
+
+
+def is_template(value: str) -> bool:
+    """Return whether `value` is template text where a word or a name is expected."""
+    return _TEMPLATE.fullmatch(value) is not None
+
+
+def describe(value: JsonValue) -> str:
+    """Return in words what kind of value `value` is."""
+    if isinstance(value, str):
+        return f"the text {excerpt(value, _SHOWN)!r}"
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    return "null" if value is None else "a list" if isinstance(value, list) else "an object"
+
+
+def _is_error(rule: Rule) -> bool:
+    return rule.severity("strict") == "error"
+
+
+def _example(each: Field) -> str:
+    return f'"{each.name}": {each.wanted or each.kind.expected}'

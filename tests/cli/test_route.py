@@ -1,0 +1,64 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import CASES, run
+
+EXECUTOR = str(CASES / "016_executor_complete.xml")
+PLANNER = str(CASES / "016_planner_complete.xml")
+
+
+def test_decision_is_shown_to_people_with_its_reason_and_who_continues() -> None:
+    ended = run("route", EXECUTOR)
+
+    assert ended.code == 0
+    assert ended.out.startswith("## 🔮 GoopSpec · ")
+    assert "(G6)" in ended.out
+    assert "actions: save_state, continue_next" in ended.out
+    assert "next_agent: goop-executor" in ended.out
+
+
+def test_decision_is_one_json_object_for_programs() -> None:
+    decision = json.loads(run("route", PLANNER, "--format", "json").out)
+
+    assert decision["rule"] == "G3"
+    assert decision["actions"] == ["save_state", "new_session"]
+    assert decision["next_command"] == "/goop-specify"
+    assert decision["verdict"]["verdict"] == "accepted"
+
+
+def test_context_changes_the_decision(tmp_path: Path) -> None:
+    context = tmp_path / "context.json"
+    context.write_text(json.dumps({"expected_agent": "goop-planner"}), encoding="utf-8")
+
+    decision = json.loads(run("route", EXECUTOR, "--context", str(context), "--format", "json").out)
+
+    assert decision["rule"] == "R2"
+    assert decision["actions"] == ["request_repair"]
+    assert "goop_report/agent-mismatch" in decision["instruction"]
+
+
+def test_rejected_reply_is_asked_for_again_and_ends_with_1(tmp_path: Path) -> None:
+    reply = tmp_path / "reply.md"
+    reply.write_text("Done. All tests pass.", encoding="utf-8")
+
+    ended = run("route", str(reply), "--format", "json")
+
+    assert ended.code == 1
+    assert json.loads(ended.out)["actions"] == ["request_repair"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[", "is no JSON"), ('{"attempt": "two"}', "attempt"), ('{"attemptt": 2}', "attemptt"), ("[]", "context")],
+)
+def test_context_of_a_wrong_shape_is_refused_by_field(text: str, said: str, tmp_path: Path) -> None:
+    context = tmp_path / "context.json"
+    context.write_text(text, encoding="utf-8")
+
+    ended = run("route", EXECUTOR, "--context", str(context))
+
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert "Traceback" not in ended.err

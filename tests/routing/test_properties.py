@@ -1,0 +1,202 @@
+"""Whatever comes in, there is a decision, the same each time, and nothing advances that should not."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goop_mcp import Verdict
+from goop_mcp.messages import check_message
+from goop_mcp.routing import Action, Outcome, RoutingContext, route
+from goop_mcp.routing.row import Case
+from goop_mcp.routing.table import ROWS, rows_for
+from goop_mcp.routing.task_states import decision_state, verdict_state
+from goop_mcp.routing.views import (
+    CheckView,
+    DeliverableView,
+    ErrorView,
+    Issue,
+    NextStep,
+    Place,
+    Question,
+    ReportView,
+    RequestView,
+)
+from tests.requirements import requirement
+from tests.routing.strategies import contexts, verdicts
+
+OWN_FORM = {"H1", "H1b", "H2"}
+ACCEPTED = Verdict(verdict="accepted", protocol=None, version=None, mode="lenient")
+
+
+@requirement("G-56", "F-10")
+@given(verdicts(), contexts())
+def test_every_verdict_in_every_context_has_a_decision(verdict: Verdict, context: RoutingContext) -> None:
+    decision = route(verdict, context)
+
+    assert decision.actions
+    assert set(decision.actions) <= set(Action)
+    assert decision.rule in {row.rule for row in ROWS}
+    assert decision.reason.endswith(f"({decision.rule}).")
+    assert json.loads(json.dumps(decision.to_dict(), allow_nan=True))
+    assert decision_state(decision)
+    assert verdict_state(verdict)
+
+
+@given(verdicts(), contexts())
+def test_the_same_input_gives_the_same_decision(verdict: Verdict, context: RoutingContext) -> None:
+    assert route(verdict, context) == route(verdict, context)
+
+
+@requirement("G-47", "F-23", "F-10")
+@given(verdicts(), contexts())
+def test_nothing_advances_that_should_not(verdict: Verdict, context: RoutingContext) -> None:
+    decision = route(verdict, context)
+
+    if Action.CONTINUE_NEXT in decision.actions or Action.FINISH in decision.actions:
+        assert verdict.accepted
+        assert verdict.envelope is not None
+        assert may_advance(verdict.protocol, verdict.envelope.to_dict())
+        assert context.responded or verdict.protocol == "agent_request"
+
+
+def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
+    """Return whether the native values of an envelope allow the work to go on, read without the router."""
+    if protocol == "goop_report":
+        failed = any(check["passed"] is False for check in values["verification"] or [])
+        return values["status"] in ("COMPLETE", "CHECKPOINT") and not failed
+    if protocol == "factory":
+        return (
+            values["status"] == "success"
+            and values["verdict"] != "BLOCKING"
+            and values["confidence"] in (None, "high", "medium")
+        )
+    if protocol == "speckit":
+        result = values["result"] or {}
+        counts = result.get("findings_by_severity") or {}
+        return (
+            values["status"] == "success"
+            and not (values["agent"] == "test" and result.get("overall_status") == "FAILED")
+            and not (values["agent"] == "analyze" and counts.get("CRITICAL"))
+            and not (values["agent"] == "plan" and result.get("constitution_violations"))
+            and (result.get("constitution_compliance") or {}).get("status") != "FAIL"
+        )
+    return protocol == "agent_request"
+
+
+@given(verdicts(), contexts())
+def test_every_message_keeps_to_the_style(verdict: Verdict, context: RoutingContext) -> None:
+    decision = route(verdict, context)
+
+    if decision.rule not in OWN_FORM:
+        assert check_message(decision.message) == ()
+
+
+@given(verdicts(), contexts())
+def test_a_row_sets_only_what_it_names(verdict: Verdict, context: RoutingContext) -> None:
+    decision = route(verdict, context)
+    carried = {name for row in ROWS if row.rule == decision.rule for name in row.carries}
+
+    for name in ("next_agent", "instruction", "next_command", "new_session", "retry"):
+        assert name in carried or getattr(decision, name) is None
+    for name in ("files_to_read", "blockers", "questions", "flags", "issues", "results"):
+        assert name in carried or getattr(decision, name) == ()
+
+
+@given(verdicts(), contexts())
+def test_state_changes_are_a_context_that_can_be_given_next_time(verdict: Verdict, context: RoutingContext) -> None:
+    decision = route(verdict, context)
+
+    assert route(verdict, RoutingContext.from_dict(decision.to_dict()["state_changes"]))
+
+
+@given(verdicts(), contexts())
+def test_no_automatic_way_goes_round_for_ever(verdict: Verdict, context: RoutingContext) -> None:
+    """Give the same reply again and again, with the stored changes: within a few rounds somebody is asked."""
+    asked = {Action.REQUEST_REPAIR, Action.RETRY, Action.RETRY_WITH_BACKOFF, Action.FIX_AND_RETRY, Action.FEEDBACK_LOOP}
+    stored: dict[str, Any] = {}
+    for _ in range(8):
+        decision = route(verdict, RoutingContext.from_dict(stored))
+        changes = decision.to_dict()["state_changes"]
+        stored = {**stored, **changes, "counters": {**stored.get("counters", {}), **changes.get("counters", {})}}
+
+    assert not asked & set(decision.actions)
+
+
+# Views of any shape, also such as no adapter makes
+
+_TEXTS = st.none() | st.sampled_from(["x", "goop-executor", "user", "bob", "PASS", "low", "medium", "plan", ""])
+_RESULTS = st.dictionaries(
+    st.sampled_from(
+        ["verdict", "constitution_violations", "clarifications_needed", "tasks_file", "completion_percentage"]
+    ),
+    st.sampled_from([None, "BLOCKING", "PASS", 3, [], ["x"], {"a": 1}]),
+    max_size=3,
+)
+_PLACES = st.none() | st.builds(Place, st.none() | st.integers(0, 3), st.none() | st.integers(0, 3))
+_REPORTS = st.builds(
+    ReportView,
+    outcome=st.sampled_from(Outcome),
+    native_status=_TEXTS,
+    agent=_TEXTS,
+    task_id=_TEXTS,
+    phase=_TEXTS,
+    wave=_PLACES,
+    task=_PLACES,
+    summary=_TEXTS,
+    checks=st.lists(st.builds(CheckView, st.just("tests"), st.sampled_from([None, True, False])), max_size=2).map(
+        tuple
+    ),
+    next=st.lists(st.builds(NextStep, _TEXTS, st.sampled_from(["", "go on", "ready_for_review"])), max_size=2).map(
+        tuple
+    ),
+    next_command=_TEXTS,
+    new_session=st.sampled_from([None, True, False]),
+    blockers=_TEXTS,
+    questions=st.lists(st.builds(Question, id=st.just("q1"), text=st.just("?"), default=_TEXTS), max_size=2).map(tuple),
+    error=st.none()
+    | st.builds(ErrorView, type=_TEXTS, strategy=_TEXTS, recoverable=st.sampled_from([None, True, False])),
+    issues=st.lists(
+        st.builds(Issue, severity=st.just("HIGH"), type=st.just("x"), message=st.just("m")), max_size=2
+    ).map(tuple),
+    confidence=_TEXTS,
+    result=_RESULTS,
+)
+_REQUESTS = st.builds(
+    RequestView,
+    outcome=st.sampled_from(Outcome),
+    mode=st.sampled_from([None, "spawn", "blocking", "conversation_only", "odd"]),
+    workflow=_TEXTS,
+    session_id=st.sampled_from([None, "s"]),
+    max_retries=st.sampled_from([None, 0, 2]),
+    depends_on=st.lists(st.sampled_from(["a", "b", "s"]), max_size=2).map(tuple),
+    deliverables=st.lists(st.builds(DeliverableView, st.just("file"), st.just("src/a.py")), max_size=1).map(tuple),
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    view = draw(st.one_of(_REPORTS, _REQUESTS))
+    return Case(
+        verdict=ACCEPTED,
+        context=draw(contexts()),
+        protocol=draw(st.sampled_from([None, "goop_report", "speckit", "factory", "agent_request", "odd"])),
+        outcome=view.outcome,
+        **({"report": view} if isinstance(view, ReportView) else {"request": view}),
+        rejected=draw(st.booleans()),
+    )
+
+
+@given(cases())
+def test_a_view_of_any_shape_finds_a_row_that_can_be_carried_out(seen: Case) -> None:
+    row = next(row for row in rows_for(seen.protocol) if row.fits(seen))
+    filling = row.fill(seen)
+
+    assert set(filling) <= {*row.carries, "state_changes"}
+    assert row.reason(seen)
+    assert row.message(seen, filling)
+    unsafe = seen.outcome in (Outcome.UNKNOWN, Outcome.INVALID, Outcome.GATE_FAILED, Outcome.FAILED, Outcome.BLOCKED)
+    if unsafe or (seen.rejected and seen.protocol != "agent_request"):
+        assert not {Action.CONTINUE_NEXT, Action.FINISH} & set(row.actions)
