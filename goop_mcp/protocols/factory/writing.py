@@ -21,8 +21,9 @@ def write_reply(reply: Reply) -> str:
     """
     if reply.partial:
         raise NotWritableError("a reply that was cut off cannot be written as a whole one; ask the agent again")
+    values = _values(reply)
     try:
-        return json.dumps(_values(reply), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
         raise NotWritableError("a value cannot be said in JSON; use texts, numbers, lists and objects") from error
 

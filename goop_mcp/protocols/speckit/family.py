@@ -82,11 +82,15 @@ class SpeckitFamily:
         return None
 
     def is_marked(self, block: Block) -> bool:
-        """Return whether `block` is told from other objects by its keys alone: agent, status and their part (D-01)."""
+        """Return whether `block` is told from other objects by its keys alone: agent, status and their part (D-01).
+
+        One that was cut off may lack the part.
+        """
         if isinstance(block, ContextBlock):
             return True
         value = _values(block)
-        return "agent" in value and "status" in value and ("result" in value or "error" in value)
+        part = "result" in value or "error" in value or not block.complete
+        return "agent" in value and "status" in value and part
 
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
         """Read and judge `block`."""

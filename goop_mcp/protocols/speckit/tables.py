@@ -87,6 +87,8 @@ class AgentName(Word):
             found = excerpt(value)
             reader.problems.append(agent_rules.AGENT_PREFIX.problem(message, path=f"{where}/{step}", found=found))
             return plain
+        if isinstance(value, str) and not value.strip():
+            return value  # where an agent is needed, its absence is reported
         unlisted = isinstance(value, str) and not is_template(value) and value.strip().lower() not in self.words
         if unlisted and not self.warns:
             return value

@@ -146,8 +146,9 @@ def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
 
 
 def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
+    together = _together(values, extensions)
     try:
-        text = json.dumps(_together(values, extensions), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(together, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotWritableError("a value cannot be said in JSON; use texts, numbers, lists and objects") from error
     return f"{text}\n"
