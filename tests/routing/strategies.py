@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from goop_mcp import Verdict
 from goop_mcp.protocols.goop_report.writing import write_report
 from goop_mcp.routing import RoutingContext
-from tests.routing.replies import CASES, case, judged
+from goop_mcp.validation.findings import Mode
+from tests.routing.replies import CASES, answer, case, factory, judged, with_status
+from tests.validation.replies import MODES
 from tests.validation.strategies import reports, spoiled
 
-_MODES = st.sampled_from(["lenient", "strict"])
+_MODES: st.SearchStrategy[Mode] = st.sampled_from(MODES)
 _NAMES = {
     protocol: sorted(
         path.relative_to(CASES).as_posix()
@@ -63,19 +65,54 @@ def _places(value: object, way: tuple[str | int, ...] = ()) -> list[tuple[str | 
 
 @st.composite
 def _changed_json(draw: st.DrawFn, protocol: str) -> str:
-    text = draw(st.sampled_from([name for name in _NAMES[protocol] if "concrete" in name and name.endswith("json")]))
-    values: dict[str, Any] = json.loads(case(text))
+    name = draw(st.sampled_from([name for name in _NAMES[protocol] if "concrete" in name and name.endswith("json")]))
+    values: dict[str, Any] = json.loads(case(name))
     for _ in range(draw(st.integers(0, 3))):
         *way, last = draw(st.sampled_from(_places(values)))
         owner: Any = values
         for key in way:
-            owner = owner[key] if isinstance(owner, dict | list) else {}
-        if isinstance(owner, dict) or (isinstance(owner, list) and isinstance(last, int) and last < len(owner)):
-            owner[last] = draw(_VALUES)
+            owner = owner[key]
+        owner[last] = draw(_VALUES)
     if draw(st.booleans()):
         owner = values.get("result") if isinstance(values.get("result"), dict) else values
         owner[draw(st.sampled_from([*_SPOTS, *_MORE]))] = draw(_VALUES)
     return json.dumps(values)
+
+
+# Replies that are in order, and whose content says go on or stop
+
+
+_HINTS = st.sampled_from(["ready_for_review", "proceed_to_build", "return_to_architect", "ship_it", None])
+_LEVELS = st.sampled_from(["high", "medium", "low", "90%", None])
+
+
+@st.composite
+def _directed_factory(draw: st.DrawFn) -> str:
+    name = draw(st.sampled_from(["architect_success", "critic_pass", "critic_blocking"]))
+    return factory(name, next_action=draw(_HINTS), confidence=draw(_LEVELS), confidence_notes="x")
+
+
+_GATES: dict[str, dict[str, list[object]]] = {
+    "specify": {"clarifications_needed": [0, 2]},
+    "clarify": {"remaining_ambiguities": [0, 2]},
+    "research": {"confidence_level": ["HIGH", "MEDIUM", "LOW"]},
+    "plan": {"constitution_violations": [[], ["rule 3"]]},
+    "analyze": {"findings_by_severity": [{"CRITICAL": number, "HIGH": 2, "MEDIUM": 3, "LOW": 2} for number in (0, 1)]},
+    "implement": {"completion_percentage": [60, 100]},
+    "test": {"overall_status": ["PASSED", "FAILED"]},
+    "review": {
+        "overall_status": ["APPROVED", "NEEDS_MANUAL_REVIEW"],
+        "constitution_compliance": [{"status": status, "passed": 7, "failed": 1} for status in ("PASS", "FAIL")],
+    },
+}
+_STEPS = st.sampled_from([[], ["plan"], ["implement"], ["test", "review"], ["baker"]])
+
+
+@st.composite
+def _directed_speckit(draw: st.DrawFn) -> str:
+    agent = draw(st.sampled_from(sorted(_GATES)))
+    fields = {name: draw(st.sampled_from(values)) for name, values in _GATES[agent].items()}
+    return answer(agent, next_steps=draw(_STEPS), **fields)
 
 
 _ATTRIBUTES = st.sampled_from(
@@ -97,8 +134,8 @@ def _failing_reports(draw: st.DrawFn) -> str:
 
 _TEXTS = {
     "goop_report": st.one_of(_failing_reports(), spoiled(samples("goop_report"), most=2)),
-    "speckit": st.one_of(_changed_json("speckit"), spoiled(samples("speckit"), most=2)),
-    "factory": st.one_of(_changed_json("factory"), spoiled(samples("factory"), most=2)),
+    "speckit": st.one_of(_directed_speckit(), _changed_json("speckit"), spoiled(samples("speckit"), most=2)),
+    "factory": st.one_of(_directed_factory(), _changed_json("factory"), spoiled(samples("factory"), most=2)),
     "agent_request": st.one_of(_requests(), spoiled(samples("agent_request"), most=2)),
 }
 
@@ -108,6 +145,27 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     """Draw a verdict on a reply of any protocol, in order or not."""
     protocol = draw(st.sampled_from(sorted(_TEXTS)))
     return judged(draw(_TEXTS[protocol]), protocol, draw(_MODES))
+
+
+@st.composite
+def _directed_reports(draw: st.DrawFn) -> str:
+    status = draw(st.sampled_from(["COMPLETE", "PARTIAL", "BLOCKED", "CHECKPOINT"]))
+    text = with_status(status, new_session=draw(st.sampled_from([True, False, None])))
+    passed = draw(st.sampled_from(["true", "false"]))
+    return text.replace('name="tests" passed="true"', f'name="tests" passed="{passed}"')
+
+
+_DIRECTED = {
+    "goop_report": _directed_reports(),
+    "speckit": _directed_speckit(),
+    "factory": _directed_factory(),
+}
+
+
+@st.composite
+def telling_verdicts(draw: st.DrawFn, protocol: str) -> Verdict:
+    """Draw a verdict on a reply of `protocol` that is in order and says go on or stop by what is in it."""
+    return judged(draw(_DIRECTED[protocol]), protocol, draw(_MODES))
 
 
 # Contexts

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from goop_mcp.messages import check_message
 from goop_mcp.routing import Action, Outcome, RoutingContext, route
 from goop_mcp.routing.row import Case
 from goop_mcp.routing.table import ROWS, rows_for
-from goop_mcp.routing.task_states import decision_state, verdict_state
+from goop_mcp.routing.task_states import A2AState, decision_state, verdict_state
 from goop_mcp.routing.views import (
     CheckView,
     DeliverableView,
@@ -25,7 +26,7 @@ from goop_mcp.routing.views import (
     RequestView,
 )
 from tests.requirements import requirement
-from tests.routing.strategies import contexts, verdicts
+from tests.routing.strategies import contexts, telling_verdicts, verdicts
 
 OWN_FORM = {"H1", "H1b", "H2"}
 ACCEPTED = Verdict(verdict="accepted", protocol=None, version=None, mode="lenient")
@@ -41,8 +42,8 @@ def test_every_verdict_in_every_context_has_a_decision(verdict: Verdict, context
     assert decision.rule in {row.rule for row in ROWS}
     assert decision.reason.endswith(f"({decision.rule}).")
     assert json.loads(json.dumps(decision.to_dict(), allow_nan=True))
-    assert decision_state(decision)
-    assert verdict_state(verdict)
+    assert decision_state(decision).a2a in A2AState
+    assert verdict_state(verdict).state in A2AState
 
 
 @given(verdicts(), contexts())
@@ -60,6 +61,22 @@ def test_nothing_advances_that_should_not(verdict: Verdict, context: RoutingCont
         assert verdict.envelope is not None
         assert may_advance(verdict.protocol, verdict.envelope.to_dict())
         assert context.responded or verdict.protocol == "agent_request"
+
+
+@requirement("G-47", "F-23", "S-36", "S-38", "S-40", "S-33")
+@pytest.mark.parametrize("protocol", ["goop_report", "speckit", "factory"])
+@given(data=st.data(), checkpoint=st.booleans(), approve=st.booleans())
+def test_what_stops_the_work_is_never_passed_over(
+    protocol: str, data: st.DataObject, checkpoint: bool, approve: bool
+) -> None:
+    verdict = data.draw(telling_verdicts(protocol))
+    policy = {"checkpoint_before_implement": checkpoint, "approve_build": approve}
+    decision = route(verdict, {"policy": policy, "known_agents": ["baker"]})
+
+    assert verdict.envelope is not None
+    if {Action.CONTINUE_NEXT, Action.FINISH} & set(decision.actions):
+        assert verdict.accepted
+        assert may_advance(protocol, verdict.envelope.to_dict())
 
 
 def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
@@ -109,11 +126,12 @@ def test_a_row_sets_only_what_it_names(verdict: Verdict, context: RoutingContext
 def test_state_changes_are_a_context_that_can_be_given_next_time(verdict: Verdict, context: RoutingContext) -> None:
     decision = route(verdict, context)
 
-    assert route(verdict, RoutingContext.from_dict(decision.to_dict()["state_changes"]))
+    following = RoutingContext.from_dict(decision.to_dict()["state_changes"])
+    assert route(verdict, following).actions
 
 
-@given(verdicts(), contexts())
-def test_no_automatic_way_goes_round_for_ever(verdict: Verdict, context: RoutingContext) -> None:
+@given(verdicts())
+def test_no_automatic_way_goes_round_for_ever(verdict: Verdict) -> None:
     """Give the same reply again and again, with the stored changes: within a few rounds somebody is asked."""
     asked = {Action.REQUEST_REPAIR, Action.RETRY, Action.RETRY_WITH_BACKOFF, Action.FIX_AND_RETRY, Action.FEEDBACK_LOOP}
     stored: dict[str, Any] = {}
