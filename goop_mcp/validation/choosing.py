@@ -9,6 +9,7 @@ from goop_mcp.validation.families import Family
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.positions import SourceText
 
 __all__ = ["Choice", "choose"]
 
@@ -33,8 +34,12 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     Of several protocols the envelope that ends the text is taken; an envelope inside another one is content. The
     older and looser forms are looked for where nothing else is found.
     """
-    choices = [Choice(family, family.find(text, limits)) for family in families]
-    live = [choice for choice in choices if _counts(choice, detected=len(families) > 1)]
+    detected = len(families) > 1
+    choices = [
+        Choice(family, _nothing(text) if detected and not family.may_be_in(text) else family.find(text, limits))
+        for family in families
+    ]
+    live = [choice for choice in choices if _counts(choice, detected=detected)]
     if len(live) > 1:
         live = [choice for choice in live if not any(_holds(other, choice) for other in live)]
     if len(live) > 1:
@@ -46,6 +51,10 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         return live[0]
     unmarked = [replace(choice, extraction=replace(choice.extraction, chosen=None)) for choice in choices]
     return _older(text, unmarked, limits)
+
+
+def _nothing(text: str) -> Extraction:
+    return Extraction(source=SourceText(text), blocks=(), chosen=None)
 
 
 def _counts(choice: Choice, *, detected: bool) -> bool:

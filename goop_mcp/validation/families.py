@@ -51,6 +51,10 @@ class Family(Protocol):
         """The rule for a reply without an envelope when this protocol was asked for by name."""
         ...  # pragma: no cover
 
+    def may_be_in(self, text: str) -> bool:
+        """Return False where `find` would choose nothing: a quick look, asked where the protocol is detected."""
+        ...  # pragma: no cover
+
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the blocks of this protocol in `text`."""
         ...  # pragma: no cover

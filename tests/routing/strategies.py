@@ -47,8 +47,8 @@ _VALUES = st.one_of(
     st.floats(0, 100),
     _WORDS,
     st.text(max_size=8),
-    st.just([]),
-    st.just({}),
+    st.builds(list),
+    st.builds(dict),
     st.lists(_WORDS, max_size=2),
 )
 _SPOTS = ("status", "verdict", "confidence", "next_action", "next_steps", "overall_status", "findings_by_severity")

@@ -76,9 +76,8 @@ def envelopes(draw: st.DrawFn, protocol: str) -> dict[str, Json]:
         if draw(st.booleans()):
             container[key] = deepcopy(draw(st.sampled_from(VALUES)))
         elif isinstance(container, dict) and draw(st.booleans()):
-            container[draw(st.sampled_from(["extra", "error", "result", "verdict", "agent"]))] = draw(
-                st.sampled_from(VALUES)
-            )
+            name = draw(st.sampled_from(["extra", "error", "result", "verdict", "agent"]))
+            container[name] = deepcopy(draw(st.sampled_from(VALUES)))
         else:
             del container[key]
     return envelope

@@ -54,6 +54,10 @@ class AgentRequestFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
+    def may_be_in(self, text: str) -> bool:
+        """Return whether the text holds what every envelope of this protocol does."""
+        return "agent_request" in text.lower()
+
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the `<agent_request>` blocks of `text`, and what is to be said of other XML in it."""
         found = extract(text, _ROOTS, most=limits.candidates)

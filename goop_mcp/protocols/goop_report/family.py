@@ -52,6 +52,10 @@ class GoopReportFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
+    def may_be_in(self, text: str) -> bool:
+        """Return whether the text holds what every envelope of this protocol does."""
+        return "goop_report" in text.lower()
+
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the `<goop_report>` blocks of `text`."""
         return extract(text, _ROOTS, most=limits.candidates)

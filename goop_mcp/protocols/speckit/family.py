@@ -72,6 +72,10 @@ class SpeckitFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
+    def may_be_in(self, text: str) -> bool:
+        """Return whether the text holds what every envelope of this protocol does."""
+        return "{" in text
+
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the answers in `text`, and what an agent is given (D-01)."""
         return extract_json(text, lambda read: _blocks(read, limits), limits)
