@@ -72,12 +72,12 @@ def envelopes(draw: st.DrawFn, protocol: str) -> dict[str, Json]:
         found = list(places(envelope))
         if not found:
             break
-        container, key = draw(st.sampled_from(found))
+        container, key = found[draw(st.integers(0, len(found) - 1))]
         if draw(st.booleans()):
-            container[key] = deepcopy(draw(st.sampled_from(VALUES)))
+            container[key] = deepcopy(VALUES[draw(st.integers(0, len(VALUES) - 1))])
         elif isinstance(container, dict) and draw(st.booleans()):
             name = draw(st.sampled_from(["extra", "error", "result", "verdict", "agent"]))
-            container[name] = deepcopy(draw(st.sampled_from(VALUES)))
+            container[name] = deepcopy(VALUES[draw(st.integers(0, len(VALUES) - 1))])
         else:
             del container[key]
     return envelope
