@@ -33,6 +33,8 @@ __all__ = [
 _QUOTE = "[\"'“”„‘’]"
 _OPENING = re.compile(rf"\{{(?:\s|//[^\n]*\n|/\*[^*]*\*/)*+(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?)?")
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"|//|/\*|\\.')
+_OBJECTS_READ = 4  # for each candidate that is listed: not every object that holds a key becomes one
+_BRACES_LOOKED_AT = 512  # an envelope is nested less deeply; what is open before them is prose
 _ENCODED = re.compile(r'"(?:\\[nrt]|\s)*+\{(?:\\[nrt]|\s)*+\\"')
 _THOUGHT = re.compile(r"<(/?)think(?:ing)?(?=[\s/>])[^<>]*>|<(/?)reasoning(?=[\s/>])[^<>]*>", re.IGNORECASE)
 
@@ -194,8 +196,9 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
     spans, unclosed = _balanced(text)
     cut = _cut_off_start(text, unclosed, shape)
     last = -1
-    for start, end in spans:
-        if start < last or not shape.mention.search(text, start, end):
+    telling = [(start, end) for start, end in spans if shape.mention.search(text, start, end)]
+    for start, end in telling[-_OBJECTS_READ * limits.candidates :]:
+        if start < last:
             continue
         if cut is not None and start > cut and _is_nested(text, start):
             continue
@@ -213,10 +216,11 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
 
 
 def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
-    decoded = decode_object(text, start)
+    source = text[start:end]  # the decoder counts lines from the beginning of what it is given
+    decoded = decode_object(source, 0)
     if decoded is not None:
-        return JsonObject(start=start, end=decoded[1], value=decoded[0])
-    loose = read_loosely(text[start:end], depth=limits.depth)
+        return JsonObject(start=start, end=start + decoded[1], value=decoded[0])
+    loose = read_loosely(source, depth=limits.depth)
     whole = loose.fault is None and loose.ending is Ending.WHOLE
     if loose.fault is None and not whole:
         loose.fault = Fault(loose.end, "a text or a comment is never closed; expected its end")
@@ -270,7 +274,11 @@ def _close_span(spans: list[tuple[int, int]], start: int, end: int) -> None:
 
 def _cut_off_start(text: str, unclosed: list[int], shape: JsonShape) -> int | None:
     """Return where the last envelope begins that is never closed, None when no such brace begins one."""
-    likely = [start for start in unclosed if _opens(text, start, shape) and not _in_inline_code(text, start)]
+    likely = [
+        start
+        for start in unclosed[-_BRACES_LOOKED_AT:]
+        if _opens(text, start, shape) and not _in_inline_code(text, start)
+    ]
     for index in range(len(likely) - 1, -1, -1):
         if index == 0 or not _is_nested(text, likely[index]):
             return likely[index]

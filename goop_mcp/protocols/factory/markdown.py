@@ -5,16 +5,16 @@ Four openings are recognised. What Markdown cannot say stays absent; question id
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES
 from goop_mcp.protocols.factory.rules.structure import MARKDOWN_FORBIDDEN, MARKDOWN_REPLY, MISSING_FIELD
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import THINKING, Block
+from goop_mcp.validation.extraction import Block, Regions
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.findings import Problem
-from goop_mcp.validation.json_extraction import hide_thoughts
+from goop_mcp.validation.json_extraction import choose_last, hide_thoughts
 from goop_mcp.validation.json_reading import written
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
@@ -102,16 +102,18 @@ class _MarkdownPlaces:
 
 def find_markdown(text: str) -> Block | None:
     """Return the last Markdown reply in `text`, fences and thinking blocks aside; None when there is none."""
-    fences = fence_spans(text) if "complete" in text or "Task" in text else []
-    last: Block | None = None
-    for opening in _OPENING.finditer(text):
-        if any(start <= opening.start() < end for start, end, _ in fences):
-            continue
-        start = opening.start() + len(opening[0]) - len(opening[0].lstrip())
-        (block,) = hide_thoughts(text, [Block(root=FORM, start=start, end=opening.end(), complete=False)])
-        if block.why != THINKING:
-            last = Block(root=FORM, start=start, end=len(text))
-    return last
+    openings = list(_OPENING.finditer(text))
+    if not openings:
+        return None
+    fences = Regions((start, end) for start, end, _ in fence_spans(text))
+    starts = [each.start() + len(each[0]) - len(each[0].lstrip()) for each in openings]
+    blocks = [
+        Block(root=FORM, start=start, end=each.end(), complete=False)
+        for start, each in zip(starts, openings, strict=True)
+        if not fences.hold(start, each.end())
+    ]
+    last = choose_last(hide_thoughts(text, blocks))
+    return None if last is None else replace(last, end=len(text), complete=True)
 
 
 def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:

@@ -141,7 +141,7 @@ def _error(values: Values) -> ErrorDetail:
 
 def _each(values: Values, name: str, read: Callable[[Values], T]) -> tuple[T, ...] | None:
     listed = values.get(name)
-    return tuple(read(each) for each in listed if isinstance(each, dict)) if isinstance(listed, list) else None
+    return tuple([read(each) for each in listed if isinstance(each, dict)]) if isinstance(listed, list) else None
 
 
 def _text(values: Values, name: str) -> str | None:
@@ -151,7 +151,7 @@ def _text(values: Values, name: str) -> str | None:
 
 def _texts(values: Values, name: str) -> tuple[str, ...]:
     listed = values.get(name)
-    return tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
+    return tuple([each for each in listed if isinstance(each, str)]) if isinstance(listed, list) else ()
 
 
 def _count(values: Values, name: str) -> int | None:
