@@ -6,7 +6,14 @@
     ├── AssetMissingError    a schema, prompt or document that should have been installed is absent
     ├── AssetBrokenError     a schema, prompt or document that was installed cannot be used
     ├── PromptArgumentError  an argument of a prompt that is unknown, missing or of no use
-    └── NotWritableError     a model that cannot be written as an envelope
+    ├── NotWritableError     a model that cannot be written as an envelope
+    └── StoreError           the database cannot do what was asked; nothing was half done
+        ├── StoreBusyError         others wrote for too long; retryable
+        ├── StoreUnavailableError  the database server cannot be reached or went away; retryable
+        ├── StoreFullError         no room left on the disk
+        ├── StoreReadOnlyError     the folder or the file must not be written
+        ├── StoreCorruptError      the file is no database, or a damaged one; it is left as it is
+        └── StoreVersionError      the database was made by a newer goop-mcp
 
 What is wrong with an agent's text is a *finding* (`goop_mcp.validation.findings`) and is never raised.
 """
@@ -19,6 +26,13 @@ __all__ = [
     "GoopError",
     "NotWritableError",
     "PromptArgumentError",
+    "StoreBusyError",
+    "StoreCorruptError",
+    "StoreError",
+    "StoreFullError",
+    "StoreReadOnlyError",
+    "StoreUnavailableError",
+    "StoreVersionError",
     "UnknownNameError",
     "UnreadableFileError",
 ]
@@ -64,3 +78,43 @@ class PromptArgumentError(GoopError, ValueError):
 
 class NotWritableError(GoopError, ValueError):
     """Raised when a model holds what no envelope can carry, such as a control character."""
+
+
+class StoreError(GoopError, OSError):
+    """Raised when the database cannot do what was asked; what was asked is then not done, not even in part.
+
+    `retryable` tells whether the same call may succeed later; `retry_after` is in seconds, None when nobody knows.
+    """
+
+    retryable = False
+    retry_after: float | None = None
+
+
+class StoreBusyError(StoreError):
+    """Raised when other writers held the database longer than the caller waits; names the holder where known."""
+
+    retryable = True
+    retry_after = 1.0
+
+
+class StoreUnavailableError(StoreError):
+    """Raised when the database server cannot be reached or goes away before the commit is known."""
+
+    retryable = True
+    retry_after = 1.0
+
+
+class StoreFullError(StoreError):
+    """Raised when the disk has no room for the change."""
+
+
+class StoreReadOnlyError(StoreError):
+    """Raised when the place of the database must not be written."""
+
+
+class StoreCorruptError(StoreError):
+    """Raised when the file is no database of ours or is damaged; nobody resets it."""
+
+
+class StoreVersionError(StoreError):
+    """Raised when the database was made by a newer version of this program."""

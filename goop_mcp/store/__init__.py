@@ -1,0 +1,1 @@
+"""What must never be lost: one database behind a small interface."""

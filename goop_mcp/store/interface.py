@@ -1,0 +1,142 @@
+"""The small interface behind which the databases stand. Both adapters pass one contract suite (tests/store)."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from goop_mcp.store.records import (
+    Event,
+    MemoryFilter,
+    NewEvent,
+    NewMemory,
+    NewReport,
+    Operator,
+    Projection,
+    SearchHit,
+    StoredMemory,
+    StoredReport,
+)
+
+__all__ = ["Reading", "Store", "Writing"]
+
+T = TypeVar("T")
+
+
+class Reading(Protocol):
+    """One consistent view of a project's rows. Forgotten memories are seen by `memory` only."""
+
+    def revision(self) -> int:
+        """Return the revision of the last change, 0 for a project without any."""
+        ...
+
+    def memory(self, id: int) -> StoredMemory | None:
+        """Return the memory with `id`, a forgotten one too; None when there never was one."""
+        ...
+
+    def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
+        """Return the memory that holds the key, None when the key is free."""
+        ...
+
+    def memory_by_fingerprint(self, fingerprint: str) -> StoredMemory | None:
+        """Return the memory with the same normalised title and content, None when there is none."""
+        ...
+
+    def memories(
+        self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
+    ) -> list[StoredMemory]:
+        """Return memories, newest revision first; `before_revision` continues a list, None of `limit` means all."""
+        ...
+
+    def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
+        """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
+        ...
+
+    def reports(self, *, task_id: str | None = None, limit: int | None = None) -> list[StoredReport]:
+        """Return recorded envelopes, newest first."""
+        ...
+
+    def report_by_key(self, idempotency_key: str) -> StoredReport | None:
+        """Return the report recorded under the key, None when there is none."""
+        ...
+
+    def events(self, *, after_revision: int = 0, document: str | None = None, limit: int | None = None) -> list[Event]:
+        """Return events in the order in which they happened, those behind `after_revision` only."""
+        ...
+
+    def projections(self) -> list[Projection]:
+        """Return what we know of the files we wrote, ordered by path."""
+        ...
+
+
+class Writing(Reading, Protocol):
+    """One transaction. What it adds is seen by its own reading methods at once."""
+
+    def next_revision(self) -> int:
+        """Return this transaction's revision: one more than the last; the same at each call, raised at the first."""
+        ...
+
+    def add_memory(self, new: NewMemory) -> StoredMemory:
+        """Add a memory. The caller has looked for key and fingerprint in this transaction; both must be free."""
+        ...
+
+    def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
+        """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
+
+        Returns the memory as it was, None when there is none or it is forgotten already.
+        """
+        ...
+
+    def add_report(self, new: NewReport) -> StoredReport:
+        """Record an envelope. The caller has looked for the key in this transaction; it must be free."""
+        ...
+
+    def add_event(self, new: NewEvent) -> Event:
+        """Append an event."""
+        ...
+
+    def set_projection(self, projection: Projection) -> None:
+        """Remember what we write to a file, in place of what was remembered of it."""
+        ...
+
+
+class Store(Protocol):
+    """One project's database. Safe to use from many threads; nothing is opened before the first call.
+
+    All methods raise the errors of `goop_mcp.errors` under StoreError and nothing of a database library.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where the rows lie, for people: a path or a URL without password."""
+        ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What people should know about the place, such as a network filesystem; empty before it was opened."""
+        ...
+
+    def exists(self) -> bool:
+        """Tell whether there is a database; looking creates nothing."""
+        ...
+
+    def read(self, ask: Callable[[Reading], T]) -> T:
+        """Run `ask` on one consistent view and return its answer. A database that does not exist reads as empty."""
+        ...
+
+    def write(
+        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+    ) -> T:
+        """Run `change` in one transaction and return its answer once it is on disk.
+
+        Writers of all processes wait in one queue, at most `timeout` seconds each. An exception of `change` takes
+        everything back and is raised again. `then` runs after the commit while the queue still waits: it replaces
+        files that follow from the change, must be short, and its failure does not take the commit back.
+        """
+        ...
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the database, in words; empty when all is well."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; may be called twice. Writes under way end first."""
+        ...

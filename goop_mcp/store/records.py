@@ -1,0 +1,159 @@
+"""What the store keeps, as frozen values. Times are UTC in ISO 8601, ids and revisions count from 1."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "Event",
+    "MemoryFilter",
+    "MemoryType",
+    "NewEvent",
+    "NewMemory",
+    "NewReport",
+    "Operator",
+    "Projection",
+    "SearchHit",
+    "StoredMemory",
+    "StoredReport",
+]
+
+MemoryType = Literal["decision", "observation", "note", "todo", "session_summary"]
+Operator = Literal["AND", "OR"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """A memory to be added; redacted and within the limits already (STORAGE, section 3).
+
+    `uid` names it across databases. `idempotency_key` and `fingerprint` (of normalised title and content) are each
+    unique among the memories of a project that are not forgotten. `importance` is 0 to 1.
+    """
+
+    uid: str
+    type: MemoryType
+    title: str
+    content: str
+    importance: float
+    idempotency_key: str
+    fingerprint: str
+    created_at: str
+    concepts: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    source_files: tuple[str, ...] = ()
+    agent: str | None = None
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMemory:
+    """A memory as it lies in the database. A forgotten one keeps id, uid, type and times; its texts are empty."""
+
+    id: int
+    uid: str
+    type: MemoryType
+    title: str
+    content: str
+    importance: float
+    idempotency_key: str | None
+    fingerprint: str | None
+    created_at: str
+    revision: int
+    concepts: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    source_files: tuple[str, ...] = ()
+    agent: str | None = None
+    session_id: str | None = None
+    forgotten_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """Which memories count. Empty means no restriction; `concepts` asks for at least one of them, in any case."""
+
+    types: tuple[MemoryType, ...] = ()
+    concepts: tuple[str, ...] = ()
+    min_importance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A memory that was found and its place in the list, best first. `score` is comparable within one list only."""
+
+    memory: StoredMemory
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewReport:
+    """An accepted envelope to be recorded, redacted already. `envelope`, `verdict` and `decision` are JSON."""
+
+    protocol: str
+    idempotency_key: str
+    envelope: str
+    verdict: str
+    decision: str
+    created_at: str
+    agent: str | None = None
+    phase: str | None = None
+    task_id: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReport:
+    """A recorded envelope."""
+
+    id: int
+    protocol: str
+    idempotency_key: str
+    envelope: str
+    verdict: str
+    decision: str
+    created_at: str
+    revision: int
+    agent: str | None = None
+    phase: str | None = None
+    task_id: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """Something that happened, for the append-only chronicle.
+
+    `kind` is a word such as report, decision, handoff, transition; `author` an agent's name or "human". `document`
+    is the file the event is shown in (CHRONICLE.md, ADL.md), None for none; `text` is its Markdown there.
+    """
+
+    kind: str
+    author: str
+    text: str
+    created_at: str
+    document: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """An event as it lies in the database."""
+
+    id: int
+    kind: str
+    author: str
+    text: str
+    created_at: str
+    revision: int
+    document: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """What we last wrote to a file of the project (STORAGE, section 4).
+
+    `path` is relative to the project, with `/`. `sha256` is of the bytes known to lie on disk, None before the first
+    write; `pending_sha256` of the bytes that were about to replace them, None when nothing is under way.
+    """
+
+    path: str
+    revision: int
+    sha256: str | None = None
+    pending_sha256: str | None = None
