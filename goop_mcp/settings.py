@@ -10,33 +10,89 @@ from typing import Literal, get_args
 
 from goop_mcp.errors import GoopError
 
-__all__ = ["LogLevel", "Settings", "SettingsError", "configure_logging", "read_settings"]
+__all__ = ["DatabaseUrl", "LogLevel", "Settings", "SettingsError", "configure_logging", "read_settings"]
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 _PROJECT_VARIABLES = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _LOG_LEVEL_VARIABLE = "GOOP_LOG_LEVEL"
+_DATABASE_VARIABLE = "GOOP_DATABASE_URL"
+_PROJECT_ID_VARIABLE = "GOOP_PROJECT_ID"
 
 
 class SettingsError(GoopError, ValueError):
     """Raised when a setting cannot be used; the text names the setting and says what to do."""
 
 
+class DatabaseUrl:
+    """Where the rows lie. Shown, printed or logged it has neither password nor options, which may hold one too."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @property
+    def scheme(self) -> str:
+        """What stands before `://`, in lower case; empty when there is no such thing."""
+        scheme, colon, _ = self._text.partition("://")
+        return scheme.lower() if colon else ""
+
+    def reveal(self) -> str:
+        """Return the whole text, password included."""
+        return self._text
+
+    def __str__(self) -> str:
+        shown = self._text.partition("?")[0]
+        scheme, colon, rest = shown.partition("://")
+        user, at, place = rest.rpartition("@")
+        if not colon:
+            return "***"
+        return f"{scheme}://{user.partition(':')[0]}{at}{place}"
+
+    def __repr__(self) -> str:
+        return f"DatabaseUrl({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatabaseUrl) and self._text == other.reveal()
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that is decided before the program starts to work. `project` is an absolute folder that exists."""
+    """Everything that is decided before the program starts to work.
+
+    `project` is an absolute folder that exists. `database` is None for the file in the project. `project_id` says
+    whose rows are meant in a database of many projects, None when nobody has said it.
+    """
 
     project: Path
     log_level: LogLevel = "WARNING"
+    database: DatabaseUrl | None = None
+    project_id: str | None = None
 
 
-def read_settings(environment: Mapping[str, str], *, project: str | None = None) -> Settings:
+def read_settings(
+    environment: Mapping[str, str],
+    *,
+    project: str | None = None,
+    database: str | None = None,
+    project_id: str | None = None,
+) -> Settings:
     """Return the settings; an option beats the environment, and an empty variable counts as unset.
 
-    `project` is the option --project, None when it was not given. Raises SettingsError for the first setting that
-    cannot be used (INTERFACES, section 1).
+    The arguments are the options of the same names, None when they were not given. Raises SettingsError for the first
+    setting that cannot be used (INTERFACES, section 1).
     """
-    return Settings(project=_project(environment, project), log_level=_log_level(environment))
+    url = database or environment.get(_DATABASE_VARIABLE)
+    return Settings(
+        project=_project(environment, project),
+        log_level=_log_level(environment),
+        database=DatabaseUrl(url) if url else None,
+        project_id=project_id or environment.get(_PROJECT_ID_VARIABLE) or None,
+    )
 
 
 def _project(environment: Mapping[str, str], option: str | None) -> Path:

@@ -1,0 +1,38 @@
+"""Find out whether a folder lies on a filesystem of another machine, where processes cannot share memory."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+__all__ = ["MOUNT_TABLE", "network_filesystem"]
+
+MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
+
+_KINDS: Final = frozenset(
+    [
+        *("9p", "afs", "ceph", "cifs", "coda", "drvfs", "fuse", "fuseblk", "glusterfs", "gpfs", "lustre", "ncpfs"),
+        *("nfs", "nfs4", "ocfs2", "pvfs2", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs"),
+    ]
+)
+
+
+def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str | None:
+    """Return the type of the filesystem under `folder` if machines may share it, such as nfs4 or fuse.sshfs.
+
+    None for a local one and where the system does not say: Linux lists its mounts, Windows shows it in the name.
+    """
+    if sys.platform == "win32":
+        return "a network share" if str(folder).startswith("\\\\") else None
+    try:
+        device, mounts = folder.stat().st_dev, mount_table.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    kind = next((_kind(line) for line in mounts.splitlines() if line.split()[2:3] == [wanted]), "")
+    return kind if kind.partition(".")[0] in _KINDS else None
+
+
+def _kind(line: str) -> str:
+    """Return the type: the first word behind the lone dash (proc(5), mountinfo)."""
+    return "".join(line.partition(" - ")[2].split()[:1])

@@ -1,0 +1,49 @@
+"""Choose the database that a URL names."""
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from goop_mcp.settings import DatabaseUrl, SettingsError
+from goop_mcp.store.interface import Store
+
+__all__ = ["open_store"]
+
+_POSTGRES: Final = frozenset({"postgresql", "postgres"})
+
+
+def open_store(
+    url: DatabaseUrl | str | None, *, project: Path, project_id: str | None = None, tenant: str = "default"
+) -> Store:
+    """Return the store that `url` names, with nothing opened yet; None means `.goopspec/goop.db` in the project.
+
+    `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute. `project_id` and `tenant` say whose rows
+    are meant in a database of many projects. Raises SettingsError for a URL that cannot be used.
+    """
+    given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
+    given = DatabaseUrl(given) if isinstance(given, str) else given
+    if given.scheme == "sqlite":
+        return _sqlite(given, project)
+    if given.scheme in _POSTGRES:
+        return _postgres(given, project_id, tenant)
+    raise SettingsError(f"the database is {given}; expected sqlite:///FILE or postgresql://USER@HOST/NAME")
+
+
+def _sqlite(url: DatabaseUrl, project: Path) -> Store:
+    from goop_mcp.store.sqlite import SqliteStore  # noqa: PLC0415 - loads SQLite, which most starts do without
+
+    rest = url.reveal().removeprefix("sqlite://")
+    name = unquote(rest.partition("?")[0].removeprefix("/"))
+    if not rest.startswith("/") or "?" in rest or name in {"", ":memory:"} or name.endswith("/") or "\0" in name:
+        raise SettingsError(f"the database is {url}; expected sqlite:///FILE, where FILE is a path and nothing else")
+    path = project / name
+    shown = path.relative_to(project).as_posix() if path.is_relative_to(project) else path.name
+    return SqliteStore(path, name=shown)
+
+
+def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:
+    if not project_id:
+        raise SettingsError(
+            f"the database is {url}, which may hold many projects; say which with --project-id or GOOP_PROJECT_ID"
+        )
+    raise SettingsError(f"the database is {url} of {tenant}, which this version cannot open; expected sqlite:///FILE")

@@ -1,0 +1,184 @@
+"""The store on one SQLite file: one thread writes, behind a lock between processes; any number of threads read."""
+
+import logging
+import os
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import apsw
+
+from goop_mcp.errors import StoreCorruptError
+from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.migrations import load_migrations
+from goop_mcp.store.sqlite_connection import DatabaseFile, Identity
+from goop_mcp.store.sqlite_faults import sqlite_faults
+from goop_mcp.store.sqlite_reading import SqliteReading
+from goop_mcp.store.sqlite_readers import SqliteReaders
+from goop_mcp.store.sqlite_writing import SqliteWriting
+from goop_mcp.store.write_lock import WriteLock
+from goop_mcp.store.write_queue import WriteQueue
+
+__all__ = ["LOCK_FILE", "SqliteStore"]
+
+LOCK_FILE: Final = ".lock"
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class SqliteStore:
+    """One project's rows in the file `path`; `name` is what people call it. See `goop_mcp.store.interface.Store`."""
+
+    def __init__(self, path: Path, *, name: str, file: DatabaseFile | None = None) -> None:
+        self._file = file or DatabaseFile(path=path, name=name, migrations=load_migrations("sqlite"))
+        self._readers = SqliteReaders(self._file)
+        self._lock = WriteLock(path.with_name(LOCK_FILE), name=str(Path(name).with_name(LOCK_FILE)))
+        self._queue = WriteQueue(self._lock, name=name, finish=self._finish)
+        self._writer: apsw.Connection | None = None
+        self._writer_of: Identity | None = None
+        _stores.add(self)
+
+    @property
+    def location(self) -> str:
+        """The name of the file."""
+        return self._file.name
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What people should know about the place of the file."""
+        return self._file.warnings() if self.exists() else ()
+
+    def exists(self) -> bool:
+        """Tell whether the file is there."""
+        return self._file.identity() is not None
+
+    def read(self, ask: Callable[[Reading], T]) -> T:
+        """Run `ask` on one consistent view."""
+        with sqlite_faults(self._file), self._readers.view() as connection:
+            version = self._file.version_of(connection)
+            if version == self._file.newest:
+                return ask(SqliteReading(connection))
+        if version:
+            self.write(_change_nothing)
+            return self.read(ask)
+        # Somebody is about to create the tables, or was killed before that.
+        return ask(SqliteReading(self._file.open_empty()))
+
+    def write(
+        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+    ) -> T:
+        """Run `change` in one transaction, in a thread that waits in the line of writers."""
+        self._file.create_folder()
+        deadline = time.monotonic() + timeout
+        return self._queue.run(lambda: self._write(change, then, deadline), timeout=timeout)
+
+    def check(self) -> list[str]:
+        """Return what SQLite finds wrong with the file, the index of words included."""
+        try:
+            with sqlite_faults(self._file), self._readers.view() as connection:
+                said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+        except StoreCorruptError as error:
+            return [str(error)]
+        return [] if said == ["ok"] else said
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._readers.close()
+        self._queue.close()
+
+    def leave_behind(self) -> list[apsw.Connection]:
+        """Begin anew in a child after a fork, and return connections that must neither be used nor closed there."""
+        left = self._readers.begin_anew()
+        if self._writer is not None:
+            left.append(self._writer)
+        self._writer = None
+        self._queue.begin_anew()
+        self._lock.forget()
+        return left
+
+    def _write(self, change: Callable[[Writing], T], then: Callable[[T], None] | None, deadline: float) -> T:
+        failpoint(Failpoint.LOCK)
+        with sqlite_faults(self._file):
+            connection = self._open_writer()
+        with sqlite_faults(self._file, connection=connection):
+            connection.set_busy_timeout(max(int((deadline - time.monotonic()) * 1000), 1))
+            answer = self._transaction(connection, change)
+        if then is not None:
+            self._follow_up(lambda: then(answer))
+        return answer
+
+    def _transaction(self, connection: apsw.Connection, change: Callable[[Writing], T]) -> T:
+        connection.execute("BEGIN IMMEDIATE")
+        failpoint(Failpoint.BEGIN)
+        try:
+            self._file.version_of(connection)
+            writing = SqliteWriting(connection)
+            answer = change(writing)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        failpoint(Failpoint.COMMIT)
+        if writing.has_purged:
+            self._follow_up(lambda: _vacuum(connection))
+        return answer
+
+    def _follow_up(self, action: Callable[[], None]) -> None:
+        """Do what comes after the commit; its failure is reported and changes nothing about what is stored."""
+        try:
+            action()
+        except Exception:
+            _log.exception("%s: the change is stored, but not all that follows from it is done", self._file.name)
+
+    def _open_writer(self) -> apsw.Connection:
+        identity = self._file.identity()
+        if self._writer is not None and identity == self._writer_of:
+            return self._writer
+        self._close_writer()
+        self._writer = self._file.open_writer()
+        self._writer_of = self._file.identity()
+        return self._writer
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _finish(self) -> None:
+        """Close the writer, and leave one whole file behind when nobody else has it open or writes."""
+        try:
+            if self._writer is not None and self._lock.try_acquire():
+                self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            self._close_writer()
+        finally:
+            self._lock.forget()
+
+
+def _change_nothing(_: Writing) -> None:
+    """Open the file for writing, which brings its tables up to date."""
+
+
+def _vacuum(connection: apsw.Connection) -> None:
+    """Write the file anew, so that nothing of a purged row is left in unused parts of it."""
+    connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+# Never emptied: a child that closed them would touch files that its parent has open.
+_left_behind: list[apsw.Connection] = []
+
+
+def _after_fork() -> None:
+    for store in _stores:
+        _left_behind.extend(store.leave_behind())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

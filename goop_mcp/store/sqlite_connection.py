@@ -1,0 +1,194 @@
+"""Open one SQLite file: for the one thread that writes, and for many that read."""
+
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from goop_mcp.errors import StoreCorruptError, StoreError, StoreVersionError
+from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.file_faults import file_fault
+from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
+from goop_mcp.store.migrations import Migration
+
+__all__ = ["DatabaseFile", "Identity", "refuse_unsafe_sqlite"]
+
+Identity = tuple[int, int]
+"""What tells one file from another at the same path: its device and its number there."""
+
+_APPLICATION = 0x676F6F70
+
+_OLDEST_SAFE = (3, 51, 3)
+_WRITER = ("synchronous=FULL", "foreign_keys=ON", "mmap_size=0", "trusted_schema=OFF", "wal_autocheckpoint=1000")
+_READER = ("query_only=ON", "mmap_size=0", "trusted_schema=OFF")
+_PATIENCE_MS = 10_000
+
+
+def refuse_unsafe_sqlite(version: str) -> None:
+    """Raise StoreError for a SQLite that many processes can destroy a file with (the WAL-reset bug)."""
+    if tuple(int(part) for part in version.split(".")[:3]) < _OLDEST_SAFE:
+        raise StoreError(f"SQLite {version} can damage a shared database; install apsw 3.51.3 or newer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseFile:
+    """A place for a database. `name` is what people call it, `migrations` leads to the tables of this program."""
+
+    path: Path
+    name: str
+    migrations: Sequence[Migration]
+    mount_table: Path = MOUNT_TABLE
+
+    @property
+    def newest(self) -> int:
+        """The version of the tables that this program works with."""
+        return self.migrations[-1].version
+
+    def identity(self) -> Identity | None:
+        """Return what tells this file from one put in its place, None when there is none.
+
+        Raises StoreError for a symbolic link and for what is no file.
+        """
+        try:
+            found = os.lstat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise file_fault(error, self.name) from error
+        if stat.S_ISLNK(found.st_mode):
+            raise StoreError(f"{self.name} is a symbolic link, which is not followed; put the file itself there")
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreCorruptError(f"{self.name} is no file; move it away, or name another database")
+        return found.st_dev, found.st_ino
+
+    def create_folder(self) -> None:
+        """Create the folder of the database, but none above it."""
+        folder = self.path.parent
+        try:
+            folder.mkdir()
+            _sync(folder.parent)
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise file_fault(error, self.name) from error
+
+    def warnings(self) -> tuple[str, ...]:
+        """Say what people should know about the place."""
+        kind = network_filesystem(self.path.parent, mount_table=self.mount_table)
+        if kind is None:
+            return ()
+        return (
+            f"{self.name} lies on a network filesystem ({kind}): a slower and safer way of writing is used; "
+            "for several machines use a database of PostgreSQL",
+        )
+
+    def open_writer(self) -> apsw.Connection:
+        """Open the file, created if need be, for the thread that holds the lock, and bring its tables up to date."""
+        connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            self._refuse_other_programs(connection)
+            connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
+            _set(connection, _WRITER)
+            self._bring_up_to_date(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def open_reader(self) -> apsw.Connection:
+        """Open the existing file for reading; nothing but what SQLite needs beside the file is created."""
+        connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
+        try:
+            _set(connection, _READER)
+            self._refuse_other_programs(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def open_empty(self) -> apsw.Connection:
+        """Open a database in memory, which has the tables and no rows: what is read where there is no file."""
+        connection = apsw.Connection(":memory:")
+        self._bring_up_to_date(connection)
+        return connection
+
+    def version_of(self, connection: apsw.Connection) -> int:
+        """Return the version of the tables, 0 for none; raise StoreVersionError when this program does not know it."""
+        version = int(connection.pragma("user_version"))
+        if version > self.newest:
+            raise StoreVersionError(
+                f"{self.name} has version {version} of the tables, this goop-mcp knows them up to {self.newest}; "
+                "install the newest goop-mcp, or name another database"
+            )
+        return version
+
+    def _connect(self, flags: int) -> apsw.Connection:
+        # The folder may be reached through links, which is the user's choice; the file may not be one.
+        refuse_unsafe_sqlite(apsw.sqlite_lib_version())
+        path = self.path.parent.resolve() / self.path.name
+        connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
+        # Closing must not move pages outside the lock, and must do nothing at all in a child after a fork.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.set_busy_timeout(_PATIENCE_MS)
+        return connection
+
+    def _refuse_other_programs(self, connection: apsw.Connection) -> None:
+        if (
+            connection.pragma("application_id") != _APPLICATION
+            and connection.execute("SELECT 1 FROM sqlite_schema").get
+        ):
+            raise StoreCorruptError(f"{self.name} belongs to another program; name another database")
+
+    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+        version = self.version_of(connection)
+        if 0 < version < self.newest:
+            self._keep_copy(connection, version)
+        for migration in self.migrations[version:]:
+            _migrate(connection, migration)
+
+    def _keep_copy(self, connection: apsw.Connection, version: int) -> None:
+        """Copy the file beside itself, whole or not at all, before its tables are changed."""
+        copy = self.path.with_name(f"{self.path.name}.version-{version}")
+        unfinished = copy.with_name(f".{copy.name}.goop-tmp")
+        unfinished.unlink(missing_ok=True)
+        target = apsw.Connection(str(unfinished))
+        try:
+            with target.backup("main", connection, "main") as backup:
+                backup.step()
+        finally:
+            target.close()
+        unfinished.replace(copy)
+
+
+def _sync(folder: Path) -> None:
+    """Put the names in a folder on disk; Windows does that by itself."""
+    if sys.platform != "win32":
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _migrate(connection: apsw.Connection, migration: Migration) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    failpoint(Failpoint.BEGIN)
+    try:
+        connection.execute(migration.sql)
+        connection.execute(f"PRAGMA user_version={migration.version}")
+        failpoint(Failpoint.INSERT)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    failpoint(Failpoint.COMMIT)

@@ -1,0 +1,81 @@
+"""Turn what SQLite says into errors for people: what is, and what to do."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError, StoreFullError, StoreReadOnlyError
+from goop_mcp.store.file_faults import file_fault
+from goop_mcp.store.sqlite_connection import DatabaseFile
+
+__all__ = ["sqlite_faults"]
+
+_CORRUPT = "{name} is damaged; it is left as it is: restore a copy, or move it away to begin anew"
+_NO_DATABASE = "{name} is no database; it is left as it is: move it away to begin anew, or name another one"
+_BUSY = "{name} is held by a program that does not wait in the line of writers; end it, or try again"
+_MISFIT = "{name} refuses the change, which does not fit what it holds ({error}); nothing was written"
+_FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
+_READ_ONLY = (
+    "{name} must not be written, and without its companion files it cannot even be read; "
+    "give this user write permission on the file and on its folder"
+)
+_MEMORY = "there is not enough memory to use {name}; nothing was written"
+_OTHER = "{name} cannot be used ({error}); nothing was written: look after the disk, or name another database"
+
+_FAULTS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
+    (apsw.FullError, StoreFullError, _FULL),
+    (apsw.ReadOnlyError, StoreReadOnlyError, _READ_ONLY),
+    (apsw.PermissionsError, StoreReadOnlyError, _READ_ONLY),
+    (apsw.NotADBError, StoreCorruptError, _NO_DATABASE),
+    (apsw.CorruptError, StoreCorruptError, _CORRUPT),
+    (apsw.FormatError, StoreCorruptError, _CORRUPT),
+    (apsw.BusyError, StoreBusyError, _BUSY),
+    (apsw.LockedError, StoreBusyError, _BUSY),
+    (apsw.ProtocolError, StoreBusyError, _BUSY),
+    (apsw.ConstraintError, StoreError, _MISFIT),
+    (apsw.NoMemError, StoreError, _MEMORY),
+)
+
+
+@contextmanager
+def sqlite_faults(file: DatabaseFile, *, connection: apsw.Connection | None = None) -> Iterator[None]:
+    """Raise what SQLite raises inside as an error under StoreError. Other exceptions pass.
+
+    `connection` tells which fault of the system lies behind a failed reading or writing.
+    """
+    try:
+        yield
+    except apsw.Error as error:
+        raise _translated(error, file.path, file.name, connection) from error
+
+
+def _translated(error: apsw.Error, path: Path, name: str, connection: apsw.Connection | None) -> StoreError:
+    for kind, ours, text in _FAULTS:
+        if isinstance(error, kind):
+            return ours(text.format(name=name, error=_short(error)))
+    if isinstance(error, apsw.CantOpenError):
+        return _cannot_open(path, name)
+    number = connection.system_errno if connection is not None and isinstance(error, apsw.IOError) else 0
+    return file_fault(number, name) if number else StoreError(_OTHER.format(name=name, error=_short(error)))
+
+
+def _cannot_open(path: Path, name: str) -> StoreError:
+    """Say why a file cannot be opened, without opening it: to close it again would drop this process's locks on it."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        if path.is_symlink():
+            return StoreError(f"{name} is a symbolic link, which is not followed; put the file itself there")
+        path.parent.stat()
+    except OSError as error:
+        return file_fault(error, name)
+    if path.is_dir():
+        return StoreCorruptError(f"{name} is a folder where a database should be; move it away")
+    return StoreReadOnlyError(_READ_ONLY.format(name=name))
+
+
+def _short(error: apsw.Error) -> str:
+    return str(error).removeprefix(f"{type(error).__name__}: ")[:200]

@@ -1,0 +1,116 @@
+"""Answer questions about the rows of a SQLite database, inside a transaction that is begun already."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final, TypeVar
+
+import apsw
+
+from goop_mcp.store.records import (
+    Event,
+    MemoryFilter,
+    Operator,
+    Projection,
+    SearchHit,
+    StoredMemory,
+    StoredReport,
+)
+from goop_mcp.store.sqlite_search import WANTED, filter_bindings, search
+
+__all__ = ["LISTS", "SqliteReading"]
+
+Record = TypeVar("Record", StoredMemory, StoredReport, Event, Projection)
+Bindings = Mapping[str, str | float | None]
+
+LISTS: Final = ("concepts", "facts", "source_files")
+"""Fields of a memory that lie in the database as JSON."""
+
+_TABLES: Final = {StoredMemory: "memories", StoredReport: "reports", Event: "events", Projection: "projections"}
+_ALL: Final = -1
+
+
+class SqliteReading:
+    """The questions of `goop_mcp.store.interface.Reading` on one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def revision(self) -> int:
+        """Return the revision of the last change."""
+        return int(self._connection.execute("SELECT value FROM meta WHERE key = 'revision'").get)
+
+    def memory(self, id: int) -> StoredMemory | None:
+        """Return the memory with `id`, a forgotten one too."""
+        return _first(self._select(StoredMemory, "WHERE id = :id", {"id": id}))
+
+    def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
+        """Return the memory that holds the key."""
+        return _first(self._select(StoredMemory, "WHERE idempotency_key = :key", {"key": idempotency_key}))
+
+    def memory_by_fingerprint(self, fingerprint: str) -> StoredMemory | None:
+        """Return the memory with the same title and content."""
+        return _first(self._select(StoredMemory, "WHERE fingerprint = :print", {"print": fingerprint}))
+
+    def memories(
+        self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
+    ) -> list[StoredMemory]:
+        """Return memories, newest first."""
+        return self._select(
+            StoredMemory,
+            f"WHERE {WANTED} AND (:before IS NULL OR m.revision < :before) ORDER BY m.id DESC LIMIT :limit",
+            {**filter_bindings(wanted), "before": before_revision, "limit": _limit(limit)},
+        )
+
+    def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
+        """Return the memories that hold all or some of the words, best first."""
+        scores = dict(search(self._connection, words, operator=operator, wanted=wanted, limit=limit))
+        ids = json.dumps(list(scores))
+        found = self._select(StoredMemory, "WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": ids})
+        memories = {memory.id: memory for memory in found}
+        return [SearchHit(memories[id], score) for id, score in scores.items()]
+
+    def reports(self, *, task_id: str | None = None, limit: int | None = None) -> list[StoredReport]:
+        """Return recorded envelopes, newest first."""
+        return self._select(
+            StoredReport,
+            "WHERE (:task IS NULL OR task_id = :task) ORDER BY id DESC LIMIT :limit",
+            {"task": task_id, "limit": _limit(limit)},
+        )
+
+    def report_by_key(self, idempotency_key: str) -> StoredReport | None:
+        """Return the report recorded under the key."""
+        return _first(self._select(StoredReport, "WHERE idempotency_key = :key", {"key": idempotency_key}))
+
+    def events(self, *, after_revision: int = 0, document: str | None = None, limit: int | None = None) -> list[Event]:
+        """Return events, oldest first."""
+        return self._select(
+            Event,
+            "WHERE revision > :after AND (:document IS NULL OR document = :document) ORDER BY id LIMIT :limit",
+            {"after": after_revision, "document": document, "limit": _limit(limit)},
+        )
+
+    def projections(self) -> list[Projection]:
+        """Return what we know of the files we wrote, ordered by path."""
+        return self._select(Projection, "ORDER BY path", {})
+
+    def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
+        """Return the rows of the table that keeps `kind`, whose columns are named like its fields; the table is `m`."""
+        names = [field.name for field in fields(kind)]
+        columns = ", ".join(f"m.{name}" for name in names)
+        sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608 - constants; values are bound
+        return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
+
+
+def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
+    """Name the values of a row, of whose types SQLite has made sure (STRICT)."""
+    named = dict(zip(names, row, strict=True))
+    return named | {name: tuple(json.loads(named[name])) for name in LISTS if name in named}
+
+
+def _first(records: Sequence[Record]) -> Record | None:
+    return records[0] if records else None
+
+
+def _limit(limit: int | None) -> int:
+    return _ALL if limit is None else limit

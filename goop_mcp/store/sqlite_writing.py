@@ -1,0 +1,101 @@
+"""Change the rows of a SQLite database, inside a transaction that is begun already."""
+
+import json
+from dataclasses import asdict
+from typing import Final
+
+import apsw
+
+from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.records import Event, NewEvent, NewMemory, NewReport, Projection, StoredMemory, StoredReport
+from goop_mcp.store.sqlite_reading import LISTS, SqliteReading
+from goop_mcp.store.storable import refuse_unstorable
+from goop_mcp.store.words import fold_concept
+
+__all__ = ["SqliteWriting"]
+
+_FORGET: Final = """
+UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', facts = '[]', source_files = '[]',
+  agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = :revision,
+  forgotten_at = :forgotten_at
+WHERE id = :id
+"""
+_PROJECTION: Final = """
+INSERT INTO projections (path, revision, sha256, pending_sha256)
+VALUES (:path, :revision, :sha256, :pending_sha256)
+ON CONFLICT (path) DO UPDATE
+SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = excluded.pending_sha256
+"""
+
+
+class SqliteWriting(SqliteReading):
+    """The changes of `goop_mcp.store.interface.Writing` on one connection.
+
+    `has_purged` tells whether a row was removed whose text still lies in unused parts of the file.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__(connection)
+        self._revision: int | None = None
+        self.has_purged = False
+
+    def next_revision(self) -> int:
+        """Return this transaction's revision."""
+        if self._revision is None:
+            raised = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
+            self._revision = int(self._connection.execute(raised).get)
+        return self._revision
+
+    def add_memory(self, new: NewMemory) -> StoredMemory:
+        """Add a memory whose key and fingerprint are free."""
+        refuse_unstorable(new)
+        revision = self.next_revision()
+        values = asdict(new)
+        lists = {name: json.dumps(values[name], ensure_ascii=False) for name in LISTS}
+        words = "\n".join(new.concepts)
+        id = self._insert("memories", {**values, **lists, "concept_words": words, "revision": revision})
+        self._connection.executemany(
+            "INSERT INTO memory_concepts (concept, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [(fold_concept(concept), id) for concept in new.concepts],
+        )
+        return StoredMemory(id=id, revision=revision, **values)
+
+    def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
+        """Empty a memory, or remove its row."""
+        found = self.memory(id)
+        if found is None or (found.forgotten_at is not None and not purge):
+            return None
+        revision = self.next_revision()
+        self._connection.execute("DELETE FROM memory_concepts WHERE memory_id = ?", (id,))
+        if purge:
+            self._connection.execute("DELETE FROM memories WHERE id = ?", (id,))
+            self.has_purged = True
+        else:
+            self._connection.execute(_FORGET, {"id": id, "revision": revision, "forgotten_at": forgotten_at})
+        failpoint(Failpoint.INSERT)
+        return found
+
+    def add_report(self, new: NewReport) -> StoredReport:
+        """Record an envelope whose key is free."""
+        refuse_unstorable(new)
+        values, revision = asdict(new), self.next_revision()
+        return StoredReport(id=self._insert("reports", {**values, "revision": revision}), revision=revision, **values)
+
+    def add_event(self, new: NewEvent) -> Event:
+        """Append an event."""
+        refuse_unstorable(new)
+        values, revision = asdict(new), self.next_revision()
+        return Event(id=self._insert("events", {**values, "revision": revision}), revision=revision, **values)
+
+    def set_projection(self, projection: Projection) -> None:
+        """Remember what we write to a file."""
+        refuse_unstorable(projection)
+        self._connection.execute(_PROJECTION, asdict(projection))
+        failpoint(Failpoint.INSERT)
+
+    def _insert(self, table: str, values: dict[str, str | float | None]) -> int:
+        names = ", ".join(values)
+        slots = ", ".join(f":{name}" for name in values)
+        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values)  # noqa: S608 - constants
+        failpoint(Failpoint.INSERT)
+        return self._connection.last_insert_rowid()

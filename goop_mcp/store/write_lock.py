@@ -1,0 +1,136 @@
+"""A lock between processes on a side file, which the kernel gives in the order of asking and takes from the dead."""
+
+import os
+import stat
+import sys
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from goop_mcp.errors import StoreError
+from goop_mcp.store.file_faults import file_fault
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+__all__ = ["WriteLock"]
+
+_NOTE_LENGTH = 48
+# Windows locks bytes, and locked bytes cannot be read: the one that is locked lies far behind the holder's note.
+_LOCKED_BYTE = 1 << 30
+_WINDOWS_PAUSE = 0.005
+
+
+class WriteLock:
+    """The lock of one database, for one thread at a time. Its file is opened once and never deleted by us.
+
+    `name` is what people call the file. Methods raise errors under StoreError.
+    """
+
+    def __init__(self, path: Path, *, name: str) -> None:
+        self._path = path
+        self._name = name
+        self._file: int | None = None
+
+    def acquire(self) -> None:
+        """Wait until the lock is ours, however long that takes, and note down who holds it."""
+        while True:
+            file = self._open()
+            _take(file)
+            # Somebody may have removed the folder meanwhile: a lock on a file that nobody else finds guards nothing.
+            if self._is_current(file):
+                break
+            self.forget()
+        _note_holder(file)
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free, and tell whether it is ours."""
+        file = self._open()
+        if not _take_if_free(file):
+            return False
+        _note_holder(file)
+        return True
+
+    def release(self) -> None:
+        """Let the next one in."""
+        if self._file is not None:
+            _give(self._file)
+
+    def holder(self) -> str | None:
+        """Say who took the lock last and when, None when that is not to be found out."""
+        try:
+            pid, since = self._path.read_text(encoding="ascii").split()
+        except (OSError, ValueError):
+            return None
+        if pid == str(os.getpid()):
+            return f"this process ({pid}) since {since}"
+        return f"process {pid} since {since}"
+
+    def forget(self) -> None:
+        """Close the file, which gives the lock back; also in a child that got the file by a fork."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _open(self) -> int:
+        if self._file is None:
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            try:
+                self._file = os.open(self._path, flags, 0o644)
+            except OSError as error:
+                raise file_fault(error, self._name) from error
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                self.forget()
+                raise StoreError(f"{self._name} is no file; move it away")
+        return self._file
+
+    def _is_current(self, file: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file), os.lstat(self._path))
+        except FileNotFoundError:
+            return False
+
+
+def _note_holder(file: int) -> None:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    # The note only helps those who wait: a disk without room for it is no reason to refuse the lock.
+    with suppress(OSError):
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, f"{os.getpid()} {since}".ljust(_NOTE_LENGTH - 1).encode() + b"\n")
+
+
+if sys.platform == "win32":
+
+    def _take(file: int) -> None:
+        while not _take_if_free(file):
+            time.sleep(_WINDOWS_PAUSE)
+
+    def _take_if_free(file: int) -> bool:
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _give(file: int) -> None:
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _take(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _take_if_free(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _give(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

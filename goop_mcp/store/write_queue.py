@@ -1,0 +1,128 @@
+"""One thread a process that writes, and the line of those who wait for it."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitedTooLong
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TypeVar
+
+from goop_mcp.errors import StoreBusyError, StoreError
+from goop_mcp.store.write_lock import WriteLock
+
+__all__ = ["WriteQueue"]
+
+T = TypeVar("T")
+_LAST_MOMENTS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Somebody's place in the line; `run` does nothing once its caller has withdrawn."""
+
+    run: Callable[[], None]
+    fail: Callable[[StoreError], None]
+    is_withdrawn: Callable[[], bool]
+
+
+class WriteQueue:
+    """Runs one piece of work after the other in a thread of its own, each while the lock between processes is held.
+
+    The thread starts with the first piece of work. It alone waits for the lock, in which nobody can be given up on;
+    callers wait for their turn and may leave the line. `finish` is run by the thread at its end.
+    """
+
+    def __init__(self, lock: WriteLock, *, name: str, finish: Callable[[], None]) -> None:
+        self._lock = lock
+        self._name = name
+        self._finish = finish
+        self._closed = False
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget thread and line, which a fork does not bring along."""
+        self._starting = threading.Lock()
+        self._turns: SimpleQueue[_Turn | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._last_deadline = 0.0
+
+    def run(self, work: Callable[[], T], *, timeout: float) -> T:
+        """Return what `work` returns, or raise what it raises.
+
+        Raises StoreBusyError when its turn has not come after `timeout` seconds; once begun it is waited for.
+        """
+        future: Future[T] = Future()
+        self._join_line(_turn(work, future), timeout)
+        try:
+            return future.result(timeout)
+        except WaitedTooLong:
+            if not future.cancel():
+                return future.result()
+            raise self._busy(timeout) from None
+        except BaseException:
+            # Whoever leaves the line, interrupted for example, must not be written for afterwards.
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the thread once those in the line have had their turn; may be called twice."""
+        with self._starting:
+            thread, self._thread = self._thread, None
+            self._closed = True
+            patience = max(self._last_deadline - time.monotonic(), 0) + _LAST_MOMENTS
+        if thread is not None:
+            self._turns.put(None)
+            thread.join(patience)
+
+    def _join_line(self, turn: _Turn, timeout: float) -> None:
+        with self._starting:
+            if self._closed:
+                raise StoreError(f"{self._name} has been closed; open it again")
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="goop-mcp writer", daemon=True)
+                self._thread.start()
+            elif self._thread is threading.current_thread():
+                raise StoreError("a change must not start another one; do both in one change")
+            self._last_deadline = max(self._last_deadline, time.monotonic() + timeout)
+            self._turns.put(turn)
+
+    def _serve(self) -> None:
+        while (turn := self._turns.get()) is not None:
+            if not turn.is_withdrawn():
+                self._take_turn(turn)
+        self._finish()
+
+    def _take_turn(self, turn: _Turn) -> None:
+        try:
+            self._lock.acquire()
+        except StoreError as error:
+            turn.fail(error)
+            return
+        try:
+            turn.run()
+        finally:
+            self._lock.release()
+
+    def _busy(self, timeout: float) -> StoreBusyError:
+        holder = self._lock.holder() or "another program"
+        return StoreBusyError(
+            f"{self._name} is held by {holder}, longer than the {timeout:g} s that were waited; nothing was written: "
+            "try again, or end that process if it hangs"
+        )
+
+
+def _turn(work: Callable[[], T], future: Future[T]) -> _Turn:
+    def run() -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+                future.set_exception(error)
+
+    def fail(error: StoreError) -> None:
+        if future.set_running_or_notify_cancel():
+            future.set_exception(error)
+
+    return _Turn(run, fail, future.cancelled)
