@@ -118,7 +118,7 @@ def _turn(work: Callable[[], T], future: Future[T]) -> _Turn:
         if future.set_running_or_notify_cancel():
             try:
                 future.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            except BaseException as error:
                 future.set_exception(error)
 
     def fail(error: StoreError) -> None:
