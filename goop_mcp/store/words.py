@@ -5,8 +5,10 @@ import unicodedata
 
 __all__ = ["MOST_WORDS", "WORD", "fold_concept", "query_words", "search_text"]
 
-WORD = re.compile(r"[^\W_]+")
-"""A run of letters and digits: `session_id` is two words, `src/auth/service.ts` four."""
+WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036F])*")
+"""A run of letters and digits with their accents: `session_id` is two words, `src/auth/service.ts` four."""
+
+_ACCENTS = re.compile(r"[\u0300-\u036F]+")
 
 MOST_WORDS = 32
 """How many words of a query count; the first ones do."""
@@ -24,7 +26,7 @@ def query_words(query: str) -> tuple[str, ...]:
 def search_text(text: str) -> str:
     """Return the words of `text` in lower case without accents, for an engine whose own parser keeps paths whole."""
     decomposed = unicodedata.normalize("NFKD", text.lower())
-    return " ".join(WORD.findall("".join(sign for sign in decomposed if not unicodedata.combining(sign))))
+    return " ".join(WORD.findall(_ACCENTS.sub("", decomposed)))
 
 
 def fold_concept(concept: str) -> str:

@@ -14,11 +14,11 @@ from goop_mcp.errors import StoreCorruptError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import Reading, Writing
 from goop_mcp.store.migrations import load_migrations
-from goop_mcp.store.sqlite_connection import DatabaseFile, Identity
-from goop_mcp.store.sqlite_faults import sqlite_faults
-from goop_mcp.store.sqlite_readers import SqliteReaders
-from goop_mcp.store.sqlite_reading import SqliteReading
-from goop_mcp.store.sqlite_writing import SqliteWriting
+from goop_mcp.store.sqlite.connection import DatabaseFile, Identity
+from goop_mcp.store.sqlite.faults import sqlite_faults
+from goop_mcp.store.sqlite.readers import SqliteReaders
+from goop_mcp.store.sqlite.reading import SqliteReading
+from goop_mcp.store.sqlite.writing import SqliteWriting
 from goop_mcp.store.write_lock import WriteLock
 from goop_mcp.store.write_queue import WriteQueue
 

@@ -8,7 +8,7 @@ import apsw
 
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.records import Event, NewEvent, NewMemory, NewReport, Projection, StoredMemory, StoredReport
-from goop_mcp.store.sqlite_reading import LISTS, SqliteReading
+from goop_mcp.store.sqlite.reading import LISTS, SqliteReading
 from goop_mcp.store.storable import refuse_unstorable
 from goop_mcp.store.words import fold_concept
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from goop_mcp.store.sqlite_connection import DatabaseFile, Identity
+from goop_mcp.store.sqlite.connection import DatabaseFile, Identity
 
 __all__ = ["SqliteReaders"]
 

@@ -16,7 +16,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.sqlite_search import WANTED, filter_bindings, search
+from goop_mcp.store.sqlite.search import WANTED, filter_bindings, search
 
 __all__ = ["LISTS", "SqliteReading"]
 

@@ -10,7 +10,7 @@ import apsw
 
 from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError, StoreFullError, StoreReadOnlyError
 from goop_mcp.store.file_faults import file_fault
-from goop_mcp.store.sqlite_connection import DatabaseFile
+from goop_mcp.store.sqlite.connection import DatabaseFile
 
 __all__ = ["sqlite_faults"]
 

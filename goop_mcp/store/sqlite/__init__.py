@@ -1,0 +1,5 @@
+"""The store on one SQLite file in the project."""
+
+from goop_mcp.store.sqlite.store import LOCK_FILE, SqliteStore
+
+__all__ = ["LOCK_FILE", "SqliteStore"]

@@ -1,0 +1,56 @@
+"""Rows to be stored, whole but for what a test wants to say."""
+
+from goop_mcp.store.interface import Store
+from goop_mcp.store.records import MemoryFilter, NewEvent, NewMemory, NewReport, Operator, StoredMemory
+from goop_mcp.store.words import query_words
+
+NOW = "2026-01-15T10:30:00Z"
+
+REPORT = NewReport(
+    protocol="goop_report",
+    idempotency_key="report-1",
+    envelope='{"status": "COMPLETE"}',
+    verdict='{"verdict": "accepted"}',
+    decision='{"actions": ["continue_next"]}',
+    created_at=NOW,
+    agent="goop-executor",
+    phase="execute",
+    task_id="W1.T1",
+    status="COMPLETE",
+)
+EVENT = NewEvent(
+    kind="report", author="goop-executor", text="Finished **W1.T1**.", created_at=NOW, document="CHRONICLE.md"
+)
+
+
+def new_memory(name: str) -> NewMemory:
+    """Return a memory that differs from those of other names."""
+    return NewMemory(
+        uid=f"uid-{name}",
+        type="note",
+        title=f"About {name}",
+        content=f"All about {name}.",
+        importance=0.5,
+        idempotency_key=f"key-{name}",
+        fingerprint=f"print-{name}",
+        created_at=NOW,
+    )
+
+
+def add(store: Store, *memories: NewMemory) -> list[StoredMemory]:
+    """Store memories in one change."""
+    return store.write(lambda writing: [writing.add_memory(memory) for memory in memories])
+
+
+def add_named(store: Store, *names: str) -> list[int]:
+    """Store one memory after the other, and return their ids."""
+    return [add(store, new_memory(name))[0].id for name in names]
+
+
+def found(
+    store: Store, query: str, *, operator: Operator = "OR", wanted: MemoryFilter | None = None, limit: int = 10
+) -> list[int]:
+    """Return the ids of what a query finds, best first."""
+    words, wanted = query_words(query), wanted or MemoryFilter()
+    hits = store.read(lambda reading: reading.search(words, operator=operator, wanted=wanted, limit=limit))
+    return [hit.memory.id for hit in hits]

@@ -1,0 +1,167 @@
+"""A change is stored whole or not at all, one after the other, and a view does not move; the same on every engine."""
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from goop_mcp.errors import StoreBusyError, StoreError
+from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.records import MemoryFilter, StoredMemory
+from tests.store.conftest import OpenStore
+from tests.store.rows import EVENT, add_named, new_memory
+
+LONGEST_WAIT = 30
+
+
+def count(reading: Reading) -> int:
+    return len(reading.memories(MemoryFilter()))
+
+
+def test_a_project_without_rows_reads_as_empty(store: Store) -> None:
+    assert store.read(lambda reading: (reading.revision(), reading.memories(MemoryFilter()))) == (0, [])
+    assert store.read(lambda reading: (reading.memory(1), reading.events(), reading.reports())) == (None, [], [])
+    assert store.read(lambda reading: (reading.projections(), reading.memory_by_key("k"))) == ([], None)
+    assert store.check() == []
+
+
+def test_a_change_sees_what_it_adds_itself(store: Store) -> None:
+    def change(writing: Writing) -> tuple[StoredMemory | None, int]:
+        writing.add_memory(new_memory("one"))
+        hits = writing.search(["one"], operator="AND", wanted=MemoryFilter(), limit=5)
+        return writing.memory_by_key("key-one"), len(hits)
+
+    seen, hits = store.write(change)
+    assert seen is not None
+    assert hits == 1
+
+
+def test_a_fault_in_a_change_takes_all_of_it_back_and_is_raised_again(store: Store) -> None:
+    class OddFaultError(Exception):
+        pass
+
+    def change(writing: Writing) -> None:
+        writing.add_memory(new_memory("one"))
+        writing.add_event(EVENT)
+        raise OddFaultError
+
+    with pytest.raises(OddFaultError):
+        store.write(change)
+    assert store.read(lambda reading: (count(reading), reading.events(), reading.revision())) == (0, [], 0)
+    assert add_named(store, "two") == [1]
+
+
+def test_a_fault_in_a_question_is_raised_again_and_the_next_one_is_answered(store: Store) -> None:
+    add_named(store, "one")
+
+    def ask(_: Reading) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.read(ask)
+    assert store.read(count) == 1
+
+
+def test_a_view_does_not_move_while_others_write(store: Store, open_again: OpenStore) -> None:
+    add_named(store, "one")
+    other = open_again()
+
+    def ask(reading: Reading) -> tuple[int, int]:
+        before = count(reading)
+        add_named(other, "two")
+        return before, count(reading)
+
+    assert store.read(ask) == (1, 1)
+    assert store.read(count) == 2
+
+
+def test_what_follows_runs_after_the_commit_while_nobody_else_writes(store: Store, open_again: OpenStore) -> None:
+    other = open_again()
+    seen: list[int] = []
+
+    def follow(_: StoredMemory) -> None:
+        seen.append(other.read(count))
+        with pytest.raises(StoreBusyError):
+            other.write(lambda writing: writing.add_event(EVENT), timeout=0.1)
+
+    store.write(lambda writing: writing.add_memory(new_memory("one")), then=follow)
+    assert seen == [1]
+    assert other.read(lambda reading: reading.events()) == []
+
+
+def test_a_fault_in_what_follows_is_logged_and_takes_nothing_back(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    def follow(_: StoredMemory) -> None:
+        raise ZeroDivisionError
+
+    with caplog.at_level(logging.ERROR):
+        stored = store.write(lambda writing: writing.add_memory(new_memory("one")), then=follow)
+    assert store.read(lambda reading: reading.memory(stored.id)) == stored
+    assert "is stored" in caplog.text
+
+
+def test_a_change_that_starts_another_one_is_told_so_at_once(store: Store) -> None:
+    with pytest.raises(StoreError, match="one change"):
+        store.write(lambda _: add_named(store, "inner"), timeout=5)
+    assert store.read(count) == 0
+
+
+def test_a_writer_that_waits_too_long_is_told_who_writes(store: Store, open_again: OpenStore) -> None:
+    add_named(store, "one")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(_: Writing) -> None:
+        begun.set()
+        assert go_on.wait(LONGEST_WAIT)
+
+    with ThreadPoolExecutor(1) as others:
+        writing = others.submit(store.write, slow)
+        assert begun.wait(LONGEST_WAIT)
+        for waiting in (store, open_again()):
+            with pytest.raises(StoreBusyError) as told:
+                waiting.write(lambda writing: writing.add_event(EVENT), timeout=0.1)
+            assert told.value.retryable
+            assert str(told.value)
+        go_on.set()
+        writing.result(LONGEST_WAIT)
+    # Whoever gave up is not written for afterwards.
+    add_named(store, "two")
+    assert store.read(lambda reading: reading.events()) == []
+
+
+def test_fifty_threads_that_save_at_once_all_keep_what_they_saved(store: Store) -> None:
+    with ThreadPoolExecutor(50) as threads:
+        saved = [threads.submit(add_named, store, f"n{number}") for number in range(200)]
+        read = [threads.submit(store.read, count) for _ in range(50)]
+        ids = sorted(id for future in saved for id in future.result(LONGEST_WAIT))
+        assert all(future.result(LONGEST_WAIT) <= 200 for future in read)
+    memories = store.read(lambda reading: reading.memories(MemoryFilter()))
+    assert ids == sorted(memory.id for memory in memories)
+    assert len(set(ids)) == 200
+    assert sorted(memory.revision for memory in memories) == list(range(1, 201))
+
+
+def test_two_openings_of_the_same_database_write_in_turn(store: Store, open_again: OpenStore) -> None:
+    other = open_again()
+    ids = [id for number in range(10) for id in add_named((store, other)[number % 2], f"n{number}")]
+    assert len(set(ids)) == 10
+    assert store.read(count) == other.read(count) == 10
+
+
+def test_a_closed_store_says_so_and_can_be_closed_again(store: Store) -> None:
+    add_named(store, "one")
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        add_named(store, "two")
+
+
+def test_rows_outlive_the_store_that_wrote_them(store: Store, open_again: OpenStore) -> None:
+    ids = add_named(store, "one", "two")
+    store.close()
+    again = open_again()
+    assert again.exists()
+    assert sorted(memory.id for memory in again.read(lambda reading: reading.memories(MemoryFilter()))) == ids
+    assert again.check() == []

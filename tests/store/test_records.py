@@ -1,0 +1,81 @@
+"""Reports, events and what we know of files; the same on every engine."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from goop_mcp.errors import StoreError
+from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.records import Event, Projection, StoredReport
+from tests.store.conftest import OpenStore
+from tests.store.rows import EVENT, REPORT, add_named, new_memory
+
+
+def test_a_report_is_read_back_in_every_field(store: Store, open_again: OpenStore) -> None:
+    stored = store.write(lambda writing: writing.add_report(REPORT))
+    assert stored == StoredReport(id=1, revision=1, **asdict(REPORT))
+    assert open_again().read(lambda reading: reading.report_by_key("report-1")) == stored
+    assert store.read(lambda reading: reading.report_by_key("report-2")) is None
+
+
+def test_reports_are_listed_newest_first_for_one_task_or_all(store: Store) -> None:
+    def record(writing: Writing) -> None:
+        for number, task in enumerate(("W1.T1", "W1.T2", None, "W1.T1")):
+            writing.add_report(replace(REPORT, idempotency_key=f"k{number}", task_id=task))
+
+    store.write(record)
+    everything = store.read(lambda reading: [report.id for report in reading.reports()])
+    one_task = store.read(lambda reading: [report.id for report in reading.reports(task_id="W1.T1")])
+    newest = store.read(lambda reading: [report.id for report in reading.reports(limit=1)])
+    assert (everything, one_task, newest) == ([4, 3, 2, 1], [4, 1], [4])
+
+
+def test_a_second_report_under_the_same_key_is_refused(store: Store) -> None:
+    store.write(lambda writing: writing.add_report(REPORT))
+    with pytest.raises(StoreError):
+        store.write(lambda writing: writing.add_report(REPORT))
+    assert store.read(lambda reading: len(reading.reports())) == 1
+
+
+def test_events_are_listed_in_the_order_in_which_they_happened(store: Store, open_again: OpenStore) -> None:
+    first = store.write(lambda writing: writing.add_event(EVENT))
+    # The clock goes back; the order does not.
+    earlier = replace(EVENT, created_at="2025-01-01T00:00:00Z", document="ADL.md")
+    second = store.write(lambda writing: writing.add_event(earlier))
+    third = store.write(lambda writing: writing.add_event(replace(EVENT, document=None)))
+    assert first == Event(id=1, revision=1, **asdict(EVENT))
+    other = open_again()
+    assert other.read(lambda reading: reading.events()) == [first, second, third]
+    assert other.read(lambda reading: reading.events(after_revision=1)) == [second, third]
+    assert other.read(lambda reading: reading.events(document="ADL.md")) == [second]
+    assert other.read(lambda reading: reading.events(limit=2)) == [first, second]
+
+
+def test_what_is_known_of_a_file_is_replaced_and_listed_by_path(store: Store) -> None:
+    handoff = Projection(path="HANDOFF.md", revision=1, pending_sha256="b" * 64)
+    store.write(lambda writing: writing.set_projection(handoff))
+    store.write(lambda writing: writing.set_projection(Projection(path="ADL.md", revision=2, sha256="c" * 64)))
+    assert store.read(lambda reading: [known.path for known in reading.projections()]) == ["ADL.md", "HANDOFF.md"]
+    written = replace(handoff, revision=3, sha256="b" * 64, pending_sha256=None)
+    store.write(lambda writing: writing.set_projection(written))
+    assert store.read(lambda reading: reading.projections())[1] == written
+
+
+@pytest.mark.parametrize("text", ["\0", "\udc80"])
+def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
+    with pytest.raises(StoreError, match=r"^text "):
+        store.write(lambda writing: writing.add_event(replace(EVENT, text=text)))
+    with pytest.raises(StoreError, match=r"^envelope "):
+        store.write(lambda writing: writing.add_report(replace(REPORT, envelope=text)))
+    assert store.read(lambda reading: reading.revision()) == 0
+
+
+def test_all_of_one_change_has_one_revision_and_the_next_change_the_next(store: Store) -> None:
+    def change(writing: Writing) -> list[int]:
+        revisions = [writing.next_revision(), writing.add_memory(new_memory("a")).revision]
+        revisions += [writing.add_event(EVENT).revision, writing.add_report(REPORT).revision, writing.next_revision()]
+        return [*revisions, writing.revision()]
+
+    assert store.write(change) == [1] * 6
+    add_named(store, "b")
+    assert store.read(lambda reading: reading.revision()) == 2

@@ -1,0 +1,150 @@
+"""Words find memories; the same on every engine."""
+
+import string
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from goop_mcp.store.interface import Store
+from goop_mcp.store.records import MemoryFilter
+from goop_mcp.store.words import MOST_WORDS, query_words
+from tests.store.rows import add, found, new_memory
+
+CONTENTS = {
+    "paths": "The handler is in src/auth/service.ts and reads session_id since 1.2.3, see x.dev/a-b.",
+    "accents": "Die Größe des Café-Menüs, na\u0308chste Seite.",
+    "quote": "The user's choice was 'tabs' and not \"spaces\".",
+    "code": "value = a*b OR NEAR(c, d) AND NOT e; rebuild^9 {col} : x",
+    "plain": "Migrations run under the write lock.",
+}
+
+
+def stored(store: Store) -> dict[str, int]:
+    memories = [replace(new_memory(name), title=name, content=content) for name, content in CONTENTS.items()]
+    return {memory.title: memory.id for memory in add(store, *memories)}
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("service.ts", "paths"),
+        ("auth", "paths"),
+        ("SESSION", "paths"),
+        ("session_id", "paths"),
+        ("1.2.3", "paths"),
+        ("src/auth/service.ts", "paths"),
+        ("grosse café", "accents"),
+        ("Größe", "accents"),
+        ("GRÖßE", "accents"),
+        ("cafe", "accents"),
+        ("nächste", "accents"),
+        ("na\u0308chste", "accents"),
+        ("user's", "quote"),
+        ("'tabs'", "quote"),
+        ("NEAR(rebuild", "code"),
+        ("migration", "plain"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_word_is_found_however_it_is_written(store: Store, query: str, name: str) -> None:
+    ids = stored(store)
+    assert found(store, query) == [ids[name]]
+
+
+def test_and_wants_all_words_and_or_some(store: Store) -> None:
+    ids = stored(store)
+    assert found(store, "migrations lock", operator="AND") == [ids["plain"]]
+    assert found(store, "migrations tabs", operator="AND") == []
+    assert set(found(store, "migrations tabs", operator="OR")) == {ids["plain"], ids["quote"]}
+
+
+@pytest.mark.parametrize("query", ["", " ", "***", "'", '"', '""', "-", ".,;:!?", "\0", "🎉", "\u202e"])
+def test_a_query_without_words_finds_nothing_and_is_no_error(store: Store, query: str) -> None:
+    stored(store)
+    assert found(store, query) == []
+
+
+@pytest.mark.parametrize("sign", string.punctuation + "\0\n")
+def test_no_sign_beside_a_word_hides_it(store: Store, sign: str) -> None:
+    ids = stored(store)
+    for query in (
+        f"{sign}migrations",
+        f"migrations{sign}",
+        f"{sign}migrations{sign}lock{sign}",
+        f"mig {sign} migrations",
+    ):
+        assert found(store, query) == [ids["plain"]], query
+
+
+def test_words_that_were_not_taken_apart_are_no_error(store: Store) -> None:
+    ids = stored(store)
+    odd = ['"migrations"', "lock) OR (", "NOT", "\0", ""]
+    hits = store.read(lambda reading: reading.search(odd, operator="OR", wanted=MemoryFilter(), limit=5))
+    assert ids["plain"] in [hit.memory.id for hit in hits]
+
+
+def test_a_query_of_100_kb_is_no_error(store: Store) -> None:
+    ids = stored(store)
+    assert found(store, "migrations " + "lorem" * 20_000) == [ids["plain"]]
+    assert found(store, "migrations " + "a b " * 25_000) != []
+
+
+def test_filters_count_before_the_cut(store: Store) -> None:
+    many = [replace(new_memory(f"n{number}"), content="needle " * 5) for number in range(300)]
+    wanted = replace(new_memory("wanted"), content="one needle in much hay", type="todo", concepts=("Hay",))
+    *_, last = add(store, *many, replace(wanted, importance=0.9))
+    assert found(store, "needle", wanted=MemoryFilter(types=("todo",)), limit=1) == [last.id]
+    assert found(store, "needle", wanted=MemoryFilter(concepts=("hay",)), limit=1) == [last.id]
+    assert found(store, "needle", wanted=MemoryFilter(min_importance=0.8), limit=1) == [last.id]
+    assert found(store, "needle", wanted=MemoryFilter(types=("decision",)), limit=1) == []
+
+
+def test_concepts_are_searched_as_words_too(store: Store) -> None:
+    add(store, replace(new_memory("a"), concepts=("connection pool", "b")))
+    assert found(store, "pool") == [1]
+
+
+def test_the_limit_holds_and_scores_fall(store: Store) -> None:
+    add(store, *[replace(new_memory(f"n{number}"), content="needle " * number) for number in range(1, 8)])
+    hits = store.read(lambda reading: reading.search(["needle"], operator="OR", wanted=MemoryFilter(), limit=3))
+    assert len(hits) == 3
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert found(store, "needle", limit=0) == []
+
+
+def test_the_more_important_of_two_like_memories_comes_first(store: Store) -> None:
+    twin = replace(new_memory("a"), title="needle", content="needle")
+    low, high = (
+        replace(twin, importance=0.1),
+        replace(new_memory("b"), title="needle", content="needle", importance=0.9),
+    )
+    ids = [memory.id for memory in add(store, high, low)]
+    assert found(store, "needle") == ids
+
+
+def test_the_newer_of_two_like_memories_comes_first(store: Store) -> None:
+    for name in ("a", "b"):
+        add(store, replace(new_memory(name), title="needle", content="needle"))
+    assert found(store, "needle") == [2, 1]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60), query=st.text())
+def test_any_query_is_answered_and_every_word_of_a_text_finds_it(store: Store, text: str, query: str) -> None:
+    known = store.read(lambda reading: reading.revision())
+    (memory,) = add(store, replace(new_memory(f"n{known}"), content=text))
+    found(store, query)
+    for word in query_words(text):
+        if word.isascii() and word.isalpha() and len(word) > 3:
+            assert memory.id in found(store, word.upper(), limit=10_000), word
+
+
+def test_only_the_first_words_of_a_query_count() -> None:
+    words = [f"w{number}" for number in range(MOST_WORDS + 5)]
+    assert query_words(" ".join(words)) == tuple(words[:MOST_WORDS])
+
+
+def test_a_word_that_is_said_twice_counts_once() -> None:
+    assert query_words("a b a") == ("a", "b")
