@@ -41,6 +41,25 @@ _CAUTION = """\
 Where type and strategy of a speckit error contradict each other, the safer one counts, in this order: {order}.
 """
 
+_READINGS = """\
+## How the rows are read
+
+- The work goes on only with an agent that can be started: one of the form `goop-[type]`, `memory-distiller`, one of the
+  eleven of speckit, or one of `known_agents`. G6 and S14 leave every other name, and a report that names nobody, to the
+  user (R9); G8b takes the orchestrator too. A CHECKPOINT with a failed check does not go on either (R9).
+- Only execution ends with its last task (G5): a verifier that counts on in the same numbers does not call itself again.
+  A report without a phase counts as one of execution unless the context names another. A gate that the caller knows to
+  be closed (`execution_gate` false) goes to the user (R9).
+- A report without next_command takes the usual command of its phase whatever its status: a PARTIAL plan gives
+  `/goop-execute` too, behind the gate of that command.
+- With `auto_default` the defaults are the answers only when every question has one (F1).
+- A reply with a verdict is a review already and gets no second one (F4b).
+- A session of depends_on that failed is not open: it does not wait (H3) but asks the user (H3c).
+- Missing deliverables (`evidence/*`) are a matter of the session that has ended (H6), no reason to refuse the request.
+- A session that has ended is not started again (H4, H4b, H4c): with nothing missing the user decides (R9). A batch goes
+  on only from an accepted request (H7).
+"""
+
 _LIMITS = """\
 ## Limits
 
@@ -75,6 +94,7 @@ def routing_markdown() -> str:
             *(_rows(protocol, rows) for protocol, rows in groupby(ROWS[:-1], key=lambda row: row.protocol)),
             _rows("the rest", ROWS[-1:]),
             _CAUTION.replace("{order}", ", ".join(f"`{name}`" for name in STRATEGIES_BY_CAUTION)),
+            _READINGS,
             _LIMITS,
             _table(("limit", "default"), [(f"`{each.name}`", _limit(each.name)) for each in fields(RoutingLimits)]),
             _STATES,

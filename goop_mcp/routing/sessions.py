@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from goop_mcp.protocols.agent_request.sessions import find_cycle
 from goop_mcp.routing.context import SessionState
 
-__all__ = ["cycle_through", "failed_sessions", "has_ended", "is_running", "open_sessions"]
+__all__ = ["cycle_through", "failed_sessions", "has_ended", "has_failed", "is_running", "open_sessions"]
 
 _ACTIVE = frozenset(
     {"running", "pending", "queued", "created", "starting", "submitted", "working", "waiting", "active"}
@@ -23,6 +23,11 @@ def has_ended(state: str | None) -> bool:
     return state is not None and _word(state) not in _ACTIVE
 
 
+def has_failed(state: str) -> bool:
+    """Return whether a session in this state ended without success."""
+    return _word(state) in _FAILED
+
+
 def is_running(state: str) -> bool:
     """Return whether a session runs or is about to."""
     return not has_ended(state)
@@ -35,7 +40,7 @@ def open_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> t
 
 def failed_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
     """Return those of `wanted` that failed."""
-    return tuple([name for name in wanted if name in known and _word(known[name].state) in _FAILED])
+    return tuple([name for name in wanted if name in known and has_failed(known[name].state)])
 
 
 def cycle_through(session: str | None, depends_on: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:

@@ -6,7 +6,16 @@ from goop_mcp.routing.row import Case
 from goop_mcp.routing.views import Question
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["counted_noun", "failed_checks", "named", "tell_blockers", "tell_notice", "tell_question", "tell_review"]
+__all__ = [
+    "counted_noun",
+    "failed_checks",
+    "named",
+    "tell_blockers",
+    "tell_mending",
+    "tell_notice",
+    "tell_question",
+    "tell_review",
+]
 
 
 def named(agent: str | None) -> str:
@@ -33,12 +42,19 @@ def tell_blockers(case: Case, filling: Filling) -> str:
     return decision_required("; ".join(words[:3]), question="How should it go on?")
 
 
-def tell_review(case: Case, filling: Filling) -> str:
-    """Return that a person has to look at the result before it goes on."""
+def tell_review(text: str, filling: Filling) -> str:
+    """Return that a person has to look at the result before it goes on: the issues, or `text` where there are none."""
     issues = filling.get("issues") or ()
-    lines = [f"⚠️ {issue.message}" for issue in issues[:5]] or [f"⚠️ {case.report.summary or 'the result'}"]
+    lines = [f"⚠️ {issue.message}" for issue in issues[:5]] or [f"⚠️ {text}"]
     held = filling.get("next_agent")
     return notice("Human Review", *lines, f"→ {held} waits for your word" if held else "→ Look at the result first")
+
+
+def tell_mending(text: str, case: Case) -> str:
+    """Return that the same agent mends what `text` says and runs again."""
+    used, limit = case.context.counters.fix_retries, case.context.policy.limits.fix_retries
+    step = f"{named(case.same_agent)} mends it and runs again (attempt {used + 2} of {limit + 1})"
+    return tell_notice("Fix and Retry", f"⚠️ {text}", step)
 
 
 def tell_notice(title: str, text: str, step: str) -> str:

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from goop_mcp.routing.row import Row
-from goop_mcp.routing.table import agent_request, any_protocol, factory, goop_report, speckit_errors, speckit_success
+from goop_mcp.routing.table import (
+    agent_request,
+    any_protocol,
+    factory_failures,
+    factory_success,
+    goop_report,
+    speckit_errors,
+    speckit_success,
+)
 
 __all__ = ["ROWS", "rows_for"]
 
@@ -12,7 +20,7 @@ _OF_PROTOCOL: Mapping[str, tuple[Row, ...]] = MappingProxyType(
     {
         "goop_report": goop_report.ROWS,
         "speckit": (*speckit_errors.ROWS, *speckit_success.ROWS),
-        "factory": factory.ROWS,
+        "factory": (*factory_failures.ROWS, *factory_success.ROWS),
         "agent_request": agent_request.ROWS,
     }
 )

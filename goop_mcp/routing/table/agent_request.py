@@ -1,11 +1,13 @@
 """The rows for `<agent_request>` prompts."""
 
+from collections.abc import Callable
+
 from goop_mcp.messages import decision_required, notice
 from goop_mcp.messages.handoff_gate import handoff_refused, no_handoff_block
-from goop_mcp.routing.counting import another_try, counted
+from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
 from goop_mcp.routing.row import Case, Row
-from goop_mcp.routing.sessions import cycle_through, failed_sessions, has_ended, is_running, open_sessions
+from goop_mcp.routing.sessions import cycle_through, failed_sessions, has_ended, has_failed, is_running, open_sessions
 from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_notice
 from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.findings import Finding, Severity, excerpt
@@ -106,7 +108,7 @@ def _may_start(case: Case, mode: str) -> bool:
 
 
 def _prose(case: Case) -> Filling:
-    return {"instruction": case.request.text, "flags": _flags(case)}
+    return {"instruction": case.request.text}
 
 
 def _request(case: Case) -> Filling:
@@ -126,12 +128,10 @@ def _flags(case: Case) -> tuple[str, ...]:
 
 def _resume(case: Case) -> Filling:
     lines = "\n".join(f"- {path}" for path in _missing(case))
-    used = case.context.counters.session_retries
     return {
         "next_agent": case.request.target,
         "instruction": f"These required deliverables are missing. Write them and end the session again:\n{lines}",
-        "retry": another_try(used, _retry_limit(case), message="write the missing deliverables"),
-        "state_changes": counted(session_retries=used + 1),
+        "state_changes": counted(session_retries=case.context.counters.session_retries + 1),
     }
 
 
@@ -150,11 +150,13 @@ def _results(case: Case) -> tuple[SessionResult, ...]:
     )
 
 
+def _session_in_words(session: SessionResult) -> str:
+    return f"{session.session_id}: {session.state}{'' if session.result is not None else ', result missing'}"
+
+
 def _gather(case: Case) -> Filling:
     results = _results(case)
-    lines = [
-        f"- {each.session_id}: {each.state}{'' if each.result is not None else ', result missing'}" for each in results
-    ]
+    lines = [f"- {_session_in_words(each)}" for each in results]
     return {
         "next_agent": case.request.parent,
         "instruction": "\n".join(["All sessions of the batch have ended:", *lines]),
@@ -177,12 +179,16 @@ def _mandatory_message(_case: Case, _filling: Filling) -> str:
     return handoff_refused([_NO_BLOCK])
 
 
-def _tell_start(case: Case, filling: Filling) -> str:
-    task = case.request.task_summary or case.request.intent or "a task"
-    lines = [f"⏳ {task}"]
-    if "constraints_unreadable" in (filling.get("flags") or ()):
-        lines.append("⚠️ The constraints could not be read: the agent sees none")
-    return notice("Handoff", *lines, f"→ {_target(case)} gets the request")
+def _tells(step: str) -> Callable[[Case, Filling], str]:
+    """Return the teller of a handoff whose last line says who does what: the target, then `step`."""
+
+    def tell(case: Case, filling: Filling) -> str:
+        lines = [f"⏳ {case.request.task_summary or case.request.intent or 'a task'}"]
+        if "constraints_unreadable" in (filling.get("flags") or ()):
+            lines.append("⚠️ The constraints could not be read: the agent sees none")
+        return notice("Handoff", *lines, f"→ {_target(case)} {step}")
+
+    return tell
 
 
 def _tell_waiting(_case: Case, filling: Filling) -> str:
@@ -192,12 +198,18 @@ def _tell_waiting(_case: Case, filling: Filling) -> str:
 
 def _tell_gathered(_case: Case, filling: Filling) -> str:
     results = filling.get("results") or ()
-    lines = [f"✓ {each.session_id}: {each.state}" for each in results[:10]]
+    lines = [_session_line(each) for each in results[:10]]
     return notice("Batch Complete", *lines, f"→ {named(filling.get('next_agent'))} gets the results")
 
 
+def _session_line(session: SessionResult) -> str:
+    icon = "✗" if has_failed(session.state) else "✓" if session.result is not None else "⚠️"
+    return f"{icon} {_session_in_words(session)}"
+
+
 def _tell_cycle(_case: Case, filling: Filling) -> str:
-    return notice("Handoff Refused", f"✗ {(filling.get('blockers') or ('',))[0]}", "→ Take one of the dependencies out")
+    cycle = (filling.get("blockers") or ("",))[0]
+    return notice("Handoff Refused", f"✗ Sessions wait for each other: {cycle}", "→ Take one of the dependencies out")
 
 
 def _tell_missing(case: Case, _filling: Filling) -> str:
@@ -225,7 +237,7 @@ ROWS = (
         requirements=("H-30", "H-53"),
         fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
         actions=(Action.PROVIDE_CONTEXT,),
-        carries=("instruction", "flags"),
+        carries=("instruction",),
         fill=_prose,
         reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
         message=lambda _case, _filling: no_handoff_block(),
@@ -293,7 +305,7 @@ ROWS = (
         requirements=("H-10", "H-14"),
         fits=lambda case: bool(_missing(case)) and _retries_left(case),
         actions=(Action.RESUME_SAME,),
-        carries=("next_agent", "instruction", "retry"),
+        carries=("next_agent", "instruction"),
         fill=_resume,
         reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
         message=_tell_missing,
@@ -346,7 +358,7 @@ ROWS = (
         carries=("next_agent", "instruction", "flags"),
         fill=_request_to_target,
         reason=lambda case: f"mode spawn: a session for {_target(case)} begins",
-        message=_tell_start,
+        message=_tells("begins with the request"),
     ),
     Row(
         rule="H4b",
@@ -358,7 +370,7 @@ ROWS = (
         carries=("next_agent", "instruction", "flags"),
         fill=_request_to_target,
         reason=lambda case: f"mode blocking: a session for {_target(case)} begins, and the parent waits",
-        message=_tell_start,
+        message=_tells("begins with the request, and the parent waits"),
     ),
     Row(
         rule="H4c",
@@ -370,6 +382,6 @@ ROWS = (
         carries=("instruction", "flags"),
         fill=_request,
         reason=lambda _case: "mode conversation_only: the request is context, no session begins",
-        message=_tell_start,
+        message=_tells("gets the request as context, no session begins"),
     ),
 )

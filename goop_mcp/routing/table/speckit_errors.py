@@ -9,7 +9,7 @@ from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.feedback_context import compose_feedback_context
 from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.row import Case, Row
-from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_notice, tell_question
+from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_mending, tell_notice, tell_question
 from goop_mcp.routing.views import Issue, Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -240,6 +240,10 @@ def _tell_retry(case: Case, filling: Filling) -> str:
     return tell_notice("Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{wait}{count}")
 
 
+def _tell_mending(case: Case, _filling: Filling) -> str:
+    return tell_mending(_words(case), case)
+
+
 def _tell_prerequisite(case: Case, filling: Filling) -> str:
     agent = named(filling.get("next_agent"))
     return tell_notice("Prerequisite", f"⚠️ {_words(case)}", f"{agent} runs first, then {_agent(case)} again")
@@ -369,7 +373,7 @@ ROWS = (
         carries=("next_agent", "instruction"),
         fill=_fix,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} mends it and runs again",
-        message=_tell_retry,
+        message=_tell_mending,
     ),
     Row(
         rule="S7b",

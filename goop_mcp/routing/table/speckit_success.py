@@ -93,12 +93,21 @@ def _tell_next(case: Case, filling: Filling) -> str:
 
 
 def _tell_unfinished(case: Case, _filling: Filling) -> str:
-    done, total = case.report.result.get("tasks_completed"), case.report.result.get("tasks_total")
-    return progress(
-        phase="implement",
-        in_progress=[],
-        remarks=[f"{done} of {total} tasks are done; implement goes on"],
-    )
+    done, total = _count(case, "tasks_completed"), _count(case, "tasks_total")
+    words = f"{done:g} of {total:g} tasks are done" if total else "not every task is done"
+    return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement goes on"])
+
+
+def _tell_findings(_case: Case, filling: Filling) -> str:
+    return tell_review("the review asks for a person", filling)
+
+
+def _tell_unsure(case: Case, filling: Filling) -> str:
+    return tell_review(f"{_agent(case)} has finished with confidence_level LOW", filling)
+
+
+def _tell_checkpoint(case: Case, filling: Filling) -> str:
+    return tell_review(f"{_agent(case)} has finished; the next step is implement", filling)
 
 
 def _tell_finished(case: Case, _filling: Filling) -> str:
@@ -160,7 +169,7 @@ ROWS = (
         carries=("issues",),
         fill=_review,
         reason=lambda _case: "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it",
-        message=tell_review,
+        message=_tell_findings,
     ),
     Row(
         rule="S12",
@@ -172,7 +181,7 @@ ROWS = (
         carries=("next_agent",),
         fill=_hold_back,
         reason=lambda _case: "success, but confidence_level is LOW: a person looks at it before the next step",
-        message=tell_review,
+        message=_tell_unsure,
     ),
     Row(
         rule="S13",
@@ -186,7 +195,7 @@ ROWS = (
         carries=("next_agent",),
         fill=_hold_back,
         reason=lambda _case: "success, and the next step is implement: a person approves it first",
-        message=tell_review,
+        message=_tell_checkpoint,
     ),
     Row(
         rule="S14",

@@ -1,0 +1,260 @@
+"""The rows for verdicts and successes of Factory."""
+
+from goop_mcp.messages import decision_required, notice, phase_complete
+from goop_mcp.routing.counting import counted, progressed
+from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_notice
+from goop_mcp.routing.views import Outcome, Question
+from goop_mcp.validation.findings import excerpt
+
+__all__ = ["ROWS"]
+
+PROTOCOL = "factory"
+_CRITIC, _ENGINEER, _ARCHITECT = "critic", "engineer", "architect"
+_CONFIDENT = ("high", "medium")
+
+
+# What the reply says
+
+
+def _hint(case: Case) -> str | None:
+    return case.report.next[0].text if case.report.next else None
+
+
+def _verdict(case: Case) -> str | None:
+    value = case.report.result.get("verdict")
+    return value if isinstance(value, str) else None
+
+
+def _blocks(case: Case) -> bool:
+    return case.outcome is Outcome.GATE_FAILED
+
+
+def _rejections(case: Case) -> int:
+    return case.context.counters.critic_rejections + 1
+
+
+def _passes(case: Case) -> bool:
+    return _succeeded(case) and _verdict(case) == "PASS"
+
+
+def _succeeded(case: Case) -> bool:
+    return case.outcome is Outcome.DONE
+
+
+def _may_build(case: Case) -> bool:
+    return _passes(case) and _hint(case) == "proceed_to_build"
+
+
+def _is_unsure(case: Case) -> bool:
+    # An absent level is neither: the critic has none (D-63).
+    return _succeeded(case) and case.report.confidence is not None and case.report.confidence not in _CONFIDENT
+
+
+# What the decision carries
+
+
+def _send_back(case: Case) -> Filling:
+    return {
+        "next_agent": _ENGINEER if _hint(case) == "return_to_engineer" else _ARCHITECT,
+        "issues": case.report.issues,
+        "state_changes": counted(critic_rejections=_rejections(case)),
+    }
+
+
+def _open_issues(case: Case) -> Filling:
+    words = tuple(f"{issue.id or issue.type}: {issue.message}" for issue in case.report.issues)
+    return {
+        "blockers": words or (case.report.summary or "the critic blocks",),
+        "state_changes": counted(critic_rejections=_rejections(case)),
+    }
+
+
+def _notes(case: Case) -> Filling:
+    return {"instruction": case.report.confidence_notes}
+
+
+def _to_critic(case: Case) -> Filling:
+    return {"next_agent": _CRITIC, "state_changes": progressed(case.context.counters)}
+
+
+def _to_critic_with_files(case: Case) -> Filling:
+    return {**_to_critic(case), "files_to_read": tuple(file.path for file in case.report.files)}
+
+
+def _ask_for_build(case: Case) -> Filling:
+    question = Question(
+        id="approve_build", text="The review has passed. Approve the build?", context=case.report.summary
+    )
+    return {"questions": (question,), "next_agent": _ENGINEER, "state_changes": _accepted(case)}
+
+
+def _build(case: Case) -> Filling:
+    return {"next_agent": _ENGINEER, "state_changes": _accepted(case)}
+
+
+def _accepted(case: Case) -> dict[str, object]:
+    changes = progressed(case.context.counters)
+    changes["counters"]["critic_rejections"] = 0
+    return changes
+
+
+def _carry_hint(case: Case) -> Filling:
+    return {"instruction": _hint(case)}
+
+
+# How it is told
+
+
+def _tell_approval(case: Case, _filling: Filling) -> str:
+    return decision_required(case.report.summary or "The review has passed.", question="Approve the build?")
+
+
+def _tell_issues(case: Case, filling: Filling) -> str:
+    lines = [f"✗ {issue.id or issue.type}: {issue.message}" for issue in case.report.issues[:5]]
+    limit = case.context.policy.limits.critic_rejections
+    step = f"→ {named(filling.get('next_agent'))} goes over it again (rejection {_rejections(case)} of {limit})"
+    return notice("Feedback Loop", *lines, step)
+
+
+def _tell_unsure(case: Case, _filling: Filling) -> str:
+    notes = case.report.confidence_notes or "no notes"
+    return notice("Human Review", f"⚠️ confidence is {case.report.confidence}: {notes}", "→ Look at the result first")
+
+
+def _tell_next(case: Case, filling: Filling) -> str:
+    words = f"✓ {case.report.summary or 'the agent has finished'}"
+    return tell_notice("Next Agent", words, f"{named(filling.get('next_agent'))} goes on")
+
+
+def _tell_finished(case: Case, _filling: Filling) -> str:
+    return phase_complete("Review", summary=case.report.summary or "the review has passed")
+
+
+def _tell_hint(case: Case, filling: Filling) -> str:
+    hint = filling.get("instruction")
+    words = f"The hint is {excerpt(hint, 60)!r}." if hint else "No hint says what comes next."
+    return decision_required(case.report.summary or "The agent has finished.", question=f"{words} How should it go on?")
+
+
+ROWS = (
+    Row(
+        rule="F3",
+        protocol=PROTOCOL,
+        when="verdict BLOCKING, rejections below the limit (3)",
+        requirements=("F-22", "F-23"),
+        fits=lambda case: _blocks(case) and _rejections(case) < case.context.policy.limits.critic_rejections,
+        actions=(Action.FEEDBACK_LOOP,),
+        carries=("next_agent", "issues"),
+        fill=_send_back,
+        reason=lambda case: (
+            f"success, but the verdict is BLOCKING with "
+            f"{counted_noun(len(case.report.issues), 'issue')}: the work goes back"
+        ),
+        message=_tell_issues,
+    ),
+    Row(
+        rule="F3b",
+        protocol=PROTOCOL,
+        when="verdict BLOCKING, last rejection (third)",
+        requirements=("F-23",),
+        fits=_blocks,
+        actions=(Action.ASK_USER,),
+        carries=("blockers",),
+        fill=_open_issues,
+        reason=lambda case: f"the verdict is BLOCKING, rejection {_rejections(case)}: you decide",
+        message=tell_blockers,
+    ),
+    Row(
+        rule="F4",
+        protocol=PROTOCOL,
+        when="success, confidence low or outside its list (absent is neither)",
+        requirements=("F-27", "F-28"),
+        fits=_is_unsure,
+        actions=(Action.HUMAN_REVIEW,),
+        carries=("instruction",),
+        fill=_notes,
+        reason=lambda case: (
+            f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person looks at it"
+        ),
+        message=_tell_unsure,
+    ),
+    Row(
+        rule="F4b",
+        protocol=PROTOCOL,
+        when="success without a verdict, confidence medium, policy review_on_medium",
+        requirements=("F-27",),
+        fits=lambda case: (
+            _succeeded(case)
+            and case.report.confidence == "medium"
+            and case.context.policy.review_on_medium
+            and _verdict(case) is None
+        ),
+        actions=(Action.CONTINUE_NEXT,),
+        carries=("next_agent",),
+        fill=_to_critic,
+        reason=lambda _case: "success with confidence medium: the critic looks at it",
+        message=_tell_next,
+    ),
+    Row(
+        rule="F5",
+        protocol=PROTOCOL,
+        when="verdict PASS, proceed_to_build, policy approve_build",
+        requirements=("F-21",),
+        fits=lambda case: _may_build(case) and case.context.policy.approve_build,
+        actions=(Action.ASK_USER,),
+        carries=("questions", "next_agent"),
+        fill=_ask_for_build,
+        reason=lambda _case: "the verdict is PASS: you approve the build",
+        message=_tell_approval,
+    ),
+    Row(
+        rule="F5b",
+        protocol=PROTOCOL,
+        when="verdict PASS, proceed_to_build",
+        requirements=("F-21",),
+        fits=_may_build,
+        actions=(Action.CONTINUE_NEXT,),
+        carries=("next_agent",),
+        fill=_build,
+        reason=lambda _case: "the verdict is PASS: the engineer builds it",
+        message=_tell_next,
+    ),
+    Row(
+        rule="F5c",
+        protocol=PROTOCOL,
+        when="verdict PASS, other hint",
+        requirements=("F-21",),
+        fits=_passes,
+        actions=(Action.FINISH,),
+        carries=("instruction",),
+        fill=_carry_hint,
+        reason=lambda case: f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished",
+        message=_tell_finished,
+    ),
+    Row(
+        rule="F6",
+        protocol=PROTOCOL,
+        when="success, ready_for_review",
+        requirements=("F-05", "F-19", "F-20"),
+        fits=lambda case: _succeeded(case) and _hint(case) == "ready_for_review",
+        actions=(Action.CONTINUE_NEXT,),
+        carries=("next_agent", "files_to_read"),
+        fill=_to_critic_with_files,
+        reason=lambda _case: "success, ready_for_review: the critic looks at the deliverables",
+        message=_tell_next,
+    ),
+    Row(
+        rule="F7",
+        protocol=PROTOCOL,
+        when="success, other or no hint",
+        requirements=("F-05", "F-17"),
+        fits=_succeeded,
+        actions=(Action.ASK_USER,),
+        carries=("instruction",),
+        fill=_carry_hint,
+        reason=lambda case: f"success, and the hint is {excerpt(_hint(case) or 'absent', 60)}: you decide",
+        message=_tell_hint,
+    ),
+)
