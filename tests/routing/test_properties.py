@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,9 +26,14 @@ from goop_mcp.routing.views import (
     ReportView,
     RequestView,
 )
+from goop_mcp.validation.findings import Finding, Severity
 from tests.requirements import requirement
+from tests.routing.examples import EXAMPLES, Example
+from tests.routing.replies import case, judged, not_found, routed
 from tests.routing.strategies import contexts, telling_verdicts, verdicts
 
+ADVANCING = {Action.CONTINUE_NEXT, Action.FINISH}
+GOING_ON = [each for each in EXAMPLES if ADVANCING & {*each.actions.split()} and each.rule != "H7"]
 OWN_FORM = {"H1", "H1b", "H2"}
 ACCEPTED = Verdict(verdict="accepted", protocol=None, version=None, mode="lenient")
 
@@ -56,11 +62,15 @@ def test_the_same_input_gives_the_same_decision(verdict: Verdict, context: Routi
 def test_nothing_advances_that_should_not(verdict: Verdict, context: RoutingContext) -> None:
     decision = route(verdict, context)
 
-    if Action.CONTINUE_NEXT in decision.actions or Action.FINISH in decision.actions:
+    if ADVANCING & set(decision.actions):
         assert verdict.accepted
         assert verdict.envelope is not None
         assert may_advance(verdict.protocol, verdict.envelope.to_dict())
-        assert context.responded or verdict.protocol == "agent_request"
+        if verdict.protocol == "agent_request":
+            assert all(state.state not in ("RUNNING", "PENDING") for state in context.batch.values())
+        else:
+            assert context.responded
+            assert not any(finding.severity is Severity.ERROR for finding in context.evidence)
 
 
 @requirement("G-47", "F-23", "S-36", "S-38", "S-40", "S-33")
@@ -74,9 +84,38 @@ def test_what_stops_the_work_is_never_passed_over(
     decision = route(verdict, {"policy": policy, "known_agents": ["baker"]})
 
     assert verdict.envelope is not None
-    if {Action.CONTINUE_NEXT, Action.FINISH} & set(decision.actions):
+    if ADVANCING & set(decision.actions):
         assert verdict.accepted
         assert may_advance(protocol, verdict.envelope.to_dict())
+
+
+_STOPS = st.sampled_from(
+    [
+        {"responded": False},
+        {"responded": False, "attempt": 3},
+        {"evidence": [not_found()]},
+        {"evidence": [not_found()], "counters": {"evidence_repairs": 1}},
+        {"execution_gate": False, "evidence": [not_found()], "policy": {"fail_on_warning": True}},
+    ]
+)
+
+
+@given(st.sampled_from(GOING_ON), _STOPS)
+def test_what_the_caller_knows_stops_what_would_go_on(example: Example, stop: Mapping[str, Any]) -> None:
+    assert ADVANCING & set(example.decision().actions)
+
+    decision = routed(example.text, example.protocol, {**example.context, **stop})
+
+    assert not ADVANCING & set(decision.actions)
+
+
+@pytest.mark.parametrize("example", GOING_ON, ids=lambda example: example.rule)
+def test_the_same_reply_rejected_never_goes_on(example: Example) -> None:
+    verdict = judged(case(example.text) if "\n" not in example.text else example.text, example.protocol)
+    error = Finding(rule="xml/malformed", severity=Severity.ERROR, message="x", fix="y")
+    rejected = replace(verdict, verdict="rejected", findings=(*verdict.findings, error))
+
+    assert not ADVANCING & set(route(rejected, example.context).actions)
 
 
 def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
@@ -91,16 +130,24 @@ def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
             and values["confidence"] in (None, "high", "medium")
         )
     if protocol == "speckit":
-        result = values["result"] or {}
-        counts = result.get("findings_by_severity") or {}
-        return (
-            values["status"] == "success"
-            and not (values["agent"] == "test" and result.get("overall_status") == "FAILED")
-            and not (values["agent"] == "analyze" and counts.get("CRITICAL"))
-            and not (values["agent"] == "plan" and result.get("constitution_violations"))
-            and (result.get("constitution_compliance") or {}).get("status") != "FAIL"
-        )
+        return values["status"] == "success" and not stops_in(values["agent"], values["result"] or {})
     return protocol == "agent_request"
+
+
+def stops_in(agent: str, result: Mapping[str, Any]) -> bool:
+    """Return whether the result of a speckit success says stop (D-45)."""
+    counts = result.get("findings_by_severity") or {}
+    compliance = result.get("constitution_compliance") or {}
+    stops = {
+        "test": result.get("overall_status") == "FAILED",
+        "analyze": counts.get("CRITICAL"),
+        "plan": result.get("constitution_violations"),
+        "review": compliance.get("status") == "FAIL" or result.get("overall_status") == "NEEDS_MANUAL_REVIEW",
+        "clarify": result.get("remaining_ambiguities"),
+        "implement": result.get("completion_percentage", 0) < 100,
+        "research": result.get("confidence_level") == "LOW",
+    }
+    return bool(stops.get(agent.removeprefix("speckit-").removeprefix("speckit.")))
 
 
 @given(verdicts(), contexts())
@@ -215,6 +262,7 @@ def test_a_view_of_any_shape_finds_a_row_that_can_be_carried_out(seen: Case) -> 
     assert set(filling) <= {*row.carries, "state_changes"}
     assert row.reason(seen)
     assert row.message(seen, filling)
-    unsafe = seen.outcome in (Outcome.UNKNOWN, Outcome.INVALID, Outcome.GATE_FAILED, Outcome.FAILED, Outcome.BLOCKED)
-    if unsafe or (seen.rejected and seen.protocol != "agent_request"):
-        assert not {Action.CONTINUE_NEXT, Action.FINISH} & set(row.actions)
+    safe = seen.outcome in (Outcome.DONE, Outcome.CHECKPOINT, Outcome.REQUEST)
+    failed = seen.outcome is Outcome.CHECKPOINT and seen.report.failed_checks
+    if not safe or failed or (seen.rejected and seen.protocol != "agent_request"):
+        assert not ADVANCING & set(row.actions)
