@@ -41,7 +41,8 @@ docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.operations.rule_pages > docs/rules.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
-	for page in rules routing workflow; do mv docs/$$page.md.new docs/$$page.md; done
+	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new
+	for page in rules routing workflow protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -16,7 +16,7 @@ from goop_mcp.protocols.agent_request.model import (
     RequestWorkflow,
 )
 from goop_mcp.protocols.agent_request.rules.placement import MULTIPLE_REQUESTS
-from goop_mcp.protocols.agent_request.sessions import is_session_id
+from goop_mcp.protocols.agent_request.sessions import SESSIONS_FOLDER, is_session_id
 from goop_mcp.protocols.agent_request.writing import normal_text, write_prompt
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.findings import Severity, excerpt
@@ -40,7 +40,6 @@ HANDOFF_AGENTS = frozenset(
 )
 """The agents that the specification names; a project may have others (H-48)."""
 
-_FOLDER = "docs/.scratch/sessions"
 _KEYS = ("kind", "path", "required", "text")
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
 _SLUG_CHARACTERS = 40
@@ -197,7 +196,7 @@ def _session_id(given: str, title: str, now: datetime | None) -> str | None:
 
 
 def _path(session_id: str | None) -> str | None:
-    return None if session_id is None else f"{_FOLDER}/{session_id}/prompt.md"
+    return None if session_id is None else f"{SESSIONS_FOLDER}/{session_id}/prompt.md"
 
 
 def _judged(text: str) -> Verdict:

@@ -6,6 +6,7 @@ from typing import Any
 
 from goop_mcp.errors import UnreadableFileError
 from goop_mcp.protocols import validate
+from goop_mcp.protocols.agent_request.sessions import SESSIONS_FOLDER
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
@@ -14,9 +15,23 @@ __all__ = ["parse_context", "route_reply"]
 
 
 def route_reply(text: str, context: RoutingContext, *, protocol: str = "auto", mode: Mode = "lenient") -> Decision:
-    """Return the decision on `text`; what the context expects of agent and phase is expected of the reply too."""
-    expected = Expectations(agent=context.expected_agent, phase=context.phase, profile=context.profile)
+    """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too."""
+    expected = Expectations(
+        agent=context.expected_agent,
+        phase=context.phase,
+        profile=context.profile,
+        session_id=context.session_id,
+        session_folder=_session_folder(context),
+        markdown=context.policy.markdown,
+    )
     return route(validate(text, protocol=protocol, mode=mode, expected=expected), context)
+
+
+def _session_folder(context: RoutingContext) -> str | None:
+    """Return the folder that paths must not leave where the policy says so and the session is known."""
+    if context.policy.containment != "session" or context.session_id is None:
+        return None
+    return f"{SESSIONS_FOLDER}/{context.session_id}"
 
 
 def parse_context(text: str, name: str) -> RoutingContext:

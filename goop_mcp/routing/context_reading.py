@@ -14,6 +14,8 @@ __all__ = ["ContextError", "read_context"]
 
 Reader = Callable[[Any, str], Any]
 
+_JSON_WORDS: Mapping[object, str] = {None: "null", True: "true", False: "false"}
+
 
 class ContextError(GoopError, ValueError):
     """Raised when a context has a field that does not exist or a value of the wrong kind; names the field."""
@@ -48,7 +50,8 @@ def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
 
 
 def _wrong(path: str, value: object, expected: str) -> ContextError:
-    return ContextError(path, f"is {excerpt(repr(value)[:200], 60)}; expected {expected}")
+    word = _JSON_WORDS.get(value) if value is None or isinstance(value, bool) else None
+    return ContextError(path, f"is {word or excerpt(repr(value)[:200], 60)}; expected {expected}")
 
 
 def _mapping(value: object, path: str) -> Mapping[str, Any]:

@@ -10,7 +10,8 @@ _DEVIATION = re.compile(r"\bRULE\s{1,3}([1-4])\s{1,3}DEVIATION\s{0,3}:", re.IGNO
 _OPTIONS = re.compile(r"\bOptions?\s{0,3}:", re.IGNORECASE)
 _LETTER = re.compile(r"(?<![A-Za-z0-9])([A-Z])\)\s")
 _RECOMMENDED = re.compile(r"(?<!not )(?<!n't )\brecommended\b", re.IGNORECASE)
-_JOINTS = " ,;-*•"
+_JOINTS = " ,;-*•("
+_EMPHASIS = "**"
 
 
 def parse_deviations(blockers: str) -> tuple[Question, ...]:
@@ -18,8 +19,9 @@ def parse_deviations(blockers: str) -> tuple[Question, ...]:
 
     The options are those lettered A), B), … behind `Options:`; the ones the agent calls recommended are marked, and
     the first of them is the default. A deviation without options is a question without options. Empty when the text
-    names neither.
+    names neither. Bold type is left out.
     """
+    blockers = blockers.replace(_EMPHASIS, "")
     marks = list(_DEVIATION.finditer(blockers))
     if not marks:
         return _question(1, None, blockers) if _OPTIONS.search(blockers) else ()

@@ -70,7 +70,9 @@ with the context, and `state_changes` says what to store.
 _STATES = """\
 ## Task states
 
-`goop_mcp.routing.task_states` gives the state of an A2A 1.0 task or an MCP task.
+`goop_mcp.routing.task_states` gives the state of an A2A 1.0 task or an MCP task. `goop_mcp.routing.a2a` gives the whole
+A2A task: files and commits are artifacts, what A2A has no word for (memory, verification, confidence, next_action, the
+envelope itself) stands in the metadata under `urn:goop-mcp:envelope:1`.
 """
 
 _TITLES = {"any": "All protocols"}

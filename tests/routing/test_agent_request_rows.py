@@ -137,6 +137,7 @@ def test_h3_a_request_waits_for_the_sessions_it_depends_on(state: str | None) ->
     decision = request(WAITING, {"dependencies": {OTHER: state} if state else {}})
 
     assert (decision.rule, actions(decision), decision.blockers) == ("H3", ["wait"], (OTHER,))
+    assert f"⏳ {OTHER}: {state or 'not known here'}\n" in decision.message
 
 
 @pytest.mark.parametrize("state", ["COMPLETED", "done", "Finished"])
@@ -263,6 +264,7 @@ def test_r9_a_session_that_has_ended_well_is_not_started_again() -> None:
 # H7
 
 
+@requirement("H-46")
 def test_h7_a_finished_batch_gives_its_results_to_the_parent_in_order() -> None:
     batch = {OTHER: {"state": "COMPLETED", "result": {"ok": 1}}, SESSION: "COMPLETED"}
     decision = request(prompt(), {"batch": batch})
@@ -271,8 +273,13 @@ def test_h7_a_finished_batch_gives_its_results_to_the_parent_in_order() -> None:
     assert [(each.session_id, each.result) for each in decision.results] == [(OTHER, {"ok": 1}), (SESSION, None)]
     assert decision.instruction is not None
     assert f"{SESSION}: COMPLETED, result missing" in decision.instruction
+    assert decision.to_dict()["results"] == [
+        {"session_id": OTHER, "state": "COMPLETED", "result": {"ok": 1}},
+        {"session_id": SESSION, "state": "COMPLETED", "result": None},
+    ]
 
 
+@requirement("H-46")
 def test_h7b_a_batch_waits_while_one_runs() -> None:
     decision = request(prompt(), {"batch": {OTHER: "RUNNING", SESSION: "COMPLETED"}})
 

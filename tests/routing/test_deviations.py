@@ -32,6 +32,8 @@ def test_rule_question_options_and_recommendation_are_read() -> None:
         ("A) use f(X) here, B) two", ["use f(X) here", "two"]),
         ("A) as in B) of last week, B) two", ["as in", "of last week, B) two"]),
         ("A) one and B) two", ["one", "two"]),
+        ("(A) one, (B) two", ["one", "two"]),
+        ("**A)** one **B)** two", ["one", "two"]),
         ("B) two, A) one", ["one"]),
         ("A) , B) two", ["two"]),
         ("none", []),
@@ -94,3 +96,10 @@ def test_a_blocker_of_nothing_but_separators_is_read_at_once() -> None:
     (question,) = parse_deviations("RULE 4 DEVIATION: x Options: A) " + ", " * 30_000 + "x")
 
     assert question.options[0].text.endswith("x")
+
+
+def test_bold_type_is_no_part_of_question_or_options() -> None:
+    (question,) = parse_deviations("**RULE 4 DEVIATION:** Which store?\n**Options:** A) **one**, B) two")
+
+    assert question.text == "Which store?"
+    assert [each.text for each in question.options] == ["one", "two"]

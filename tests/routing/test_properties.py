@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -29,8 +29,9 @@ from goop_mcp.routing.views import (
 from goop_mcp.validation.findings import Finding, Severity
 from tests.requirements import requirement
 from tests.routing.examples import EXAMPLES, Example
-from tests.routing.replies import case, judged, not_found, routed
+from tests.routing.replies import judged, not_found, routed
 from tests.routing.strategies import contexts, telling_verdicts, verdicts
+from tests.routing.test_agent_request_rows import SESSION, prompt
 
 ADVANCING = {Action.CONTINUE_NEXT, Action.FINISH}
 GOING_ON = [each for each in EXAMPLES if ADVANCING & {*each.actions.split()} and each.rule != "H7"]
@@ -109,13 +110,44 @@ def test_what_the_caller_knows_stops_what_would_go_on(example: Example, stop: Ma
     assert not ADVANCING & set(decision.actions)
 
 
-@pytest.mark.parametrize("example", GOING_ON, ids=lambda example: example.rule)
+every_reply_that_goes_on = pytest.mark.parametrize("example", GOING_ON, ids=lambda example: example.rule)
+
+
+@every_reply_that_goes_on
+@pytest.mark.parametrize("lost", [{"status": None}, {"partial": True}], ids=["without status", "cut off"])
+def test_an_envelope_without_status_or_end_never_goes_on(example: Example, lost: dict[str, Any]) -> None:
+    """Say that it was accepted all the same: the router does not rely on the judge."""
+    verdict = judged(example.text, example.protocol)
+    assert verdict.envelope is not None
+    spoiled = replace(verdict, envelope=replace(cast("Any", verdict.envelope), **lost))
+
+    assert not ADVANCING & set(route(spoiled, example.context).actions)
+
+
+@every_reply_that_goes_on
 def test_the_same_reply_rejected_never_goes_on(example: Example) -> None:
-    verdict = judged(case(example.text) if "\n" not in example.text else example.text, example.protocol)
+    verdict = judged(example.text, example.protocol)
     error = Finding(rule="xml/malformed", severity=Severity.ERROR, message="x", fix="y")
     rejected = replace(verdict, verdict="rejected", findings=(*verdict.findings, error))
 
     assert not ADVANCING & set(route(rejected, example.context).actions)
+
+
+_STATES = st.sampled_from(["RUNNING", "PENDING", "COMPLETED", "FAILED"])
+
+
+@requirement("H-46")
+@given(_STATES, st.dictionaries(st.sampled_from(["a", "b"]), _STATES), st.booleans())
+def test_a_batch_goes_on_only_when_nothing_runs_and_the_request_is_accepted(
+    own: str, others: dict[str, str], accepted: bool
+) -> None:
+    verdict = judged(prompt(), "agent_request")
+    if not accepted:
+        verdict = replace(verdict, verdict="rejected", findings=(*verdict.findings, not_found("docs/other.md")))
+    decision = route(verdict, {"batch": {SESSION: own, **others}})
+
+    ended = {own, *others.values()} <= {"COMPLETED", "FAILED"}
+    assert (Action.CONTINUE_NEXT in decision.actions) == (ended and accepted)
 
 
 def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:

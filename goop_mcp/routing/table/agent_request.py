@@ -8,7 +8,7 @@ from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.sessions import cycle_through, failed_sessions, has_ended, has_failed, is_running, open_sessions
-from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_notice
+from goop_mcp.routing.telling import counted_noun, named, tell_blockers
 from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 
@@ -191,9 +191,11 @@ def _tells(step: str) -> Callable[[Case, Filling], str]:
     return tell
 
 
-def _tell_waiting(_case: Case, filling: Filling) -> str:
-    names = ", ".join((filling.get("blockers") or ())[:5])
-    return tell_notice("Waiting", f"⏳ {names}", "The work goes on when they have ended")
+def _tell_waiting(case: Case, filling: Filling) -> str:
+    known = {**case.context.dependencies, **case.context.batch}
+    names = (filling.get("blockers") or ())[:5]
+    lines = [f"⏳ {name}: {known[name].state if name in known else 'not known here'}" for name in names]
+    return notice("Waiting", *lines, "→ The work goes on when they have ended")
 
 
 def _tell_gathered(_case: Case, filling: Filling) -> str:
