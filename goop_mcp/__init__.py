@@ -5,13 +5,18 @@
 'rejected'
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from goop_mcp.errors import GoopError, UnknownNameError
-from goop_mcp.protocols import validate
-from goop_mcp.routing import Decision, RoutingContext, route
-from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Finding, Repair, Severity
-from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.verdict import Candidate, Verdict
+
+if TYPE_CHECKING:
+    from goop_mcp.protocols import validate
+    from goop_mcp.routing import Decision, RoutingContext, route
+    from goop_mcp.validation.expectations import Expectations
+    from goop_mcp.validation.findings import Finding, Repair, Severity
+    from goop_mcp.validation.limits import Limits
+    from goop_mcp.validation.verdict import Candidate, Verdict
 
 __all__ = [
     "Candidate",
@@ -31,3 +36,26 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "Candidate": "validation.verdict",
+    "Decision": "routing",
+    "Expectations": "validation.expectations",
+    "Finding": "validation.findings",
+    "Limits": "validation.limits",
+    "Repair": "validation.findings",
+    "RoutingContext": "routing",
+    "Severity": "validation.findings",
+    "Verdict": "validation.verdict",
+    "route": "routing",
+    "validate": "protocols",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used, so that nobody who validates pays for routing."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

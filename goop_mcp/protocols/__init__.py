@@ -1,36 +1,66 @@
 """The protocol families, listed by hand, and the public `validate` bound to them."""
 
+from collections.abc import Iterator
+
 from goop_mcp.errors import UnknownNameError
-from goop_mcp.protocols.agent_request import AGENT_REQUEST
-from goop_mcp.protocols.factory import FACTORY
-from goop_mcp.protocols.goop_report import GOOP_REPORT
-from goop_mcp.protocols.speckit import SPECKIT
 from goop_mcp.validation import pipeline
-from goop_mcp.validation.envelope_rules import ENVELOPE_RULES
 from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.families import Family, FamilyOnDemand
 from goop_mcp.validation.findings import Mode
-from goop_mcp.validation.json_rules import JSON_RULES
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
-from goop_mcp.validation.path_rules import PATH_RULES
-from goop_mcp.validation.rules import RuleBook
+from goop_mcp.validation.rules import Rule, RuleBook
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.validation.xml_rules import XML_RULES
 
 __all__ = ["FAMILIES", "RULES", "validate"]
 
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
-FAMILIES: tuple[pipeline.Family, ...] = (GOOP_REPORT, AGENT_REQUEST, SPECKIT, FACTORY)
 
-RULES = RuleBook(
-    [
-        *ENVELOPE_RULES,
-        *XML_RULES,
-        *JSON_RULES,
-        *PATH_RULES,
-        *(rule for family in FAMILIES for rule in family.rules),
-    ]
+def _goop_report() -> Family:
+    from goop_mcp.protocols.goop_report import GOOP_REPORT  # noqa: PLC0415 - see FAMILIES
+
+    return GOOP_REPORT
+
+
+def _agent_request() -> Family:
+    from goop_mcp.protocols.agent_request import AGENT_REQUEST  # noqa: PLC0415 - see FAMILIES
+
+    return AGENT_REQUEST
+
+
+def _speckit() -> Family:
+    from goop_mcp.protocols.speckit import SPECKIT  # noqa: PLC0415 - see FAMILIES
+
+    return SPECKIT
+
+
+def _factory() -> Family:
+    from goop_mcp.protocols.factory import FACTORY  # noqa: PLC0415 - see FAMILIES
+
+    return FACTORY
+
+
+FAMILIES: tuple[Family, ...] = (
+    FamilyOnDemand("goop_report", mark="goop_report", load=_goop_report),
+    FamilyOnDemand("agent_request", mark="agent_request", load=_agent_request),
+    FamilyOnDemand("speckit", mark="{", load=_speckit),
+    FamilyOnDemand("factory", mark="{", load=_factory),
 )
+"""Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
+
+
+def _every_rule() -> Iterator[Rule]:
+    from goop_mcp.validation.envelope_rules import ENVELOPE_RULES  # noqa: PLC0415 - loaded with all other rules
+    from goop_mcp.validation.json_rules import JSON_RULES  # noqa: PLC0415
+    from goop_mcp.validation.path_rules import PATH_RULES  # noqa: PLC0415
+    from goop_mcp.validation.xml_rules import XML_RULES  # noqa: PLC0415
+
+    yield from (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES)
+    for family in FAMILIES:
+        yield from family.rules
+
+
+RULES = RuleBook(_every_rule)
 """Every rule by id."""
 
 

@@ -35,9 +35,9 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     older and looser forms are looked for where nothing else is found.
     """
     detected = len(families) > 1
+    lower = text.lower() if detected else ""
     choices = [
-        Choice(family, _nothing(text) if detected and not family.may_be_in(text) else family.find(text, limits))
-        for family in families
+        Choice(family, family.find(text, limits)) for family in families if not detected or family.mark in lower
     ]
     live = [choice for choice in choices if _counts(choice, detected=detected)]
     if len(live) > 1:
@@ -49,12 +49,9 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         return replace(ending[0], others=tuple(choice for choice in live if choice is not ending[0]))
     if live:
         return live[0]
-    unmarked = [replace(choice, extraction=replace(choice.extraction, chosen=None)) for choice in choices]
-    return _older(text, unmarked, limits)
-
-
-def _nothing(text: str) -> Extraction:
-    return Extraction(source=SourceText(text), blocks=(), chosen=None)
+    found = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
+    nothing = Extraction(source=SourceText(text), blocks=(), chosen=None)
+    return _older(text, [Choice(family, found.get(family.name, nothing)) for family in families], limits)
 
 
 def _counts(choice: Choice, *, detected: bool) -> bool:

@@ -1,6 +1,8 @@
 """What a protocol family is to the core: find, read, judge, ask for. The core knows no family by name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from goop_mcp.validation.expectations import Expectations
@@ -10,7 +12,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Envelope
 
-__all__ = ["Family", "Places", "Reading"]
+__all__ = ["Family", "FamilyOnDemand", "Places", "Reading"]
 
 
 class Places(Protocol):
@@ -42,6 +44,11 @@ class Family(Protocol):
         ...  # pragma: no cover
 
     @property
+    def mark(self) -> str:
+        """What every envelope of this protocol holds, in lower case: a text without it is searched only by name."""
+        ...  # pragma: no cover
+
+    @property
     def rules(self) -> tuple[Rule, ...]:
         """All rules of the family."""
         ...  # pragma: no cover
@@ -49,10 +56,6 @@ class Family(Protocol):
     @property
     def no_envelope(self) -> Rule:
         """The rule for a reply without an envelope when this protocol was asked for by name."""
-        ...  # pragma: no cover
-
-    def may_be_in(self, text: str) -> bool:
-        """Return False where `find` would choose nothing: a quick look, asked where the protocol is detected."""
         ...  # pragma: no cover
 
     def find(self, text: str, limits: Limits) -> Extraction:
@@ -78,3 +81,51 @@ class Family(Protocol):
     def skeleton(self, expected: Expectations) -> str:
         """Return the smallest envelope, with template text for all that the agent has to fill in."""
         ...  # pragma: no cover
+
+
+class FamilyOnDemand:
+    """A family that is known by its name and mark, and whose code is loaded when more than that is asked of it."""
+
+    def __init__(self, name: str, *, mark: str, load: Callable[[], Family]) -> None:
+        """Take what `load` would say of itself: its name and its mark."""
+        self.name, self.mark = name, mark
+        self._load = load
+
+    @cached_property
+    def loaded(self) -> Family:
+        """The family itself."""
+        return self._load()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules of the family."""
+        return self.loaded.rules
+
+    @property
+    def no_envelope(self) -> Rule:
+        """The rule for a reply without an envelope when this protocol was asked for by name."""
+        return self.loaded.no_envelope
+
+    def find(self, text: str, limits: Limits) -> Extraction:
+        """Return the blocks of this protocol in `text`."""
+        return self.loaded.find(text, limits)
+
+    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        """Return the older or looser forms of this protocol."""
+        return self.loaded.find_older(text, limits)
+
+    def is_marked(self, block: Block) -> bool:
+        """Return whether `block` is this protocol's beyond doubt."""
+        return self.loaded.is_marked(block)
+
+    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+        """Read and judge the chosen block."""
+        return self.loaded.read(extraction, block, expected, limits)
+
+    def absence(self, text: str) -> str:
+        """Return in one clause what is there in place of an envelope."""
+        return self.loaded.absence(text)
+
+    def skeleton(self, expected: Expectations) -> str:
+        """Return the smallest envelope."""
+        return self.loaded.skeleton(expected)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from goop_mcp.errors import UnknownNameError
@@ -89,15 +90,20 @@ class Rule:
 
 
 class RuleBook(Mapping[str, Rule]):
-    """All rules by id, in the order in which they were listed."""
+    """All rules by id, in the order in which they are listed; two with one id are a mistake of ours."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        """Collect `rules`; two with one id are a mistake of ours."""
-        self._rules: dict[str, Rule] = {}
-        for rule in rules:
-            if rule.id in self._rules:
+    def __init__(self, collect: Callable[[], Iterable[Rule]]) -> None:
+        """Take what lists the rules; it is called when the first of them is asked for."""
+        self._collect = collect
+
+    @cached_property
+    def _rules(self) -> dict[str, Rule]:
+        rules: dict[str, Rule] = {}
+        for rule in self._collect():
+            if rule.id in rules:
                 raise ValueError(f"two rules are called {rule.id}")
-            self._rules[rule.id] = rule
+            rules[rule.id] = rule
+        return rules
 
     def __getitem__(self, key: str) -> Rule:
         """Return the rule called `key`; KeyError when there is none."""

@@ -51,12 +51,9 @@ class AgentRequestFamily:
     """Everything the core asks of the agent_request protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "agent_request"
+    mark = "agent_request"
     rules = RULES
     no_envelope = NO_ENVELOPE
-
-    def may_be_in(self, text: str) -> bool:
-        """Return whether the text holds what every envelope of this protocol does."""
-        return "agent_request" in text.lower()
 
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the `<agent_request>` blocks of `text`, and what is to be said of other XML in it."""

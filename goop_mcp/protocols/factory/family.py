@@ -54,12 +54,9 @@ class FactoryFamily:
     """Everything the core asks of the Factory protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "factory"
+    mark = "{"
     rules = RULES
     no_envelope = NO_ENVELOPE
-
-    def may_be_in(self, text: str) -> bool:
-        """Return whether the text holds what every envelope of this protocol does."""
-        return "{" in text
 
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the JSON replies in `text`: JSON comes first, Markdown after it (F-26)."""

@@ -49,12 +49,9 @@ class GoopReportFamily:
     """Everything the core asks of the goop_report protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "goop_report"
+    mark = "goop_report"
     rules = RULES
     no_envelope = NO_ENVELOPE
-
-    def may_be_in(self, text: str) -> bool:
-        """Return whether the text holds what every envelope of this protocol does."""
-        return "goop_report" in text.lower()
 
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the `<goop_report>` blocks of `text`."""

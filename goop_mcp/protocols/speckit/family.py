@@ -69,12 +69,9 @@ class SpeckitFamily:
     """Everything the core asks of speckit; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "speckit"
+    mark = "{"
     rules = RULES
     no_envelope = NO_ENVELOPE
-
-    def may_be_in(self, text: str) -> bool:
-        """Return whether the text holds what every envelope of this protocol does."""
-        return "{" in text
 
     def find(self, text: str, limits: Limits) -> Extraction:
         """Return the answers in `text`, and what an agent is given (D-01)."""
