@@ -1,8 +1,29 @@
-"""Run the command line: `python -m goop_mcp`."""
+"""The program: `goop-mcp` and `python -m goop_mcp`. An interrupt while it is loaded ends it as one later would."""
 
+import os
+import signal
 import sys
+from types import FrameType
 
-from goop_mcp.cli import main
+__all__ = ["main"]
+
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Load the command line, run it with the arguments of the process and return its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+    from goop_mcp.cli import main as run  # noqa: PLC0415 - loaded under the handler above
+
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return run()
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    os._exit(_INTERRUPTED)
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,5 +1,6 @@
 """The files that ship with the package: schemas, prompts, templates, protocol pages, installed or in a checkout."""
 
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,7 @@ def read_asset(kind: AssetKind, name: str) -> str:
 
     Raises AssetMissingError for any other name, also for one that leads out of the folder.
     """
-    if name not in list_assets(kind):
+    if name not in _names(kind):
         raise AssetMissingError(f"{kind} has no file {name[:80]!r}; install goop-mcp again if it should")
     return (_folder(kind) / name).read_text(encoding="utf-8")
 
@@ -33,11 +34,16 @@ def list_assets(kind: AssetKind, suffix: str = "") -> tuple[str, ...]:
 
     Raises AssetMissingError when the folder is not there.
     """
+    return tuple(name for name in _names(kind) if name.endswith(suffix))
+
+
+@cache
+def _names(kind: AssetKind) -> tuple[str, ...]:
+    """Return the names of all assets of a kind; what is installed does not change while a program runs."""
     folder = _folder(kind)
     if not folder.is_dir():
         raise AssetMissingError(f"the folder {kind} of goop-mcp is missing; install goop-mcp again")
-    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return tuple(sorted(name for name in names if name.endswith(suffix)))
+    return tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
 
 
 def _folder(kind: AssetKind) -> Path:

@@ -41,10 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2 stands for usage errors and files that cannot be read, 130 for an interrupt. Each fault of the caller is told
     on stderr, and never by a traceback.
     """
-    prepare_streams()
     try:
+        prepare_streams()
         code = program.main(arguments, prog_name="goop-mcp", standalone_mode=False)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
         complain(_usage(error))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
 from goop_mcp.protocols import validate
-from goop_mcp.protocols.goop_report.model import Phase
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
@@ -26,7 +25,6 @@ __all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_pro
 
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
-_PHASES = tuple(phase.value for phase in Phase if phase is not Phase.DISCUSS)
 _PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
 
 
@@ -150,9 +148,15 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
         )
     phase = given["phase"].strip().lower()
     phase = _PHASE_ALIASES.get(phase, phase)
-    if phase and phase not in _PHASES:
-        raise PromptArgumentError(f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(_PHASES)}")
+    if phase and phase not in (known := _phases()):
+        raise PromptArgumentError(f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}")
     return {"agent": agent, "phase": phase}
+
+
+def _phases() -> list[str]:
+    from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415 - only those who name a phase pay for it
+
+    return [phase.value for phase in Phase if phase is not Phase.DISCUSS]
 
 
 def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,12 +1,15 @@
 """From results to tool answers: a short text that is enough to act on, and the whole structure for programs."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult, TextContent
 
-from goop_mcp.routing import Decision
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
+
+if TYPE_CHECKING:
+    from goop_mcp.routing import Decision
 
 __all__ = ["MOST_CHARACTERS", "answer", "cap", "decision_answer", "verdict_answer"]
 
@@ -53,7 +56,7 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
     return answer("\n".join(lines), verdict.to_dict())
 
 
-def decision_answer(decision: Decision) -> CallToolResult:
+def decision_answer(decision: "Decision") -> CallToolResult:
     """Return a decision: the actions first, then all that is needed to carry them out."""
     lines = [f"actions: {', '.join(decision.actions)}", decision.reason]
     for name in ("next_agent", "next_command", "instruction"):

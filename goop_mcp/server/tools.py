@@ -9,10 +9,8 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
-from goop_mcp.operations.route_reply import route_reply
 from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import RULES, validate
-from goop_mcp.routing import RoutingContext
 from goop_mcp.server.answers import answer, decision_answer, verdict_answer
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
 from goop_mcp.validation.expectations import Expectations
@@ -102,6 +100,9 @@ def route_next_action(
     rejected reply, a failed check or a blocking verdict; what it cannot place is ask_user. It remembers nothing: give
     the counters of state_changes with the next call. It starts no agent and changes nothing.
     """
+    from goop_mcp.operations.route_reply import route_reply  # noqa: PLC0415 - the router is loaded by the first decision
+    from goop_mcp.routing import RoutingContext  # noqa: PLC0415
+
     context = RoutingContext(
         expected_agent=expected_agent,
         phase=expected_phase,

@@ -36,9 +36,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     """
     detected = len(families) > 1
     lower = text.lower() if detected else ""
-    choices = [
-        Choice(family, family.find(text, limits)) for family in families if not detected or family.mark in lower
-    ]
+    choices = [Choice(family, family.find(text, limits)) for family in families if not detected or family.mark in lower]
     live = [choice for choice in choices if _counts(choice, detected=detected)]
     if len(live) > 1:
         live = [choice for choice in live if not any(_holds(other, choice) for other in live)]

@@ -100,6 +100,24 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> N
     assert (process.returncode, said.strip()) == (130, "")
 
 
+@pytest.mark.parametrize("module", ["click.core", "goop_mcp.cli.program", "goop_mcp.settings", "mcp"])
+def test_an_interrupt_while_the_program_is_loaded_ends_with_130_and_without_a_traceback(module: str) -> None:
+    # The interpreter names each module on stderr once it is loaded.
+    command = [sys.executable, "-X", "importtime", "-m", "goop_mcp", "serve"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split()[-1] == module:
+                process.send_signal(signal.SIGINT)
+                break
+        said = process.stderr.read()
+        process.wait(timeout=SECONDS)
+    assert "Traceback" not in said
+    assert process.returncode == 130
+
+
 @pytest.mark.parametrize("format", ["text", "json", "sarif", "github"])
 def test_a_reader_that_stops_early_changes_nothing(format: str) -> None:
     script = f'("$@" check --format {format} {REJECTED.name}; echo $? >&2) | true'
