@@ -6,6 +6,7 @@ so that no DOCTYPE, no foreign encoding and no entity declaration can occur (REL
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lxml import etree
 
@@ -14,7 +15,7 @@ from goop_mcp.validation.edits import apply_edits, edit_problems
 from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
-from goop_mcp.validation.repair import Failure, Grammar, XmlScan, scan_xml
+from goop_mcp.validation.repair import Failure, Grammar, Place, XmlScan, scan_xml
 
 __all__ = ["XmlEnvelope"]
 
@@ -30,6 +31,8 @@ _DOCTYPE_WINDOW = 512 * 1024
 _DECLARATIONS = 4
 _TAG = re.compile(r"<(/?)[A-Za-z_][^<>]*+>")
 _FEW_TAGS = 128
+_START_TAG = re.compile(r"<(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>")
+_BEFORE_TEXT = re.compile(r"(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*+", re.DOTALL)
 
 
 def _parse(text: str) -> "etree._Element":
@@ -128,42 +131,59 @@ class XmlEnvelope:
         With `found`, the place is that of the value and not of the element. An element that is not there has the
         place of the nearest element around it.
         """
-        if found is None and self._scan is None and (at := self._place_by_line(path)) is not None:
-            return at
-        places = self.scan.places
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
             return self._locate_text(path.removesuffix("/text()"), found)
-        while path not in places:
-            path, attribute = path.rpartition("/")[0], ""
-            found = None
-            if not path:
-                return 0
-        place = places[path]
+        place, is_there = self._place_in_tree(path) or self._place_in_scan(path)
+        if not is_there:
+            return place.start
         if attribute:
             tag = self.source[place.start : place.tag_end]
             values = (each for each in _ATTRIBUTE.finditer(tag) if each[1].lower() == attribute)
             return next((place.start + each.start(each.lastindex or 0) for each in values), place.start)
         if found:
-            text = re.compile(r"(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*+", re.DOTALL).match(self.source, place.tag_end)
+            text = _BEFORE_TEXT.match(self.source, place.tag_end)
             if text is not None and text.end() < len(self.source):
                 return text.end()
         return place.start
 
-    def _place_by_line(self, path: str) -> int | None:
-        """Return the offset of the element at `path` by its line in the tree, None where only a scan can tell."""
-        element = self.root if self.mended is None else None
-        for name in path.split("/")[2:]:
+    def _place_in_scan(self, path: str) -> tuple[Place, bool]:
+        """Return the place of the element at `path`, or of the nearest one around it, and whether it is the former."""
+        places, nearest = self.scan.places, path
+        while nearest and nearest not in places:
+            nearest = nearest.rpartition("/")[0]
+        return (places[nearest] if nearest else Place(0, 0)), nearest == path
+
+    def _place_in_tree(self, path: str) -> tuple[Place, bool] | None:
+        """Return the same by the line that the tree knows, None where only a scan can tell."""
+        element = self.root if self._scan is None else None
+        root, *names = path.split("/")[1:] or [""]
+        if element is None or root != self.grammar.root or ":" in path:
+            return None
+        is_there = True
+        for name in names:
             plain, _, number = name.rstrip("]").partition("[")
-            same = [] if element is None else [child for child in element if etree.QName(child).localname == plain]
-            element = same[int(number or 1) - 1] if len(same) >= int(number or 1) else None
-        if element is None or not element.sourceline:
-            return None
-        lines = self.source.split("\n", element.sourceline)[: element.sourceline]
+            child = next(islice(element.iterchildren(f"{{*}}{plain}"), int(number or 1) - 1, None), None)
+            if child is None:
+                is_there = False
+                break
+            element = child
+        place = self._place_on_line(element)
+        return None if place is None else (place, is_there)
+
+    def _place_on_line(self, element: "etree._Element") -> Place | None:
+        """Return the place of an element that stands alone on its line with its name, else None."""
+        source, line = self.source, (element.sourceline or 1) - 1
+        line_start = _start_of_line(source, line)
+        line_end = source.find("\n", line_start)
+        text = source[line_start : line_end if line_end >= 0 else len(source)]
         tag = f"<{etree.QName(element).localname}"
-        if lines[-1].count(tag) != 1 or "<!" in lines[-1]:
+        begins_in_tag = source.rfind("<", 0, line_start) > source.rfind(">", 0, line_start)
+        if text.count(tag) != 1 or "<!" in text or begins_in_tag:
             return None
-        return sum(map(len, lines)) + len(lines) - 1 - len(lines[-1]) + lines[-1].index(tag)
+        start = line_start + text.index(tag)
+        end = _START_TAG.match(source, start)
+        return None if end is None else Place(start, end.end())
 
     def _locate_text(self, parent: str, found: str) -> int:
         """Return where the words of `found` stand between the elements of `parent`, else the place of `parent`."""
@@ -294,7 +314,12 @@ def _failure_problem(failure: Failure) -> Problem:
 def _line_of(error: Exception, mended: str, source: str) -> int:
     """Return the offset in `source` of the line on which the parser stopped; mending keeps the lines."""
     line = min(getattr(error, "lineno", None) or 1, mended.count("\n") + 1)
+    return _start_of_line(source, line - 1)
+
+
+def _start_of_line(source: str, line: int) -> int:
+    """Return the offset of a line of `source`, counted from 0."""
     at = 0
-    for _ in range(line - 1):
+    for _ in range(line):
         at = source.find("\n", at) + 1
     return at
