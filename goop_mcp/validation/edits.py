@@ -1,15 +1,16 @@
 """Changes to the text of an envelope, and the problems they are reported as."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import Hit, Problem, excerpt
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["Edit", "apply_edits", "edit_problems"]
 
 _SHOWN = 120
+_COUNTED = Hit(message="another change of this kind", before="", after="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +36,34 @@ def apply_edits(source: str, edits: Iterable[Edit], *, base: int = 0) -> str:
     return "".join(parts)
 
 
-def edit_problems(edits: Iterable[Edit], source: str) -> list[Problem]:
-    """Return one problem for each line of an element on which a rule changed something."""
+def edit_problems(edits: Iterable[Edit], source: str, *, most: int) -> list[Problem]:
+    """Return one problem for each line of an element on which a rule changed something.
+
+    Only the first `most` problems of a rule say what was changed: no more of them are listed.
+    """
     problems: list[Problem] = []
+    described: dict[str, int] = {}
+    for group in _groups(edits, source):
+        rule = group[0].rule
+        if rule is None:
+            continue
+        count = described[rule.id] = described.get(rule.id, 0) + 1
+        problems.append(_problem(rule, group, source) if count <= most else Problem(rule, _COUNTED))
+    return problems
+
+
+def _groups(edits: Iterable[Edit], source: str) -> Iterator[list[Edit]]:
+    """Yield the edits that have a rule, those of one rule on one line of one element together."""
     group: list[Edit] = []
-    rule: Rule | None = None
     for edit in sorted(edits, key=lambda each: each.start):
         if edit.rule is None:
             continue
-        if rule is not None and not _same_line(group[-1], edit, source):
-            problems.append(_problem(rule, group, source))
+        if group and not _same_line(group[-1], edit, source):
+            yield group
             group = []
-        rule = edit.rule
         group.append(edit)
-    if rule is not None:
-        problems.append(_problem(rule, group, source))
-    return problems
+    if group:
+        yield group
 
 
 def _same_line(last: Edit, edit: Edit, source: str) -> bool:

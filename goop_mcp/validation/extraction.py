@@ -13,7 +13,7 @@ from goop_mcp.validation.hosts import HAND_BACK, unescape
 from goop_mcp.validation.landmarks import Landscape, Regions, Roots, Tag, spoken_apart, survey
 from goop_mcp.validation.pairing import Block, blocks_of
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.safe_json import load_object, object_spans
+from goop_mcp.validation.safe_json import load_object, pair_braces
 
 __all__ = [
     "CHOSEN",
@@ -81,15 +81,13 @@ def extract(text: str, roots: Roots, *, most: int) -> Extraction:
 
 def _outside_json(text: str, blocks: list[Block]) -> Iterator[Block]:
     """Yield the blocks; those that stand in a string of a JSON object are content and may not be chosen (D-05)."""
-    spans = [(start, end) for start, end in object_spans(text) if _holds_block(start, end, blocks)]
-    objects = Regions([span for span in spans if load_object(text[slice(*span)], depth=_JSON_DEPTH) is not None])
+    braces = pair_braces(text)
+    loaded: dict[tuple[int, int], bool] = {}
     for block in blocks:
-        inside = block.why is None and objects.hold(block.start, block.end)
-        yield replace(block, why=JSON_STRING) if inside else block
-
-
-def _holds_block(start: int, end: int, blocks: list[Block]) -> bool:
-    return any(start < block.start and block.end < end for block in blocks[-_BLOCKS_LOOKED_AT:])
+        span = None if block.why is not None else braces.around(block.start, block.end)
+        if span is not None and span not in loaded:
+            loaded[span] = load_object(text[slice(*span)], depth=_JSON_DEPTH) is not None
+        yield replace(block, why=JSON_STRING) if span is not None and loaded[span] else block
 
 
 def _choose(blocks: list[Block]) -> Block | None:

@@ -1,6 +1,7 @@
 """What hosts do to a reply before its caller sees it, and how it is undone (D-09; HOSTS, section 1.4)."""
 
 import re
+from collections.abc import Iterator
 
 from goop_mcp.validation.escaping import INVISIBLE
 from goop_mcp.validation.positions import SourceText
@@ -61,14 +62,14 @@ def host_tail(text: str, after: int) -> int:
 
 def unescape(text: str) -> SourceText:
     """Undo one level of XML escaping and remember where each character came from."""
-    parts: list[str] = []
-    shifts: list[tuple[int, int]] = []
-    read = last = 0
+    read = _ENTITY.sub(lambda entity: _CHARACTERS[entity[0]], text)
+    return SourceText(text, read, _shifts(text))
+
+
+def _shifts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the text goes on behind each entity, unescaped and as given."""
+    removed = 0
     for entity in _ENTITY.finditer(text):
-        literal = text[last : entity.start()]
-        parts += (literal, _CHARACTERS[entity[0]])
-        read += len(literal) + 1
-        last = entity.end()
-        shifts.append((read, last))
-    parts.append(text[last:])
-    return SourceText(text, "".join(parts), shifts)
+        end = entity.end()
+        removed += end - entity.start() - 1
+        yield end - removed, end

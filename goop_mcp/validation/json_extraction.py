@@ -6,7 +6,7 @@ braces, and what holds one of the protocol's keys is read loosely. Both are line
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from goop_mcp.validation.extraction import THINKING, Block, Extraction
@@ -16,7 +16,7 @@ from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loo
 from goop_mcp.validation.json_strings import decoded_text
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.safe_json import JsonObjectValue, decode_object
+from goop_mcp.validation.safe_json import Braces, JsonObjectValue, decode_object, pair_braces
 
 __all__ = [
     "JsonBlock",
@@ -32,7 +32,6 @@ __all__ = [
 
 _QUOTE = "[\"'“”„‘’]"
 _OPENING = re.compile(rf"\{{(?:\s|//[^\n]*\n|/\*[^*]*\*/)*+(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?)?")
-_TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"|//|/\*|\\.')
 _OBJECTS_READ = 4  # for each candidate that is listed: not every object that holds a key becomes one
 _BRACES_LOOKED_AT = 512  # an envelope is nested less deeply; what is open before them is prose
 _ENCODED = re.compile(r'"(?:\\[nrt]|\s)*+\{(?:\\[nrt]|\s)*+\\"')
@@ -193,11 +192,10 @@ def find_objects(text: str, shape: JsonShape, limits: Limits) -> list[JsonObject
 
 
 def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject]:
-    spans, unclosed = _balanced(text)
-    cut = _cut_off_start(text, unclosed, shape)
+    braces = pair_braces(text)
+    cut = _cut_off_start(text, braces.unclosed, shape)
     last = -1
-    telling = [(start, end) for start, end in spans if shape.mention.search(text, start, end)]
-    for start, end in telling[-_OBJECTS_READ * limits.candidates :]:
+    for start, end in _telling(text, braces, shape)[-_OBJECTS_READ * limits.candidates :]:
         if start < last:
             continue
         if cut is not None and start > cut and _is_nested(text, start):
@@ -215,6 +213,12 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
         yield JsonObject(start=cut, end=end, value=loose.value, loose=loose)
 
 
+def _telling(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int]]:
+    """Return start and end of the objects that mention a key of `shape`, in order."""
+    objects = (braces.around(mention.start(), mention.end()) for mention in shape.mention.finditer(text))
+    return list(dict.fromkeys(filter(None, objects)))
+
+
 def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
     source = text[start:end]  # the decoder counts lines from the beginning of what it is given
     decoded = decode_object(source, 0)
@@ -228,51 +232,10 @@ def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
     return JsonObject(start=start, end=start + loose.end if whole else end, value=loose.value, loose=loose)
 
 
-def _balanced(text: str) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the outermost balanced objects, and the braces that are never closed, both in order.
-
-    Strings and comments count inside braces only, and a string ends with its line.
-    """
-    spans: list[tuple[int, int]] = []
-    unclosed: list[int] = []
-    at = text.find("{")
-    comments_end = "*/" in text
-    while at >= 0:
-        if not unclosed:
-            at = text.find("{", at)
-            if at < 0:
-                break
-            unclosed.append(at)
-            at += 1
-            continue
-        token = _TOKEN.search(text, at)
-        if token is None:
-            break
-        at = token.end()
-        if token[0] == "{":
-            unclosed.append(token.start())
-        elif token[0] == "}":
-            _close_span(spans, unclosed.pop(), at)
-        elif token[0] == "//" and text[token.start() - 1] != ":":
-            line_end = text.find("\n", at)
-            at = len(text) if line_end < 0 else line_end
-        elif token[0] == "/*" and comments_end:
-            end = text.find("*/", at)
-            comments_end = end >= 0
-            at = end + 2 if comments_end else at
-    return spans, unclosed
-
-
-def _close_span(spans: list[tuple[int, int]], start: int, end: int) -> None:
-    while spans and spans[-1][0] > start:
-        spans.pop()
-    spans.append((start, end))
-
-
 # Cut-off objects (D-16)
 
 
-def _cut_off_start(text: str, unclosed: list[int], shape: JsonShape) -> int | None:
+def _cut_off_start(text: str, unclosed: Sequence[int], shape: JsonShape) -> int | None:
     """Return where the last envelope begins that is never closed, None when no such brace begins one."""
     likely = [
         start

@@ -98,7 +98,7 @@ def read_json(
     reading: JsonReading[M] = JsonReading(JsonPlaces(source, "" if inner is values else f"/{next(iter(values))}"))
     reading.values = inner
     if found.loose is not None:
-        reading.problems = _loose_problems(found.loose, source)
+        reading.problems = _loose_problems(found.loose, source, limits)
         if found.loose.fault is not None:
             reading.problems = [_fault_problem(found.loose.fault)]
             return reading
@@ -141,8 +141,8 @@ def _root_not_closed(source: str) -> Problem:
     )
 
 
-def _loose_problems(loose: LooseObject, source: str) -> list[Problem]:
-    problems = edit_problems(loose.edits, source)
+def _loose_problems(loose: LooseObject, source: str, limits: Limits) -> list[Problem]:
+    problems = edit_problems(loose.edits, source, most=limits.findings)
     for pointer, offset in loose.doubled:
         key = pointer.rpartition("/")[2]
         message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"

@@ -1,6 +1,8 @@
 """Places in a text: from offsets to the lines and columns that people and editors count."""
 
+from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 
 __all__ = ["SourceText"]
 
@@ -14,12 +16,15 @@ class SourceText:
 
     __slots__ = ("_origins", "_starts", "given", "read")
 
-    def __init__(self, given: str, read: str | None = None, shifts: list[tuple[int, int]] | None = None) -> None:
+    def __init__(self, given: str, read: str | None = None, shifts: Iterable[tuple[int, int]] = ()) -> None:
         """Wrap `given`. `shifts` holds (offset in `read`, offset in `given`) wherever their distance changes."""
         self.given = given
         self.read = given if read is None else read
-        self._starts = [at for at, _ in shifts or ()]
-        self._origins = [at for _, at in shifts or ()]
+        # As many as there are escapes in the text: machine numbers take a tenth of the room.
+        self._starts, self._origins = array("q"), array("q")
+        for at, origin in shifts:
+            self._starts.append(at)
+            self._origins.append(origin)
 
     def origin(self, offset: int) -> int:
         """Return the offset in `given` of what stands at `offset` in `read`."""

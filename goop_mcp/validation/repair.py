@@ -188,9 +188,10 @@ class _Scanner:
         if chunk.count("&") > _MANY:
             self.escape_at_once(chunk, start)
             return
+        where, said = self.where(), dict[str, str]()
         for stray in STRAY.finditer(chunk):
             new, message = escaped(stray)
-            message = f"{message} in {self.where()}"
+            message = said.setdefault(message, f"{message} in {where}")
             self.edit(start + stray.start(), start + stray.end(), new, xml_rules.UNESCAPED, message)
 
     def escape_at_once(self, chunk: str, start: int) -> None:

@@ -3,10 +3,13 @@
 import json
 import math
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["JsonObjectValue", "JsonValue", "decode_object", "load_object", "nesting", "object_spans"]
+__all__ = ["Braces", "JsonObjectValue", "JsonValue", "decode_object", "load_object", "nesting", "pair_braces"]
 
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 """What JSON can say."""
@@ -16,31 +19,76 @@ JsonObjectValue: TypeAlias = dict[str, Any]
 
 MOST_DIGITS = 40
 
-_TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)')
+_TOKEN = re.compile(r'\{(?:\s*+\{)*+|\}|"(?:[^"\\\n]|\\.)*+"|//|/\*|\\.')
 _BRACKET = re.compile(r"[\[{}\]]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
-def object_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and end of every balanced object that lies in no other one, in order.
+@dataclass(slots=True)
+class Braces:
+    """How the braces of a text pair up, all offsets in order.
 
-    Quotes count inside braces only, and a string ends with its line: prose holds quotation marks of its own. Braces
-    that are never closed hide nothing.
+    `starts` and `ends` are those of the balanced objects that lie in no other one, `unclosed` the braces that are
+    never closed; these hide nothing.
     """
-    spans: list[tuple[int, int]] = []
-    open_braces: list[int] = []
-    for token in _TOKEN.finditer(text):
-        kind = token[0]
+
+    starts: "array[int]" = field(default_factory=lambda: array("q"))
+    ends: "array[int]" = field(default_factory=lambda: array("q"))
+    unclosed: "array[int]" = field(default_factory=lambda: array("q"))
+
+    def around(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return start and end of the object that holds all from `start` to `end`, None when there is none."""
+        index = bisect_right(self.starts, start) - 1
+        return (self.starts[index], self.ends[index]) if index >= 0 and end <= self.ends[index] else None
+
+
+def pair_braces(text: str) -> Braces:
+    """Return the pairs of braces in `text`, in linear time.
+
+    Strings and comments count inside braces only, as prose holds quotation marks of its own, and a string ends with
+    its line.
+    """
+    braces = Braces()
+    last_comment = text.rfind("*/")
+    at = text.find("{")
+    while at >= 0:
+        at = _pair_from(text, at, braces, last_comment)
+    return braces
+
+
+def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
+    """Pair braces from `at` on; return where to go on behind what is no token there, -1 at the end."""
+    for token in _TOKEN.finditer(text, at):
+        start, end = token.span()
+        kind = text[start]
         if kind == "{":
-            open_braces.append(token.start())
-        elif kind == "}" and open_braces:
-            start = open_braces.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, token.end()))
-        elif not open_braces:
-            continue
-    return spans
+            _open(text, start, end, braces)
+        elif not braces.unclosed:
+            return text.find("{", start + 1)
+        elif kind == "}":
+            _close(braces, end)
+        elif kind == "/":
+            if text[end - 1] == "*" and end <= last_comment:
+                return text.find("*/", end) + 2
+            if text[end - 1] == "/" and text[start - 1] != ":":
+                return text.find("\n", end)
+    return -1
+
+
+def _open(text: str, start: int, end: int, braces: Braces) -> None:
+    """Note every brace of a run of them, in which blanks may stand."""
+    blanks = end - start - text.count("{", start, end)
+    braces.unclosed.extend(range(start, end) if not blanks else (at for at in range(start, end) if text[at] == "{"))
+
+
+def _close(braces: Braces, end: int) -> None:
+    """Note the object that ends here, and forget those in it."""
+    start, starts = braces.unclosed.pop(), braces.starts
+    while starts and starts[-1] > start:
+        starts.pop()
+        braces.ends.pop()
+    starts.append(start)
+    braces.ends.append(end)
 
 
 def load_object(text: str, *, depth: int) -> JsonObjectValue | None:

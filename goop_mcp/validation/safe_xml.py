@@ -123,7 +123,7 @@ class XmlEnvelope:
 
     def changes(self) -> list[Problem]:
         """Return the changes of the scan as problems."""
-        return edit_problems(self.scan.edits, self.source)
+        return edit_problems(self.scan.edits, self.source, most=self.limits.findings)
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset in `source` of the element, attribute or text that `path` leads to.

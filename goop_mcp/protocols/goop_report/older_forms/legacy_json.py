@@ -24,7 +24,7 @@ from goop_mcp.validation.extraction import Block, spoken_apart
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.landmarks import in_inline_code
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.safe_json import load_object, object_spans
+from goop_mcp.validation.safe_json import load_object, pair_braces
 
 __all__ = ["FORM", "find_legacy_json", "read_legacy_json"]
 
@@ -43,7 +43,9 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     if '"status"' not in text or '"summary"' not in text:
         return None
     apart = spoken_apart(text)
-    for start, end in reversed(object_spans(text)[-limits.candidates :]):
+    braces = pair_braces(text)
+    last = zip(reversed(braces.starts[-limits.candidates :]), reversed(braces.ends[-limits.candidates :]), strict=True)
+    for start, end in last:
         if apart.hold(start, end) or in_inline_code(text, start):
             continue
         values = load_object(text[start:end], depth=limits.depth)
