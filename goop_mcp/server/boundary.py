@@ -12,15 +12,26 @@ from typing import Any
 
 from mcp import MCPError
 from mcp.server import MCPServer
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolResult,
+    EmptyResult,
+    GetPromptResult,
+    InputRequiredResult,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
 from pydantic import AnyUrl
 
 from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.server.answers import cap
 from goop_mcp.server.arguments import argument_faults
+from goop_mcp.server.notices import Notices
 
 __all__ = ["GoopServer"]
 
@@ -31,6 +42,20 @@ _AnyContext = Context[Any, Any]
 
 class GoopServer(MCPServer[Any]):
     """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
+
+    def tell_changes(self, notices: Notices) -> None:
+        """Let clients of the earlier era subscribe to resources; those of the later one do so by themselves."""
+
+        async def subscribe(ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams) -> EmptyResult:
+            await notices.subscribe(ctx.session._connection, params.uri)
+            return EmptyResult()
+
+        async def unsubscribe(ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams) -> EmptyResult:
+            notices.unsubscribe(ctx.session._connection, params.uri)
+            return EmptyResult()
+
+        self._lowlevel_server.add_request_handler("resources/subscribe", SubscribeRequestParams, subscribe)
+        self._lowlevel_server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None

@@ -1,0 +1,125 @@
+"""Subscriptions in both eras, with a real file that somebody else changes."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.types import ResourceUpdatedNotification
+
+from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.notices import Notices
+
+URI = "goop://project/SPEC.md"
+OTHER = "goop://project/BLUEPRINT.md"
+PATIENCE = 5.0
+
+pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> anyio.Path:
+    path = tmp_path / "SPEC.md"
+    path.write_text("first", encoding="utf-8")
+    return anyio.Path(path)
+
+
+def serve(spec: anyio.Path) -> GoopServer:
+    notices = Notices(lambda uri: Path(spec).read_text(encoding="utf-8") if uri == URI else None, interval=0.02)
+    server = GoopServer("t", subscriptions=notices.bus, middleware=[notices.watch_streams], lifespan=notices.watching)
+    server.tell_changes(notices)
+    return server
+
+
+class Heard:
+    """What a client of the earlier era was told."""
+
+    def __init__(self) -> None:
+        self.uris: list[str] = []
+        self._told = anyio.Event()
+
+    async def note(self, message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            self.uris.append(message.params.uri)
+            self._told.set()
+
+    async def wait_for(self, count: int) -> None:
+        with anyio.fail_after(PATIENCE):
+            while len(self.uris) < count:
+                self._told = anyio.Event()
+                await self._told.wait()
+
+
+@asynccontextmanager
+async def legacy(server: GoopServer) -> AsyncIterator[tuple[Client, Heard]]:
+    heard = Heard()
+    async with Client(server, mode="legacy", message_handler=heard.note) as client:
+        yield client, heard
+
+
+async def test_a_client_of_the_earlier_era_hears_of_a_change_once(spec: anyio.Path) -> None:
+    async with legacy(serve(spec)) as (client, heard):
+        for uri in (URI, URI, OTHER):
+            await client.subscribe_resource(uri)
+        await spec.write_text("second", encoding="utf-8")
+        await heard.wait_for(1)
+        await spec.write_text("third", encoding="utf-8")
+        await heard.wait_for(2)
+    assert heard.uris == [URI, URI]
+
+
+async def test_the_earlier_era_is_told_that_it_may_subscribe(spec: anyio.Path) -> None:
+    async with legacy(serve(spec)) as (client, _):
+        resources = client.server_capabilities.resources
+    assert resources is not None
+    assert resources.subscribe
+
+
+async def test_who_unsubscribes_hears_no_more(spec: anyio.Path) -> None:
+    server = serve(spec)
+    async with legacy(server) as (client, heard), legacy(server) as (second, control):
+        for each in (client, second):
+            await each.subscribe_resource(URI)
+        await client.unsubscribe_resource(URI)
+        await client.unsubscribe_resource(OTHER)
+        await spec.write_text("second", encoding="utf-8")
+        await control.wait_for(1)
+    assert heard.uris == []
+
+
+async def test_a_client_of_the_later_era_hears_of_a_change_on_its_stream(spec: anyio.Path) -> None:
+    async with Client(serve(spec)) as client, client.listen(resource_subscriptions=[URI]) as events:
+        await spec.write_text("second", encoding="utf-8")
+        with anyio.fail_after(PATIENCE):
+            event = await anext(aiter(events))
+    assert getattr(event, "uri", None) == URI
+
+
+async def test_others_hear_on_when_the_first_client_has_left(spec: anyio.Path) -> None:
+    server = serve(spec)
+    async with legacy(server) as (second, heard):
+        async with legacy(server) as (first, _):
+            await first.subscribe_resource(URI)
+            await second.subscribe_resource(URI)
+        await spec.write_text("second", encoding="utf-8")
+        await heard.wait_for(1)
+
+
+async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio.Path) -> None:
+    async with legacy(serve(spec)) as (client, heard):
+        await client.subscribe_resource(URI)
+        await spec.unlink()
+        await heard.wait_for(1)
+        await spec.write_text("again", encoding="utf-8")
+        await heard.wait_for(2)
+
+
+async def test_more_subscriptions_than_are_watched_are_refused(spec: anyio.Path) -> None:
+    async with legacy(serve(spec)) as (client, _):
+        for number in range(1000):
+            await client.subscribe_resource(f"goop://memories/{number}")
+        with pytest.raises(MCPError, match="1000 subscriptions already"):
+            await client.subscribe_resource(URI)
