@@ -6,6 +6,8 @@
     ├── AssetMissingError    a schema, prompt or document that should have been installed is absent
     ├── AssetBrokenError     a schema, prompt or document that was installed cannot be used
     ├── PromptArgumentError  an argument of a prompt that is unknown, missing or of no use
+    ├── ContextError         a context for the router with an unknown field or a wrong value
+    ├── UnwritableFileError  a file of a project that cannot be written, or would take the place of another
     ├── NotWritableError     a model that cannot be written as an envelope
     └── StoreError           the database cannot do what was asked; nothing was half done
         ├── StoreBusyError         others wrote for too long; retryable
@@ -23,6 +25,7 @@ from collections.abc import Iterable
 __all__ = [
     "AssetBrokenError",
     "AssetMissingError",
+    "ContextError",
     "GoopError",
     "NotWritableError",
     "PromptArgumentError",
@@ -35,6 +38,7 @@ __all__ = [
     "StoreVersionError",
     "UnknownNameError",
     "UnreadableFileError",
+    "UnwritableFileError",
 ]
 
 
@@ -78,6 +82,19 @@ class PromptArgumentError(GoopError, ValueError):
 
 class NotWritableError(GoopError, ValueError):
     """Raised when a model holds what no envelope can carry, such as a control character."""
+
+
+class ContextError(GoopError, ValueError):
+    """Raised when a context has a field that does not exist or a value of the wrong kind; names the field."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Say what is wrong with the field at `path`, counted from the context."""
+        self.field = path
+        super().__init__(f"context.{path}: {problem}" if path else f"context: {problem}")
+
+
+class UnwritableFileError(GoopError, OSError):
+    """Raised when a file of a project cannot be written; the text names it relative to the project."""
 
 
 class StoreError(GoopError, OSError):

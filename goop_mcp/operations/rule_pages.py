@@ -27,7 +27,8 @@ _MARKUP = re.compile(r"(?:[\w.]*(?:<(\w+)[^<>]*>(?:.*?</\1>)?|</\w+>))+|&\w+;")
 _HEAD = """\
 # Rules
 
-All that can be found in a reply, by family. An id is stable: it is never renamed and never gets another meaning.
+All that can be found in a reply, a message or a project, by family. An id is stable: it is never renamed and never
+gets another meaning.
 
 - **error** rejects the reply; **warning** and **info** do not.
 - **lenient** is the default: it mends the form of an envelope, lists each change and warns. **strict** makes those
@@ -48,6 +49,8 @@ _FAMILIES = {
     "agent_request": "The XML handoff",
     "speckit": "The JSON of the speckit agents",
     "factory": "The JSON of the Factory agents",
+    "visual_style": "The messages for people that we write",
+    "workflow": "The state of a project: its gates and phases",
 }
 
 

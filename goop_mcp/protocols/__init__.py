@@ -50,14 +50,17 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def _every_rule() -> Iterator[Rule]:
-    from goop_mcp.validation.envelope_rules import ENVELOPE_RULES  # noqa: PLC0415 - loaded with all other rules
+    from goop_mcp.messages import VISUAL_STYLE_RULES  # noqa: PLC0415 - loaded with all other rules
+    from goop_mcp.validation.envelope_rules import ENVELOPE_RULES  # noqa: PLC0415
     from goop_mcp.validation.json_rules import JSON_RULES  # noqa: PLC0415
     from goop_mcp.validation.path_rules import PATH_RULES  # noqa: PLC0415
     from goop_mcp.validation.xml_rules import XML_RULES  # noqa: PLC0415
+    from goop_mcp.workflow.rules import WORKFLOW_RULES  # noqa: PLC0415
 
     yield from (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES)
     for family in FAMILIES:
         yield from family.rules
+    yield from (*VISUAL_STYLE_RULES, *WORKFLOW_RULES)
 
 
 RULES = RuleBook(_every_rule)

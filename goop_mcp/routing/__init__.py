@@ -1,14 +1,12 @@
 """What happens next: a verdict and a context in, a decision out; the table as data, pure (ROUTING)."""
 
 from goop_mcp.routing.context import Counters, Policy, RoutingContext, RoutingLimits, SessionState
-from goop_mcp.routing.context_reading import ContextError
 from goop_mcp.routing.decision import Action, Decision, Retry, SessionResult
 from goop_mcp.routing.router import route
 from goop_mcp.routing.views import Issue, Option, Outcome, Question
 
 __all__ = [
     "Action",
-    "ContextError",
     "Counters",
     "Decision",
     "Issue",

@@ -5,25 +5,16 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, get_args
 
-from goop_mcp.errors import GoopError
+from goop_mcp.errors import ContextError
 from goop_mcp.routing.context import Adoption, Counters, Policy, RoutingLimits, SessionState
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 
-__all__ = ["ContextError", "read_context"]
+__all__ = ["read_context"]
 
 Reader = Callable[[Any, str], Any]
 
 _JSON_WORDS: Mapping[object, str] = {None: "null", True: "true", False: "false"}
-
-
-class ContextError(GoopError, ValueError):
-    """Raised when a context has a field that does not exist or a value of the wrong kind; names the field."""
-
-    def __init__(self, path: str, problem: str) -> None:
-        """Say what is wrong with the field at `path`, counted from the context."""
-        self.field = path
-        super().__init__(f"context.{path}: {problem}" if path else f"context: {problem}")
 
 
 def read_context(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp import GoopError
-from goop_mcp.routing import ContextError, Counters, Policy, RoutingContext, RoutingLimits, SessionState, route
+from goop_mcp.errors import ContextError
+from goop_mcp.routing import Counters, Policy, RoutingContext, RoutingLimits, SessionState, route
 from goop_mcp.routing.context_reading import read_context
 from tests.routing.replies import judged, report
 
