@@ -79,7 +79,7 @@ def test_h1b_the_mandatory_policy_refuses_a_prompt_without_block() -> None:
     decision = request(FREEFORM, {"policy": {"adoption": "mandatory"}})
 
     assert (decision.rule, actions(decision)) == ("H1b", ["reject"])
-    assert decision.message.startswith("❌ XML handoff validation failed")
+    assert decision.message.startswith("❌ No XML handoff block found in prompt.md\n")
 
 
 # H2
@@ -90,7 +90,10 @@ def test_h2_malformed_xml_blocks_the_spawn() -> None:
     decision = request(case("agent_request/7_1_s1_unclosed.md"))
 
     assert (decision.rule, actions(decision)) == ("H2", ["reject"])
-    assert decision.message.startswith("❌ Invalid XML handoff in prompt.md\n   Line ")
+    assert decision.message.startswith(
+        "❌ Invalid XML handoff in prompt.md\n"
+        "   Line 9: Opening and ending tag mismatch: original_intent vs. agent_request\n"
+    )
     assert decision.message.endswith("\nℹ️  Fix XML syntax errors or remove XML block to proceed")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from goop_mcp.messages import decision_required, notice
-from goop_mcp.messages.handoff_gate import handoff_refused, no_handoff_block
+from goop_mcp.protocols.agent_request.gate_messages import no_block_warning, refusal
 from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
 from goop_mcp.routing.row import Case, Row
@@ -172,11 +172,11 @@ def _target(case: Case) -> str:
 
 
 def _refused_message(case: Case, _filling: Filling) -> str:
-    return handoff_refused(case.faults)
+    return "\n".join(refusal(case.faults, case.verdict))
 
 
-def _mandatory_message(_case: Case, _filling: Filling) -> str:
-    return handoff_refused([_NO_BLOCK])
+def _mandatory_message(case: Case, _filling: Filling) -> str:
+    return "\n".join(refusal([_NO_BLOCK], case.verdict))
 
 
 def _tells(step: str) -> Callable[[Case, Filling], str]:
@@ -242,7 +242,7 @@ ROWS = (
         carries=("instruction",),
         fill=_prose,
         reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
-        message=lambda _case, _filling: no_handoff_block(),
+        message=lambda _case, _filling: "\n".join(no_block_warning()),
     ),
     Row(
         rule="H1b",

@@ -1,17 +1,19 @@
 """What the gate says, in the forms of the specification: sections 3.3 and 3.4 for people, 7.1 for the session's log.
 
-Two blanks follow each icon. Line numbers are those of the prompt file (D-75).
+Older than the visual style, these messages keep their own form: two blanks behind an icon, three before a detail. Line
+numbers are those of the prompt file (D-75).
 """
 
 from collections.abc import Iterator, Sequence
 
+from goop_mcp.messages.quoting import line
 from goop_mcp.protocols.agent_request.reading import ROOT_PARTS
 from goop_mcp.protocols.agent_request.wording import tag_mismatches
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["FAILED", "PASSED", "SCHEMA", "for_log", "for_people"]
+__all__ = ["FAILED", "PASSED", "SCHEMA", "for_log", "for_people", "no_block_warning", "refusal"]
 
 PASSED = "XML handoff validation: PASSED"
 FAILED = "XML handoff validation: FAILED"
@@ -52,23 +54,41 @@ def for_people(
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not errors:
         yield from _warnings(findings, file_name, schema=schema, schema_present=schema_present)
-    malformed = [each for each in errors if _is_malformed(each)]
-    paths = [each for each in errors if each.rule.startswith("path/")]
-    invalid = [each for each in errors if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE]
-    if any(each.rule == _NO_ENVELOPE for each in errors):
-        yield f"❌ No XML handoff block found in {file_name}"
+        return
+    yield from refusal(errors, verdict, file_name=file_name, schema=schema, place=place)
+    yield "❌ Invalid XML handoff in prompt file"
+    yield "ℹ️  Fix XML errors or remove XML block to proceed"
+
+
+def refusal(
+    faults: Sequence[Finding],
+    verdict: Verdict,
+    *,
+    file_name: str = "prompt.md",
+    schema: str = SCHEMA,
+    place: str | None = None,
+) -> Iterator[str]:
+    """Yield the message block of section 3.4 on the `faults` for which a prompt is refused (H-36, H-37)."""
+    malformed = [each for each in faults if _is_malformed(each)]
+    paths = [each for each in faults if each.rule.startswith("path/")]
+    invalid = [each for each in faults if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE]
+    if any(each.rule == _NO_ENVELOPE for each in faults):
+        yield f"❌ No XML handoff block found in {line(file_name)}"
         yield "ℹ️  XML handoff is mandatory here; only SPIKE and research may go without"
     if malformed:
-        yield f"❌ Invalid XML handoff in {file_name}"
+        yield f"❌ Invalid XML handoff in {line(file_name)}"
         yield from _syntax_lines(malformed, verdict)
         yield "ℹ️  Fix XML syntax errors or remove XML block to proceed"
     if invalid:
         yield from _schema_block(invalid, schema)
     for each in paths:
         yield from _path_block(each, place)
-    if errors:
-        yield "❌ Invalid XML handoff in prompt file"
-        yield "ℹ️  Fix XML errors or remove XML block to proceed"
+
+
+def no_block_warning(file_name: str = "prompt.md") -> Iterator[str]:
+    """Yield the warning for a prompt without a request; the spawn goes on (H-35)."""
+    yield f"⚠️  Warning: No XML handoff block found in {line(file_name)}"
+    yield "ℹ️  Proceeding with unstructured handoff (agent must parse prose)"
 
 
 def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> Iterator[str]:
@@ -92,8 +112,7 @@ def _warnings(findings: Sequence[Finding], file_name: str, *, schema: str, schem
         if each.severity is not Severity.WARNING:
             continue
         if each.rule == _NO_ENVELOPE:
-            yield f"⚠️  Warning: No XML handoff block found in {file_name}"
-            yield "ℹ️  Proceeding with unstructured handoff (agent must parse prose)"
+            yield from no_block_warning(file_name)
         elif each.rule == "agent_request/schema-missing" and not schema_present:
             yield f"⚠️  Warning: Schema file not found: {schema}"
             yield "ℹ️  Proceeding without schema validation (only well-formedness checked)"
@@ -108,11 +127,11 @@ def _is_malformed(finding: Finding) -> bool:
 def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
     """Yield one line for each fault of form; where tags do not match, the end tags that do not."""
     mismatches = list(_mismatches(verdict)) if any(each.rule == "xml/malformed" for each in errors) else []
-    for line, words in mismatches:
-        yield f"   Line {line}: {words}"
+    for number, words in mismatches:
+        yield f"   Line {number}: {words}"
     for each in errors:
         if each.rule != "xml/malformed" or not mismatches or _EXTRA in each.message:
-            message = each.message[:1].upper() + each.message[1:]
+            message = _sentence(each)
             yield f"   {message}" if each.line is None else f"   Line {each.line}: {message}"
 
 
@@ -125,8 +144,18 @@ def _mismatches(verdict: Verdict) -> Iterator[tuple[int, str]]:
         yield source.line_and_column(start + offset)[0], words
 
 
+def _sentence(finding: Finding) -> str:
+    message = line(finding.message)
+    return message[:1].upper() + message[1:]
+
+
 def _placed(finding: Finding) -> str:
-    return finding.message if finding.line is None else f"Line {finding.line}: {finding.message}"
+    message = line(finding.message)
+    return message if finding.line is None else f"Line {finding.line}: {message}"
+
+
+def _found(finding: Finding) -> str:
+    return line(finding.found or "")
 
 
 def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
@@ -145,11 +174,13 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
 def _element_line(finding: Finding) -> str:
     name = _name(finding)
     if finding.rule == _VERSION:
-        return f"Unsupported XML handoff version: {finding.found}"
+        return f"Unsupported XML handoff version: {_found(finding)}"
     if finding.rule == _MISSING_FIELD:
         return _missing(finding)
     if finding.expected and finding.found and name in _TYPES:
-        return f"Element {_owner(finding)}: '{finding.found}' is not a valid value of the atomic type '{_TYPES[name]}'"
+        return (
+            f"Element {_owner(finding)}: '{_found(finding)}' is not a valid value of the atomic type '{_TYPES[name]}'"
+        )
     return _placed(finding)
 
 
@@ -173,7 +204,7 @@ def _owner(finding: Finding) -> str:
 
 
 def _path_block(finding: Finding, place: str | None) -> Iterator[str]:
-    yield f"❌ Invalid deliverable path: {finding.found}"
+    yield f"❌ Invalid deliverable path: {_found(finding)}"
     if finding.rule == "path/template-variable":
         yield "   Must not hold a variable of the template"
     elif place is not None:
@@ -184,10 +215,10 @@ def _path_block(finding: Finding, place: str | None) -> Iterator[str]:
 
 def _log_lines(finding: Finding) -> Iterator[str]:
     if finding.expected and finding.found and _name(finding) in _TYPES:
-        yield f"   Element {_owner(finding)}: '{finding.found}' is not valid"
+        yield f"   Element {_owner(finding)}: '{_found(finding)}' is not valid"
         yield f"   Allowed values: {', '.join(finding.expected)}"
     elif finding.rule.startswith("path/"):
-        yield f"   Invalid deliverable path: {finding.found}"
+        yield f"   Invalid deliverable path: {_found(finding)}"
     else:
         yield f"   {_element_line(finding)}"
 
