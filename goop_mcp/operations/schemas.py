@@ -1,19 +1,15 @@
 """The machine contracts of the protocols, for those who check envelopes with tools of their own."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from goop_mcp.assets import list_assets, read_asset
-from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.operations.new_file import put_new_file
 
-__all__ = ["Schema", "SchemaInstallError", "find_schema", "install_schemas", "list_schemas"]
-
-
-class SchemaInstallError(GoopError, OSError):
-    """Raised when a schema cannot be put into a project; the text says what is in the way."""
+__all__ = ["Schema", "find_schema", "install_schemas", "list_schemas"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,34 +89,17 @@ def find_schema(protocol: str, version: str | None = None) -> Schema:
 def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
     """Put the schemas of `protocol` where its tools look for them in `project`; return their paths in the project.
 
-    A file that is there already and says the same is left as it is. Raises UnknownNameError for a protocol whose
-    schemas have no place in a project, and SchemaInstallError when another file is in the way or nothing can be
-    written; then nothing is changed.
+    A file that is there already and says the same is left as it is; what was put in place before a fault stays. Raises
+    UnknownNameError for a protocol whose schemas have no place in a project, and UnwritableFileError when another file
+    is in the way or nothing can be written.
     """
     kept = {name: series.folder for name, series in _SERIES.items() if series.folder is not None}
     if protocol not in kept:
         raise UnknownNameError("schema to install for", protocol, kept)
     places = {f"{kept[protocol]}/{each.file}": each.text for each in list_schemas() if each.protocol == protocol}
-    try:
-        for place, text in places.items():
-            if (project / place).exists() and (project / place).read_bytes() != text.encode():
-                raise SchemaInstallError(f"{place} is there already and says something else; move it away first")
-        for place, text in places.items():
-            _write_whole(project / place, text)
-    except OSError as error:
-        if isinstance(error, SchemaInstallError):
-            raise
-        reason = (error.strerror or "unknown reason").lower()
-        raise SchemaInstallError(f"{kept[protocol]} cannot be written ({reason}); check its permissions") from error
+    for place, text in places.items():
+        put_new_file(project, place, text)
     return tuple(places)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write `text` to `path`, so that nobody ever sees a part of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(text.encode())
-    part.replace(path)
 
 
 def _read(name: PurePosixPath) -> Schema:

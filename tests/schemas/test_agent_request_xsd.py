@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from goop_mcp import Severity
-from goop_mcp.errors import UnknownNameError
-from goop_mcp.operations.schemas import SchemaInstallError, find_schema, install_schemas
+from goop_mcp.errors import UnknownNameError, UnwritableFileError
+from goop_mcp.operations.schemas import find_schema, install_schemas
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.writing import write_request
 from tests.protocols.agent_request.prompts import PROMPT, Case, judge, load_cases, read_case, request_of
@@ -298,7 +298,7 @@ def test_a_schema_that_was_changed_is_not_overwritten(tmp_path: Path) -> None:
     for place in places:
         (tmp_path / place).write_text("mine", encoding="utf-8")
 
-    with pytest.raises(SchemaInstallError, match="is there already and says something else; move it away first"):
+    with pytest.raises(UnwritableFileError, match="is there already and says something else; move it away first"):
         install_schemas("agent_request", tmp_path)
     assert {(tmp_path / place).read_text(encoding="utf-8") for place in places} == {"mine"}
 
@@ -306,7 +306,7 @@ def test_a_schema_that_was_changed_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / ".claude").write_text("a file", encoding="utf-8")
 
-    with pytest.raises(SchemaInstallError, match=r"^\.claude/schemas cannot be written \(.*\); check its permissions$"):
+    with pytest.raises(UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is a link or no folder"):
         install_schemas("agent_request", tmp_path)
 
 

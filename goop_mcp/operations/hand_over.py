@@ -1,0 +1,99 @@
+"""From what a caller gives, over MCP or as JSON, to a prompt, and where it is wanted to its file."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from goop_mcp.errors import UnknownNameError, UnreadableFileError
+from goop_mcp.operations.build_request import BuiltRequest, RequestFieldsError, build_request
+from goop_mcp.operations.new_file import put_new_file
+from goop_mcp.validation.findings import excerpt
+
+__all__ = ["REQUEST_FIELDS", "hand_over_request", "parse_fields"]
+
+_REQUIRED = ("original_intent", "current_task_summary", "task_details", "deliverables")
+_LISTS = {"constraints", "deliverables"}
+_FLAGS = {"xsd_compat"}
+
+REQUEST_FIELDS = (
+    "mode",
+    "original_intent",
+    "current_task_summary",
+    "workflow",
+    "task_details",
+    "constraints",
+    "deliverables",
+    "backlog_notes",
+    "session_id",
+    "parent_agent",
+    "target_agent",
+    "priority",
+    "title",
+    "context",
+    "xsd_compat",
+)
+"""The fields of a request, in the order of INTERFACES, section 5; they are the arguments of `build_request`."""
+
+
+def hand_over_request(fields: Mapping[str, object], *, project: Path, write: bool, now: datetime) -> BuiltRequest:
+    """Return the prompt made of `fields`; with `write` it stands at its path below `project` afterwards.
+
+    None stands for a field that is left out. Without a session id there is no path, so one is made of `now` and the
+    title when the prompt is to be written. Raises UnknownNameError for a field that does not exist, RequestFieldsError
+    for one that is missing or of the wrong kind, UnwritableFileError, and what `build_request` raises.
+    """
+    given = _checked(fields)
+    built = build_request(**given, now=now if write else None)
+    if write and built.path is not None:
+        put_new_file(project, built.path, built.text)
+    return built
+
+
+def parse_fields(text: str, name: str) -> Mapping[str, object]:
+    """Return the fields written as one JSON object in `text`, which came from `name`. Raises UnreadableFileError."""
+    try:
+        fields = json.loads(text, object_pairs_hook=_without_doubles)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise UnreadableFileError(f"{name} is no JSON from {place} on; write the fields as one JSON object") from error
+    except RecursionError as error:
+        raise UnreadableFileError(f"{name} is nested too deep; write the fields as one JSON object") from error
+    if not isinstance(fields, dict):
+        raise UnreadableFileError(f"{name} is {_kind(fields)}; write the fields as one JSON object")
+    return fields
+
+
+def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        doubled = next(key for key in values if sum(name == key for name, _ in pairs) > 1)
+        raise RequestFieldsError(f"{excerpt(doubled, 60)!r} is given twice; give each field once")
+    return values
+
+
+def _checked(fields: Mapping[str, object]) -> dict[str, Any]:
+    for name in fields:
+        if name not in REQUEST_FIELDS:
+            raise UnknownNameError("field", name, REQUEST_FIELDS)
+    given = {name: value for name, value in fields.items() if value is not None}
+    faults = [_fault(name, value) for name, value in given.items() if not _fits(name, value)]
+    faults += [f"{name} is missing" for name in _REQUIRED if name not in given]
+    if faults:
+        raise RequestFieldsError("; ".join(faults))
+    return given
+
+
+def _fits(name: str, value: object) -> bool:
+    return isinstance(value, list if name in _LISTS else bool if name in _FLAGS else str)
+
+
+def _fault(name: str, value: object) -> str:
+    expected = "a list" if name in _LISTS else "true or false" if name in _FLAGS else "a text"
+    return f"{name} is {_kind(value)}; expected {expected}"
+
+
+def _kind(value: object) -> str:
+    names: dict[type, str] = {bool: "true or false", str: "a text", list: "a list", dict: "an object"}
+    return "null" if value is None else names.get(type(value), "a number")
