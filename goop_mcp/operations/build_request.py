@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.errors import GoopError, NotWritableError, UnknownNameError
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
+from goop_mcp.protocols.agent_request.extensions import write_text
 from goop_mcp.protocols.agent_request.model import (
     Deliverable,
     DeliverableKind,
@@ -119,9 +120,13 @@ def build_request(
 
 
 def _text(name: str, value: object) -> str:
-    """Return a text in normal form, "" for None. Raises RequestFieldsError when it is no text."""
+    """Return a text in normal form, "" for None. Raises RequestFieldsError when it is no text that can be written."""
     if not isinstance(value, str | None):
         raise RequestFieldsError(f"{name} is no text; expected a text")
+    try:
+        write_text(value or "")
+    except NotWritableError as error:
+        raise RequestFieldsError(f"{name}: {error}") from error
     return normal_text(value or "")
 
 
@@ -136,7 +141,8 @@ def _constraints(constraints: Iterable[str]) -> tuple[str, ...] | None:
     listed = [] if isinstance(constraints, str) else list(constraints)
     if isinstance(constraints, str) or not all(isinstance(each, str) for each in listed):
         raise RequestFieldsError("constraints is no list of texts; expected one")
-    return tuple(text for each in listed if (text := normal_text(each))) or None
+    texts = [_text(f"constraint {number}", each) for number, each in enumerate(listed, 1)]
+    return tuple(filter(None, texts)) or None
 
 
 def _deliverables(
@@ -178,7 +184,7 @@ def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deli
         kind=cast("DeliverableKind", kind),
         path=path or None,
         required=True if required is None or kind != "file" else required,
-        text=normal_text(text or ""),
+        text=_text(f"text of {where}", text),
     )
 
 

@@ -47,7 +47,7 @@ def hand_over_request(fields: Mapping[str, object], *, project: Path, write: boo
     given = _checked(fields)
     built = build_request(**given, now=now if write else None)
     if write and built.path is not None:
-        put_new_file(project, built.path, built.text)
+        put_new_file(project, built.path, built.text, advice="give another session_id, or move it away")
     return built
 
 

@@ -17,12 +17,12 @@ _NO_FOLDER = (errno.ENOTDIR, errno.ELOOP)
 _FILE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def put_new_file(project: Path, place: str, text: str) -> None:
+def put_new_file(project: Path, place: str, text: str, *, advice: str = "move it away first") -> None:
     """Write `text` to `place`, a path relative to the folder `project`, with the folders on the way to it.
 
     A file that is there already and says the same is left as it is. Raises UnwritableFileError, which names `place`,
-    when another file is there, when a part of the way is a link or no folder, and when nothing can be written; the
-    folders that were made stay, nothing else does.
+    when another file is there (`advice` says what to do then), when a part of the way is a link or no folder, and when
+    nothing can be written; the folders that were made stay, nothing else does.
     """
     path = PurePosixPath(place)
     if path.is_absolute() or ".." in path.parts or not path.name or "\0" in place:
@@ -31,7 +31,7 @@ def put_new_file(project: Path, place: str, text: str) -> None:
         with _entered(project, path.parts[:-1]) as (handle, folder):
             _put(handle, folder, path.name, text.encode())
     except FileExistsError as error:
-        raise UnwritableFileError(f"{place} is there already and says something else; move it away first") from error
+        raise UnwritableFileError(f"{place} is there already and says something else; {advice}") from error
     except OSError as error:
         if error.errno in _NO_FOLDER:
             reason = "a part of its path is a link or no folder; put a folder in its place"

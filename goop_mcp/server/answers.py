@@ -9,9 +9,10 @@ from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
+    from goop_mcp.operations.build_request import BuiltRequest
     from goop_mcp.routing import Decision
 
-__all__ = ["MOST_CHARACTERS", "answer", "cap", "decision_answer", "verdict_answer"]
+__all__ = ["MOST_CHARACTERS", "answer", "cap", "decision_answer", "handoff_answer", "verdict_answer"]
 
 MOST_CHARACTERS = 40_000
 """Longest text of one answer, about 10,000 tokens."""
@@ -66,6 +67,15 @@ def decision_answer(decision: "Decision") -> CallToolResult:
         f"{name}: {', '.join(found)}" for name in ("files_to_read", "blockers") if (found := getattr(decision, name))
     ]
     return answer("\n".join(lines), decision.to_dict())
+
+
+def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
+    """Return a prompt: where it stands, or the whole of it when it was not written."""
+    remarks = _listed("remark", built.verdict.findings)
+    if written:
+        return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
+    place = f"it belongs to {built.path}; " if built.path else ""
+    return answer("\n".join([f"not written; {place}the prompt:", *remarks, "", built.text]), built.to_dict())
 
 
 def _headline(verdict: Verdict) -> str:

@@ -26,7 +26,7 @@ def create_server(settings: Settings) -> MCPServer:
     """Return the MCP server for `settings`, ready to be run on any transport."""
     server = GoopServer(
         "goop-mcp",
-        tools=offered_tools(),
+        tools=offered_tools(settings),
         title="Goop MCP",
         description="Checks the machine-readable envelopes that agents end their replies with.",
         instructions=_INSTRUCTIONS,

@@ -1,6 +1,6 @@
 """What is wrong with the arguments of a tool call, in words a model can act on: one line an argument."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from mcp.server.mcpserver.tools import Tool
@@ -16,7 +16,6 @@ _KINDS: dict[type, str] = {
     int: "a number",
     float: "a number",
     str: "a string",
-    list: "a list",
     dict: "an object",
 }
 _EXPECTED = {
@@ -37,8 +36,8 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
     except ValidationError as error:
-        wrong = dict.fromkeys(str(fault["loc"][0]) for fault in error.errors(include_url=False))
-        faults += [_wrong(name, arguments, known[name]) for name in wrong]
+        wrong = dict.fromkeys(fault["loc"] for fault in error.errors(include_url=False))
+        faults += dict.fromkeys(_wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong)
     return faults
 
 
@@ -48,23 +47,51 @@ def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
     return f"{tool} has no argument {excerpt(name, 60)!r}; {hint} {', '.join(known) or 'none'}"
 
 
-def _wrong(name: str, arguments: Mapping[str, JsonValue], schema: Mapping[str, JsonValue]) -> str:
-    expected = _expected(schema)
+def _wrong(
+    name: str, arguments: Mapping[str, JsonValue], schema: Mapping[str, JsonValue], inside: Sequence[int | str]
+) -> str:
+    """Return what is wrong with the argument `name`, or with the item of its list that `inside` begins with."""
     if name not in arguments:
-        return f"{name} is missing; expected {expected}"
+        return f"{name} is missing; expected {_expected(schema)}"
     value = arguments[name]
-    choices = schema.get("enum")
-    if not isinstance(value, str):
+    place, items = next((each for each in inside if isinstance(each, int)), None), _items(schema)
+    if isinstance(value, list) and place is not None and items is not None:
+        return _unfit(f"{name}[{place}]", value[place], items)
+    return _unfit(name, value, schema)
+
+
+def _items(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue] | None:
+    """Return the schema of the items of a list, None where there is no list or nothing is said of them."""
+    either = schema.get("anyOf")
+    branches = either if isinstance(either, list) else [schema]
+    found = [items for each in branches if isinstance(each, dict) and isinstance(items := each.get("items"), dict)]
+    return found[0] if found else None
+
+
+def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
+    expected = _expected(schema)
+    choices = _choices(schema)
+    if isinstance(value, list):
+        found = f"a list of {len(value):,}"
+    elif not isinstance(value, str):
         found = "null" if value is None else _KINDS[type(value)]
     elif not value.isascii() and not _is_unicode(value):
         found = "a string with half a character in it (a lone surrogate)"
-    elif isinstance(choices, list):
+    elif choices:
         found = repr(excerpt(value, 60))
-        near = _nearest(value, map(str, choices))
+        near = _nearest(value, choices)
         expected += f"; did you mean {near!r}?" if near else ""
     else:
         found = f"a string of {len(value):,} characters"
     return f"{name} is {found}; expected {expected}"
+
+
+def _choices(schema: Mapping[str, JsonValue]) -> list[str]:
+    """Return the words that a schema allows, empty where it lists none."""
+    either = schema.get("anyOf")
+    branches = either if isinstance(either, list) else [schema]
+    listed = [each.get("enum") for each in branches if isinstance(each, dict)]
+    return [str(word) for words in listed if isinstance(words, list) for word in words]
 
 
 def _nearest(given: str, known: Iterable[str]) -> str | None:
@@ -88,4 +115,7 @@ def _expected(schema: Mapping[str, JsonValue]) -> str:
     if isinstance(either, list):
         return " or ".join(_expected(branch) for branch in either if isinstance(branch, dict))
     kind = _EXPECTED.get(str(schema.get("type")), "another kind of value")
+    most = schema.get("maxItems")
+    if isinstance(most, int):
+        return f"{kind} of at most {most:,}"
     return f"{kind} of at most {longest:,} characters" if isinstance(longest, int) else kind

@@ -8,6 +8,7 @@ __all__ = [
     "CandidateModel",
     "DecisionModel",
     "FindingModel",
+    "HandoffModel",
     "ProtocolChoice",
     "RepairModel",
     "RulePageModel",
@@ -101,6 +102,17 @@ class DecisionModel(BaseModel):
     flags: list[str] = Field(description="research_mode or test_first, where a request asks for it.")
     issues: list[dict[str, JsonValue]] = Field(description="What a feedback loop is to mend, worst first.")
     results: list[dict[str, JsonValue]] = Field(description="Results of a finished batch of sessions, in its order.")
+
+
+class HandoffModel(BaseModel):
+    """A handoff, ready to be sent."""
+
+    kind: Literal["agent_request"] = Field(description="What was built.")
+    text: str = Field(description="The whole prompt, in Markdown.")
+    path: str | None = Field(
+        description="Where the prompt belongs, relative to the project, and with write=true stands; null without an id."
+    )
+    verdict: VerdictModel = Field(description="The judgement on the text in strict mode; always accepted.")
 
 
 class RulePageModel(BaseModel):

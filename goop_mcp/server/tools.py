@@ -12,20 +12,26 @@ from pydantic import Field, JsonValue
 from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import RULES, validate
 from goop_mcp.server.answers import answer, decision_answer, verdict_answer
+from goop_mcp.server.handoffs import Handoffs
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
+from goop_mcp.settings import Settings
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
 __all__ = ["offered_tools"]
 
 _ONLY_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_ADDS_A_FILE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
 
 
-def offered_tools() -> list[Tool]:
-    """Return the tools in the order in which clients list them."""
+def offered_tools(settings: Settings) -> list[Tool]:
+    """Return the tools for the project of `settings`, in the order in which clients list them."""
     return [
         _tool(validate_report, title="Validate a report"),
         _tool(route_next_action, title="Say what happens next"),
+        _tool(Handoffs(settings.project).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
         _tool(explain_rule, title="Explain a rule"),
     ]
 
@@ -131,8 +137,8 @@ def explain_rule(
     return answer(page.to_markdown(), page.to_dict())
 
 
-def _tool(function: Callable[..., CallToolResult], *, title: str) -> Tool:
-    tool = Tool.from_function(function, title=title, description=_description(function), annotations=_ONLY_LOOKS)
+def _tool(function: Callable[..., CallToolResult], *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
+    tool = Tool.from_function(function, title=title, description=_description(function), annotations=annotations)
     tool.parameters = _without_titles(tool.parameters)
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool
