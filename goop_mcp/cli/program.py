@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "repair": "Print a reply with the form of its envelope mended.",
     "gate": "Say whether an agent may be started with a prompt.",
     "route": "Say what happens next after a reply.",
+    "handoff": "Build what one agent hands to another.",
     "rules": "List the rules, or show the page of one.",
     "schema": "List the schemas, or print one.",
     "prompt": "List the prompts for agents, or print one.",

@@ -138,10 +138,9 @@ def _word(name: str, word: str, words: type[T]) -> T:
 
 
 def _constraints(constraints: Iterable[str]) -> tuple[str, ...] | None:
-    listed = [] if isinstance(constraints, str) else list(constraints)
-    if isinstance(constraints, str) or not all(isinstance(each, str) for each in listed):
+    if isinstance(constraints, str):
         raise RequestFieldsError("constraints is no list of texts; expected one")
-    texts = [_text(f"constraint {number}", each) for number, each in enumerate(listed, 1)]
+    texts = [_text(f"constraint {number}", each) for number, each in enumerate(constraints, 1)]
     return tuple(filter(None, texts)) or None
 
 
@@ -169,22 +168,22 @@ def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deli
     for key in given:
         if key not in _KEYS:
             raise UnknownNameError(f"key of {where}", str(key), _KEYS)
-    kind, path, required, text = given.get("kind"), given.get("path"), given.get("required"), given.get("text")
+    kind, path, required = given.get("kind"), given.get("path"), given.get("required")
     if kind not in get_args(DeliverableKind):
         raise RequestFieldsError(f"kind of {where} is {excerpt(str(kind), 40)!r}; expected file, decision or report")
     if (kind == "file") != bool(path):
         raise RequestFieldsError(
             f"{where} is a file without a path; add one" if kind == "file" else f"{where} is a {kind} and has no path"
         )
-    if not isinstance(required, bool | None) or not isinstance(path, str | None) or not isinstance(text, str | None):
-        raise RequestFieldsError(
-            f"{where} has a value of the wrong type; path and text are texts, required true or false"
-        )
+    if not isinstance(path, str | None):
+        raise RequestFieldsError(f"path of {where} is no text; expected a text")
+    if not isinstance(required, bool | None):
+        raise RequestFieldsError(f"required of {where} is {excerpt(str(required), 40)!r}; expected true or false")
     return Deliverable(
         kind=cast("DeliverableKind", kind),
         path=path or None,
         required=True if required is None or kind != "file" else required,
-        text=_text(f"text of {where}", text),
+        text=_text(f"text of {where}", given.get("text")),
     )
 
 

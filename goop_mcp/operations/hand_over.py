@@ -53,6 +53,8 @@ def hand_over_request(fields: Mapping[str, object], *, project: Path, write: boo
 
 def parse_fields(text: str, name: str) -> Mapping[str, object]:
     """Return the fields written as one JSON object in `text`, which came from `name`. Raises UnreadableFileError."""
+    if not text.strip():
+        raise UnreadableFileError(f"{name} is empty; write the fields as one JSON object")
     try:
         fields = json.loads(text, object_pairs_hook=_without_doubles)
     except json.JSONDecodeError as error:

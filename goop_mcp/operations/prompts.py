@@ -10,10 +10,11 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
+from goop_mcp.operations.blockers import blocker_values
 from goop_mcp.protocols import validate
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
@@ -165,9 +166,14 @@ def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
     return {"feedback": verdict.feedback or ""}
 
 
-_PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, str]]] = {
+def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
+    return blocker_values(given["text"], given["protocol"].strip() or "auto")
+
+
+_PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
     "goop_report": _values_of_goop_report,
     "repair_report": _values_of_repair_report,
+    "resolve_blocker": _values_of_resolve_blocker,
 }
 """Makes of the arguments what the text of a prompt needs; where a prompt is not listed, they are used as given."""
 

@@ -17,7 +17,7 @@ from goop_mcp.operations.build_request import BuiltRequest, RequestFieldsError, 
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
 from goop_mcp.validation import pipeline
 
-__all__ = ["Slot", "Template", "fill_template", "find_template", "list_templates", "parse_template"]
+__all__ = ["Slot", "Template", "fill_template", "find_template", "list_templates", "parse_template", "read_template"]
 
 _FOLDER = "agent_request/"
 _SUFFIX = ".md"
@@ -52,10 +52,15 @@ def list_templates() -> tuple[Template, ...]:
 
 def find_template(name: str) -> Template:
     """Return the template called `name`. Raises UnknownNameError, which suggests the nearest name."""
+    return parse_template(read_template(name), file=name + _SUFFIX)
+
+
+def read_template(name: str) -> str:
+    """Return the file of the template `name`, front matter included. Raises UnknownNameError."""
     known = _names()
     if name not in known:
         raise UnknownNameError("template", name, known)
-    return parse_template(read_asset("templates", _FOLDER + name + _SUFFIX), file=name + _SUFFIX)
+    return read_asset("templates", _FOLDER + name + _SUFFIX)
 
 
 def fill_template(

@@ -16,6 +16,7 @@ _KINDS: dict[type, str] = {
     int: "a number",
     float: "a number",
     str: "a string",
+    list: "a list",
     dict: "an object",
 }
 _EXPECTED = {
@@ -71,7 +72,7 @@ def _items(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue] | None:
 def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
     expected = _expected(schema)
     choices = _choices(schema)
-    if isinstance(value, list):
+    if isinstance(value, list) and isinstance(schema.get("maxItems"), int):
         found = f"a list of {len(value):,}"
     elif not isinstance(value, str):
         found = "null" if value is None else _KINDS[type(value)]

@@ -1,4 +1,4 @@
-"""The resources: rules, schemas and protocol pages, each listed by name where there are few of them."""
+"""The resources: rules, schemas, protocol pages and templates, each listed by name where there are few of them."""
 
 from functools import partial
 
@@ -8,6 +8,7 @@ from mcp.server.mcpserver.resources import FunctionResource
 from goop_mcp.operations.documents import list_documents, read_document
 from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
+from goop_mcp.operations.templates import Template, list_templates, read_template
 from goop_mcp.protocols import RULES
 
 __all__ = ["add_resources"]
@@ -28,7 +29,9 @@ def add_resources(server: MCPServer) -> None:
         server.add_resource(_schema_resource(schema))
     for protocol in list_documents():
         server.add_resource(_document_resource(protocol))
-    _add_templates(server)
+    for template in list_templates():
+        server.add_resource(_template_resource(template))
+    _add_patterns(server)
 
 
 def _schema_resource(schema: Schema) -> FunctionResource:
@@ -53,7 +56,18 @@ def _document_resource(protocol: str) -> FunctionResource:
     )
 
 
-def _add_templates(server: MCPServer) -> None:
+def _template_resource(template: Template) -> FunctionResource:
+    return FunctionResource(
+        uri=f"goop://templates/{template.name}",
+        name=f"template-{template.name}",
+        title=template.title,
+        description=f"{template.description} A prompt with {len(template.slots)} slots to be filled in.",
+        mime_type=_MARKDOWN,
+        fn=partial(read_template, template.name),
+    )
+
+
+def _add_patterns(server: MCPServer) -> None:
     @server.resource(
         "goop://rules/{protocol}/{name}",
         name="rule",
@@ -83,3 +97,13 @@ def _add_templates(server: MCPServer) -> None:
     )
     def document(protocol: str) -> str:
         return read_document(protocol)
+
+    @server.resource(
+        "goop://templates/{name}",
+        name="template",
+        title="One template",
+        description="A whole prompt for a common task; what goes into its slots stands at its top.",
+        mime_type=_MARKDOWN,
+    )
+    def template(name: str) -> str:
+        return read_template(name)

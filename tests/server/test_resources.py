@@ -4,7 +4,9 @@ from mcp import MCPError
 from goop_mcp.operations.documents import list_documents, read_document
 from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import find_schema, list_schemas
+from goop_mcp.operations.templates import list_templates, read_template
 from goop_mcp.protocols import FAMILIES, RULES
+from tests.requirements import requirement
 from tests.server.connections import Connection
 
 
@@ -17,11 +19,12 @@ def unknown(connection: Connection, uri: str) -> str:
     return refusal.value.message
 
 
-def test_rules_schemas_and_pages_are_listed_by_name(connection: Connection) -> None:
+def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connection) -> None:
     listed = {str(each.uri): each for each in connection.call(connection.client.list_resources).resources}
     schemas = [schema.uri for schema in list_schemas()]
     documents = [f"goop://docs/{protocol}" for protocol in list_documents()]
-    assert list(listed) == ["goop://rules", *schemas, *documents]
+    templates = [f"goop://templates/{template.name}" for template in list_templates()]
+    assert list(listed) == ["goop://rules", *schemas, *documents, *templates]
     assert all(each.title and each.description and each.mime_type for each in listed.values())
 
 
@@ -38,6 +41,7 @@ def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None
         "goop://rules/{protocol}/{name}",
         "goop://schemas/{protocol}/{version}",
         "goop://docs/{protocol}",
+        "goop://templates/{name}",
     ]
 
 
@@ -67,6 +71,17 @@ def test_every_protocol_page_can_be_read(connection: Connection) -> None:
         assert connection.read(f"goop://docs/{protocol}").text == read_document(protocol)
 
 
+@requirement("H-65")
+def test_every_template_can_be_read_with_what_goes_into_its_slots(connection: Connection) -> None:
+    for template in list_templates():
+        contents = connection.read(f"goop://templates/{template.name}")
+        assert (contents.text, contents.mime_type) == (read_template(template.name), "text/markdown")
+        assert template.text in contents.text
+        assert all(
+            slot.description in contents.text and f"{{{{{slot.name}}}}}" in contents.text for slot in template.slots
+        )
+
+
 def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -> None:
     said = unknown(connection, "goop://rules/xml/unescape")
     assert said == "there is no rule 'xml/unescape'; did you mean 'xml/unescaped'?"
@@ -78,6 +93,7 @@ def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -
         "goop://schemas/goop_report/9.9.9",
         "goop://schemas/nothing/0.1.6",
         "goop://docs/nothing",
+        "goop://templates/nothing",
         "goop://nothing",
         "goop://project/SPEC.md",
         "https://example.org/goop",
@@ -86,7 +102,7 @@ def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -
 def test_unknown_resource_is_answered_with_what_there_is(connection: Connection, uri: str) -> None:
     said = unknown(connection, uri)
     assert said.startswith("there is no ")
-    assert "did you mean" in said or "known are" in said
+    assert "did you mean" in said or "known are" in said or " are known, " in said
 
 
 @pytest.mark.parametrize(
@@ -99,6 +115,7 @@ def test_unknown_resource_is_answered_with_what_there_is(connection: Connection,
         "goop://schemas/goop_report/..%2f..%2f..%2fpyproject",
         "goop://schemas/%2e%2e/pyproject",
         "goop://docs/goop_report%00",
+        "goop://templates/..%2F..%2Fpyproject",
         "file:///etc/passwd",
     ],
 )

@@ -1,0 +1,92 @@
+"""`goop-mcp handoff`: build what one agent hands to another."""
+
+import json
+import os
+import sys
+from datetime import datetime
+
+import click
+
+from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.streams import complain, emit, show, standard_input
+from goop_mcp.errors import GoopError, UnknownNameError, UnreadableFileError
+from goop_mcp.operations.build_request import BuiltRequest
+from goop_mcp.operations.check_files import STDIN, read_reply
+from goop_mcp.operations.hand_over import hand_over_request, parse_fields
+from goop_mcp.settings import read_settings
+
+__all__ = ["handoff"]
+
+REFUSED = 1
+
+
+class _Kinds(click.Group):
+    """The kinds of handoffs, each a command of its own."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the kind that `args` begin with; raises UnknownNameError, which suggests the nearest."""
+        if args[0] not in self.commands:
+            raise UnknownNameError("kind of handoff", args[0], self.commands)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Kinds, no_args_is_help=False, short_help="Build what one agent hands to another.")
+def handoff() -> None:
+    """Build what one agent hands to another."""
+
+
+@handoff.command("agent-request", short_help="A prompt with an agent_request in it.")
+@click.option(
+    "--json", "source", metavar="FILE|-", help="The fields as one JSON object; the default is a pipe on stdin."
+)
+@click.option("--write", is_flag=True, help="Write the prompt to its file in the project and print only its path.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--project", metavar="DIR", help="Project folder for --write; the default is the current folder.")
+def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
+    r"""Build the prompt for a task from its fields, judge it in strict mode, and print it.
+
+    \b
+    Required: original_intent, current_task_summary, task_details,
+              deliverables, a list of objects with kind (file, decision or
+              report), path, required, text.
+    Optional: mode, workflow, constraints, backlog_notes, session_id,
+              parent_agent, target_agent, priority, title, context,
+              xsd_compat.
+
+    Exit code: 0 built, 1 no good prompt can be made of the fields or it cannot be written, 2 the fields could not be
+    read or the call is wrong.
+    """
+    settings = read_settings(os.environ, project=project)
+    text, name = _read(source)
+    try:
+        fields = parse_fields(text, name)
+        built = hand_over_request(fields, project=settings.project, write=write, now=datetime.now().astimezone())
+    except UnreadableFileError:
+        raise
+    except GoopError as error:
+        complain(str(error))
+        return REFUSED
+    _present(built, form=form, written=write)
+    return 0
+
+
+def _read(source: str | None) -> tuple[str, str]:
+    """Return the text of the fields, and what messages call the place where it came from."""
+    if source is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise WrongCallError("no fields are given; name a file with --json, or pipe one JSON object in")
+    file = STDIN if source is None else source
+    name = "standard input" if file == STDIN else repr(file)
+    return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name
+
+
+def _present(built: BuiltRequest, *, form: str, written: bool) -> None:
+    for finding in built.verdict.findings:
+        complain(f"{finding.severity}: {finding.message}")
+    if form == "json":
+        emit(json.dumps(built.to_dict(), ensure_ascii=False, indent=2) + "\n")
+    elif written:
+        show(f"{built.path}\n")
+    else:
+        emit(built.text)

@@ -1,0 +1,67 @@
+"""What clients offer while somebody types: the names that an argument of a prompt or an address can have."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import cast
+
+from mcp.server import MCPServer
+from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
+
+from goop_mcp.operations.documents import list_documents
+from goop_mcp.operations.schemas import list_schemas
+from goop_mcp.operations.templates import list_templates
+from goop_mcp.protocols import FAMILIES, RULES
+
+__all__ = ["add_completions"]
+
+_MOST = 100
+"""Most values of one answer, after the protocol of MCP."""
+
+_Known = Mapping[str, str]
+_Handler = Callable[..., Awaitable[Completion | None]]
+
+
+def _rule_names(known: _Known) -> Iterable[str]:
+    asked = known.get("protocol")
+    return (rule.id.partition("/")[2] for rule in RULES.values() if asked in (None, rule.family))
+
+
+def _schema_versions(known: _Known) -> Iterable[str]:
+    asked = known.get("protocol")
+    return (schema.version for schema in list_schemas() if asked in (None, schema.protocol))
+
+
+_NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
+    ("goop://rules/{protocol}/{name}", "protocol"): lambda _: (rule.family for rule in RULES.values()),
+    ("goop://rules/{protocol}/{name}", "name"): _rule_names,
+    ("goop://schemas/{protocol}/{version}", "protocol"): lambda _: (schema.protocol for schema in list_schemas()),
+    ("goop://schemas/{protocol}/{version}", "version"): _schema_versions,
+    ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
+    ("goop://templates/{name}", "name"): lambda _: (template.name for template in list_templates()),
+    ("repair_report", "protocol"): lambda _: (family.name for family in FAMILIES),
+    ("resolve_blocker", "protocol"): lambda _: (family.name for family in FAMILIES),
+}
+"""The names for an argument of an address or a prompt, given the arguments that are known already."""
+
+
+def add_completions(server: MCPServer) -> None:
+    """Complete the arguments of the resources and prompts of `server`."""
+    # The SDK's decorator has no types.
+    register = cast("Callable[[], Callable[[_Handler], _Handler]]", server.completion)
+    register()(_complete)
+
+
+async def _complete(
+    ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, context: CompletionContext | None
+) -> Completion | None:
+    of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
+    names = _NAMES.get((of, argument.name))
+    known = (context.arguments if context is not None else None) or {}
+    return None if names is None else _completion(names(known), argument.value)
+
+
+def _completion(names: Iterable[str], begun: str) -> Completion:
+    """Return the names that begin with `begun`, then those that hold it."""
+    wanted = begun.lower()
+    fitting = [name for name in dict.fromkeys(names) if wanted in name]
+    fitting.sort(key=lambda name: not name.startswith(wanted))
+    return Completion(values=fitting[:_MOST], total=len(fitting), has_more=len(fitting) > _MOST)
