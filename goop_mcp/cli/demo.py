@@ -26,7 +26,7 @@ from rich.text import Text
 
 from goop_mcp.cli.options import COLOUR
 from goop_mcp.cli.streams import complain, emit, show, terminal_width, wants_colour
-from goop_mcp.server.models import FindingModel, RepairModel, VerdictModel
+from goop_mcp.server.models import DecisionModel, FindingModel, RepairModel, VerdictModel
 
 __all__ = ["demo"]
 
@@ -111,7 +111,7 @@ _SECOND_REPLY = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """One step as it went; the last three fields are what there is to see. `as_expected`: the story may go on."""
+    """One step as it went; the last four fields are what there is to see. `as_expected`: the story may go on."""
 
     name: str
     title: str
@@ -120,6 +120,7 @@ class _Step:
     reply: str | None = None
     verdict: VerdictModel | None = None
     feedback: str | None = None
+    decision: DecisionModel | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the step as JSON values, without what it does not show."""
@@ -131,6 +132,7 @@ class _Step:
             "reply": self.reply,
             "verdict": self.verdict.model_dump(mode="json") if self.verdict is not None else None,
             "feedback": self.feedback,
+            "decision": self.decision.model_dump(mode="json") if self.decision is not None else None,
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -188,14 +190,36 @@ async def _second_verdict(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
-_CHAPTERS: tuple[_Chapter, ...] = (_first_reply, _first_verdict, _feedback, _second_reply, _second_verdict)
+async def _next_action(client: Client, _told: Sequence[_Step]) -> _Step:
+    decision = DecisionModel.model_validate(await _ask(client, "route_next_action", _SECOND_REPLY))
+    return _Step(
+        name="next_action",
+        title="What happens next",
+        words="The report says that it is blocked, so nothing goes on by itself. People are shown this.",
+        as_expected=decision.actions == ["ask_user"],
+        decision=decision,
+    )
+
+
+_CHAPTERS: tuple[_Chapter, ...] = (
+    _first_reply,
+    _first_verdict,
+    _feedback,
+    _second_reply,
+    _second_verdict,
+    _next_action,
+)
 
 
 async def _judge(client: Client, reply: str) -> VerdictModel:
-    answer = await client.call_tool("validate_report", {"text": reply})
+    return VerdictModel.model_validate(await _ask(client, "validate_report", reply))
+
+
+async def _ask(client: Client, tool: str, reply: str) -> object:
+    answer = await client.call_tool(tool, {"text": reply})
     if answer.is_error:
-        raise MCPError(INTERNAL_ERROR, "validate_report gave no verdict")
-    return VerdictModel.model_validate(answer.structured_content)
+        raise MCPError(INTERNAL_ERROR, f"{tool} gave no answer")
+    return answer.structured_content
 
 
 def _summary(verdict: VerdictModel) -> str:
@@ -217,8 +241,8 @@ def _summary(verdict: VerdictModel) -> str:
 def demo(format: Literal["text", "json"], colour: str) -> int:
     """Show the main job on real input, without network or key.
 
-    A faulty reply is judged, the agent is told what to mend, and its second reply is accepted. Exit code: 0 when the
-    story went as expected, else 1.
+    A faulty reply is judged, the agent is told what to mend, its second reply is accepted, and it is said what happens
+    next. Exit code: 0 when the story went as expected, else 1.
     """
     stage = _Stage(colour=wants_colour(colour)) if format == "text" else None
     told: list[_Step] = []
@@ -235,9 +259,9 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
         story = {"passed": passed, "seconds": round(seconds, 3), "steps": [step.to_dict() for step in told]}
         emit(json.dumps(story, ensure_ascii=False, indent=2) + "\n")
     elif passed:
-        show(f"\nThat is the main job: rejected, told, mended, accepted, in {seconds:.1f} seconds.\n")
+        show(f"\nThat is the main job: rejected, told, mended, accepted, routed, in {seconds:.1f} seconds.\n")
     if answered and not passed:
-        complain(f"the story went wrong at {told[-1].name}: its verdict was not expected; please report it")
+        complain(f"the story went wrong at {told[-1].name}: its outcome was not expected; please report it")
     return 0 if passed else 1
 
 
@@ -294,6 +318,8 @@ def _parts(step: _Step) -> list[RenderableType]:
         parts.append(_findings(step.verdict))
     if step.feedback is not None:
         parts.append(Text(step.feedback))
+    if step.decision is not None:
+        parts.append(Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}"))
     return parts
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from goop_mcp.errors import UnreadableFileError
-from goop_mcp.protocols import validate
+from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
@@ -109,7 +109,7 @@ def mend_file(
         return MendedFile(checked=checked, mended=None)
     if verdict.repaired_text is None or verdict.span is None:
         return MendedFile(checked=checked, mended=whole)
-    mended = _with_envelope(verdict.read_text, verdict.span, verdict.repaired_text)
+    mended = _with_envelope(verdict, verdict.span, verdict.repaired_text)
     again = validate(mended, protocol=protocol, limits=limits)
     if not again.accepted:
         return MendedFile(checked=CheckedFile(file=file, text=mended, verdict=again), mended=None)
@@ -168,9 +168,10 @@ def _decode(raw: bytes, name: str) -> str:
         ) from error
 
 
-def _with_envelope(text: str, span: tuple[int, int], envelope: str) -> str:
-    """Return `text` with `envelope` in place of `span`, with the line ends that stood there."""
-    start, end = span
-    if "\r\n" in text[start:end] and "\r" not in envelope:
+def _with_envelope(verdict: Verdict, span: tuple[int, int], envelope: str) -> str:
+    """Return the text that was read with `envelope` in place of `span`, with the line ends that stood there."""
+    text = verdict.read_text
+    if "\r\n" in text[span[0] : span[1]] and "\r" not in envelope:
         envelope = envelope.replace("\n", "\r\n")
-    return text[:start] + envelope + text[end:]
+    family = next(family for family in FAMILIES if family.name == verdict.protocol)
+    return family.put_back(text, span, envelope)

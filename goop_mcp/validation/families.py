@@ -12,7 +12,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Envelope
 
-__all__ = ["Family", "FamilyOnDemand", "Places", "Reading"]
+__all__ = ["Family", "FamilyOnDemand", "Places", "Reading", "put_in_place"]
 
 
 class Places(Protocol):
@@ -74,6 +74,10 @@ class Family(Protocol):
         """Read and judge the chosen block."""
         ...  # pragma: no cover
 
+    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+        """Return `text` with the mended `envelope` in place of `span`, and what was wrong with its place mended."""
+        ...  # pragma: no cover
+
     def absence(self, text: str) -> str:
         """Return in one clause what is there in place of an envelope."""
         ...  # pragma: no cover
@@ -122,6 +126,10 @@ class FamilyOnDemand:
         """Read and judge the chosen block."""
         return self.loaded.read(extraction, block, expected, limits)
 
+    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+        """Return `text` with the mended `envelope` in place of `span`."""
+        return self.loaded.put_back(text, span, envelope)
+
     def absence(self, text: str) -> str:
         """Return in one clause what is there in place of an envelope."""
         return self.loaded.absence(text)
@@ -129,3 +137,9 @@ class FamilyOnDemand:
     def skeleton(self, expected: Expectations) -> str:
         """Return the smallest envelope."""
         return self.loaded.skeleton(expected)
+
+
+def put_in_place(text: str, span: tuple[int, int], envelope: str) -> str:
+    """Return `text` with `envelope` in place of `span`: all there is to do where the place of an envelope is free."""
+    start, end = span
+    return text[:start] + envelope + text[end:]

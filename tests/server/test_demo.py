@@ -6,12 +6,12 @@ from time import monotonic
 import pytest
 from pydantic import BaseModel
 
-from goop_mcp import validate
-from goop_mcp.server.models import VerdictModel
+from goop_mcp import RoutingContext, route, validate
+from goop_mcp.server.models import DecisionModel, VerdictModel
 from tests.repository import ROOT
 from tests.server.connections import environment
 
-STEPS = ["first_reply", "first_verdict", "feedback", "second_reply", "second_verdict"]
+STEPS = ["first_reply", "first_verdict", "feedback", "second_reply", "second_verdict", "next_action"]
 DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
 # The program from the checkout, the server it starts from the current folder.
 DEMO_ELSEWHERE = [sys.executable, "-P", "-c", "import sys; from goop_mcp.cli import main; sys.exit(main(sys.argv[1:]))"]
@@ -51,6 +51,7 @@ class Step(BaseModel):
     reply: str | None = None
     verdict: VerdictModel | None = None
     feedback: str | None = None
+    decision: DecisionModel | None = None
 
 
 class Story(BaseModel):
@@ -91,9 +92,10 @@ def test_demo_tells_the_story_to_people_in_80_columns_within_ten_seconds() -> No
     assert all(line == line.rstrip() for line in lines)
     assert "\x1b" not in finished.stdout
     headings = [line.split(" ─")[0] for line in lines if line[:1].isdigit()]
-    assert [heading.split(".")[0] for heading in headings] == ["1", "2", "3", "4", "5"]
+    assert [heading.split(".")[0] for heading in headings] == ["1", "2", "3", "4", "5", "6"]
     story = finished.stdout
     assert story.index("Rejected: ") < story.index("Your report was not accepted.") < story.index("Accepted: ")
+    assert story.index("Accepted: ") < story.index("GoopSpec · Decision Required") < story.index("actions: ask_user")
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +114,19 @@ def test_demo_gives_programs_one_object_with_every_step(story: Story) -> None:
 
 
 def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: Story) -> None:
-    first_reply, first_verdict, feedback, second_reply, second_verdict = story.steps
+    first_reply, first_verdict, feedback, second_reply, second_verdict, _ = story.steps
     for reply, told in ((first_reply, first_verdict), (second_reply, second_verdict)):
         assert reply.reply is not None
         assert told.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
     assert first_verdict.verdict is not None
     assert feedback.feedback == first_verdict.verdict.feedback
+
+
+def test_decision_of_the_demo_is_that_of_the_router_on_the_second_reply(story: Story) -> None:
+    second_reply, told = story.steps[3].reply, story.steps[5].decision
+    assert second_reply is not None
+    assert told == DecisionModel.model_validate(route(validate(second_reply), RoutingContext()).to_dict())
+    assert told.rule == "G1"
 
 
 def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of_form(story: Story) -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from goop_mcp.protocols.agent_request.fencing import put_in_fence
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.placement import (
     Fence,
@@ -123,6 +124,10 @@ class AgentRequestFamily:
             return TreeReading(request, reader.problems, reader.tangled, whole)
 
         return read_xml(block, text, GRAMMAR, limits, read_tree)
+
+    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+        """Return `text` with `envelope` in place of `span`, in a fence marked xml that nothing in it closes."""
+        return put_in_fence(text, span, envelope)
 
     def absence(self, text: str) -> str:
         """Return what is there in place of a request; a near miss is named."""

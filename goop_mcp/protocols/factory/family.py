@@ -11,6 +11,7 @@ from goop_mcp.protocols.factory.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.factory.rules.structure import NO_ENVELOPE
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
+from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
     JsonShape,
@@ -22,7 +23,6 @@ from goop_mcp.validation.json_extraction import (
 from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
 
@@ -90,6 +90,10 @@ class FactoryFamily:
         return Reading(
             start=block.start, problems=problems, places=reading.places, envelope=reply, repaired=reading.repaired
         )
+
+    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+        """Return `text` with `envelope` in place of `span`."""
+        return put_in_place(text, span, envelope)
 
     def absence(self, text: str) -> str:
         """Return what is there in place of a reply."""

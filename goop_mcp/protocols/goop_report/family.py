@@ -12,7 +12,7 @@ from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD, NO_ENV
 from goop_mcp.validation.envelope_rules import NOT_AT_END
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
-from goop_mcp.validation.families import Reading
+from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
@@ -93,6 +93,10 @@ class GoopReportFamily:
             version=report.version if report is not None else None,
             repaired=reading.repaired,
         )
+
+    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+        """Return `text` with `envelope` in place of `span`."""
+        return put_in_place(text, span, envelope)
 
     def absence(self, text: str) -> str:
         """Return what is there in place of an envelope; a near miss is named."""

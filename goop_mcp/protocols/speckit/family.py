@@ -11,6 +11,7 @@ from goop_mcp.protocols.speckit.rules import RESPONSE_RULES, RULES
 from goop_mcp.protocols.speckit.rules.structure import NO_ENVELOPE, RESULT_WITHOUT_ENVELOPE
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
+from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
@@ -25,7 +26,6 @@ from goop_mcp.validation.json_extraction import (
 from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
-from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.workflow.agents import plain_agent_name
 
@@ -119,6 +119,10 @@ class SpeckitFamily:
             envelope=response,
             repaired=reading.repaired,
         )
+
+    def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
+        """Return `text` with `envelope` in place of `span`."""
+        return put_in_place(text, span, envelope)
 
     def absence(self, text: str) -> str:
         """Return what is there in place of an answer."""

@@ -1,0 +1,72 @@
+"""Put a request back into its prompt, in a fence as the protocol wants it (D-07, D-13, D-83)."""
+
+import re
+
+from goop_mcp.protocols.agent_request.placement import Fence, find_fences
+
+__all__ = ["put_in_fence"]
+
+_LEAST = 4
+_OPENING = re.compile(r"(?P<indent>[ \t]*)(?P<run>`{3,}|~{3,})[ \t]*(?P<language>[A-Za-z0-9]*)[ \t]*(?P<rest>.*)")
+_CLOSING = re.compile(r"(?P<before>(?:[ \t]*\r?\n)+[ \t]*)(?P<run>`{3,}|~{3,})(?=[ \t]*(?:\r?\n|$))")
+_RUNS = {mark: re.compile(rf"^[ \t]*({mark}{{3,}})", re.MULTILINE) for mark in "`~"}
+
+
+def put_in_fence(text: str, span: tuple[int, int], envelope: str) -> str:
+    """Return `text` with `envelope` in place of `span`, in a fence marked xml that no line of the request closes.
+
+    A fence that is there is kept: its mark is set right, and it is made longer only where a fence inside the request
+    had closed it. What else stands in the text stays as it is.
+    """
+    start, end = span
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    fence = next((each for each in find_fences(text) if each.holds(start)), None)
+    if fence is None:
+        return _wrapped(text[:start], envelope, text[end:], line_end)
+    before, run, longer = _opened(text, fence, envelope, collides=end > fence.end)
+    after = _closed(text[end:], longer, line_end) if longer != run else text[end:]
+    return before + text[fence.start : start] + envelope + after
+
+
+def _wrapped(before: str, envelope: str, after: str, line_end: str) -> str:
+    begun = before.rpartition("\n")[2]
+    if begun.strip():
+        before += line_end
+    else:
+        before = before[: len(before) - len(begun)]
+    run = _longer("`" * (_LEAST - 1), envelope)
+    rest = after.lstrip(" \t")
+    gap = "" if not rest or rest.startswith(("\n", "\r\n")) else line_end
+    return f"{before}{run}xml{line_end}{envelope}{line_end}{run}{gap}{rest}"
+
+
+def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[str, str, str]:
+    """Return all up to the content of the fence with its opening set right, its run as it was, and as it is now."""
+    at = text.rfind("\n", 0, fence.start - 1) + 1
+    line = text[at : fence.start].rstrip("\r\n")
+    ending = text[at + len(line) : fence.start]
+    opening = _OPENING.fullmatch(line)
+    if opening is None:
+        return text[: fence.start], "", ""
+    run = opening["run"]
+    longer = _longer(run, envelope) if collides else run
+    if opening["language"].lower() != "xml":
+        rest = f" {opening['rest']}" if opening["rest"] else ""
+        line = f"{opening['indent']}{longer}xml{rest}"
+    else:
+        line = line.replace(run, longer, 1)
+    return text[:at] + line + ending, run, longer
+
+
+def _closed(after: str, run: str, line_end: str) -> str:
+    """Return what stands behind the request, with the fence closed by `run`."""
+    closing = _CLOSING.match(after)
+    if closing is None:
+        return f"{line_end}{run}{after}"
+    return closing["before"] + run + after[closing.end() :]
+
+
+def _longer(run: str, envelope: str) -> str:
+    """Return a run longer than `run` and than any that begins a line of `envelope`."""
+    longest = max((len(found) for found in _RUNS[run[0]].findall(envelope)), default=0)
+    return run[0] * (max(len(run), longest) + 1)
