@@ -45,15 +45,11 @@ def handoff() -> None:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--project", metavar="DIR", help="Project folder for --write; the default is the current folder.")
 def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
-    r"""Build the prompt for a task from its fields, judge it in strict mode, and print it.
+    """Build the prompt for a task from its fields, judge it in strict mode, and print it.
 
-    \b
-    Required: original_intent, current_task_summary, task_details,
-              deliverables, a list of objects with kind (file, decision or
-              report), path, required, text.
-    Optional: mode, workflow, constraints, backlog_notes, session_id,
-              parent_agent, target_agent, priority, title, context,
-              xsd_compat.
+    The fields are one JSON object. Required are original_intent, current_task_summary, task_details and deliverables,
+    a list of objects with kind (file, decision or report), path, required and text. Optional are mode, workflow,
+    constraints, backlog_notes, session_id, parent_agent, target_agent, priority, title, context and xsd_compat.
 
     Exit code: 0 built, 1 no good prompt can be made of the fields or it cannot be written, 2 the fields could not be
     read or the call is wrong.

@@ -96,7 +96,7 @@ def _fence_of(block: Block, fences: Sequence[Fence]) -> Fence | None:
 def _unfenced(text: str, block: Block) -> Problem:
     tag = excerpt(text[block.start : block.start + 60].partition("\n")[0], 60)
     message = "the request stands outside a fence; expected a fence marked xml around it"
-    return UNFENCED.problem(message, offset=0, before=tag, after=f"```xml\n{tag}")
+    return UNFENCED.problem(message, offset=0, before=tag, after=f"````xml\n{tag}")
 
 
 def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
