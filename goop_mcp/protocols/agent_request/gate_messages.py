@@ -5,6 +5,7 @@ numbers are those of the prompt file (D-75).
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from goop_mcp.messages.quoting import line
 from goop_mcp.protocols.agent_request.reading import ROOT_PARTS
@@ -35,6 +36,7 @@ _OF_PLACE = frozenset(
     }
 )
 _EXTRA = "extra content"
+_MOST_LINES = 20
 _TYPES = {"mode": "ModeType", "workflow": "WorkflowType", "required": "xs:boolean"}
 
 
@@ -125,8 +127,9 @@ def _is_malformed(finding: Finding) -> bool:
 
 
 def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
-    """Yield one line for each fault of form; where tags do not match, the end tags that do not."""
-    mismatches = list(_mismatches(verdict)) if any(each.rule == "xml/malformed" for each in errors) else []
+    """Yield one line for each fault of form; where tags do not match, the first end tags that do not."""
+    malformed = any(each.rule == "xml/malformed" for each in errors)
+    mismatches = list(islice(_mismatches(verdict), _MOST_LINES)) if malformed else []
     for number, words in mismatches:
         yield f"   Line {number}: {words}"
     for each in errors:

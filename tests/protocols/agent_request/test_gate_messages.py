@@ -3,7 +3,7 @@
 from goop_mcp import Verdict
 from goop_mcp.protocols.agent_request.gate_messages import no_block_warning, refusal
 from goop_mcp.validation.findings import Finding, Severity
-from tests.protocols.agent_request.prompts import judge
+from tests.protocols.agent_request.prompts import PROMPT, judge
 
 SEEN = judge("Add the endpoint.")
 
@@ -86,3 +86,11 @@ def test_words_of_the_request_stay_on_their_line() -> None:
 
     assert "\n❌ forged" not in said
     assert "   Unsupported XML handoff version: 9 ❌ forged\n" in said
+
+
+def test_of_thousands_of_tags_that_do_not_match_only_the_first_are_told() -> None:
+    verdict = judge(PROMPT.replace("<mode>", "<mode></workflow>" * 5_000))
+
+    lines = told(*verdict.findings, verdict=verdict).splitlines()
+    assert 3 < len(lines) < 30
+    assert lines[1] == "   Line 7: Opening and ending tag mismatch: mode vs. workflow"
