@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
-from goop_mcp.operations.blockers import blocker_values
 from goop_mcp.protocols import validate
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
@@ -167,6 +166,8 @@ def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
+    from goop_mcp.operations.blockers import blocker_values  # noqa: PLC0415 - a server starts without the router
+
     return blocker_values(given["text"], given["protocol"].strip() or "auto")
 
 

@@ -2,27 +2,23 @@
 
 A template file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description` and, for each
 slot, a table `[[slots]]` with `name` and `description`. The rest is a prompt in which a slot stands as `{{name}}`.
-Values are data: they are put into the typed request and escaped when it is written (D-85).
+`fill_template` makes a request of one.
 """
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, UnknownNameError
-from goop_mcp.operations.build_request import BuiltRequest, RequestFieldsError, build_request
-from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
-from goop_mcp.validation import pipeline
 
-__all__ = ["Slot", "Template", "fill_template", "find_template", "list_templates", "parse_template", "read_template"]
+__all__ = ["SLOT", "Slot", "Template", "find_template", "list_templates", "parse_template", "read_template"]
 
 _FOLDER = "agent_request/"
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text># Task: (?P<heading>[^\n]+)\n.+)", re.DOTALL)
-_SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+"""A slot in the text of a template; its group is the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,53 +59,6 @@ def read_template(name: str) -> str:
     return read_asset("templates", _FOLDER + name + _SUFFIX)
 
 
-def fill_template(
-    name: str,
-    values: Mapping[str, str],
-    *,
-    session_id: str | None = None,
-    parent_agent: str | None = None,
-    target_agent: str | None = None,
-    now: datetime | None = None,
-) -> BuiltRequest:
-    """Return the prompt of the template `name` with `values` in its slots.
-
-    The other arguments are those of `build_request`; the template names the target agent where none is given. Raises
-    UnknownNameError for an unknown template or slot, RequestFieldsError for a slot that is not filled in, and what
-    `build_request` raises.
-    """
-    template = find_template(name)
-    slots = [slot.name for slot in template.slots]
-    for given in values:
-        if given not in slots:
-            raise UnknownNameError(f"slot of {name}", given, slots)
-    empty = [slot for slot in slots if not values.get(slot, "").strip()]
-    if empty:
-        raise RequestFieldsError(f"the template {name} has slots that are not filled in: {', '.join(empty)}")
-    request = _request_of(template)
-
-    def fill(text: str | None) -> str:
-        return _SLOT.sub(lambda slot: values[slot[1]].strip(), text or "")
-
-    return build_request(
-        title=fill(template.heading),
-        mode=str(request.mode),
-        original_intent=fill(request.original_intent),
-        current_task_summary=fill(request.current_task_summary),
-        workflow=str(request.workflow),
-        task_details=fill(request.task_details),
-        constraints=[fill(each) for each in request.constraints or ()],
-        deliverables=[
-            replace(each, path=fill(each.path) or None, text=fill(each.text)) for each in request.deliverables or ()
-        ],
-        backlog_notes=fill(request.backlog_notes),
-        session_id=session_id,
-        parent_agent=parent_agent,
-        target_agent=target_agent or request.target_agent,
-        now=now,
-    )
-
-
 def parse_template(text: str, *, file: str) -> Template:
     """Return the template that `text` holds. Raises AssetBrokenError, which names the file, when it is not in order."""
     match = _FILE.fullmatch(text)
@@ -128,7 +77,7 @@ def parse_template(text: str, *, file: str) -> Template:
         )
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise AssetBrokenError(f"the template {file} cannot be used: its front matter is not in order") from error
-    if template.name + _SUFFIX != file or {slot.name for slot in slots} != set(_SLOT.findall(template.text)):
+    if template.name + _SUFFIX != file or {slot.name for slot in slots} != set(SLOT.findall(template.text)):
         raise AssetBrokenError(f"the template {file} cannot be used: its name or its slots are not those it lists")
     return template
 
@@ -136,10 +85,3 @@ def parse_template(text: str, *, file: str) -> Template:
 def _names() -> tuple[str, ...]:
     names = list_assets("templates", _SUFFIX)
     return tuple(name.removeprefix(_FOLDER).removesuffix(_SUFFIX) for name in names if name.startswith(_FOLDER))
-
-
-def _request_of(template: Template) -> Request:
-    request = pipeline.validate(template.text, (AGENT_REQUEST,), protocol="agent_request").envelope
-    if not isinstance(request, Request):
-        raise AssetBrokenError(f"the template {template.name} cannot be used: it holds no request")
-    return request

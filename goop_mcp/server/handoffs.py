@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field, JsonValue, WithJsonSchema
 
-from goop_mcp.operations.build_request import BuiltRequest
-from goop_mcp.operations.hand_over import hand_over_request
 from goop_mcp.server.answers import handoff_answer
 from goop_mcp.server.models import HandoffModel
+
+if TYPE_CHECKING:
+    from goop_mcp.operations.build_request import BuiltRequest
 
 __all__ = ["Handoffs"]
 
@@ -151,12 +152,20 @@ class Handoffs:
         }
         return handoff_answer(self._build(kind, fields, write=write), written=write)
 
-    def _build(self, kind: str, fields: Mapping[str, object], *, write: bool) -> BuiltRequest:
+    def _build(self, kind: str, fields: Mapping[str, object], *, write: bool) -> "BuiltRequest":
         if kind not in _BUILDERS:
             raise ToolError(
                 f"handoffs of kind {kind} are not available in this version; the kind is {', '.join(_BUILDERS)}"
             )
-        return _BUILDERS[kind](fields, project=self.project, write=write, now=datetime.now().astimezone())
+        return _BUILDERS[kind](fields, self.project, write)
 
 
-_BUILDERS: Mapping[str, Callable[..., BuiltRequest]] = {"agent_request": hand_over_request}
+def _agent_request(fields: Mapping[str, object], project: Path, write: bool) -> "BuiltRequest":
+    from goop_mcp.operations.hand_over import hand_over_request  # noqa: PLC0415 - a server starts without it
+
+    return hand_over_request(fields, project=project, write=write, now=datetime.now().astimezone())
+
+
+_BUILDERS: Mapping[str, Callable[[Mapping[str, object], Path, bool], "BuiltRequest"]] = {
+    "agent_request": _agent_request
+}

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from goop_mcp.errors import UnreadableFileError
+from goop_mcp.errors import ContextError, UnreadableFileError
 from goop_mcp.operations.route_reply import parse_context, route_reply
-from goop_mcp.routing import ContextError, Decision
+from goop_mcp.routing import Decision
 from tests.requirements import requirement
 from tests.routing.replies import factory, report
 from tests.routing.test_agent_request_rows import SESSION, prompt

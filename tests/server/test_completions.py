@@ -3,6 +3,7 @@
 import pytest
 from mcp.types import Completion, PromptReference, ResourceTemplateReference
 
+from goop_mcp.operations.documents import list_documents
 from goop_mcp.operations.schemas import list_schemas
 from goop_mcp.operations.templates import list_templates
 from goop_mcp.protocols import FAMILIES, RULES
@@ -32,7 +33,7 @@ def test_what_begins_so_comes_before_what_holds_it(connection: Connection) -> No
 @pytest.mark.parametrize(
     ("of", "expected"),
     [
-        ("goop://docs/{protocol}", PROTOCOLS),
+        ("goop://docs/{protocol}", [*list_documents()]),
         ("goop://schemas/{protocol}/{version}", PROTOCOLS),
         ("repair_report", PROTOCOLS),
         ("resolve_blocker", PROTOCOLS),
