@@ -136,7 +136,13 @@ def test_noise_on_stdout_does_not_reach_the_client(era: str) -> None:
     noisy = StdioServerParameters(command=sys.executable, args=["-m", "tests.server.noisy"], cwd=ROOT)
     with connect(noisy, era) as connection:
         assert text_of(connection.tool("make_noise")) == "quiet"
-        assert list(connection.tools()) == ["validate_report", "route_next_action", "explain_rule", "make_noise"]
+        assert list(connection.tools()) == [
+            "validate_report",
+            "route_next_action",
+            "build_handoff",
+            "explain_rule",
+            "make_noise",
+        ]
 
 
 def test_log_goes_to_stderr_one_line_a_record() -> None:
