@@ -97,7 +97,13 @@ _GATES: dict[str, dict[str, list[object]]] = {
     "clarify": {"remaining_ambiguities": [0, 2]},
     "research": {"confidence_level": ["HIGH", "MEDIUM", "LOW"]},
     "plan": {"constitution_violations": [[], ["rule 3"]]},
-    "analyze": {"findings_by_severity": [{"CRITICAL": number, "HIGH": 2, "MEDIUM": 3, "LOW": 2} for number in (0, 1)]},
+    "analyze": {
+        "findings_by_severity": [{"CRITICAL": number, "HIGH": 2, "MEDIUM": 3, "LOW": 2} for number in (0, 1)],
+        "findings": [
+            [{"severity": word, "type": "coverage", "message": "x", "location": "a.md:1", "recommendation": "y"}]
+            for word in ("HIGH", "CRITICAL")
+        ],
+    },
     "implement": {"completion_percentage": [60, 100]},
     "test": {"overall_status": ["PASSED", "FAILED"]},
     "review": {

@@ -172,7 +172,7 @@ def stops_in(agent: str, result: Mapping[str, Any]) -> bool:
     compliance = result.get("constitution_compliance") or {}
     stops = {
         "test": result.get("overall_status") == "FAILED",
-        "analyze": counts.get("CRITICAL"),
+        "analyze": counts.get("CRITICAL") or "CRITICAL" in {each["severity"] for each in result.get("findings") or ()},
         "plan": result.get("constitution_violations"),
         "review": compliance.get("status") == "FAIL" or result.get("overall_status") == "NEEDS_MANUAL_REVIEW",
         "clarify": result.get("remaining_ambiguities"),

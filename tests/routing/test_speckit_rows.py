@@ -157,6 +157,15 @@ def test_s4_critical_findings_go_back_to_the_agent_of_their_type_and_not_to_impl
     assert (decision.rule, actions(decision), decision.next_agent) == ("S4", ["feedback_loop"], agent)
 
 
+@requirement("S-36")
+@pytest.mark.parametrize(("critical", "listed"), [(0, "CRITICAL"), (1, "HIGH")])
+def test_s4_a_critical_finding_counts_whether_it_is_counted_or_listed(critical: int, listed: str) -> None:
+    counts = {"CRITICAL": critical, "HIGH": 2, "MEDIUM": 3, "LOW": 2}
+    text = answer("analyze", findings_by_severity=counts, findings=[finding(listed, "coverage")])
+
+    assert speckit(text).rule == "S4"
+
+
 @requirement("S-07", "S-28")
 def test_s4_the_feedback_holds_the_issues_worst_first_and_the_next_iteration() -> None:
     names = ["LOW", "CRITICAL", "MEDIUM", "HIGH"]

@@ -36,7 +36,15 @@ def _tests_failed(response: Response) -> bool:
 
 
 def _has_critical_findings(response: Response) -> bool:
-    return _agent(response) == "analyze" and _above_zero(_inner(_result(response), "findings_by_severity", "CRITICAL"))
+    """Return whether an analysis counts or lists a critical finding; where the two differ, the worse one counts."""
+    if _agent(response) != "analyze":
+        return False
+    result = _result(response)
+    listed = result.get("findings")
+    return _above_zero(_inner(result, "findings_by_severity", "CRITICAL")) or any(
+        isinstance(each, Mapping) and each.get("severity") == "CRITICAL"
+        for each in (listed if isinstance(listed, list | tuple) else ())
+    )
 
 
 def _violates_constitution(response: Response) -> bool:

@@ -10,6 +10,8 @@ from tests.requirements import requirement
 
 SUCCESS = read_case("factory/message_markdown_success.md")
 QUESTIONS = read_case("factory/message_markdown_questions.md")
+JSON = """{"status": "success", "summary": "Wrote the second draft of the plan.", "next_action": "ready_for_review",
+ "deliverables": [{"path": "docs/plan.md", "type": "architecture", "description": "The plan"}], "confidence": "high"}"""
 FAILURE = "Task failed - unable to proceed.\n\nError: The request is missing.\n\nAttempted: Read the folder\n"
 BLOCKING = "Review complete - BLOCKING\n\nBlocking issues:\n- **B1**: No memory defined\n- Paths differ\n"
 
@@ -125,6 +127,16 @@ def test_anything_else_is_no_reply_and_never_a_success(text: str) -> None:
         assert weighty_rules(verdict) == {"factory/no-envelope"}
         assert not verdict.accepted
         assert verdict.envelope is None
+
+
+@requirement("F-26")
+@pytest.mark.parametrize("text", [f"{JSON}\n\n{SUCCESS}", f"{SUCCESS}\n\n{JSON}"], ids=["before", "behind"])
+def test_json_comes_before_markdown_wherever_it_stands(text: str) -> None:
+    for verdict in judge_both(text, "factory"):
+        assert verdict.accepted
+        assert "factory/markdown-reply" not in weighty_rules(verdict)
+        assert isinstance(verdict.envelope, Reply)
+        assert verdict.envelope.summary == "Wrote the second draft of the plan."
 
 
 def test_last_opening_counts() -> None:

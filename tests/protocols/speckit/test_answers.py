@@ -218,7 +218,7 @@ def test_prerequisite_without_an_agent_is_refused(action: object) -> None:
 # Results
 
 
-@requirement("S-29", "S-34")
+@requirement("S-29", "S-30", "S-31", "S-32", "S-33", "S-34", "S-35", "S-36", "S-37", "S-38", "S-40", "S-41")
 @pytest.mark.parametrize(("agent", "field"), [(agent, field.name) for agent in AGENTS for field in RESULTS[agent]])
 def test_result_without_a_field_of_its_table_is_refused(agent: str, field: str) -> None:
     found = rules_of(without(answer_of(agent), "result", field))
@@ -264,6 +264,7 @@ def test_phases_that_do_not_add_up_and_ids_in_another_form_get_a_warning() -> No
     assert rules_of(values) == set()
 
 
+@requirement("S-31", "S-32", "S-33", "S-36", "S-37", "S-38", "S-40")
 @pytest.mark.parametrize(
     ("agent", "changes", "rule"),
     [
@@ -271,6 +272,7 @@ def test_phases_that_do_not_add_up_and_ids_in_another_form_get_a_warning() -> No
         ("clarify", {"remaining_ambiguities": 2}, "success-but-unfinished"),
         ("research", {"confidence_level": "LOW"}, "low-confidence"),
         ("plan", {"constitution_violations": ["two databases"]}, "success-with-failed-gate"),
+        ("analyze", {"total_findings": 99}, "numbers-disagree"),
         ("tasks", {"parallelizable_tasks": 99}, "numbers-disagree"),
         ("implement", {"completion_percentage": 99}, "numbers-disagree"),
         ("implement", {"tests_passed": 128}, "numbers-disagree"),
@@ -294,12 +296,50 @@ def test_what_the_content_says_is_looked_at(agent: str, changes: Values, rule: s
     assert judge(json.dumps(values), "speckit").accepted
 
 
+@requirement("S-36")
+@pytest.mark.parametrize(("critical", "listed"), [(0, "HIGH"), (1, "HIGH"), (0, "CRITICAL"), (1, "CRITICAL")])
+def test_one_critical_finding_of_an_analysis_is_a_failed_gate(critical: int, listed: str) -> None:
+    values = answer_of("analyze")
+    values["result"]["findings_by_severity"] = {"CRITICAL": critical, "HIGH": 2 - critical, "MEDIUM": 3, "LOW": 3}
+    values["result"]["total_findings"] = 8
+    values["result"]["findings"][0]["severity"] = listed
+
+    assert ("speckit/success-with-failed-gate" in rules_of(values)) == (critical == 1 or listed == "CRITICAL")
+    assert "speckit/numbers-disagree" not in rules_of(values)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_model_gives_back_the_values_it_was_read_from(agent: str) -> None:
+    values = answer_of(agent)
+    envelope = judge(json.dumps(values), "speckit").envelope
+
+    assert envelope is not None
+    given = envelope.to_dict()
+    assert (given["agent"], given["status"], given["execution_time_ms"]) == (
+        agent,
+        "success",
+        values["execution_time_ms"],
+    )
+    assert given["result"] == values["result"]
+
+
+@requirement("S-36")
 @pytest.mark.parametrize(("percent", "fits"), [(91.67, True), (91.66, True), (91.7, False), (92, False), (91.6, False)])
 def test_percentages_are_compared_with_a_tolerance_of_a_hundredth(percent: float, fits: bool) -> None:
     values = answer_of("analyze")
     values["result"]["coverage_analysis"]["coverage_percentage"] = percent
 
     assert ("speckit/numbers-disagree" in rules_of(values)) != fits
+
+
+@requirement("S-38")
+def test_a_test_that_passed_although_a_gate_failed_is_refused() -> None:
+    values = answer_of("test")
+    values["result"]["quality_gates"]["code_quality"]["status"] = "FAILED"
+
+    for verdict in judge_both(json.dumps(values), "speckit"):
+        assert the_finding(verdict, "speckit/passed-with-failed-gate").severity == "error"
+        assert not verdict.accepted
 
 
 @requirement("S-39")
