@@ -99,25 +99,33 @@ def route_next_action(
     previous_rules: Annotated[
         list[str] | None, Field(description="Rules that the last rejected reply broke; null: none.", max_length=100)
     ] = None,
+    context: Annotated[
+        dict[str, JsonValue] | None,
+        Field(
+            description="What else you know, above all the state_changes you stored: counters, policy, evidence, "
+            "dependencies, batch and so on; a name in it wins over the argument. null: nothing."
+        ),
+    ] = None,
 ) -> Annotated[CallToolResult, DecisionModel]:
     """Judge an agent's reply and say what happens next: who continues, with which words, or why to ask the user.
 
     Use it in place of validate_report when you are the orchestrator and have to act on the reply. Never goes on from a
-    rejected reply, a failed check or a blocking verdict; what it cannot place is ask_user. It remembers nothing: give
-    the counters of state_changes with the next call. It starts no agent and changes nothing.
+    rejected reply, a failed check or a blocking verdict; what it cannot place is ask_user. It remembers nothing:
+    store state_changes and give what you stored as context with the next call. It starts no agent and changes nothing.
     """
     from goop_mcp.operations.route_reply import route_reply  # noqa: PLC0415 - the router is loaded by the first decision
     from goop_mcp.routing import RoutingContext  # noqa: PLC0415
 
-    context = RoutingContext(
-        expected_agent=expected_agent,
-        phase=expected_phase,
-        attempt=attempt,
-        iteration=iteration,
-        max_iterations=max_iterations,
-        previous_rules=tuple(previous_rules or ()),
-    )
-    return decision_answer(route_reply(text, context, protocol=protocol, mode=mode))
+    known = {
+        "expected_agent": expected_agent,
+        "phase": expected_phase,
+        "attempt": attempt,
+        "iteration": iteration,
+        "max_iterations": max_iterations,
+        "previous_rules": previous_rules or [],
+        **(context or {}),
+    }
+    return decision_answer(route_reply(text, RoutingContext.from_dict(known), protocol=protocol, mode=mode))
 
 
 def explain_rule(

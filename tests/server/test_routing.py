@@ -1,7 +1,8 @@
 import pytest
+from pydantic import JsonValue
 
 from tests.repository import ROOT
-from tests.server.connections import Connection
+from tests.server.connections import Connection, text_of
 
 CASES = ROOT / "tests" / "cases" / "goop_report"
 
@@ -53,3 +54,34 @@ def test_number_out_of_range_is_refused_by_name(connection: Connection) -> None:
 
     assert result.is_error
     assert "attempt" in str(result.content)
+
+
+def test_stored_state_changes_are_the_context_of_the_next_call(connection: Connection) -> None:
+    text = case("016_executor_complete.xml").replace(">COMPLETE<", ">PARTIAL<")
+    rules: list[str] = []
+    stored: dict[str, JsonValue] = {}
+    for _ in range(4):
+        decision = connection.tool("route_next_action", text=text, context=stored).structured_content
+        assert decision is not None
+        rules.append(decision["rule"])
+        stored = decision["state_changes"]
+
+    assert rules == ["G7", "G7", "G7", "G7c"]
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ({"counters": {"partials": -1}}, "context.counters.partials: is -1; expected a whole number from 0"),
+        ({"policy": {"adoption": "always"}}, "context.policy.adoption: is 'always'; expected one of optional, pilot"),
+        ({"atempt": 2}, "context.atempt: there is no such field; did you mean 'attempt'?"),
+        ({"attempt": None}, "context.attempt: is null; expected a whole number from 1"),
+    ],
+)
+def test_context_of_a_wrong_shape_is_refused_by_the_name_of_its_field(
+    connection: Connection, context: dict[str, JsonValue], words: str
+) -> None:
+    result = connection.tool("route_next_action", text="x", context=context)
+
+    assert result.is_error
+    assert words in text_of(result)
