@@ -266,7 +266,8 @@ def verdict_state(
 ) -> TaskState:
     """Return the A2A state of the task that ended with `verdict`.
 
-    `repair_left` tells whether a rejected reply may be sent again. A verdict that no row places asks for input.
+    `repair_left` tells whether a rejected reply may be sent again; a context for an agent never is, as nobody mends it.
+    A verdict that no row places asks for input.
     """
     protocol = protocol_of(verdict)
     adapter = ADAPTERS.get(protocol or "")
@@ -276,7 +277,7 @@ def verdict_state(
         accepted=verdict.accepted,
         outcome=view.outcome,
         report=view if isinstance(view, ReportView) else NO_REPORT,
-        repair_left=repair_left,
+        repair_left=repair_left and (adapter is None or adapter.asks_for_repair(verdict)),
         needs_credentials=needs_credentials,
         cancelled=cancelled,
     )

@@ -60,6 +60,11 @@ def test_a_rejected_reply_works_while_a_repair_is_left(protocol: str, repair_lef
     assert verdict_state(judged("nothing", protocol), repair_left=repair_left).state is state
 
 
+@pytest.mark.parametrize("name", ["concrete_feedback_exhausted.txt", "raw_feedback_context.txt"])
+def test_a_rejected_context_asks_for_input_as_nobody_mends_it(name: str) -> None:
+    assert verdict_state(judged(case(f"speckit/{name}"), "speckit")).state is INPUT_REQUIRED
+
+
 def test_what_the_caller_knows_of_the_task_wins() -> None:
     verdict = judged(report(), "goop_report")
 
