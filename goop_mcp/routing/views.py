@@ -216,6 +216,11 @@ class ReportView:
     extensions: Mapping[str, Any] = field(default_factory=_nothing)
 
     @property
+    def is_last_task(self) -> bool:
+        """Whether this is the last task of the last wave: n of n in both."""
+        return self.wave is not None and self.wave.is_last and self.task is not None and self.task.is_last
+
+    @property
     def failed_checks(self) -> tuple[CheckView, ...]:
         """The checks that were run and did not pass."""
         return tuple([check for check in self.checks if check.passed is False])

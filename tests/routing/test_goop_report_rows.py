@@ -277,7 +277,15 @@ def test_g5_a_closed_execution_gate_keeps_the_work_from_going_on() -> None:
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])
     assert "execution gate is closed" in decision.blockers[0]
+    assert decision.message.startswith("## 🔮 GoopSpec · Gate Blocked\n\n✗ COMPLETE, but the execution gate is closed")
+    assert "\n→ Run: `/goop-execute`\n" in decision.message
     assert routed(executed(), "goop_report", {"execution_gate": True}).rule == "G5"
+
+
+def test_r9_a_closed_gate_is_not_named_where_something_else_stops_the_work() -> None:
+    text = report(('next_action agent="goop-executor"', 'next_action agent="bob"'))
+
+    assert "'bob'" in routed(text, "goop_report", {"execution_gate": False}).blockers[0]
 
 
 def test_g5_a_verifier_that_counts_on_does_not_call_itself_again() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from goop_mcp.messages import decision_required
+from goop_mcp.messages import decision_required, gate_blocked
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.row import ANY, Case, Row
@@ -11,6 +11,7 @@ from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.validation.limits import DEFAULT_LIMITS
+from goop_mcp.workflow.gates import GATES, GateName
 
 __all__ = ["FIRST_ROWS", "LAST_ROW"]
 
@@ -142,12 +143,23 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
     if case.outcome is Outcome.CHECKPOINT and case.report.failed_checks:
         return f"{status}, but {failed_checks(case)}"
     if case.outcome in (Outcome.DONE, Outcome.CHECKPOINT):
-        if case.context.execution_gate is False:
-            return f"{status}, but the execution gate is closed"
+        if _gate_is_closed(case):
+            return f"{status}, but the execution gate is closed: the execution is not complete"
         if next_agent:
             return f"{status}, and the next agent is {excerpt(next_agent, 60)!r}"
         return f"{status}, but nobody is named to go on"
     return f"{case.protocol} says {status}, and no row fits"
+
+
+def _gate_is_closed(case: Case) -> bool:
+    """Return whether the last task has been reported and the caller knows that not all is done (WORKFLOW, 2)."""
+    return case.outcome is Outcome.DONE and case.report.is_last_task and case.context.execution_gate is False
+
+
+def _tell_unplaced(case: Case, filling: Filling) -> str:
+    if _gate_is_closed(case):
+        return gate_blocked((filling.get("blockers") or ("",))[0], command=GATES[GateName.EXECUTION].command)
+    return tell_blockers(case, filling)
 
 
 FIRST_ROWS = (
@@ -237,5 +249,5 @@ LAST_ROW = Row(
     carries=("blockers",),
     fill=_unplaced,
     reason=lambda case: f"{(_unplaced(case).get('blockers') or ('nothing fits',))[0]}: you decide",
-    message=tell_blockers,
+    message=_tell_unplaced,
 )

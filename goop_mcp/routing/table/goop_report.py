@@ -56,9 +56,7 @@ def _phase(case: Case) -> str | None:
 
 def _is_last_task(case: Case) -> bool:
     # A verifier counts on in the same numbers: only execution ends with its last task.
-    report = case.report
-    last = report.wave is not None and report.wave.is_last and report.task is not None and report.task.is_last
-    return last and _phase(case) in (None, "execute")
+    return case.report.is_last_task and _phase(case) in (None, "execute")
 
 
 def _command(case: Case) -> str | None:
