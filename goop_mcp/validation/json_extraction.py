@@ -215,7 +215,10 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
 
 def _telling(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int]]:
     """Return start and end of the objects that mention a key of `shape`, in order."""
-    objects = (braces.around(mention.start(), mention.end()) for mention in shape.mention.finditer(text))
+    if not braces.starts:
+        return []
+    mentions = shape.mention.finditer(text, braces.starts[0], braces.ends[-1])
+    objects = (braces.around(*mention.span()) for mention in mentions)
     return list(dict.fromkeys(filter(None, objects)))
 
 

@@ -5,7 +5,7 @@ import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -19,7 +19,10 @@ JsonObjectValue: TypeAlias = dict[str, Any]
 
 MOST_DIGITS = 40
 
-_TOKEN = re.compile(r'\{(?:\s*+\{)*+|\}|"(?:[^"\\\n]|\\.)*+"|//|/\*|\\.')
+# Braces and comments, with all in front of them in which braces do not count.
+_TOKEN = re.compile(
+    r'(?:[^{}"/\\]++|"(?:[^"\\\n]++|\\.)*+"|\\.|["\\]|/(?![/*])|(?<=:)//)*+(?P<token>\{(?:\s*+\{)*+|\}|//|/\*)'
+)
 _BRACKET = re.compile(r"[\[{}\]]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -57,28 +60,34 @@ def pair_braces(text: str) -> Braces:
 
 
 def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
-    """Pair braces from `at` on; return where to go on behind what is no token there, -1 at the end."""
-    for token in _TOKEN.finditer(text, at):
-        start, end = token.span()
+    """Pair braces from the one at `at` on; return where to go on where text follows that is no JSON, -1 at the end."""
+    unclosed, match = braces.unclosed, _TOKEN.match
+    while (token := match(text, at)) is not None:
+        start, end = token.span("token")
         kind = text[start]
-        if kind == "{":
-            _open(text, start, end, braces)
-        elif not braces.unclosed:
-            return text.find("{", start + 1)
-        elif kind == "}":
+        if not unclosed and (opening := text.find("{", at, end)) != start:
+            return opening if opening >= 0 else text.find("{", end)
+        at = end
+        if kind == "}":
             _close(braces, end)
-        elif kind == "/":
-            if text[end - 1] == "*" and end <= last_comment:
-                return text.find("*/", end) + 2
-            if text[end - 1] == "/" and text[start - 1] != ":":
-                return text.find("\n", end)
+        elif kind == "{":
+            unclosed.append(start)
+            if end - start > 1:
+                unclosed.extend(_openings(text, start + 1, end))
+        elif text[end - 1] == "/":
+            at = text.find("\n", end)
+            if at < 0:
+                return -1
+        elif end <= last_comment:
+            at = text.find("*/", end) + 2
     return -1
 
 
-def _open(text: str, start: int, end: int, braces: Braces) -> None:
-    """Note every brace of a run of them, in which blanks may stand."""
-    blanks = end - start - text.count("{", start, end)
-    braces.unclosed.extend(range(start, end) if not blanks else (at for at in range(start, end) if text[at] == "{"))
+def _openings(text: str, start: int, end: int) -> Iterable[int]:
+    """Return the offsets of the braces in a run of them, in which blanks may stand."""
+    if text.count("{", start, end) == end - start:
+        return range(start, end)
+    return (at for at in range(start, end) if text[at] == "{")
 
 
 def _close(braces: Braces, end: int) -> None:
