@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import imports, linear, memory, server, validate
+from benchmarks import families, imports, linear, memory, route, server, validate
 from benchmarks.machine import describe_machine
 from benchmarks.tables import Table
 
 BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "validate": validate.run,
+    "families": families.run,
+    "route": route.run,
     "linear": linear.run,
     "memory": memory.run,
     "imports": imports.run,

@@ -1,4 +1,4 @@
-"""What it costs to import goop_mcp and to start its command line, beside the libraries alone."""
+"""What it costs to load goop_mcp and to start its command line, beside the libraries alone."""
 
 import subprocess
 import sys
@@ -12,14 +12,15 @@ __all__ = ["run"]
 
 _TURNS = 15
 _HEAVY: Final = ("mcp", "pydantic", "click", "rich", "jinja2")
-_BARE, _LXML, _OURS, _CHECK = "python -c pass", "import lxml.etree", "import goop_mcp", "goop-mcp check FILE"
+_BARE, _LXML, _OURS, _CHECK = "python -c pass", "import lxml.etree", "validate one reply", "goop-mcp check FILE"
 _FLOOR = "floor: import lxml.etree, pydantic and models"
+_VALIDATE: Final = "import sys, goop_mcp; goop_mcp.validate(open(sys.argv[1], encoding='utf-8').read())"
 _BOUNDS: Final = {_OURS: Bound(goal=1.5, defect=1.5)}
 _COMMANDS: Final = {
     _BARE: ("-c", "pass"),
     _LXML: ("-c", "import lxml.etree"),
     _FLOOR: ("-c", "import lxml.etree, benchmarks.report_models"),
-    _OURS: ("-c", "import goop_mcp"),
+    _OURS: ("-c", _VALIDATE, str(REPORT_FILE)),
     _CHECK: ("-m", "goop_mcp", "check", str(REPORT_FILE)),
 }
 
@@ -36,9 +37,9 @@ def run() -> Table:
     )
     for name, timing in timings.items():
         _add(table, name, timing, timings)
-    loaded = [name for name in _HEAVY if name in _loaded_by_import()]
+    loaded = [name for name in _HEAVY if name in _loaded_by_ours()]
     table.add(
-        f"loaded by import goop_mcp: {', '.join(loaded) or 'none of ' + ', '.join(_HEAVY)}",
+        f"loaded by {_OURS}: {', '.join(loaded) or 'none of ' + ', '.join(_HEAVY)}",
         *[""] * 5,
         judgement="DEFECT" if loaded else "ok",
     )
@@ -59,6 +60,6 @@ def _add(table: Table, name: str, timing: Timing, timings: dict[str, Timing]) ->
     )
 
 
-def _loaded_by_import() -> list[str]:
-    code = "import goop_mcp, sys; print(*sys.modules)"
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+def _loaded_by_ours() -> list[str]:
+    command = [sys.executable, "-c", f"{_VALIDATE}; print(*sys.modules)", str(REPORT_FILE)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()

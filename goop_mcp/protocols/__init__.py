@@ -41,10 +41,10 @@ def _factory() -> Family:
 
 
 FAMILIES: tuple[Family, ...] = (
-    FamilyOnDemand("goop_report", mark="goop_report", load=_goop_report),
-    FamilyOnDemand("agent_request", mark="agent_request", load=_agent_request),
-    FamilyOnDemand("speckit", mark="{", load=_speckit),
-    FamilyOnDemand("factory", mark="{", load=_factory),
+    FamilyOnDemand("goop_report", marks=("goop_report",), load=_goop_report),
+    FamilyOnDemand("agent_request", marks=("agent_request",), load=_agent_request),
+    FamilyOnDemand("speckit", marks=('agent"', "agent'", "agent”", "agent’", "_context"), load=_speckit),
+    FamilyOnDemand("factory", marks=('status"', "status'", "status”", "status’"), load=_factory),
 )
 """Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
 

@@ -36,7 +36,11 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     """
     detected = len(families) > 1
     lower = text.lower() if detected else ""
-    choices = [Choice(family, family.find(text, limits)) for family in families if not detected or family.mark in lower]
+    choices = [
+        Choice(family, family.find(text, limits))
+        for family in families
+        if not detected or any(mark in lower for mark in family.marks)
+    ]
     live = [choice for choice in choices if _counts(choice, detected=detected)]
     if len(live) > 1:
         live = [choice for choice in live if not any(_holds(other, choice) for other in live)]

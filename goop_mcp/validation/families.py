@@ -44,8 +44,8 @@ class Family(Protocol):
         ...  # pragma: no cover
 
     @property
-    def mark(self) -> str:
-        """What every envelope of this protocol holds, in lower case: a text without it is searched only by name."""
+    def marks(self) -> tuple[str, ...]:
+        """What the envelopes of this protocol hold, in lower case: a text without any is searched only by name."""
         ...  # pragma: no cover
 
     @property
@@ -88,11 +88,11 @@ class Family(Protocol):
 
 
 class FamilyOnDemand:
-    """A family that is known by its name and mark, and whose code is loaded when more than that is asked of it."""
+    """A family that is known by its name and marks, and whose code is loaded when more than that is asked of it."""
 
-    def __init__(self, name: str, *, mark: str, load: Callable[[], Family]) -> None:
-        """Take what `load` would say of itself: its name and its mark."""
-        self.name, self.mark = name, mark
+    def __init__(self, name: str, *, marks: tuple[str, ...], load: Callable[[], Family]) -> None:
+        """Take what the family that `load` returns says of itself, too."""
+        self.name, self.marks = name, marks
         self._load = load
 
     @cached_property

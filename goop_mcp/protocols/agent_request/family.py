@@ -52,7 +52,7 @@ class AgentRequestFamily:
     """Everything the core asks of the agent_request protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "agent_request"
-    mark = "agent_request"
+    marks = ("agent_request",)
     rules = RULES
     no_envelope = NO_ENVELOPE
 

@@ -54,7 +54,7 @@ class FactoryFamily:
     """Everything the core asks of the Factory protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "factory"
-    mark = "{"
+    marks = ('status"', "status'", "status”", "status’")
     rules = RULES
     no_envelope = NO_ENVELOPE
 

@@ -49,7 +49,7 @@ class GoopReportFamily:
     """Everything the core asks of the goop_report protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "goop_report"
-    mark = "goop_report"
+    marks = ("goop_report",)
     rules = RULES
     no_envelope = NO_ENVELOPE
 

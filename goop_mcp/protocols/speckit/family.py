@@ -69,7 +69,7 @@ class SpeckitFamily:
     """Everything the core asks of speckit; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "speckit"
-    mark = "{"
+    marks = ('agent"', "agent'", "agent”", "agent’", "_context")
     rules = RULES
     no_envelope = NO_ENVELOPE
 
