@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from benchmarks.timing import program_environment
+
 __all__ = ["StdioSession"]
 
 _PROTOCOL: Final = "2025-11-25"
@@ -27,6 +29,7 @@ class StdioSession:
             stderr=subprocess.DEVNULL,
             text=True,
             bufsize=1,
+            env=program_environment(),
         )
         self.request(
             "initialize",

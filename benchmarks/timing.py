@@ -1,5 +1,6 @@
 """Time several things in turns, so that whatever slows the machine down meets all of them alike."""
 
+import os
 import statistics
 import subprocess
 import time
@@ -7,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-__all__ = ["Clock", "Timing", "clock", "process_clock", "take_turns"]
+__all__ = ["Clock", "Timing", "clock", "process_clock", "program_environment", "take_turns"]
 
 Clock = Callable[[], float]
 """Does the work once and returns the seconds that it took."""
@@ -65,10 +66,15 @@ def process_clock(command: Sequence[str]) -> Clock:
 
     def read() -> float:
         began = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=_LONGEST_RUN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=_LONGEST_RUN, env=program_environment())
         return time.perf_counter() - began
 
     return read
+
+
+def program_environment() -> dict[str, str]:
+    """Return the environment of a program that is measured: it keeps its bytecode, as an installed one does."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _once(action: Callable[[], object]) -> float:
