@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from goop_mcp.messages import decision_required, notice
-from goop_mcp.protocols.agent_request.gate_messages import no_block_warning, refusal
+from goop_mcp.protocols.agent_request.gate_messages import FAILED, no_block_warning, refusal
 from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
 from goop_mcp.routing.row import Case, Row
@@ -172,7 +172,7 @@ def _target(case: Case) -> str:
 
 
 def _refused_message(case: Case, _filling: Filling) -> str:
-    return "\n".join(refusal(case.faults, case.verdict))
+    return "\n".join(refusal(case.faults, case.verdict)) or f"❌ {FAILED}"
 
 
 def _mandatory_message(case: Case, _filling: Filling) -> str:
