@@ -24,7 +24,7 @@ _APPLICATION = 0x676F6F70
 
 _OLDEST_SAFE = (3, 51, 3)
 _WRITER = ("synchronous=FULL", "foreign_keys=ON", "mmap_size=0", "trusted_schema=OFF", "wal_autocheckpoint=1000")
-_READER = ("query_only=ON", "mmap_size=0", "trusted_schema=OFF")
+_READER = ("query_only=ON", "cache_size=-8000", "mmap_size=0", "trusted_schema=OFF")
 _PATIENCE_MS = 10_000
 
 

@@ -16,7 +16,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.sqlite.search import WANTED, filter_bindings, search
+from goop_mcp.store.sqlite.search import filtering, search
 
 __all__ = ["LISTS", "SqliteReading"]
 
@@ -56,10 +56,14 @@ class SqliteReading:
         self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
     ) -> list[StoredMemory]:
         """Return memories, newest first."""
+        conditions, bindings = filtering(wanted)
+        if before_revision is not None:
+            conditions += " AND m.revision < :before"
+            bindings["before"] = before_revision
         return self._select(
             StoredMemory,
-            f"WHERE {WANTED} AND (:before IS NULL OR m.revision < :before) ORDER BY m.id DESC LIMIT :limit",
-            {**filter_bindings(wanted), "before": before_revision, "limit": _limit(limit)},
+            f"WHERE m.forgotten_at IS NULL {conditions} ORDER BY m.id DESC LIMIT :limit",
+            {**bindings, "limit": _limit(limit)},
         )
 
     def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:

@@ -13,27 +13,28 @@ __all__ = ["search"]
 
 _MANY_ROWS = 100_000
 _TOO_FREQUENT = 0.2
-_CANDIDATES = 200
+_CANDIDATES = 100
 _TOKENIZER: Final = ["unicode61", "remove_diacritics", "2"]
 
-WANTED: Final = """m.forgotten_at IS NULL
-    AND m.importance >= :min_importance
-    AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
-    AND (:concepts IS NULL OR m.id IN (
-      SELECT memory_id FROM memory_concepts WHERE concept IN (SELECT value FROM json_each(:concepts))))"""
+_BY_TYPE: Final = "m.type IN (SELECT value FROM json_each(:types))"
+_BY_CONCEPT: Final = """EXISTS (
+  SELECT 1 FROM memory_concepts AS c
+  WHERE c.memory_id = m.id AND c.concept IN (SELECT value FROM json_each(:concepts)))"""
+_BY_IMPORTANCE: Final = "m.importance >= :min_importance"
 
-# Two steps: weighing all rows in one ORDER BY takes twice as long. The filters stand before the cut.
-_SEARCH: Final = f"""
+# Two steps: weighing all rows in one ORDER BY takes twice as long. The filters stand before the cut; what is forgotten
+# has no words and needs none.
+_SEARCH: Final = """
 WITH best AS MATERIALIZED (
   SELECT memory_index.rowid AS id, memory_index.rank AS rank
-  FROM memory_index CROSS JOIN memories AS m ON m.id = memory_index.rowid
-  WHERE memory_index MATCH :expression AND memory_index.rank MATCH 'bm25(10.0, 5.0, 3.0)'
-    AND {WANTED}
-  ORDER BY memory_index.rank LIMIT max({_CANDIDATES}, :limit))
+  FROM memory_index {joined}
+  WHERE memory_index MATCH :expression AND memory_index.rank MATCH 'bm25(10.0, 5.0, 3.0)' {conditions}
+  ORDER BY memory_index.rank LIMIT :candidates)
 SELECT m.id, -best.rank * (0.5 + m.importance) AS score
 FROM best JOIN memories AS m ON m.id = best.id
 ORDER BY score DESC, m.revision DESC, m.id DESC LIMIT :limit
-"""  # noqa: S608 - put together from constants of this module
+"""
+_JOINED: Final = "CROSS JOIN memories AS m ON m.id = memory_index.rowid"
 
 
 def search(
@@ -45,27 +46,36 @@ def search(
         plain = _without_frequent_words(connection, plain)
     if not plain or limit < 1:
         return []
+    conditions, bindings = filtering(wanted)
+    sql = _SEARCH.format(joined=_JOINED if conditions else "", conditions=conditions)
     # Always in quotes and bound: no word is an operator.
     expression = f" {operator} ".join(f'"{word}"' for word in plain)
-    return list(connection.execute(_SEARCH, {"expression": expression, "limit": limit, **filter_bindings(wanted)}))
+    bindings |= {"expression": expression, "limit": limit, "candidates": max(_CANDIDATES, 2 * limit)}
+    return list(connection.execute(sql, bindings))
 
 
-def filter_bindings(wanted: MemoryFilter) -> dict[str, str | float | None]:
-    """Return what the names in WANTED stand for."""
-    concepts = [fold_concept(concept) for concept in wanted.concepts]
-    return {
-        "min_importance": wanted.min_importance,
-        "types": json.dumps(wanted.types) if wanted.types else None,
-        "concepts": json.dumps(concepts) if concepts else None,
-    }
+def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]:
+    """Return conditions on the table `m`, each with AND before it, and what the names in them stand for."""
+    concepts = json.dumps([fold_concept(concept) for concept in wanted.concepts])
+    asked = (
+        (bool(wanted.types), _BY_TYPE, "types", json.dumps(wanted.types)),
+        (bool(wanted.concepts), _BY_CONCEPT, "concepts", concepts),
+        (wanted.min_importance > 0, _BY_IMPORTANCE, "min_importance", wanted.min_importance),
+    )
+    conditions = "".join(f" AND {condition}" for is_asked, condition, _, _ in asked if is_asked)
+    return conditions, {name: value for is_asked, _, name, value in asked if is_asked}
 
 
 def _without_frequent_words(connection: apsw.Connection, words: list[str]) -> list[str]:
-    """Leave out words that stand in every fifth memory of very many: they cost the most and tell the least."""
+    """Leave out words that stand in every fifth memory of very many: they cost the most and tell the least.
+
+    The rarest word stays.
+    """
     rows = connection.execute("SELECT max(id) FROM memories").get or 0
-    if rows < _MANY_ROWS or len(words) < 2:  # noqa: PLR2004 - a single word is never left out
+    if rows < _MANY_ROWS or len(words) == 1:
         return words
-    return [word for word in words if _memories_with(connection, word) <= rows * _TOO_FREQUENT] or words
+    counts = {word: _memories_with(connection, word) for word in words}
+    return [word for word in words if counts[word] <= max(rows * _TOO_FREQUENT, min(counts.values()))]
 
 
 def _memories_with(connection: apsw.Connection, word: str) -> int:

@@ -8,25 +8,26 @@ CREATE TABLE meta (
 
 INSERT INTO meta (key, value) VALUES ('revision', 0);
 
--- AUTOINCREMENT: the id of a purged memory is never given again.
+-- AUTOINCREMENT: the id of a purged memory is never given again. Long texts stand last, so that the other columns
+-- are read without them.
 CREATE TABLE memories (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
-  uid             TEXT NOT NULL UNIQUE,
   type            TEXT NOT NULL,
-  title           TEXT NOT NULL,
-  content         TEXT NOT NULL,
   importance      REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
-  concepts        TEXT NOT NULL,
-  concept_words   TEXT NOT NULL,
-  facts           TEXT NOT NULL,
-  source_files    TEXT NOT NULL,
-  agent           TEXT,
-  session_id      TEXT,
-  idempotency_key TEXT UNIQUE,
-  fingerprint     TEXT UNIQUE,
   revision        INTEGER NOT NULL,
   created_at      TEXT NOT NULL,
-  forgotten_at    TEXT
+  forgotten_at    TEXT,
+  uid             TEXT NOT NULL UNIQUE,
+  idempotency_key TEXT UNIQUE,
+  fingerprint     TEXT UNIQUE,
+  agent           TEXT,
+  session_id      TEXT,
+  title           TEXT NOT NULL,
+  concepts        TEXT NOT NULL,
+  concept_words   TEXT NOT NULL,
+  source_files    TEXT NOT NULL,
+  facts           TEXT NOT NULL,
+  content         TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE memory_concepts (
