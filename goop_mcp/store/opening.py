@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from goop_mcp.settings import DatabaseUrl, SettingsError
 from goop_mcp.store.interface import Store
+from goop_mcp.store.migrations import load_migrations
 
 __all__ = ["open_store"]
 
@@ -30,15 +31,15 @@ def open_store(
 
 
 def _sqlite(url: DatabaseUrl, project: Path) -> Store:
-    from goop_mcp.store.sqlite import SqliteStore  # noqa: PLC0415 - loads SQLite, which most starts do without
+    from goop_mcp.store.sqlite import DatabaseFile, SqliteStore  # noqa: PLC0415 - most starts do without
 
-    rest = url.reveal().removeprefix("sqlite://")
+    rest = url.reveal().partition("://")[2]
     name = unquote(rest.partition("?")[0].removeprefix("/"))
     if not rest.startswith("/") or "?" in rest or name in {"", ":memory:"} or name.endswith("/") or "\0" in name:
         raise SettingsError(f"the database is {url}; expected sqlite:///FILE, where FILE is a path and nothing else")
     path = project / name
     shown = path.relative_to(project).as_posix() if path.is_relative_to(project) else path.name
-    return SqliteStore(path, name=shown)
+    return SqliteStore(DatabaseFile(path=path, name=shown, migrations=load_migrations("sqlite")))
 
 
 def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:

@@ -5,7 +5,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
 import apsw
@@ -13,7 +13,6 @@ import apsw
 from goop_mcp.errors import StoreCorruptError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import Reading, Writing
-from goop_mcp.store.migrations import load_migrations
 from goop_mcp.store.sqlite.connection import DatabaseFile, Identity
 from goop_mcp.store.sqlite.faults import sqlite_faults
 from goop_mcp.store.sqlite.readers import SqliteReaders
@@ -27,17 +26,18 @@ __all__ = ["LOCK_FILE", "SqliteStore"]
 LOCK_FILE: Final = ".lock"
 
 T = TypeVar("T")
+_CHECK_TIMEOUT = 30.0
 _log = logging.getLogger(__name__)
 
 
 class SqliteStore:
-    """One project's rows in the file `path`; `name` is what people call it. See `goop_mcp.store.interface.Store`."""
+    """One project's rows in one file. See `goop_mcp.store.interface.Store`."""
 
-    def __init__(self, path: Path, *, name: str, file: DatabaseFile | None = None) -> None:
-        self._file = file or DatabaseFile(path=path, name=name, migrations=load_migrations("sqlite"))
-        self._readers = SqliteReaders(self._file)
-        self._lock = WriteLock(path.with_name(LOCK_FILE), name=str(Path(name).with_name(LOCK_FILE)))
-        self._queue = WriteQueue(self._lock, name=name, finish=self._finish)
+    def __init__(self, file: DatabaseFile) -> None:
+        self._file = file
+        self._readers = SqliteReaders(file)
+        self._lock = WriteLock(file.path.with_name(LOCK_FILE), name=str(PurePosixPath(file.name).with_name(LOCK_FILE)))
+        self._queue = WriteQueue(self._lock, name=file.name, finish=self._finish)
         self._writer: apsw.Connection | None = None
         self._writer_of: Identity | None = None
         _stores.add(self)
@@ -77,13 +77,16 @@ class SqliteStore:
         return self._queue.run(lambda: self._write(change, then, deadline), timeout=timeout)
 
     def check(self) -> list[str]:
-        """Return what SQLite finds wrong with the file, the index of words included."""
+        """Return what SQLite finds wrong with the file, and whether the index of words fits the memories."""
         try:
             with sqlite_faults(self._file), self._readers.view() as connection:
                 said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+            if said != ["ok"]:
+                return said
+            # The comparison with the memories counts as writing.
+            return self._queue.run(self._check_index, timeout=_CHECK_TIMEOUT) if self.exists() else []
         except StoreCorruptError as error:
             return [str(error)]
-        return [] if said == ["ok"] else said
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -127,6 +130,15 @@ class SqliteStore:
         if writing.has_purged:
             self._follow_up(lambda: _vacuum(connection))
         return answer
+
+    def _check_index(self) -> list[str]:
+        with sqlite_faults(self._file):
+            connection = self._open_writer()
+        try:
+            connection.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
+        except apsw.CorruptError:
+            return [f"the index of words in {self._file.name} does not fit the memories; searches may miss some"]
+        return []
 
     def _follow_up(self, action: Callable[[], None]) -> None:
         """Do what comes after the commit; its failure is reported and changes nothing about what is stored."""
