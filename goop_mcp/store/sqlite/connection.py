@@ -3,7 +3,8 @@
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.file_faults import file_fault
 from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
 from goop_mcp.store.migrations import Migration
+from goop_mcp.store.sqlite.faults import sqlite_faults
 
 __all__ = ["DatabaseFile", "Identity", "refuse_unsafe_sqlite"]
 
@@ -88,26 +90,18 @@ class DatabaseFile:
 
     def open_writer(self) -> apsw.Connection:
         """Open the file, created if need be, for the thread that holds the lock, and bring its tables up to date."""
-        connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-        try:
+        with self._opened(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) as connection:
             self._refuse_other_programs(connection)
             connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
             _set(connection, _WRITER)
             self._bring_up_to_date(connection)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def open_reader(self) -> apsw.Connection:
         """Open the existing file for reading; nothing but what SQLite needs beside the file is created."""
-        connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
-        try:
+        with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
             _set(connection, _READER)
             self._refuse_other_programs(connection)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def open_empty(self) -> apsw.Connection:
@@ -126,15 +120,27 @@ class DatabaseFile:
             )
         return version
 
-    def _connect(self, flags: int) -> apsw.Connection:
-        # The folder may be reached through links, which is the user's choice; the file may not be one.
+    def faults(self, connection: apsw.Connection | None = None) -> AbstractContextManager[None]:
+        """Raise what SQLite raises inside as an error under StoreError that names this file."""
+        return sqlite_faults(self.path, name=self.name, connection=connection)
+
+    @contextmanager
+    def _opened(self, flags: int) -> Iterator[apsw.Connection]:
+        """Open the file; close it again if what is done first with it fails."""
         refuse_unsafe_sqlite(apsw.sqlite_lib_version())
+        # The folder may be reached through links, which is the user's choice; the file may not be one.
         path = self.path.parent.resolve() / self.path.name
-        connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
-        # Closing must not move pages outside the lock, and must do nothing at all in a child after a fork.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.set_busy_timeout(_PATIENCE_MS)
-        return connection
+        with self.faults():
+            connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
+        try:
+            # Closing must not move pages outside the lock, and must do nothing at all in a child after a fork.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.set_busy_timeout(_PATIENCE_MS)
+            with self.faults(connection):
+                yield connection
+        except BaseException:
+            connection.close()
+            raise
 
     def _refuse_other_programs(self, connection: apsw.Connection) -> None:
         if (

@@ -1,5 +1,6 @@
 """Turn what SQLite says into errors for people: what is, and what to do."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ import apsw
 
 from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError, StoreFullError, StoreReadOnlyError
 from goop_mcp.store.file_faults import file_fault
-from goop_mcp.store.sqlite.connection import DatabaseFile
 
 __all__ = ["sqlite_faults"]
 
@@ -42,15 +42,15 @@ _FAULTS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
 
 
 @contextmanager
-def sqlite_faults(file: DatabaseFile, *, connection: apsw.Connection | None = None) -> Iterator[None]:
-    """Raise what SQLite raises inside as an error under StoreError. Other exceptions pass.
+def sqlite_faults(path: Path, *, name: str, connection: apsw.Connection | None = None) -> Iterator[None]:
+    """Raise what SQLite raises inside as an error under StoreError about the file `name`. Other exceptions pass.
 
     `connection` tells which fault of the system lies behind a failed reading or writing.
     """
     try:
         yield
     except apsw.Error as error:
-        raise _translated(error, file.path, file.name, connection) from error
+        raise _translated(error, path, name, connection) from error
 
 
 def _translated(error: apsw.Error, path: Path, name: str, connection: apsw.Connection | None) -> StoreError:
@@ -59,8 +59,18 @@ def _translated(error: apsw.Error, path: Path, name: str, connection: apsw.Conne
             return ours(text.format(name=name, error=_short(error)))
     if isinstance(error, apsw.CantOpenError):
         return _cannot_open(path, name)
-    number = connection.system_errno if connection is not None and isinstance(error, apsw.IOError) else 0
+    number = _system_fault(error, connection)
     return file_fault(number, name) if number else StoreError(_OTHER.format(name=name, error=_short(error)))
+
+
+def _system_fault(error: apsw.Error, connection: apsw.Connection | None) -> int:
+    """Return the number of the fault that the system reported, 0 when it is not known."""
+    if not isinstance(error, apsw.IOError):
+        return 0
+    # SQLite keeps no number when the file that its processes share cannot grow.
+    if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
+        return errno.ENOSPC
+    return connection.system_errno if connection is not None else 0
 
 
 def _cannot_open(path: Path, name: str) -> StoreError:

@@ -14,7 +14,6 @@ from goop_mcp.errors import StoreCorruptError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import Reading, Writing
 from goop_mcp.store.sqlite.connection import DatabaseFile, Identity
-from goop_mcp.store.sqlite.faults import sqlite_faults
 from goop_mcp.store.sqlite.readers import SqliteReaders
 from goop_mcp.store.sqlite.reading import SqliteReading
 from goop_mcp.store.sqlite.writing import SqliteWriting
@@ -58,7 +57,7 @@ class SqliteStore:
 
     def read(self, ask: Callable[[Reading], T]) -> T:
         """Run `ask` on one consistent view."""
-        with sqlite_faults(self._file), self._readers.view() as connection:
+        with self._file.faults(), self._readers.view() as connection:
             version = self._file.version_of(connection)
             if version == self._file.newest:
                 return ask(SqliteReading(connection))
@@ -79,7 +78,7 @@ class SqliteStore:
     def check(self) -> list[str]:
         """Return what SQLite finds wrong with the file, and whether the index of words fits the memories."""
         try:
-            with sqlite_faults(self._file), self._readers.view() as connection:
+            with self._file.faults(), self._readers.view() as connection:
                 said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
             if said != ["ok"]:
                 return said
@@ -105,9 +104,8 @@ class SqliteStore:
 
     def _write(self, change: Callable[[Writing], T], then: Callable[[T], None] | None, deadline: float) -> T:
         failpoint(Failpoint.LOCK)
-        with sqlite_faults(self._file):
-            connection = self._open_writer()
-        with sqlite_faults(self._file, connection=connection):
+        connection = self._open_writer()
+        with self._file.faults(connection):
             connection.set_busy_timeout(max(int((deadline - time.monotonic()) * 1000), 1))
             answer = self._transaction(connection, change)
         if then is not None:
@@ -132,8 +130,7 @@ class SqliteStore:
         return answer
 
     def _check_index(self) -> list[str]:
-        with sqlite_faults(self._file):
-            connection = self._open_writer()
+        connection = self._open_writer()
         try:
             connection.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
         except apsw.CorruptError:

@@ -1,0 +1,117 @@
+"""Run the faults at full length and print a table: `python -m tests.store.faults [--only KIND] …`.
+
+Exit code 1 when anything was lost, damaged or late.
+"""
+
+import argparse
+import atexit
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+from tests.store.faults.crowding import write_together
+from tests.store.faults.kills import kill_writers
+from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
+from tests.store.faults.wal_stress import stress_wal
+
+Row = tuple[str, str, list[str]]
+
+_CROWDS = ((8, 500, 0.5), (50, 80, 4.0))
+_LONGEST_RESTART = 1.0
+_MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a disk in memory, where checkpoints are fastest
+
+
+def main() -> int:
+    """Print a row for each kind of fault as soon as it is known, and return the exit code."""
+    asked = _arguments()
+    failed = False
+    for name, figures, faults in _rows(asked):
+        failed |= bool(faults)
+        sys.stdout.write(f"{name:<30} {figures:<100} {'; '.join(faults) or 'ok'}\n")
+        sys.stdout.flush()
+    return int(failed)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.store.faults")
+    parser.add_argument("--only", choices=list(_KINDS), help="one kind of fault")
+    parser.add_argument("--kills", type=int, default=1000, help="how many writers are killed at least")
+    parser.add_argument("--part", type=float, default=1.0, help="which part of the usual saves a crowd makes")
+    parser.add_argument("--rounds", type=int, default=10, help="how many rounds of stress there are")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long a round of stress lasts")
+    parser.add_argument("--slack", type=float, default=1.0, help="how many times longer than expected may be waited")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="which moments the kills choose")
+    return parser.parse_args()
+
+
+def _rows(asked: argparse.Namespace) -> Iterator[Row]:
+    for kind, rows in _KINDS.items():
+        if asked.only in {None, kind}:
+            yield from rows(asked)
+
+
+def _killed(asked: argparse.Namespace) -> Iterator[Row]:
+    report = kill_writers(asked.kills, seed=asked.seed, folder=_new_folder())
+    places = ", ".join(f"{place} {count}" for place, count in sorted(report.kills.items()) if place)
+    saves = f"{report.acknowledged} acknowledged, restart {report.restart:.2f} s"
+    late = _late(report.restart, _LONGEST_RESTART * asked.slack)
+    yield f"kill -9, seed {asked.seed}", f"{report.kills.total()} kills ({places}), {saves}", report.faults + late
+
+
+def _crowded(asked: argparse.Namespace) -> Iterator[Row]:
+    for writers, usual, longest in _CROWDS:
+        writes = max(round(usual * asked.part), 1)
+        report = write_together(writers, writes=writes, folder=_new_folder())
+        wait = f"longest wait {report.longest_wait:.2f} s"
+        figures = f"{report.acknowledged} acknowledged in {report.seconds:.1f} s, {wait}"
+        yield (
+            f"{writers} writers x {writes}",
+            figures,
+            report.faults + _late(report.longest_wait, longest * asked.slack),
+        )
+
+
+def _stressed(asked: argparse.Namespace) -> Iterator[Row]:
+    saves, faults = 0, []
+    for _ in range(asked.rounds):
+        acknowledged, found = stress_wal(
+            _new_folder(_MEMORY_DISK if _MEMORY_DISK.is_dir() else None), seconds=asked.seconds
+        )
+        saves += acknowledged
+        faults += found
+    yield "WAL stress", f"{asked.rounds} x {asked.seconds:g} s, {saves} acknowledged", faults
+
+
+def _filled(_: argparse.Namespace) -> Iterator[Row]:
+    yield "files that may not grow", "8 limits from 1 to 300 KiB", faults_with_small_files(_new_folder()).splitlines()
+    if can_mount():
+        figures, said = "11 amounts of room from 0 to 500 KiB", faults_on_small_disk(_new_folder())
+    else:
+        figures, said = "skipped: this user may not mount a disk", ""
+    yield "full disk", figures, said.splitlines()
+
+
+_KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
+    "kills": _killed,
+    "crowds": _crowded,
+    "stress": _stressed,
+    "disk": _filled,
+}
+
+
+def _late(seconds: float, longest: float) -> list[str]:
+    return [f"{seconds:.2f} s, expected less than {longest:g} s"] if seconds >= longest else []
+
+
+def _new_folder(parent: Path | None = None) -> Path:
+    folder = mkdtemp(prefix="goop-faults-", dir=parent)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

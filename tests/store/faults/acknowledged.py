@@ -1,0 +1,59 @@
+"""What writers were told to be stored, and whether it is."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.records import MemoryFilter, StoredMemory
+
+__all__ = ["AckFile", "Acknowledged", "faults_of", "read_acks"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Acknowledged:
+    """One save as its writer was answered."""
+
+    id: int
+    revision: int
+    uid: str
+
+
+class AckFile:
+    """Keeps answers where a kill cannot take them back: one line, one write."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def add(self, memory: StoredMemory) -> None:
+        """Note down that `memory` was answered."""
+        os.write(self._file, f"{memory.id} {memory.revision} {memory.uid}\n".encode())
+
+
+def read_acks(folder: Path) -> set[Acknowledged]:
+    """Return the answers in all files of a folder."""
+    lines = [line.split() for path in folder.iterdir() for line in path.read_text().splitlines()]
+    return {Acknowledged(int(id), int(revision), uid) for id, revision, uid in lines}
+
+
+def faults_of(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str]:
+    """Return what is wrong with a database after writers died: what was lost, doubled, out of order or damaged."""
+    memories, revision, events = store.read(_all_rows)
+    stored = {Acknowledged(memory.id, memory.revision, memory.uid) for memory in memories}
+    revisions = [memory.revision for memory in memories]
+    said = {
+        "acknowledged and lost": sorted(set(acknowledged) - stored),
+        "ids twice": len(memories) - len({memory.id for memory in memories}),
+        "revisions that do not rise": [pair for pair in pairwise(revisions) if pair[0] >= pair[1]],
+        "revision is not the last": [] if revision == max(revisions, default=0) else [revision],
+        "saves without their event": sorted({memory.uid for memory in memories} ^ events),
+        "check": store.check(),
+    }
+    return [f"{what}: {found}" for what, found in said.items() if found]
+
+
+def _all_rows(reading: Reading) -> tuple[list[StoredMemory], int, set[str]]:
+    memories = sorted(reading.memories(MemoryFilter()), key=lambda memory: memory.id)
+    return memories, reading.revision(), {event.text for event in reading.events()}

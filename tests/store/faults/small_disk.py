@@ -1,0 +1,36 @@
+"""Give the full-disk program a small disk of its own, or a limit on files where that is forbidden."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.repository import ROOT
+
+__all__ = ["can_mount", "faults_on_small_disk", "faults_with_small_files"]
+
+_PROGRAM = (sys.executable, "-m", "tests.store.faults.full_disk")
+_MOUNT = 'mount -t tmpfs -o size=1500k none "$1" && shift && exec "$@"'
+_LONGEST_RUN = 300
+
+
+def can_mount() -> bool:
+    """Tell whether this user may mount a disk in a namespace of its own."""
+    try:
+        return subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0  # noqa: S607
+    except OSError:
+        return False
+
+
+def faults_on_small_disk(folder: Path) -> str:
+    """Return what went wrong on a disk of 1,500 KiB at `folder`, empty when nothing did."""
+    return _said(["unshare", "-rm", "sh", "-c", _MOUNT, "sh", str(folder), *_PROGRAM, str(folder)])
+
+
+def faults_with_small_files(folder: Path) -> str:
+    """Return what went wrong where files may not grow, empty when nothing did."""
+    return _said([*_PROGRAM, str(folder), "--limit"])
+
+
+def _said(command: list[str]) -> str:
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LONGEST_RUN, cwd=ROOT)
+    return result.stderr.strip() or ("" if result.returncode == 0 else f"exit code {result.returncode}")

@@ -1,0 +1,43 @@
+"""Short runs of what `make faults` runs at full length: in processes of their own, since they fork."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.repository import ROOT
+from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
+
+LONGEST_RUN = 240
+
+
+def run(*arguments: str) -> str:
+    command = [sys.executable, "-m", "tests.store.faults", "--slack", "20", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_RUN, cwd=ROOT, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_writers_that_are_killed_lose_nothing_that_was_acknowledged() -> None:
+    said = run("--only", "kills", "--kills", "30", "--seed", "7")
+    for place in ("lock", "begin", "insert", "commit", "random moment"):
+        assert place in said
+
+
+def test_crowds_of_writers_lose_nothing() -> None:
+    assert run("--only", "crowds", "--part", "0.05").count(" ok\n") == 2
+
+
+def test_checkpoints_outside_the_lock_damage_nothing() -> None:
+    assert " 0 acknowledged" not in run("--only", "stress", "--rounds", "1", "--seconds", "2")
+
+
+def test_a_full_disk_loses_nothing_and_is_told(tmp_path: Path) -> None:
+    if not can_mount():
+        pytest.skip("this user may not mount a disk; the test with limits on files still runs")
+    assert faults_on_small_disk(tmp_path) == ""
+
+
+def test_files_that_may_not_grow_lose_nothing_and_are_told(tmp_path: Path) -> None:
+    assert faults_with_small_files(tmp_path) == ""
