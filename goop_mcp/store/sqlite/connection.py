@@ -160,14 +160,23 @@ class DatabaseFile:
         """Copy the file beside itself, whole or not at all, before its tables are changed."""
         copy = self.path.with_name(f"{self.path.name}.version-{version}")
         unfinished = copy.with_name(f".{copy.name}.goop-tmp")
-        unfinished.unlink(missing_ok=True)
-        target = apsw.Connection(str(unfinished))
         try:
-            with target.backup("main", connection, "main") as backup:
+            unfinished.unlink(missing_ok=True)
+            self._copy_to(unfinished, connection)
+            unfinished.replace(copy)
+            _sync(copy.parent)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise file_fault(error, f"the copy of {self.name}") from error
+
+    def _copy_to(self, path: Path, connection: apsw.Connection) -> None:
+        target = apsw.Connection(str(path))
+        try:
+            with self.faults(target), target.backup("main", connection, "main") as backup:
                 backup.step()
         finally:
             target.close()
-        unfinished.replace(copy)
 
 
 def _sync(folder: Path) -> None:
