@@ -81,7 +81,7 @@ class Writing(Reading, Protocol):
     def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
         """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
 
-        Returns the memory as it was, None when there is none or it is forgotten already.
+        Returns the memory as it was, None when there is none or, unless it is to be purged, it is forgotten already.
         """
         ...
 
@@ -129,7 +129,8 @@ class Store(Protocol):
 
         Writers of all processes wait in one queue, at most `timeout` seconds each. An exception of `change` takes
         everything back and is raised again. `then` runs after the commit while the queue still waits: it replaces
-        files that follow from the change, must be short, and its failure does not take the commit back.
+        files that follow from the change, must be short, and its failure is logged and does not take the commit
+        back. Both run in a thread of the store and must not write to it in turn.
         """
         ...
 

@@ -39,7 +39,10 @@ class WriteLock:
         """Wait until the lock is ours, however long that takes, and note down who holds it."""
         while True:
             file = self._open()
-            _take(file)
+            try:
+                _take(file)
+            except OSError as error:
+                raise file_fault(error, self._name) from error
             # Somebody may have removed the folder meanwhile: a lock on a file that nobody else finds guards nothing.
             if self._is_current(file):
                 break

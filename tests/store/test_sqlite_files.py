@@ -21,7 +21,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.sqlite import SqliteStore
 from goop_mcp.store.sqlite.connection import DatabaseFile, refuse_unsafe_sqlite
-from tests.store.rows import add_named, found
+from tests.store.rows import NOW, add_named, found
 
 NAME = ".goopspec/goop.db"
 
@@ -231,3 +231,13 @@ def test_without_free_file_handles_the_store_says_so_and_works_again_later(datab
             os.close(file)
     assert add_named(store, "two") == [2]
     assert database.exists()
+
+
+def test_nothing_of_a_purged_memory_is_left_in_any_file(store: Store, tmp_path: Path) -> None:
+    add_named(store, "harmless", "xylophonic", "other")
+    assert any(b"xylophonic" in path.read_bytes() for path in (tmp_path / ".goopspec").iterdir())
+    store.write(lambda writing: writing.forget_memory(2, forgotten_at=NOW, purge=True))
+    # The index keeps stems, and they share their beginnings.
+    assert not any(b"xylo" in path.read_bytes() for path in (tmp_path / ".goopspec").iterdir())
+    assert found(store, "harmless other") != []
+    assert store.check() == []

@@ -143,10 +143,12 @@ class DatabaseFile:
             raise
 
     def _refuse_other_programs(self, connection: apsw.Connection) -> None:
-        if (
-            connection.pragma("application_id") != _APPLICATION
-            and connection.execute("SELECT 1 FROM sqlite_schema").get
-        ):
+        # In one view: another process may be creating the tables just now.
+        connection.execute("BEGIN")
+        is_ours = connection.pragma("application_id") == _APPLICATION
+        has_tables = connection.execute("SELECT 1 FROM sqlite_schema").get is not None
+        connection.execute("ROLLBACK")
+        if has_tables and not is_ours:
             raise StoreCorruptError(f"{self.name} belongs to another program; name another database")
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:

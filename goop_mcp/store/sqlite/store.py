@@ -26,6 +26,7 @@ LOCK_FILE: Final = ".lock"
 
 T = TypeVar("T")
 _CHECK_TIMEOUT = 30.0
+_VACUUM_PATIENCE_MS = 1000
 _log = logging.getLogger(__name__)
 
 
@@ -174,6 +175,8 @@ def _change_nothing(_: Writing) -> None:
 
 def _vacuum(connection: apsw.Connection) -> None:
     """Write the file anew, so that nothing of a purged row is left in unused parts of it."""
+    # Others wait meanwhile: a long view of somebody is no reason to keep them.
+    connection.set_busy_timeout(_VACUUM_PATIENCE_MS)
     connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
