@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import families, imports, linear, memory, route, server, validate
+from benchmarks import families, imports, linear, memory, route, server, store, validate
 from benchmarks.machine import describe_machine
 from benchmarks.tables import Table
 
@@ -20,6 +20,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "memory": memory.run,
     "imports": imports.run,
     "server": server.run,
+    "store": store.run,
 }
 
 

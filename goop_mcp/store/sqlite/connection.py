@@ -200,7 +200,7 @@ def _migrate(connection: apsw.Connection, migration: Migration) -> None:
     connection.execute("BEGIN IMMEDIATE")
     failpoint(Failpoint.BEGIN)
     try:
-        connection.execute(migration.sql)
+        connection.execute(migration.sql).fetchall()
         connection.execute(f"PRAGMA user_version={migration.version}")
         failpoint(Failpoint.INSERT)
         connection.execute("COMMIT")

@@ -1,0 +1,137 @@
+"""What it costs to save and to find a memory among 100,000, beside one bare row in the same SQLite.
+
+All figures are wall clock: a save ends when the disk has it.
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import apsw
+
+from benchmarks.tables import Bound, Table
+from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.opening import open_store
+from goop_mcp.store.records import MemoryFilter, NewMemory, Operator, StoredMemory
+
+__all__ = ["run"]
+
+_MEMORIES: Final = 100_000
+_BATCH: Final = 5_000
+_TURNS: Final = 300
+_WORDS: Final = 20_000
+_LENGTH: Final = 54
+_FREQUENT, _USUAL = (0, 20), (200, 2_000)
+_BARE: Final = "one bare row in its own transaction"
+_SAVE: Final = "save a memory, looked up before"
+_SEARCHES: Final[Sequence[tuple[str, tuple[int, int], Operator]]] = (
+    ("search, usual words, OR", _USUAL, "OR"),
+    ("search, usual words, AND", _USUAL, "AND"),
+    ("search, most frequent words, OR", _FREQUENT, "OR"),
+)
+_OVER_BARE_MS: Final = Bound(goal=0.4, defect=5)
+_SEARCH_MS: Final = Bound(goal=3, defect=30)
+
+
+def run() -> Table:
+    """Fill a new project, then measure saves in turn with bare rows, then searches."""
+    table = Table("store", ("", "p50 ms", "p95 ms", "over bare ms"), [f"{_MEMORIES:,} memories of {_LENGTH + 6} words"])
+    with TemporaryDirectory(prefix="goop-bench-") as folder:
+        store, texts = open_store(None, project=Path(folder)), _Texts(random.Random(1))  # noqa: S311 - repeatable
+        for first in range(0, _MEMORIES, _BATCH):
+            store.write(partial(_add_all, memories=[texts.memory(first + number) for number in range(_BATCH)]))
+        _measure_saves(table, store, texts, Path(folder))
+        for name, words, operator in _SEARCHES:
+            _measure_search(table, name, store, [texts.query(*words) for _ in range(_TURNS)], operator)
+        store.close()
+    return table
+
+
+class _Texts:
+    """Memories of words as frequent as those of a language: the n-th has 1/n of the first one's share."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        self._words = ["".join(chance.choices(letters, k=chance.randint(4, 9))) for _ in range(_WORDS)]
+        self._shares = list(accumulate(1 / rank for rank in range(1, _WORDS + 1)))
+
+    def memory(self, number: int) -> NewMemory:
+        """Return a memory that differs from all others."""
+        return NewMemory(
+            uid=f"uid-{number}",
+            type="note",
+            title=self._text(6),
+            content=self._text(_LENGTH),
+            importance=self._chance.random(),
+            idempotency_key=f"key-{number}",
+            fingerprint=f"print-{number}",
+            created_at="2026-01-15T10:30:00Z",
+            concepts=("auth", self._words[number % 50]),
+        )
+
+    def query(self, first: int, last: int) -> list[str]:
+        """Return three words between the `first` and the `last` most frequent one."""
+        return self._chance.sample(self._words[first:last], 3)
+
+    def _text(self, length: int) -> str:
+        return " ".join(self._chance.choices(self._words, cum_weights=self._shares, k=length))
+
+
+def _add_all(writing: Writing, memories: Sequence[NewMemory]) -> None:
+    for memory in memories:
+        writing.add_memory(memory)
+
+
+def _save(writing: Writing, memory: NewMemory) -> StoredMemory:
+    known = writing.memory_by_key(memory.idempotency_key) or writing.memory_by_fingerprint(memory.fingerprint)
+    return known or writing.add_memory(memory)
+
+
+def _measure_saves(table: Table, store: Store, texts: _Texts, folder: Path) -> None:
+    """Take turns, so that a slow disk slows both."""
+    bare = apsw.Connection(str(folder / "bare.db"))
+    for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "CREATE TABLE rows (id INTEGER, text)"):
+        bare.execute(statement)
+    bare_times, save_times = [], []
+    for number in range(_TURNS):
+        memory = texts.memory(_MEMORIES + number)
+        bare_times.append(_seconds(partial(_insert_bare, bare, memory.content)))
+        save_times.append(_seconds(partial(store.write, partial(_save, memory=memory))))
+    bare.close()
+    _add_row(table, _BARE, bare_times)
+    over = (statistics.median(save_times) - statistics.median(bare_times)) * 1e3
+    _add_row(table, _SAVE, save_times, f"{over:.2f}", _OVER_BARE_MS.judge(over))
+
+
+def _insert_bare(connection: apsw.Connection, text: str) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO rows (text) VALUES (?)", (text,))
+    connection.execute("COMMIT")
+
+
+def _measure_search(table: Table, name: str, store: Store, queries: Sequence[list[str]], operator: Operator) -> None:
+    times = [_seconds(partial(store.read, partial(_search, words=words, operator=operator))) for words in queries]
+    is_bounded = "most frequent" not in name
+    _add_row(table, name, times, judgement=_SEARCH_MS.judge(statistics.median(times) * 1e3) if is_bounded else "")
+
+
+def _search(reading: Reading, words: list[str], operator: Operator) -> int:
+    return len(reading.search(words, operator=operator, wanted=MemoryFilter(), limit=5))
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def _add_row(table: Table, name: str, times: list[float], over: str = "", judgement: str = "") -> None:
+    p95 = sorted(times)[round(len(times) * 0.95)]
+    table.add(name, f"{statistics.median(times) * 1e3:.2f}", f"{p95 * 1e3:.2f}", over, judgement=judgement)
