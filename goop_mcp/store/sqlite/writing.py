@@ -1,8 +1,8 @@
 """Change the rows of a SQLite database, inside a transaction that is begun already."""
 
 import json
-from dataclasses import asdict
-from typing import Final
+from dataclasses import fields
+from typing import Any, Final
 
 import apsw
 
@@ -50,7 +50,7 @@ class SqliteWriting(SqliteReading):
         """Add a memory whose key and fingerprint are free."""
         refuse_unstorable(new)
         revision = self.next_revision()
-        values = asdict(new)
+        values = _values_of(new)
         lists = {name: json.dumps(values[name], ensure_ascii=False) for name in LISTS}
         words = "\n".join(new.concepts)
         id = self._insert("memories", {**values, **lists, "concept_words": words, "revision": revision})
@@ -78,19 +78,19 @@ class SqliteWriting(SqliteReading):
     def add_report(self, new: NewReport) -> StoredReport:
         """Record an envelope whose key is free."""
         refuse_unstorable(new)
-        values, revision = asdict(new), self.next_revision()
+        values, revision = _values_of(new), self.next_revision()
         return StoredReport(id=self._insert("reports", {**values, "revision": revision}), revision=revision, **values)
 
     def add_event(self, new: NewEvent) -> Event:
         """Append an event."""
         refuse_unstorable(new)
-        values, revision = asdict(new), self.next_revision()
+        values, revision = _values_of(new), self.next_revision()
         return Event(id=self._insert("events", {**values, "revision": revision}), revision=revision, **values)
 
     def set_projection(self, projection: Projection) -> None:
         """Remember what we write to a file."""
         refuse_unstorable(projection)
-        self._connection.execute(_PROJECTION, asdict(projection))
+        self._connection.execute(_PROJECTION, _values_of(projection))
         failpoint(Failpoint.INSERT)
 
     def _insert(self, table: str, values: dict[str, str | float | None]) -> int:
@@ -99,3 +99,8 @@ class SqliteWriting(SqliteReading):
         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values)  # noqa: S608 - constants
         failpoint(Failpoint.INSERT)
         return self._connection.last_insert_rowid()
+
+
+def _values_of(record: NewMemory | NewReport | NewEvent | Projection) -> dict[str, Any]:
+    """Return the fields as they are; `dataclasses.asdict` copies each of them, which costs a fifth of a save."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
