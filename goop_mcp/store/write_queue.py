@@ -1,10 +1,10 @@
 """One thread a process that writes, and the line of those who wait for it."""
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitedTooLong
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TypeVar
@@ -15,7 +15,7 @@ from goop_mcp.store.write_lock import WriteLock
 __all__ = ["WriteQueue"]
 
 T = TypeVar("T")
-_LAST_MOMENTS = 1.0
+_LAST_MOMENTS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,11 @@ class WriteQueue:
 
     def begin_anew(self) -> None:
         """Forget thread and line, which a fork does not bring along."""
-        self._starting = threading.Lock()
+        self._line = threading.Condition()
+        self._callers = 0
         self._turns: SimpleQueue[_Turn | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._last_deadline = 0.0
+        self._is_waiting_for_lock = False
 
     def run(self, work: Callable[[], T], *, timeout: float) -> T:
         """Return what `work` returns, or raise what it raises.
@@ -54,39 +55,51 @@ class WriteQueue:
         Raises StoreBusyError when its turn has not come after `timeout` seconds; once begun it is waited for.
         """
         future: Future[T] = Future()
-        self._join_line(_turn(work, future), timeout)
-        try:
-            return future.result(timeout)
-        except WaitedTooLong:
-            if not future.cancel():
-                return future.result()
-            raise self._busy(timeout) from None
-        except BaseException:
-            # Whoever leaves the line, interrupted for example, must not be written for afterwards.
-            future.cancel()
-            raise
+        with self._in_line(_turn(work, future)):
+            try:
+                return future.result(timeout)
+            except WaitedTooLong:
+                if not future.cancel():
+                    return future.result()
+                raise self._busy(timeout) from None
+            except BaseException:
+                # Whoever leaves the line, interrupted for example, must not be written for afterwards.
+                future.cancel()
+                raise
 
     def close(self) -> None:
-        """End the thread once those in the line have had their turn; may be called twice."""
-        with self._starting:
-            thread, self._thread = self._thread, None
+        """End the thread once those in the line have had their turn or left; may be called twice."""
+        self._refuse_inner_call()
+        with self._line:
             self._closed = True
-            patience = max(self._last_deadline - time.monotonic(), 0) + _LAST_MOMENTS
+            self._line.wait_for(lambda: self._callers == 0)
+            thread, self._thread = self._thread, None
         if thread is not None:
             self._turns.put(None)
-            thread.join(patience)
+            # A thread that still waits for a hung process has nothing left to do; it ends with this process.
+            thread.join(0 if self._is_waiting_for_lock else _LAST_MOMENTS)
 
-    def _join_line(self, turn: _Turn, timeout: float) -> None:
-        with self._starting:
+    @contextmanager
+    def _in_line(self, turn: _Turn) -> Iterator[None]:
+        self._refuse_inner_call()
+        with self._line:
             if self._closed:
                 raise StoreError(f"{self._name} has been closed; open it again")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="goop-mcp writer", daemon=True)
                 self._thread.start()
-            elif self._thread is threading.current_thread():
-                raise StoreError("a change must not start another one; do both in one change")
-            self._last_deadline = max(self._last_deadline, time.monotonic() + timeout)
+            self._callers += 1
             self._turns.put(turn)
+        try:
+            yield
+        finally:
+            with self._line:
+                self._callers -= 1
+                self._line.notify_all()
+
+    def _refuse_inner_call(self) -> None:
+        if self._thread is threading.current_thread():
+            raise StoreError("a change must neither start another one nor close the store; do all in one change")
 
     def _serve(self) -> None:
         while (turn := self._turns.get()) is not None:
@@ -95,11 +108,14 @@ class WriteQueue:
         self._finish()
 
     def _take_turn(self, turn: _Turn) -> None:
+        self._is_waiting_for_lock = True
         try:
             self._lock.acquire()
         except StoreError as error:
             turn.fail(error)
             return
+        finally:
+            self._is_waiting_for_lock = False
         try:
             turn.run()
         finally:

@@ -150,6 +150,26 @@ def test_two_openings_of_the_same_database_write_in_turn(store: Store, open_agai
     assert store.read(count) == other.read(count) == 10
 
 
+def test_a_store_that_is_closed_lets_those_in_the_line_finish(store: Store, open_again: OpenStore) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(_: Writing) -> None:
+        begun.set()
+        assert go_on.wait(LONGEST_WAIT)
+
+    with ThreadPoolExecutor(3) as others:
+        first = others.submit(store.write, slow)
+        assert begun.wait(LONGEST_WAIT)
+        second = others.submit(add_named, store, "waiting")
+        closing = others.submit(store.close)
+        go_on.set()
+        first.result(LONGEST_WAIT)
+        closing.result(LONGEST_WAIT)
+        # In time for the line, or told so; never lost in between.
+        stored = 0 if isinstance(second.exception(LONGEST_WAIT), StoreError) else 1
+    assert open_again().read(count) == stored
+
+
 def test_a_closed_store_says_so_and_can_be_closed_again(store: Store) -> None:
     add_named(store, "one")
     store.close()

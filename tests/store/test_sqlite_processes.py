@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -130,6 +131,20 @@ def test_a_read_only_file_in_a_folder_of_ones_own_is_told(open_to_all: Path) -> 
     (folder / ".lock").chmod(0o666)
     (folder / "goop.db").chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
     assert run_as_somebody_else(open_to_all, "save").startswith("StoreReadOnlyError: .goopspec/goop.db")
+
+
+def test_a_store_is_closed_at_once_while_a_hung_process_holds_the_lock(store: Store, tmp_path: Path) -> None:
+    with subprocess.Popen(command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline().strip() == "holding"
+            with pytest.raises(StoreBusyError):
+                store.write(lambda writing: writing.add_event(EVENT), timeout=0.1)
+            began = time.monotonic()
+            store.close()
+            assert time.monotonic() - began < 1
+        finally:
+            holder.kill()
 
 
 def test_readers_keep_reading_while_another_process_holds_the_lock(store: Store, tmp_path: Path) -> None:
