@@ -1,0 +1,110 @@
+CREATE SCHEMA IF NOT EXISTS goop;
+
+CREATE TABLE goop.versions (
+    version integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- One row a project: its revision, and the last id given out of each kind. Ids are never given twice.
+CREATE TABLE goop.meta (
+    tenant text NOT NULL,
+    project text NOT NULL,
+    revision bigint NOT NULL DEFAULT 0,
+    memory_id bigint NOT NULL DEFAULT 0,
+    report_id bigint NOT NULL DEFAULT 0,
+    event_id bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant, project)
+);
+
+CREATE TABLE goop.memories (
+    tenant text NOT NULL,
+    project text NOT NULL,
+    id bigint NOT NULL,
+    uid text NOT NULL,
+    type text NOT NULL,
+    title text NOT NULL,
+    content text NOT NULL,
+    concepts text[] NOT NULL,
+    facts text[] NOT NULL,
+    source_files text[] NOT NULL,
+    importance double precision NOT NULL CHECK (importance BETWEEN 0 AND 1),
+    agent text,
+    session_id text,
+    idempotency_key text,
+    fingerprint text,
+    revision bigint NOT NULL,
+    created_at text NOT NULL,
+    forgotten_at text,
+    -- Concepts in one case, for the filter; words made by our own function, so that both engines find the same.
+    concept_keys text[] NOT NULL,
+    search_title text NOT NULL,
+    search_body text NOT NULL,
+    tsv tsvector NOT NULL GENERATED ALWAYS AS (
+        setweight(to_tsvector('english', search_title), 'A') || setweight(to_tsvector('english', search_body), 'B')
+    ) STORED,
+    PRIMARY KEY (tenant, project, id),
+    UNIQUE (tenant, project, idempotency_key),
+    UNIQUE (tenant, project, fingerprint)
+);
+CREATE INDEX memories_by_revision ON goop.memories (tenant, project, revision DESC) WHERE forgotten_at IS NULL;
+CREATE INDEX memories_by_word ON goop.memories USING gin (tsv);
+
+CREATE TABLE goop.reports (
+    tenant text NOT NULL,
+    project text NOT NULL,
+    id bigint NOT NULL,
+    protocol text NOT NULL,
+    idempotency_key text NOT NULL,
+    envelope text NOT NULL,
+    verdict text NOT NULL,
+    decision text NOT NULL,
+    agent text,
+    phase text,
+    task_id text,
+    status text,
+    revision bigint NOT NULL,
+    created_at text NOT NULL,
+    PRIMARY KEY (tenant, project, id),
+    UNIQUE (tenant, project, idempotency_key)
+);
+CREATE INDEX reports_by_task ON goop.reports (tenant, project, task_id, id DESC);
+
+CREATE TABLE goop.events (
+    tenant text NOT NULL,
+    project text NOT NULL,
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    author text NOT NULL,
+    text text NOT NULL,
+    document text,
+    revision bigint NOT NULL,
+    created_at text NOT NULL,
+    PRIMARY KEY (tenant, project, id)
+);
+CREATE INDEX events_by_revision ON goop.events (tenant, project, revision);
+
+CREATE TABLE goop.projections (
+    tenant text NOT NULL,
+    project text NOT NULL,
+    path text NOT NULL COLLATE "C",
+    revision bigint NOT NULL,
+    sha256 text,
+    pending_sha256 text,
+    PRIMARY KEY (tenant, project, path)
+);
+
+-- The second wall: without a tenant and a project set in the transaction there are no rows, for the owner neither.
+DO $$
+DECLARE name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['meta', 'memories', 'reports', 'events', 'projections'] LOOP
+        EXECUTE format('ALTER TABLE goop.%I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('ALTER TABLE goop.%I FORCE ROW LEVEL SECURITY', name);
+        EXECUTE format(
+            'CREATE POLICY own_project ON goop.%I'
+            ' USING (tenant = current_setting(''app.tenant'', true) AND project = current_setting(''app.project'', true))'
+            ' WITH CHECK (tenant = current_setting(''app.tenant'', true) AND project = current_setting(''app.project'', true))',
+            name
+        );
+    END LOOP;
+END $$;

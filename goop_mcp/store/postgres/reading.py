@@ -1,0 +1,131 @@
+"""Questions to one project's rows in PostgreSQL. Each names tenant and project; row-level security is behind that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed
+
+from goop_mcp.store.postgres import statements
+from goop_mcp.store.postgres.connections import Connection
+from goop_mcp.store.postgres.faults import translating
+from goop_mcp.store.records import (
+    Event,
+    MemoryFilter,
+    Operator,
+    Projection,
+    SearchHit,
+    StoredMemory,
+    StoredReport,
+)
+from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
+
+__all__ = ["PostgresReading", "Project", "event_of", "memory_of", "report_of"]
+
+_BEST = 200  # candidates by words, among which importance then decides
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Whose rows: a tenant's project."""
+
+    tenant: str
+    name: str
+
+
+class PostgresReading:
+    """Answers from one transaction."""
+
+    def __init__(self, connection: Connection | None, project: Project, *, place: str, revision: int) -> None:
+        """Ask on `connection`, None for a database without tables: it reads as empty.
+
+        `revision` is the project's in this transaction, `place` names the database in errors.
+        """
+        self._connection, self._project, self._place, self._revision = connection, project, place, revision
+
+    def revision(self) -> int:
+        """Return the revision of the last change, 0 for a project without any."""
+        return self._revision
+
+    def memory(self, id: int) -> StoredMemory | None:
+        """Return the memory with `id`, a forgotten one too; None when there never was one."""
+        return self._one_memory(statements.MEMORY_BY_ID, id)
+
+    def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
+        """Return the memory that holds the key, None when the key is free."""
+        return self._one_memory(statements.MEMORY_BY_KEY, idempotency_key)
+
+    def memory_by_fingerprint(self, fingerprint: str) -> StoredMemory | None:
+        """Return the memory with the same normalised title and content, None when there is none."""
+        return self._one_memory(statements.MEMORY_BY_FINGERPRINT, fingerprint)
+
+    def memories(
+        self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
+    ) -> list[StoredMemory]:
+        """Return memories, newest revision first; `before_revision` continues a list, None of `limit` means all."""
+        values = {"before": before_revision, "limit": limit}
+        return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
+
+    def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
+        """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
+        quoted = [f'"{word}"' for word in dict.fromkeys(search_text(" ".join(words)).split()[:MOST_WORDS])]
+        if not quoted or limit < 1:
+            return []
+        query = (" or " if operator == "OR" else " ").join(quoted)
+        best = max(limit, _BEST)
+        rows = self._rows(statements.SEARCH, **_filter(wanted), query=query, best=best, limit=limit)
+        return [SearchHit(memory_of(row), row["score"]) for row in rows]
+
+    def reports(self, *, task_id: str | None = None, limit: int | None = None) -> list[StoredReport]:
+        """Return recorded envelopes, newest first."""
+        return [report_of(row) for row in self._rows(statements.REPORTS, task=task_id, limit=limit)]
+
+    def report_by_key(self, idempotency_key: str) -> StoredReport | None:
+        """Return the report recorded under the key, None when there is none."""
+        return next((report_of(row) for row in self._rows(statements.REPORT_BY_KEY, key=idempotency_key)), None)
+
+    def events(self, *, after_revision: int = 0, document: str | None = None, limit: int | None = None) -> list[Event]:
+        """Return events in the order in which they happened, those behind `after_revision` only."""
+        rows = self._rows(statements.EVENTS, after=after_revision, document=document, limit=limit)
+        return [event_of(row) for row in rows]
+
+    def projections(self) -> list[Projection]:
+        """Return what we know of the files we wrote, ordered by path."""
+        return [Projection(**row) for row in self._rows(statements.PROJECTIONS)]
+
+    def _one_memory(self, statement: Composed, value: int | str) -> StoredMemory | None:
+        return next((memory_of(row) for row in self._rows(statement, value=value)), None)
+
+    def _rows(self, statement: SQL | Composed, **values: object) -> list[dict[str, Any]]:
+        """Run a statement for this project; raises the errors of StoreError."""
+        if self._connection is None:
+            return []
+        mine = {"tenant": self._project.tenant, "project": self._project.name}
+        with translating(self._place), self._connection.cursor(row_factory=dict_row) as cursor:
+            cursor.execute(statement, {**values, **mine})
+            return cursor.fetchall() if cursor.description else []
+
+
+def memory_of(row: Mapping[str, Any]) -> StoredMemory:
+    """Return the memory of a row of the table of memories; other columns are passed over."""
+    lists = {name: tuple(row[name]) for name in ("concepts", "facts", "source_files")}
+    return StoredMemory(**{name: row[name] for name in StoredMemory.__slots__} | lists)
+
+
+def report_of(row: Mapping[str, Any]) -> StoredReport:
+    """Return the report of a row of the table of reports."""
+    return StoredReport(**row)
+
+
+def event_of(row: Mapping[str, Any]) -> Event:
+    """Return the event of a row of the table of events."""
+    return Event(**row)
+
+
+def _filter(wanted: MemoryFilter) -> dict[str, object]:
+    return {
+        "types": list(wanted.types),
+        "concepts": [fold_concept(concept) for concept in wanted.concepts],
+        "min_importance": wanted.min_importance,
+    }

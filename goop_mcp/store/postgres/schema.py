@@ -1,0 +1,139 @@
+"""The tables of goop-mcp in a PostgreSQL database: which version they have, how they are made, what is wrong."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import LiteralString, cast
+
+import psycopg
+from psycopg.sql import SQL, Literal
+
+from goop_mcp.errors import StoreVersionError
+from goop_mcp.store.postgres.connections import Connection
+
+__all__ = [
+    "APP_ROLE",
+    "bypasses_row_security",
+    "can_become",
+    "faults",
+    "migrate",
+    "newest_version",
+    "refuse_newer",
+    "version_of",
+]
+
+APP_ROLE = "goop_app"
+"""The role that works with the rows; it owns nothing, so that row-level security binds it whoever logs in."""
+
+_FOLDER = Path(__file__).parent.parent / "migrations" / "postgres"
+_NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
+# One number for all databases; advisory locks are counted for each database by itself.
+_MIGRATION_LOCK = 0x676F6F705F6D6967
+
+_HAS_TABLES = (
+    "SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+    "WHERE nspname = 'goop' AND relname = 'versions'"
+)
+_RULES: dict[str, LiteralString] = {
+    "row-level security is not forced on goop.{}; run ALTER TABLE … FORCE ROW LEVEL SECURITY": (
+        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('goop') AND relkind = 'r' "
+        "AND relname <> 'versions' AND NOT (relrowsecurity AND relforcerowsecurity)"
+    ),
+    "the index goop.{} is not valid; run REINDEX": (
+        "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid "
+        "WHERE relnamespace = to_regnamespace('goop') AND NOT indisvalid"
+    ),
+}
+_COUNTED = SQL(
+    "SELECT kind FROM goop.meta, LATERAL (VALUES "
+    "('memories', memory_id, (SELECT max(id) FROM goop.memories)), "
+    "('reports', report_id, (SELECT max(id) FROM goop.reports)), "
+    "('events', event_id, (SELECT max(id) FROM goop.events)), "
+    "('revisions', revision, (SELECT max(revision) FROM goop.memories)), "
+    "('revisions', revision, (SELECT max(revision) FROM goop.reports)), "
+    "('revisions', revision, (SELECT max(revision) FROM goop.events))) AS counted(kind, given, used) WHERE used > given"
+)
+
+
+@cache
+def newest_version() -> int:
+    """Return the version of the tables that this program works with."""
+    return max(number for number, _ in _migrations())
+
+
+def version_of(connection: Connection) -> int:
+    """Return the version of the tables in the database, 0 when there are none."""
+    # Not to_regclass: within a transaction it does not see what others have made since.
+    if not connection.execute(_HAS_TABLES).fetchall():
+        return 0
+    found = connection.execute("SELECT coalesce(max(version), 0) FROM goop.versions").fetchone()
+    return cast("int", found[0]) if found else 0
+
+
+def refuse_newer(version: int, place: str) -> None:
+    """Raise StoreVersionError for tables that a newer program has made."""
+    if version > newest_version():
+        raise StoreVersionError(
+            f"{place} has tables of version {version}, this goop-mcp knows versions up to {newest_version()}; "
+            "update goop-mcp"
+        )
+
+
+def migrate(connection: Connection, *, place: str, timeout: float) -> None:
+    """Bring the tables to the newest version in one transaction; processes that start at once do it in turn.
+
+    `timeout` in seconds bounds the wait for the others. Raises the driver's errors and StoreVersionError.
+    """
+    with connection.transaction():
+        connection.execute(
+            SQL("SELECT set_config('lock_timeout', {}, true)").format(Literal(f"{max(int(timeout * 1000), 1)}ms"))
+        )
+        connection.execute(SQL("SELECT pg_advisory_xact_lock({})").format(Literal(_MIGRATION_LOCK)))
+        version = version_of(connection)
+        refuse_newer(version, place)
+        for number, path in _migrations():
+            if number > version:
+                _run(connection, path)
+                connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (number,))
+        if version < newest_version():
+            _run(connection, _FOLDER / "roles.sql")
+
+
+def can_become(connection: Connection) -> bool:
+    """Tell whether this user may act as the role that owns nothing and is bound by row-level security."""
+    with connection.transaction():
+        connection.execute("SELECT")
+        try:
+            with connection.transaction():
+                connection.execute(SQL("SELECT set_config('role', {}, true)").format(Literal(APP_ROLE)))
+                row = connection.execute(
+                    "SELECT has_table_privilege('goop.memories', 'INSERT') "
+                    "AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)"
+                ).fetchone()
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue):
+            return False
+        return bool(row and row[0])
+
+
+def bypasses_row_security(connection: Connection) -> bool:
+    """Tell whether this user sees all rows, whatever the policies say."""
+    row = connection.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone()
+    return bool(row and row[0])
+
+
+def faults(connection: Connection) -> Iterator[str]:
+    """Yield what is wrong with the tables and, as far as this transaction sees them, with the rows."""
+    for text, statement in _RULES.items():
+        yield from (text.format(name) for (name,) in connection.execute(statement))
+    for (kind,) in connection.execute(_COUNTED):
+        yield f"{kind} of the project are numbered beyond what was given out; restore goop.meta from a backup"
+
+
+def _migrations() -> list[tuple[int, Path]]:
+    found = ((_NUMBERED.fullmatch(path.name), path) for path in sorted(_FOLDER.iterdir()))
+    return [(int(match[1]), path) for match, path in found if match]
+
+
+def _run(connection: Connection, path: Path) -> None:
+    connection.execute(path.read_bytes())

@@ -1,0 +1,124 @@
+"""All statements about rows. Each names tenant and project; row-level security is only the second wall."""
+
+from typing import LiteralString
+
+from psycopg.sql import SQL, Composed
+
+__all__ = [
+    "ADD_EVENT",
+    "ADD_MEMORY",
+    "ADD_REPORT",
+    "EVENTS",
+    "FORGET_MEMORY",
+    "MEMORIES",
+    "MEMORY_BY_FINGERPRINT",
+    "MEMORY_BY_ID",
+    "MEMORY_BY_KEY",
+    "PROJECTIONS",
+    "PURGE_MEMORY",
+    "REPORTS",
+    "REPORT_BY_KEY",
+    "SEARCH",
+    "SET_PROJECTION",
+]
+
+_PARTS = {
+    "mine": SQL("tenant = %(tenant)s AND project = %(project)s"),
+    "wanted": SQL(
+        "forgotten_at IS NULL AND importance >= %(min_importance)s "
+        "AND (%(types)s::text[] = '{}' OR type = ANY(%(types)s::text[])) "
+        "AND (%(concepts)s::text[] = '{}' OR concept_keys && %(concepts)s::text[])"
+    ),
+    "memory": SQL(
+        "id, uid, type, title, content, importance, idempotency_key, fingerprint, created_at, revision, concepts, "
+        "facts, source_files, agent, session_id, forgotten_at"
+    ),
+    "report": SQL(
+        "id, protocol, idempotency_key, envelope, verdict, decision, created_at, revision, agent, phase, task_id, "
+        "status"
+    ),
+    "event": SQL("id, kind, author, text, created_at, revision, document"),
+}
+
+
+def _statement(text: LiteralString) -> Composed:
+    return SQL(text).format(**_PARTS)
+
+
+MEMORY_BY_ID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND id = %(value)s")
+MEMORY_BY_KEY = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND idempotency_key = %(value)s")
+MEMORY_BY_FINGERPRINT = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND fingerprint = %(value)s")
+MEMORIES = _statement("""
+SELECT {memory} FROM goop.memories
+WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR revision < %(before)s::bigint)
+ORDER BY revision DESC, id DESC LIMIT %(limit)s
+""")
+# In two steps: the best by words, then importance among these. The filters stand before the cut.
+SEARCH = _statement("""
+WITH best AS MATERIALIZED (
+    SELECT id, ts_rank_cd(tsv, query) AS rank
+    FROM goop.memories, websearch_to_tsquery('english', %(query)s) AS query
+    WHERE {mine} AND tsv @@ query AND {wanted}
+    ORDER BY rank DESC, id DESC LIMIT %(best)s
+)
+SELECT {memory}, best.rank * (0.5 + importance) AS score
+FROM goop.memories JOIN best USING (id)
+WHERE {mine}
+ORDER BY score DESC, revision DESC, id DESC LIMIT %(limit)s
+""")
+ADD_MEMORY = _statement("""
+INSERT INTO goop.memories (
+    tenant, project, id, uid, type, title, content, concepts, facts, source_files, importance, agent, session_id,
+    idempotency_key, fingerprint, revision, created_at, concept_keys, search_title, search_body
+) VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(uid)s, %(type)s, %(title)s, %(content)s, %(concepts)s, %(facts)s,
+    %(source_files)s, %(importance)s, %(agent)s, %(session_id)s, %(idempotency_key)s, %(fingerprint)s, %(revision)s,
+    %(created_at)s, %(concept_keys)s, %(search_title)s, %(search_body)s
+) RETURNING {memory}
+""")
+FORGET_MEMORY = SQL("""
+UPDATE goop.memories
+SET title = '', content = '', concepts = '{}', facts = '{}', source_files = '{}', concept_keys = '{}',
+    search_title = '', search_body = '', agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL,
+    revision = %(revision)s, forgotten_at = %(forgotten_at)s
+WHERE tenant = %(tenant)s AND project = %(project)s AND id = %(id)s
+""")
+PURGE_MEMORY = _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
+
+REPORTS = _statement("""
+SELECT {report} FROM goop.reports
+WHERE {mine} AND (%(task)s::text IS NULL OR task_id = %(task)s::text)
+ORDER BY id DESC LIMIT %(limit)s
+""")
+REPORT_BY_KEY = _statement("SELECT {report} FROM goop.reports WHERE {mine} AND idempotency_key = %(key)s")
+ADD_REPORT = _statement("""
+INSERT INTO goop.reports (
+    tenant, project, id, protocol, idempotency_key, envelope, verdict, decision, agent, phase, task_id, status,
+    revision, created_at
+) VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(protocol)s, %(idempotency_key)s, %(envelope)s, %(verdict)s, %(decision)s,
+    %(agent)s, %(phase)s, %(task_id)s, %(status)s, %(revision)s, %(created_at)s
+) RETURNING {report}
+""")
+
+EVENTS = _statement("""
+SELECT {event} FROM goop.events
+WHERE {mine} AND revision > %(after)s AND (%(document)s::text IS NULL OR document = %(document)s::text)
+ORDER BY id LIMIT %(limit)s
+""")
+ADD_EVENT = _statement("""
+INSERT INTO goop.events (tenant, project, id, kind, author, text, document, revision, created_at)
+VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(kind)s, %(author)s, %(text)s, %(document)s, %(revision)s, %(created_at)s
+) RETURNING {event}
+""")
+
+PROJECTIONS = _statement("""
+SELECT path, revision, sha256, pending_sha256 FROM goop.projections WHERE {mine} ORDER BY path
+""")
+SET_PROJECTION = SQL("""
+INSERT INTO goop.projections (tenant, project, path, revision, sha256, pending_sha256)
+VALUES (%(tenant)s, %(project)s, %(path)s, %(revision)s, %(sha256)s, %(pending_sha256)s)
+ON CONFLICT (tenant, project, path)
+DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = excluded.pending_sha256
+""")

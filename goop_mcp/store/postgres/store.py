@@ -1,0 +1,214 @@
+"""The store on PostgreSQL: many processes on many machines, each project's writers one after the other."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Literal as OneOf
+from typing import TypeVar, cast
+
+from goop_mcp.errors import StoreBusyError, StoreError
+from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.postgres import schema
+from goop_mcp.store.postgres.address import parse_address
+from goop_mcp.store.postgres.beginning import Beginning, holder_of_turn
+from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
+from goop_mcp.store.postgres.faults import translating
+from goop_mcp.store.postgres.reading import PostgresReading, Project
+from goop_mcp.store.postgres.turns import Turns
+from goop_mcp.store.postgres.writing import Counters, PostgresWriting
+
+__all__ = ["PostgresStore"]
+
+T = TypeVar("T")
+_PATIENCE = 30.0  # seconds until a connection is free, where the caller names none
+_SHORT_PATIENCE = 5.0  # seconds to find out who is in the way
+
+
+class PostgresStore:
+    """A project's rows in a PostgreSQL database, for many threads; nothing is opened before the first call.
+
+    A row's id, revision and key count within its tenant and project; no question reaches beyond them.
+    """
+
+    def __init__(self, url: str, *, project_id: str | None, tenant: str = "default") -> None:
+        """Look at `url`, `postgresql://…`; the project has the same id on every machine.
+
+        Raises StoreError for a URL that cannot be read and for a missing or unusable project id or tenant.
+        """
+        self._address = parse_address(url)
+        if not project_id:
+            raise StoreError("PostgreSQL needs a project id, as paths differ between machines; give --project-id")
+        if any(not name or "\0" in name for name in (project_id, tenant)):
+            raise StoreError("a project id or tenant is text without NUL and not empty; name another one")
+        self._project = Project(tenant, project_id)
+        self._connections = Connections(self._address)
+        self._writers, self._opening = Turns(), threading.Lock()
+        self._writer: int | None = None
+        self._begin: Beginning | None = None
+        self._warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self.location!r}, project_id={self._project.name!r}, tenant={self._project.tenant!r})"
+
+    @property
+    def location(self) -> str:
+        """The URL of the database without password."""
+        return self._address.shown
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What people should know about the database; empty before it was opened."""
+        return self._warnings
+
+    def exists(self) -> bool:
+        """Tell whether the database has tables of ours; looking creates nothing."""
+        return self._opened() is not None
+
+    def read(self, ask: Callable[[Reading], T]) -> T:
+        """Run `ask` on one consistent view and return its answer. A database without tables reads as empty."""
+        begin = self._opened()
+        if begin is None:
+            return ask(PostgresReading(None, self._project, place=self.location, revision=0))
+        with self._reading(begin) as (connection, revision):
+            return ask(PostgresReading(connection, self._project, place=self.location, revision=revision))
+
+    def write(
+        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+    ) -> T:
+        """Run `change` in one transaction and return its answer once it is on disk.
+
+        `then` runs while a second transaction still has the project's turn, so that no other writer comes between.
+        """
+        deadline = time.monotonic() + timeout
+        with self._turn_of_thread(timeout):
+            begin = self._opened() or self._made(_left(deadline))
+            if then is None:
+                return self._changed(change, begin, deadline, turn="take")
+            with self._turn_on_server(begin, deadline):
+                answer = self._changed(change, begin, deadline, turn="held")
+                then(answer)
+                return answer
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the tables and the project's numbers, in words; empty when all is well."""
+        begin = self._opened()
+        if begin is None:
+            return []
+        with self._reading(begin) as (connection, _), translating(self.location):
+            return list(schema.faults(connection))
+
+    def close(self) -> None:
+        """Close the connections, those in use when they are done; may be called twice. A later call opens new ones."""
+        self._connections.close()
+
+    def _opened(self) -> Beginning | None:
+        """Return how transactions begin, None when the database has no tables yet; older ones are brought up."""
+        with self._opening:
+            if self._begin is None:
+                with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
+                    version = schema.version_of(connection)
+                    schema.refuse_newer(version, self.location)
+                    if version == 0:
+                        return None
+                    if version < schema.newest_version():
+                        schema.migrate(connection, place=self.location, timeout=_PATIENCE)
+                    self._begin = self._beginning(connection)
+            return self._begin
+
+    def _made(self, timeout: float) -> Beginning:
+        """Make the tables, unless another process just did."""
+        with self._connections.outside_transactions(timeout=timeout) as connection:
+            schema.migrate(connection, place=self.location, timeout=timeout)
+        begin = self._opened()
+        if begin is None:
+            raise StoreError(f"{self.location} has no tables although they were just made; please report this")
+        return begin
+
+    def _beginning(self, connection: Connection) -> Beginning:
+        as_app_role = schema.can_become(connection)
+        if not as_app_role and schema.bypasses_row_security(connection):
+            self._warnings = (
+                f"the user of {self.location} passes over row-level security and may not act as {schema.APP_ROLE}; "
+                "log in as a user without these rights",
+            )
+        return Beginning(self._project, as_app_role=as_app_role)
+
+    @contextmanager
+    def _reading(self, begin: Beginning) -> Iterator[tuple[Connection, int]]:
+        """Lend a connection with one consistent view, and the project's revision in it."""
+        with self._connections.transaction(begin.reading, timeout=_PATIENCE) as transaction:
+            version, revision = _numbers(transaction)
+            schema.refuse_newer(version, self.location)
+            yield transaction.connection, revision
+
+    def _changed(
+        self, change: Callable[[Writing], T], begin: Beginning, deadline: float, *, turn: OneOf["take", "held"]
+    ) -> T:
+        """Run `change` in a transaction, commit it and return its answer."""
+        with (
+            self._named_holder(),
+            self._connections.transaction(
+                lambda: begin.writing(_left(deadline), turn=turn), timeout=_left(deadline)
+            ) as transaction,
+        ):
+            failpoint(Failpoint.BEGIN)
+            version, revision, memory_id, report_id, event_id = _numbers(transaction)
+            schema.refuse_newer(version, self.location)
+            counters = Counters(revision=revision, memory_id=memory_id, report_id=report_id, event_id=event_id)
+            writing = PostgresWriting(transaction.connection, self._project, place=self.location, counters=counters)
+            answer = change(writing)
+            transaction.commit(counters.statement(self._project))
+            failpoint(Failpoint.COMMIT)
+            return answer
+
+    @contextmanager
+    def _turn_on_server(self, begin: Beginning, deadline: float) -> Iterator[None]:
+        """Keep other writers of the project waiting, on a connection of its own, until the block ends."""
+        with ExitStack() as stack:
+            with self._named_holder():
+                stack.enter_context(
+                    self._connections.transaction(lambda: begin.waiting(_left(deadline)), timeout=_left(deadline))
+                )
+            failpoint(Failpoint.LOCK)
+            yield
+
+    @contextmanager
+    def _turn_of_thread(self, timeout: float) -> Iterator[None]:
+        """Let the threads of this process write one after the other, so that they never use up the connections."""
+        if self._writer == threading.get_ident():
+            raise StoreError("a change must not start another one; do both in one change")
+        with self._writers.taken(timeout) as got:
+            if not got:
+                raise StoreBusyError(f"other threads of this process wrote to {self.location} for too long; call again")
+            self._writer = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._writer = None
+
+    @contextmanager
+    def _named_holder(self) -> Iterator[None]:
+        """Add to a wait that was too long who has the project's turn, as far as the server tells."""
+        try:
+            yield
+        except StoreBusyError as error:
+            holder = self._holder()
+            if holder is None:
+                raise
+            raise StoreBusyError(f"{error}; the project's turn has {holder}") from error
+
+    def _holder(self) -> str | None:
+        with suppress(StoreError), self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection:
+            return holder_of_turn(connection, self._project)
+        return None
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.0)
+
+
+def _numbers(transaction: Transaction) -> tuple[int, ...]:
+    """Return the row of numbers that the transaction began with."""
+    return cast("tuple[int, ...]", transaction.first)

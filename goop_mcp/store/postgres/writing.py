@@ -1,0 +1,112 @@
+"""Changes to one project's rows in PostgreSQL, within one transaction."""
+
+from dataclasses import asdict
+
+from psycopg.sql import SQL, Composed, Literal
+
+from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.store.postgres import statements
+from goop_mcp.store.postgres.connections import Connection
+from goop_mcp.store.postgres.reading import PostgresReading, Project, event_of, memory_of, report_of
+from goop_mcp.store.records import Event, NewEvent, NewMemory, NewReport, Projection, StoredMemory, StoredReport
+from goop_mcp.store.storable import refuse_unstorable
+from goop_mcp.store.words import fold_concept, search_text
+
+__all__ = ["Counters", "PostgresWriting"]
+
+
+class Counters:
+    """What the project's row counts; the row is locked while they are in use, and written once, at the end."""
+
+    def __init__(self, *, revision: int, memory_id: int, report_id: int, event_id: int) -> None:
+        """Begin with what the row says."""
+        self._last = {"revision": revision, "memory_id": memory_id, "report_id": report_id, "event_id": event_id}
+        self._first = dict(self._last)
+
+    def last(self, name: str) -> int:
+        """Return the last number given out."""
+        return self._last[name]
+
+    def next(self, name: str) -> int:
+        """Give out the next number."""
+        self._last[name] += 1
+        return self._last[name]
+
+    def statement(self, project: Project) -> SQL | Composed:
+        """Return the statement that writes them back, one without effect when none was used."""
+        if self._last == self._first:
+            return SQL("SELECT")
+        return SQL(
+            "UPDATE goop.meta SET (revision, memory_id, report_id, event_id) = ({counts}) "
+            "WHERE tenant = {tenant} AND project = {project}"
+        ).format(
+            counts=SQL(", ").join(map(Literal, self._last.values())),
+            tenant=Literal(project.tenant),
+            project=Literal(project.name),
+        )
+
+
+class PostgresWriting(PostgresReading):
+    """One transaction. What it adds is seen by its own reading methods at once."""
+
+    def __init__(self, connection: Connection, project: Project, *, place: str, counters: Counters) -> None:
+        """Change on `connection`, which holds the lock of the project's row."""
+        super().__init__(connection, project, place=place, revision=counters.last("revision"))
+        self._counters = counters
+        self._raised = False
+
+    def next_revision(self) -> int:
+        """Return this transaction's revision: one more than the last; the same at each call, raised at the first."""
+        if not self._raised:
+            self._revision, self._raised = self._counters.next("revision"), True
+        return self._revision
+
+    def add_memory(self, new: NewMemory) -> StoredMemory:
+        """Add a memory; raises StoreError when its key, fingerprint or uid is taken."""
+        made = {
+            "concept_keys": [fold_concept(concept) for concept in new.concepts],
+            "search_title": search_text(new.title),
+            "search_body": search_text(" ".join((new.content, *new.concepts))),
+        }
+        lists = {name: list(getattr(new, name)) for name in ("concepts", "facts", "source_files")}
+        return memory_of(self._add(statements.ADD_MEMORY, new, id_name="memory_id", **lists, **made))
+
+    def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
+        """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
+
+        Returns the memory as it was, None when there is none or it is forgotten already.
+        """
+        was = self.memory(id)
+        if was is None or (was.forgotten_at and not purge):
+            return None
+        self._rows(
+            statements.PURGE_MEMORY if purge else statements.FORGET_MEMORY,
+            id=id,
+            forgotten_at=forgotten_at,
+            revision=self.next_revision(),
+        )
+        failpoint(Failpoint.INSERT)
+        return was
+
+    def add_report(self, new: NewReport) -> StoredReport:
+        """Record an envelope; raises StoreError when its key is taken."""
+        return report_of(self._add(statements.ADD_REPORT, new, id_name="report_id"))
+
+    def add_event(self, new: NewEvent) -> Event:
+        """Append an event."""
+        return event_of(self._add(statements.ADD_EVENT, new, id_name="event_id"))
+
+    def set_projection(self, projection: Projection) -> None:
+        """Remember what we write to a file, in place of what was remembered of it."""
+        refuse_unstorable(projection)
+        self._rows(statements.SET_PROJECTION, **asdict(projection))
+        failpoint(Failpoint.INSERT)
+
+    def _add(
+        self, statement: Composed, new: NewMemory | NewReport | NewEvent, *, id_name: str, **made: object
+    ) -> dict[str, object]:
+        refuse_unstorable(new)
+        numbers = {"id": self._counters.next(id_name), "revision": self.next_revision()}
+        [row] = self._rows(statement, **(asdict(new) | made), **numbers)
+        failpoint(Failpoint.INSERT)
+        return row

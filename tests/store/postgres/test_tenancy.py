@@ -1,0 +1,201 @@
+import random
+from collections.abc import Iterator
+from functools import partial
+
+import psycopg
+import pytest
+
+from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.records import MemoryFilter, Projection
+from tests.postgres import Database
+from tests.store.postgres.conftest import OpenStore
+from tests.store.postgres.samples import NOW, event, memory, report
+
+ALL = MemoryFilter()
+PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]
+TABLES = ("meta", "memories", "reports", "events", "projections")
+
+
+def _everything(rows: Reading) -> str:
+    """Return all that can be read without a key."""
+    found = rows.search(["common"], operator="OR", wanted=ALL, limit=50)
+    return repr((rows.memories(ALL), found, rows.reports(), rows.events(), rows.projections()))
+
+
+def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> None:
+    if pick.random() < 0.6:
+        rows.add_memory(memory(number, title=f"{owner} common", content=owner))
+    if pick.random() < 0.3:
+        rows.add_report(report(number))
+    if pick.random() < 0.3:
+        rows.add_event(event(number))
+    rows.set_projection(Projection(path=f"{owner}.md", revision=rows.next_revision()))
+    # Ids that the others have as well, and more of them than there are here.
+    if pick.random() < 0.2:
+        rows.forget_memory(pick.randrange(1, 60), forgotten_at=NOW, purge=pick.random() < 0.5)
+
+
+@pytest.fixture
+def superuser_made_it(open_store: OpenStore) -> None:
+    """Let the tables belong to the superuser, so that everybody else needs the role goop_app."""
+    open_store(user="postgres").write(lambda rows: rows.next_revision())
+
+
+@pytest.mark.parametrize("user", ["plain_owner", "postgres"])
+@pytest.mark.parametrize("seed", range(3))
+def test_two_tenants_with_two_projects_each_never_meet(open_store: OpenStore, user: str, seed: int) -> None:
+    pick = random.Random(seed)  # noqa: S311 - a repeatable order, no secret
+    stores = {f"{tenant}{project}": open_store(project, tenant=tenant, user=user) for tenant, project in PROJECTS}
+    expected = dict.fromkeys(stores, 0)
+    for number in range(120):
+        owner = pick.choice(list(stores))
+        expected[owner] = stores[owner].write(
+            lambda rows, owner=owner, number=number: (
+                _change(rows, owner=owner, number=number, pick=pick),
+                rows.next_revision(),
+            )[1]
+        )
+    for owner, store in stores.items():
+        seen = store.read(_everything)
+        assert [other for other in stores if other in seen and other != owner] == []
+        assert owner in seen
+        assert store.read(lambda rows: rows.revision()) == expected[owner]
+        assert store.check() == []
+
+
+def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: OpenStore) -> None:
+    mine, other = open_store("shop"), open_store("blog")
+    for number in range(5):
+        mine.write(partial(_add, number))
+    theirs = memory(3)
+    for ask in (
+        lambda rows: rows.memory(4),
+        lambda rows: rows.memory_by_key(theirs.idempotency_key),
+        lambda rows: rows.memory_by_fingerprint(theirs.fingerprint),
+        lambda rows: rows.search(["sessions"], operator="OR", wanted=ALL, limit=5) or None,
+    ):
+        assert mine.read(ask) is not None
+        assert other.read(ask) is None
+    assert other.write(lambda rows: rows.forget_memory(4, forgotten_at=NOW, purge=True)) is None
+    assert other.write(partial(_add, 3)).id == 1
+    assert len(mine.read(lambda rows: rows.memories(ALL))) == 5
+
+
+def _add(number: int, rows: Writing) -> object:
+    return rows.add_memory(memory(number))
+
+
+@pytest.fixture(params=["plain_owner", "reader"])
+def bound_connection(
+    request: pytest.FixtureRequest, open_store: OpenStore, database: Database
+) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """Return a connection of a user that is no superuser, to a database with rows of two tenants."""
+    for tenant in ("acme", "rival"):
+        open_store(tenant=tenant).write(_fill)
+    with database.connect() as admin:
+        admin.execute("DROP ROLE IF EXISTS reader")
+        admin.execute("CREATE ROLE reader LOGIN")
+        admin.execute("GRANT USAGE ON SCHEMA goop TO reader")
+        admin.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA goop TO reader")
+    with database.connect(request.param) as connection:
+        yield connection
+    with database.connect() as admin:
+        admin.execute("DROP OWNED BY reader")
+        admin.execute("DROP ROLE reader")
+
+
+def _fill(rows: Writing) -> None:
+    rows.add_memory(memory())
+    rows.add_report(report())
+    rows.add_event(event())
+    rows.set_projection(Projection(path="HANDOFF.md", revision=1))
+
+
+def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
+    bound_connection: psycopg.Connection[tuple[object, ...]],
+) -> None:
+    for table in TABLES:
+        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608 - names above
+    with bound_connection.transaction():
+        bound_connection.execute(
+            "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
+        )
+        for table in TABLES:
+            seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608
+            assert seen == [("acme", "shop")]
+    for table in TABLES:
+        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
+
+
+def test_rows_of_others_can_be_neither_written_nor_changed(
+    bound_connection: psycopg.Connection[tuple[object, ...]],
+) -> None:
+    with bound_connection.transaction():
+        bound_connection.execute(
+            "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
+        )
+        assert bound_connection.execute("UPDATE goop.events SET text = 'taken'").rowcount == 1
+        assert bound_connection.execute("DELETE FROM goop.events WHERE tenant = 'rival'").rowcount == 0
+        for moved in ("UPDATE goop.events SET tenant = 'rival'", "INSERT INTO goop.meta VALUES ('rival', 'new')"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), bound_connection.transaction():
+                bound_connection.execute(moved)
+
+
+def test_a_superuser_works_as_the_role_that_owns_nothing(open_store: OpenStore) -> None:
+    store = open_store(user="postgres")
+    store.write(lambda rows: rows.add_event(event()))
+    open_store("other", user="postgres").write(lambda rows: rows.add_event(event()))
+    [seen] = store.read(
+        lambda rows: rows._connection.execute(  # type: ignore[attr-defined] - a statement without a filter, on purpose
+            "SELECT current_user, (SELECT count(*) FROM goop.events)"
+        ).fetchall()
+    )
+    assert seen == ("goop_app", 1)
+    assert store.warnings == ()
+
+
+@pytest.mark.usefixtures("superuser_made_it")
+def test_a_user_that_owns_nothing_works_once_it_has_the_role(open_store: OpenStore, database: Database) -> None:
+    with database.connect() as admin:
+        admin.execute("CREATE ROLE replica LOGIN")
+        admin.execute("GRANT goop_app TO replica")
+    store = open_store("blog", user="replica")
+    store.write(_fill)
+    assert store.read(lambda rows: rows.revision()) == 1
+    with database.connect("replica") as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("ALTER TABLE goop.events DISABLE ROW LEVEL SECURITY")
+
+
+def test_a_user_whom_row_level_security_does_not_bind_is_warned(open_store: OpenStore, database: Database) -> None:
+    with database.connect() as admin:
+        admin.execute("CREATE ROLE unbound LOGIN BYPASSRLS")
+        admin.execute(f"GRANT CREATE ON DATABASE {database.name} TO unbound")
+    store = open_store(user="unbound")
+    assert store.warnings == ()
+    store.write(_fill)
+    assert len(store.warnings) == 1
+    assert "passes over row-level security" in store.warnings[0]
+
+
+def test_a_user_that_may_make_roles_is_given_the_one_that_owns_nothing(
+    open_store: OpenStore, database: Database
+) -> None:
+    with database.connect() as admin:
+        admin.execute("CREATE ROLE maker LOGIN CREATEROLE")
+        admin.execute(f"GRANT CREATE ON DATABASE {database.name} TO maker")
+        admin.execute("ALTER ROLE goop_app RENAME TO goop_app_before")
+    try:
+        store = open_store(user="maker")
+        store.write(_fill)
+        role = store.read(lambda rows: rows._connection.execute("SELECT current_user").fetchone())  # type: ignore[attr-defined]
+        assert role == ("goop_app",)
+    finally:
+        with database.connect() as admin:
+            admin.execute("DROP OWNED BY goop_app")
+            admin.execute("DROP ROLE goop_app")
+            admin.execute("ALTER ROLE goop_app_before RENAME TO goop_app")
+
+
+def _revision(store: PostgresStore) -> int:
+    return store.read(lambda rows: rows.revision())
