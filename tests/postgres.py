@@ -42,8 +42,8 @@ class Database:
 class Server:
     """A PostgreSQL server in a folder of its own, reached through a socket in that folder."""
 
-    def __init__(self) -> None:
-        """Start it."""
+    def __init__(self, *, durable: bool = False) -> None:
+        """Start it; only a `durable` one waits for the disk, which making and dropping a database does a lot."""
         with warnings.catch_warnings():
             # It looks for a folder of the login session, which CI does not have.
             warnings.simplefilter("ignore")
@@ -55,6 +55,9 @@ class Server:
         self._numbers = itertools.count(1)
         self.socket = str(conninfo_to_dict(self._server.get_uri())["host"])
         with self._admin() as connection:
+            if not durable:
+                connection.execute("ALTER SYSTEM SET fsync = off")
+                connection.execute("SELECT pg_reload_conf()")
             connection.execute(SQL("CREATE ROLE {} LOGIN").format(Identifier(OWNER)))
 
     def __enter__(self) -> Self:

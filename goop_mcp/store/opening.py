@@ -47,4 +47,10 @@ def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:
         raise SettingsError(
             f"the database is {url}, which may hold many projects; say which with --project-id or GOOP_PROJECT_ID"
         )
-    raise SettingsError(f"the database is {url} of {tenant}, which this version cannot open; expected sqlite:///FILE")
+    try:
+        from goop_mcp.store.postgres import PostgresStore  # noqa: PLC0415 - the driver is an extra and costs 0.1 s
+    except ImportError as error:
+        raise SettingsError(
+            f"the database is {url}, for which the driver is missing; install goop-mcp[postgres]"
+        ) from error
+    return PostgresStore(url.reveal(), project_id=project_id, tenant=tenant)

@@ -7,11 +7,12 @@ import pytest
 
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
+from tests.postgres import Database, Server
 
 OpenStore = Callable[[], Store]
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def open_again(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
     """Return a function that opens the same database of the engine once more, as another process would."""
     opened: list[Store] = []
@@ -35,3 +36,22 @@ def store(open_again: OpenStore) -> Store:
 @pytest.fixture
 def sqlite_place(tmp_path: Path) -> OpenStore:
     return lambda: open_store(None, project=tmp_path)
+
+
+@pytest.fixture
+def postgres_place(database: Database, tmp_path: Path) -> OpenStore:
+    return lambda: open_store(database.url(), project=tmp_path, project_id="shop")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """Start PostgreSQL once."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: Server) -> Iterator[Database]:
+    """Return an empty database of PostgreSQL."""
+    with postgres_server.database() as database:
+        yield database

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from goop_mcp.errors import StoreError
+from goop_mcp.settings import SettingsError
 
 __all__ = ["Address", "Connection", "parse_address"]
 
@@ -41,14 +41,14 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Read a `postgresql://` URL; raises StoreError when it is none, without repeating it: it may hold a password."""
+    """Read a `postgresql://` URL; raises SettingsError, without repeating it: it may hold a password."""
     try:
         known = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except psycopg.Error:
         known = None
     # Outside of the handler: the driver's text repeats parts of the URL and must not hang on our error.
     if known is None or not url.startswith(("postgresql://", "postgres://")) or _misread(known):
-        raise StoreError(
+        raise SettingsError(
             "the database URL cannot be read; expected postgresql://user:password@host:port/name, with signs such as "
             "@ : / in the password written as %40 %3A %2F"
         )

@@ -22,6 +22,9 @@ __all__ = ["Connection", "Connections", "Transaction"]
 _PLACES = 5
 
 
+_left_behind: list[Connection] = []
+
+
 class Transaction:
     """A transaction under way. Leaving the block takes back what was not committed."""
 
@@ -94,27 +97,39 @@ class Connections:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Close what nobody uses; what is in use is closed when it comes back."""
+        """Close what nobody uses; what is in use is closed when it comes back. Nothing is lent any more."""
         with self._guard:
             self._closed = True
         self._close_idle()
 
+    @property
+    def writers(self) -> Turns:
+        """The line of threads that write, in which one at a time has its turn."""
+        self._notice_fork()
+        return self._writers
+
     def _forget(self) -> None:
         """Begin without connections; those of a parent process are left alone."""
-        self._idle = []
+        self._idle, self._writers = [], Turns()
         self._places = Turns(_PLACES)
         self._process, self._closed = os.getpid(), False
 
     @contextmanager
     def _place(self, timeout: float) -> Iterator[None]:
-        with self._guard:
-            if self._process != os.getpid():
-                self._forget()
-            places = self._places
-        with places.taken(timeout) as got:
+        self._notice_fork()
+        if self._closed:
+            raise StoreError(f"{self._address.shown} has been closed; open it again")
+        with self._places.taken(timeout) as got:
             if not got:
                 raise StoreBusyError(f"all connections of this process to {self._address.shown} are in use; call again")
             yield
+
+    def _notice_fork(self) -> None:
+        if self._process != os.getpid():
+            # Neither used nor closed: the parent speaks on them.
+            _left_behind.extend(self._idle)
+            self._guard = Lock()
+            self._forget()
 
     def _begun(self, begin: Callable[[], Composed]) -> tuple[Connection, tuple[object, ...]]:
         """Begin on an idle connection, or on a new one where that has died: nothing had been asked of it."""
@@ -131,7 +146,6 @@ class Connections:
 
     def _pop(self) -> Connection | None:
         with self._guard:
-            self._closed = False
             return self._idle.pop() if self._idle else None
 
     def _give_back(self, connection: Connection) -> None:

@@ -1,5 +1,6 @@
 """The store on PostgreSQL: many processes on many machines, each project's writers one after the other."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Literal as OneOf
 from typing import TypeVar, cast
 
 from goop_mcp.errors import StoreBusyError, StoreError
+from goop_mcp.settings import SettingsError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import Reading, Writing
 from goop_mcp.store.postgres import schema
@@ -16,12 +18,12 @@ from goop_mcp.store.postgres.beginning import Beginning, holder_of_turn
 from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
 from goop_mcp.store.postgres.faults import translating
 from goop_mcp.store.postgres.reading import PostgresReading, Project
-from goop_mcp.store.postgres.turns import Turns
 from goop_mcp.store.postgres.writing import Counters, PostgresWriting
 
 __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 _PATIENCE = 30.0  # seconds until a connection is free, where the caller names none
 _SHORT_PATIENCE = 5.0  # seconds to find out who is in the way
 
@@ -35,16 +37,15 @@ class PostgresStore:
     def __init__(self, url: str, *, project_id: str | None, tenant: str = "default") -> None:
         """Look at `url`, `postgresql://…`; the project has the same id on every machine.
 
-        Raises StoreError for a URL that cannot be read and for a missing or unusable project id or tenant.
+        Raises SettingsError for a URL that cannot be read and for a missing or unusable project id or tenant.
         """
         self._address = parse_address(url)
         if not project_id:
-            raise StoreError("PostgreSQL needs a project id, as paths differ between machines; give --project-id")
+            raise SettingsError("PostgreSQL needs a project id, as paths differ between machines; give --project-id")
         if any(not name or "\0" in name for name in (project_id, tenant)):
-            raise StoreError("a project id or tenant is text without NUL and not empty; name another one")
+            raise SettingsError("a project id or tenant is text without NUL and not empty; name another one")
         self._project = Project(tenant, project_id)
         self._connections = Connections(self._address)
-        self._writers, self._opening = Turns(), threading.Lock()
         self._writer: int | None = None
         self._begin: Beginning | None = None
         self._warnings: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ class PostgresStore:
                 return self._changed(change, begin, deadline, turn="take")
             with self._turn_on_server(begin, deadline):
                 answer = self._changed(change, begin, deadline, turn="held")
-                then(answer)
+                self._follow_up(lambda: then(answer))
                 return answer
 
     def check(self) -> list[str]:
@@ -100,22 +101,21 @@ class PostgresStore:
             return list(schema.faults(connection))
 
     def close(self) -> None:
-        """Close the connections, those in use when they are done; may be called twice. A later call opens new ones."""
+        """Close the connections, those in use when they are done; may be called twice."""
         self._connections.close()
 
     def _opened(self) -> Beginning | None:
         """Return how transactions begin, None when the database has no tables yet; older ones are brought up."""
-        with self._opening:
-            if self._begin is None:
-                with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
-                    version = schema.version_of(connection)
-                    schema.refuse_newer(version, self.location)
-                    if version == 0:
-                        return None
-                    if version < schema.newest_version():
-                        schema.migrate(connection, place=self.location, timeout=_PATIENCE)
-                    self._begin = self._beginning(connection)
-            return self._begin
+        if self._begin is None:
+            with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
+                version = schema.version_of(connection)
+                schema.refuse_newer(version, self.location)
+                if version == 0:
+                    return None
+                if version < schema.newest_version():
+                    schema.migrate(connection, place=self.location, timeout=_PATIENCE)
+                self._begin = self._beginning(connection)
+        return self._begin
 
     def _made(self, timeout: float) -> Beginning:
         """Make the tables, unless another process just did."""
@@ -161,7 +161,21 @@ class PostgresStore:
             answer = change(writing)
             transaction.commit(counters.statement(self._project))
             failpoint(Failpoint.COMMIT)
-            return answer
+        if writing.has_purged:
+            self._follow_up(self._vacuum)
+        return answer
+
+    def _follow_up(self, action: Callable[[], None]) -> None:
+        """Do what comes after the commit; its failure is reported and changes nothing about what is stored."""
+        try:
+            action()
+        except Exception:
+            _log.exception("%s: the change is stored, but not all that follows from it is done", self.location)
+
+    def _vacuum(self) -> None:
+        """Let go of the text of purged rows, where this user owns the table; the server does so anyway, later."""
+        with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
+            connection.execute("VACUUM goop.memories")
 
     @contextmanager
     def _turn_on_server(self, begin: Beginning, deadline: float) -> Iterator[None]:
@@ -179,7 +193,7 @@ class PostgresStore:
         """Let the threads of this process write one after the other, so that they never use up the connections."""
         if self._writer == threading.get_ident():
             raise StoreError("a change must not start another one; do both in one change")
-        with self._writers.taken(timeout) as got:
+        with self._connections.writers.taken(timeout) as got:
             if not got:
                 raise StoreBusyError(f"other threads of this process wrote to {self.location} for too long; call again")
             self._writer = threading.get_ident()

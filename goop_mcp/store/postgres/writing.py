@@ -47,13 +47,16 @@ class Counters:
 
 
 class PostgresWriting(PostgresReading):
-    """One transaction. What it adds is seen by its own reading methods at once."""
+    """One transaction. What it adds is seen by its own reading methods at once.
+
+    `has_purged` tells whether a row was removed whose text still lies in the table.
+    """
 
     def __init__(self, connection: Connection, project: Project, *, place: str, counters: Counters) -> None:
         """Change on `connection`, which holds the lock of the project's row."""
         super().__init__(connection, project, place=place, revision=counters.last("revision"))
         self._counters = counters
-        self._raised = False
+        self._raised = self.has_purged = False
 
     def next_revision(self) -> int:
         """Return this transaction's revision: one more than the last; the same at each call, raised at the first."""
@@ -85,6 +88,7 @@ class PostgresWriting(PostgresReading):
             forgotten_at=forgotten_at,
             revision=self.next_revision(),
         )
+        self.has_purged |= purge
         failpoint(Failpoint.INSERT)
         return was
 

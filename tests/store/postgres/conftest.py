@@ -1,4 +1,4 @@
-"""One server for all tests of this folder, a database for each."""
+"""Stores of several projects and users in one PostgreSQL database."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -6,23 +6,9 @@ from contextlib import ExitStack
 import pytest
 
 from goop_mcp.store.postgres import PostgresStore
-from tests.postgres import Database, Server
+from tests.postgres import Database
 
 OpenStore = Callable[..., PostgresStore]
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Server]:
-    """Start PostgreSQL once."""
-    with Server() as server:
-        yield server
-
-
-@pytest.fixture
-def database(postgres_server: Server) -> Iterator[Database]:
-    """Return an empty database."""
-    with postgres_server.database() as database:
-        yield database
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from goop_mcp.store.interface import Reading, Writing
-from goop_mcp.store.postgres import PostgresStore
-from goop_mcp.store.records import MemoryFilter, Projection
+from goop_mcp.store.postgres.reading import PostgresReading
+from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import NOW, event, memory, report
@@ -23,7 +23,7 @@ def _everything(rows: Reading) -> str:
     return repr((rows.memories(ALL), found, rows.reports(), rows.events(), rows.projections()))
 
 
-def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> None:
+def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> int:
     if pick.random() < 0.6:
         rows.add_memory(memory(number, title=f"{owner} common", content=owner))
     if pick.random() < 0.3:
@@ -34,6 +34,13 @@ def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> N
     # Ids that the others have as well, and more of them than there are here.
     if pick.random() < 0.2:
         rows.forget_memory(pick.randrange(1, 60), forgotten_at=NOW, purge=pick.random() < 0.5)
+    return rows.next_revision()
+
+
+def _ask_without_filter(rows: Reading) -> list[tuple[object, ...]]:
+    assert isinstance(rows, PostgresReading)
+    assert rows._connection is not None
+    return rows._connection.execute("SELECT current_user, (SELECT count(*) FROM goop.events)").fetchall()
 
 
 @pytest.fixture
@@ -50,12 +57,7 @@ def test_two_tenants_with_two_projects_each_never_meet(open_store: OpenStore, us
     expected = dict.fromkeys(stores, 0)
     for number in range(120):
         owner = pick.choice(list(stores))
-        expected[owner] = stores[owner].write(
-            lambda rows, owner=owner, number=number: (
-                _change(rows, owner=owner, number=number, pick=pick),
-                rows.next_revision(),
-            )[1]
-        )
+        expected[owner] = stores[owner].write(partial(_change, owner=owner, number=number, pick=pick))
     for owner, store in stores.items():
         seen = store.read(_everything)
         assert [other for other in stores if other in seen and other != owner] == []
@@ -82,7 +84,7 @@ def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: Op
     assert len(mine.read(lambda rows: rows.memories(ALL))) == 5
 
 
-def _add(number: int, rows: Writing) -> object:
+def _add(number: int, rows: Writing) -> StoredMemory:
     return rows.add_memory(memory(number))
 
 
@@ -146,12 +148,7 @@ def test_a_superuser_works_as_the_role_that_owns_nothing(open_store: OpenStore) 
     store = open_store(user="postgres")
     store.write(lambda rows: rows.add_event(event()))
     open_store("other", user="postgres").write(lambda rows: rows.add_event(event()))
-    [seen] = store.read(
-        lambda rows: rows._connection.execute(  # type: ignore[attr-defined] - a statement without a filter, on purpose
-            "SELECT current_user, (SELECT count(*) FROM goop.events)"
-        ).fetchall()
-    )
-    assert seen == ("goop_app", 1)
+    assert store.read(_ask_without_filter) == [("goop_app", 1)]
     assert store.warnings == ()
 
 
@@ -172,10 +169,9 @@ def test_a_user_whom_row_level_security_does_not_bind_is_warned(open_store: Open
         admin.execute("CREATE ROLE unbound LOGIN BYPASSRLS")
         admin.execute(f"GRANT CREATE ON DATABASE {database.name} TO unbound")
     store = open_store(user="unbound")
-    assert store.warnings == ()
     store.write(_fill)
-    assert len(store.warnings) == 1
-    assert "passes over row-level security" in store.warnings[0]
+    [warning] = store.warnings
+    assert "passes over row-level security" in warning
 
 
 def test_a_user_that_may_make_roles_is_given_the_one_that_owns_nothing(
@@ -188,14 +184,9 @@ def test_a_user_that_may_make_roles_is_given_the_one_that_owns_nothing(
     try:
         store = open_store(user="maker")
         store.write(_fill)
-        role = store.read(lambda rows: rows._connection.execute("SELECT current_user").fetchone())  # type: ignore[attr-defined]
-        assert role == ("goop_app",)
+        assert store.read(_ask_without_filter) == [("goop_app", 1)]
     finally:
         with database.connect() as admin:
             admin.execute("DROP OWNED BY goop_app")
             admin.execute("DROP ROLE goop_app")
             admin.execute("ALTER ROLE goop_app_before RENAME TO goop_app")
-
-
-def _revision(store: PostgresStore) -> int:
-    return store.read(lambda rows: rows.revision())

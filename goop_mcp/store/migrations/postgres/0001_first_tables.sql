@@ -43,6 +43,7 @@ CREATE TABLE goop.memories (
         setweight(to_tsvector('english', search_title), 'A') || setweight(to_tsvector('english', search_body), 'B')
     ) STORED,
     PRIMARY KEY (tenant, project, id),
+    UNIQUE (tenant, project, uid),
     UNIQUE (tenant, project, idempotency_key),
     UNIQUE (tenant, project, fingerprint)
 );

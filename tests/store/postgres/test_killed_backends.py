@@ -1,0 +1,47 @@
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import Database
+from tests.store.postgres.conftest import OpenStore
+from tests.store.postgres.killing import assert_nothing_lost, saving
+
+END_ONE = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND usename = 'plain_owner' ORDER BY random() LIMIT 1"
+)
+
+
+@pytest.mark.parametrize(("processes", "threads"), [(1, 8), (4, 2)])
+def test_nothing_acknowledged_is_lost_when_connections_are_ended_at_random_moments(
+    open_store: OpenStore, database: Database, tmp_path: Path, processes: int, threads: int
+) -> None:
+    pick = random.Random()  # noqa: S311 - moments, no secret
+    ended = 0
+    with saving(database, tmp_path, processes=processes, threads=threads) as savers, database.connect() as connection:
+        savers.wait_for(processes)
+        for _ in range(40):
+            savers.wait_for(pick.randrange(1, 12))
+            ended += len(connection.execute(END_ONE).fetchall())
+        savers.wait_for(10)
+        retried = savers.stop()
+        acknowledged = savers.acknowledged()
+    assert ended >= 30
+    assert retried > 0
+    assert_nothing_lost(open_store(), acknowledged)
+
+
+def test_two_processes_write_in_turn_and_see_each_other(
+    open_store: OpenStore, database: Database, tmp_path: Path
+) -> None:
+    with saving(database, tmp_path, processes=2, threads=1) as savers:
+        savers.wait_for(100)
+        assert savers.stop() == 0
+        acknowledged = savers.acknowledged()
+    revisions = {name: [entry[2] for entry in acknowledged if entry[0].startswith(name)] for name in ("0-", "1-")}
+    assert all(numbers == sorted(numbers) for numbers in revisions.values())
+    assert sorted(revisions["0-"] + revisions["1-"]) == list(range(1, len(acknowledged) + 1))
+    # A queue that is first come first served lets nobody write alone for long.
+    assert min(map(len, revisions.values())) > 10
+    assert_nothing_lost(open_store(), acknowledged)
