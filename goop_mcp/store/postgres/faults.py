@@ -42,8 +42,10 @@ _BY_STATE = {
     "22": _TEXT,
     "23505": _Fault(StoreError, "the key or text is in {place} already; look for it in the same transaction first"),
     "25006": _Fault(StoreReadOnlyError, "{place} is read-only, as a standby is; use the primary server"),
-    "25P03": _Fault(StoreUnavailableError, "{place} ended a change that stood still for too long; call again"),
-    "25P04": _Fault(StoreUnavailableError, "{place} ended a change that took too long; call again"),
+    "25P03": _Fault(
+        StoreUnavailableError, "{place} cut off a change that stood still for too long; nothing was done, call again"
+    ),
+    "25P04": _Fault(StoreUnavailableError, "{place} cut off a change that took too long; nothing was done, call again"),
     "28": _REFUSED,
     "3D000": _Fault(StoreError, "{place} does not exist; create the database first"),
     "3F000": _STRANGE,

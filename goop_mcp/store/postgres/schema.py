@@ -1,15 +1,14 @@
 """The tables of goop-mcp in a PostgreSQL database: which version they have, how they are made, what is wrong."""
 
-import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import LiteralString, cast
 
 import psycopg
 from psycopg.sql import SQL, Literal
 
 from goop_mcp.errors import StoreVersionError
+from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.postgres.connections import Connection
 
 __all__ = [
@@ -26,8 +25,6 @@ __all__ = [
 APP_ROLE = "goop_app"
 """The role that works with the rows; it owns nothing, so that row-level security binds it whoever logs in."""
 
-_FOLDER = Path(__file__).parent.parent / "migrations" / "postgres"
-_NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
 # One number for all databases; advisory locks are counted for each database by itself.
 _MIGRATION_LOCK = 0x676F6F705F6D6967
 
@@ -57,9 +54,13 @@ _COUNTED = SQL(
 
 
 @cache
+def _steps() -> tuple[Migration, ...]:
+    return load_migrations("postgres")
+
+
 def newest_version() -> int:
     """Return the version of the tables that this program works with."""
-    return max(number for number, _ in _migrations())
+    return _steps()[-1].version
 
 
 def version_of(connection: Connection) -> int:
@@ -92,12 +93,9 @@ def migrate(connection: Connection, *, place: str, timeout: float) -> None:
         connection.execute(SQL("SELECT pg_advisory_xact_lock({})").format(Literal(_MIGRATION_LOCK)))
         version = version_of(connection)
         refuse_newer(version, place)
-        for number, path in _migrations():
-            if number > version:
-                _run(connection, path)
-                connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (number,))
-        if version < newest_version():
-            _run(connection, _FOLDER / "roles.sql")
+        for step in _steps()[version:]:
+            connection.execute(step.sql.encode())
+            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
 
 
 def can_become(connection: Connection) -> bool:
@@ -128,12 +126,3 @@ def faults(connection: Connection) -> Iterator[str]:
         yield from (text.format(name) for (name,) in connection.execute(statement))
     for (kind,) in connection.execute(_COUNTED):
         yield f"{kind} of the project are numbered beyond what was given out; restore goop.meta from a backup"
-
-
-def _migrations() -> list[tuple[int, Path]]:
-    found = ((_NUMBERED.fullmatch(path.name), path) for path in sorted(_FOLDER.iterdir()))
-    return [(int(match[1]), path) for match, path in found if match]
-
-
-def _run(connection: Connection, path: Path) -> None:
-    connection.execute(path.read_bytes())

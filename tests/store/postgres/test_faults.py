@@ -137,6 +137,23 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
     assert waiting.read(lambda rows: len(rows.events())) == 1
 
 
+def test_a_writer_that_stands_still_for_too_long_is_cut_off_and_others_go_on(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goop_mcp.store.postgres.beginning._LONGEST_STANDSTILL", "200ms")
+    holding, waiting = open_store(), open_store()
+
+    def hold(rows: Writing) -> None:
+        rows.add_event(event(1))
+        assert waiting.write(lambda others: others.add_event(event(2)), timeout=20).revision == 1
+        rows.add_event(event(3))
+
+    with pytest.raises(StoreUnavailableError, match="nothing was done") as caught:
+        holding.write(hold)
+    assert caught.value.retryable
+    assert [one.text for one in holding.read(lambda rows: rows.events())] == ["Something 2"]
+
+
 @pytest.mark.parametrize(
     ("state", "kind", "retryable"),
     [
