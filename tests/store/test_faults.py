@@ -33,6 +33,10 @@ def test_checkpoints_outside_the_lock_damage_nothing() -> None:
     assert " 0 acknowledged" not in run("--only", "stress", "--rounds", "1", "--seconds", "2")
 
 
+def test_a_server_of_postgresql_that_is_killed_loses_nothing() -> None:
+    assert " 0 repeated" not in run("--only", "postgres", "--servers", "1")
+
+
 def test_a_full_disk_loses_nothing_and_is_told(tmp_path: Path) -> None:
     if not can_mount():
         pytest.skip("this user may not mount a disk; the test with limits on files still runs")

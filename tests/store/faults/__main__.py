@@ -17,11 +17,13 @@ from tests.store.faults.crowding import write_together
 from tests.store.faults.kills import kill_writers
 from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
 from tests.store.faults.wal_stress import stress_wal
+from tests.store.postgres.killed_server import kill_server
 
 Row = tuple[str, str, list[str]]
 
 _CROWDS = ((8, 500, 0.5), (50, 80, 4.0))
 _LONGEST_RESTART = 1.0
+_LONGEST_SILENCE = 10.0
 _MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a disk in memory, where checkpoints are fastest
 
 
@@ -43,6 +45,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--part", type=float, default=1.0, help="which part of the usual saves a crowd makes")
     parser.add_argument("--rounds", type=int, default=10, help="how many rounds of stress there are")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long a round of stress lasts")
+    parser.add_argument("--servers", type=int, default=5, help="how many times the PostgreSQL server is killed")
     parser.add_argument("--slack", type=float, default=1.0, help="how many times longer than expected may be waited")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="which moments the kills choose")
     return parser.parse_args()
@@ -95,11 +98,19 @@ def _filled(_: argparse.Namespace) -> Iterator[Row]:
     yield "full disk", figures, said.splitlines()
 
 
+def _server_killed(asked: argparse.Namespace) -> Iterator[Row]:
+    report = kill_server(rounds=asked.servers, folder=_new_folder())
+    figures = f"{report.acknowledged} acknowledged, {report.repeated} repeated, {report.silence:.1f} s without a save"
+    late = _late(report.silence, _LONGEST_SILENCE * asked.slack)
+    yield f"PostgreSQL kill -9 x {asked.servers}", figures, report.faults + late
+
+
 _KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "kills": _killed,
     "crowds": _crowded,
     "stress": _stressed,
     "disk": _filled,
+    "postgres": _server_killed,
 }
 
 

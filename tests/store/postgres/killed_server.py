@@ -1,36 +1,32 @@
-"""Kill a PostgreSQL server while processes save, and start it again.
+"""Kill a PostgreSQL server while processes save, and start it again."""
 
-`python -m tests.store.postgres.killed_server [ROUNDS]` prints what came of it; raises when something was lost.
-"""
-
-import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.opening import open_store
 from tests.postgres import Server
-from tests.store.postgres.killing import assert_nothing_lost, saving
+from tests.store.faults.acknowledged import faults_of
+from tests.store.postgres.savers import saving
 
 __all__ = ["ServerReport", "kill_server"]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """What came of it; `longest_silence` is the time in seconds from a kill to the first save after it."""
+    """What came of it; `silence` is the longest time in seconds from a kill to the first save after it."""
 
-    rounds: int
     acknowledged: int
-    retried: int
-    longest_silence: float
+    repeated: int
+    silence: float
+    faults: list[str]
 
 
-def kill_server(*, rounds: int, processes: int = 4, threads: int = 2) -> ServerReport:
-    """Kill the server `rounds` times while all save; raises AssertionError when anything acknowledged is missing."""
+def kill_server(*, rounds: int, folder: Path) -> ServerReport:
+    """Kill the server `rounds` times while 4 processes of 2 threads save, and look at the rows at the end."""
     silences: list[float] = []
-    with Server(durable=True) as server, server.database() as database, tempfile.TemporaryDirectory() as folder:
-        with saving(database, Path(folder), processes=processes, threads=threads) as savers:
+    with Server(durable=True) as server, server.database() as database:
+        with saving(database, folder, processes=4, threads=2) as savers:
             for _ in range(rounds):
                 savers.wait_for(100)
                 killed = time.monotonic()
@@ -38,13 +34,9 @@ def kill_server(*, rounds: int, processes: int = 4, threads: int = 2) -> ServerR
                 server.start_again()
                 savers.wait_for(1)
                 silences.append(time.monotonic() - killed)
-            retried = savers.stop()
+            repeated = savers.stop()
             acknowledged = savers.acknowledged()
-        store = PostgresStore(database.url(), project_id="shop")
-        assert_nothing_lost(store, acknowledged)
+        store = open_store(database.url(), project=folder, project_id="shop")
+        faults = faults_of(store, acknowledged)
         store.close()
-    return ServerReport(rounds, len(acknowledged), retried, max(silences))
-
-
-if __name__ == "__main__":
-    print(kill_server(rounds=int(sys.argv[1]) if len(sys.argv) > 1 else 5))  # noqa: T201 - the answer of this program
+    return ServerReport(len(acknowledged), repeated, max(silences), faults)

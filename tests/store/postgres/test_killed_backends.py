@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import Database
+from tests.store.faults.acknowledged import faults_of
 from tests.store.postgres.conftest import OpenStore
-from tests.store.postgres.killing import assert_nothing_lost, saving
+from tests.store.postgres.savers import saving
 
 END_ONE = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -25,11 +26,11 @@ def test_nothing_acknowledged_is_lost_when_connections_are_ended_at_random_momen
             savers.wait_for(pick.randrange(1, 12))
             ended += len(connection.execute(END_ONE).fetchall())
         savers.wait_for(10)
-        retried = savers.stop()
+        repeated = savers.stop()
         acknowledged = savers.acknowledged()
     assert ended >= 30
-    assert retried > 0
-    assert_nothing_lost(open_store(), acknowledged)
+    assert repeated > 0
+    assert faults_of(open_store(), acknowledged) == []
 
 
 def test_two_processes_write_in_turn_and_see_each_other(
@@ -39,9 +40,8 @@ def test_two_processes_write_in_turn_and_see_each_other(
         savers.wait_for(100)
         assert savers.stop() == 0
         acknowledged = savers.acknowledged()
-    revisions = {name: [entry[2] for entry in acknowledged if entry[0].startswith(name)] for name in ("0-", "1-")}
-    assert all(numbers == sorted(numbers) for numbers in revisions.values())
-    assert sorted(revisions["0-"] + revisions["1-"]) == list(range(1, len(acknowledged) + 1))
+    revisions = [sorted(ack.revision for ack in acknowledged if ack.uid.startswith(f"uid-{name}-")) for name in "01"]
+    assert sorted(revisions[0] + revisions[1]) == list(range(1, len(acknowledged) + 1))
     # A queue that is first come first served lets nobody write alone for long.
-    assert min(map(len, revisions.values())) > 10
-    assert_nothing_lost(open_store(), acknowledged)
+    assert min(map(len, revisions)) > 10
+    assert faults_of(open_store(), acknowledged) == []

@@ -3,18 +3,21 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
 from goop_mcp.settings import SettingsError
+from goop_mcp.store import opening
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
-from tests.store.postgres.samples import NOW, event, memory, save
+from tests.store.postgres.samples import event, memory, save
+from tests.store.rows import NOW
 
 ALL = MemoryFilter()
 
@@ -84,7 +87,7 @@ def test_a_database_of_a_newer_program_is_refused(
             opened.write(lambda rows: rows.next_revision())
 
 
-def test_many_processes_and_threads_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> None:
+def test_many_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> None:
     stores = [open_store() for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         saved = list(pool.map(lambda pair: pair[1].write(partial(save, memory(pair[0]))), enumerate(stores)))
@@ -144,9 +147,21 @@ def test_the_location_is_shown_without_password(url: str, shown: str) -> None:
     assert "hunter2" not in repr(store) + repr(store._address)
 
 
-def test_the_driver_is_not_loaded_before_a_postgresql_url_is_used() -> None:
-    program = "import sys, goop_mcp, goop_mcp.store.interface; sys.exit('psycopg' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+def test_the_driver_is_not_loaded_for_another_database(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, sys, goop_mcp; from goop_mcp.store.opening import open_store; "
+        "store = open_store(None, project=pathlib.Path('.')); store.write(lambda rows: rows.next_revision()); "
+        "store.close(); sys.exit('psycopg' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False, cwd=tmp_path).returncode == 0
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in sys.modules if name.startswith("goop_mcp.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(SettingsError, match=r"install goop-mcp\[postgres\]"):
+        opening.open_store("postgresql://u:hunter2@h/d", project=tmp_path, project_id="p")
 
 
 def test_a_damaged_count_is_reported(store: PostgresStore, database: Database) -> None:
@@ -166,3 +181,20 @@ def test_a_statement_beside_the_program_cannot_break_the_row_of_a_project(
     store.write(lambda rows: rows.add_memory(memory()))
     with database.connect() as connection, pytest.raises(psycopg.errors.CheckViolation):
         connection.execute("UPDATE goop.memories SET importance = 3")
+
+
+def test_a_child_process_leaves_the_connections_of_its_parent_alone(database: Database) -> None:
+    program = """
+import os, sys
+from goop_mcp.store.postgres import PostgresStore
+store = PostgresStore(sys.argv[1], project_id="shop")
+parent = store.write(lambda rows: rows.next_revision())
+child = os.fork()
+if child == 0:
+    os._exit(store.write(lambda rows: rows.next_revision()))
+_, status = os.waitpid(child, 0)
+print(parent, os.waitstatus_to_exitcode(status), store.write(lambda rows: rows.next_revision()))
+"""
+    command = [sys.executable, "-c", program, database.url()]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert (result.stdout, result.stderr) == ("1 2 3\n", "")

@@ -10,7 +10,8 @@ from goop_mcp.store.postgres.reading import PostgresReading
 from goop_mcp.store.records import MemoryFilter, Projection, StoredMemory
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
-from tests.store.postgres.samples import NOW, event, memory, report
+from tests.store.postgres.samples import event, memory, report
+from tests.store.rows import NOW
 
 ALL = MemoryFilter()
 PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]

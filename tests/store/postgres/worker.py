@@ -1,11 +1,9 @@
-"""A process that saves memories in PostgreSQL until it is told to stop, and notes what was acknowledged.
+"""A process that saves memories in PostgreSQL until its input ends, and notes what was acknowledged.
 
-`python -m tests.store.postgres.worker URL NAME THREADS FILE`: each thread saves `NAME-THREAD-NUMBER`, again and again
-with the same key while the error says that it may be repeated, and appends what it was told to FILE. Ends when its
-input does; prints how many errors were retried.
+`python -m tests.store.postgres.worker URL NAME THREADS FILE`: a save that fails is repeated with the same key as long
+as the error says that it may be. Prints how many were.
 """
 
-import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,51 +11,55 @@ from functools import partial
 from pathlib import Path
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.postgres import PostgresStore
+from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
+from goop_mcp.store.records import StoredMemory
+from tests.store.faults.acknowledged import AckFile
 from tests.store.postgres.samples import memory, save
+
+_A_MOMENT = 0.01
 
 
 class Saving:
     """What the threads share."""
 
-    def __init__(self, url: str, *, name: str, file: Path) -> None:
-        self.store = PostgresStore(url, project_id="shop")
-        self.name, self.stop, self.retried = name, threading.Event(), 0
-        # One write of a line at the end of the file is whole, whoever else writes.
-        self.acknowledged = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    def __init__(self, store: Store, acks: AckFile) -> None:
+        self._store, self._acks = store, acks
+        self.stop, self.repeated = threading.Event(), 0
 
-    def run(self, thread: int) -> None:
+    def run(self, name: str) -> None:
         """Save one memory after the other until it is time to stop."""
         number = 0
         while not self.stop.is_set():
-            self._save(f"{self.name}-{thread}-{number}")
+            saved = self._save(f"{name}-{number}")
+            if saved is not None:
+                self._acks.add(saved)
             number += 1
 
-    def _save(self, title: str) -> None:
+    def _save(self, name: str) -> StoredMemory | None:
         while not self.stop.is_set():
             try:
-                saved = self.store.write(partial(save, memory(title)), timeout=10)
+                return self._store.write(partial(save, memory(name)), timeout=10)
             except StoreError as error:
                 if not error.retryable:
                     raise
-                self.retried += 1
-                self.stop.wait(0.01)
-            else:
-                os.write(self.acknowledged, f"{title} {saved.id} {saved.revision}\n".encode())
-                return
+                self.repeated += 1
+                self.stop.wait(_A_MOMENT)
+        return None
 
 
 def main(url: str, name: str, threads: str, file: str) -> None:
     """Save until the input ends."""
-    saving = Saving(url, name=name, file=Path(file))
+    store = open_store(url, project=Path.cwd(), project_id="shop")
+    saving = Saving(store, AckFile(Path(file)))
     with ThreadPoolExecutor(int(threads)) as pool:
-        running = [pool.submit(saving.run, thread) for thread in range(int(threads))]
+        running = [pool.submit(saving.run, f"{name}-{thread}") for thread in range(int(threads))]
         sys.stdin.read()
         saving.stop.set()
         for thread in running:
             thread.result(30)
-    saving.store.close()
-    sys.stdout.write(f"{saving.retried}\n")
+    store.close()
+    sys.stdout.write(f"{saving.repeated}\n")
 
 
 if __name__ == "__main__":
