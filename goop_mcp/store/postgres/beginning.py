@@ -63,7 +63,7 @@ class Beginning:
 
     def _changing(self, timeout: float) -> Composed:
         patience = {"lock_timeout": f"{max(int(timeout * 1000), 1)}ms"}
-        return _in_order(SQL("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"), _set(self._settings | patience))
+        return _in_order(SQL("BEGIN ISOLATION LEVEL READ COMMITTED"), _set(self._settings | patience))
 
 
 def holder_of_turn(connection: Connection, project: Project) -> str | None:

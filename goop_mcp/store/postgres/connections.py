@@ -20,8 +20,6 @@ __all__ = ["Connection", "Connections", "Transaction"]
 
 # One writer with its place in the queue takes two; the others read.
 _PLACES = 5
-
-
 _left_behind: list[Connection] = []
 
 

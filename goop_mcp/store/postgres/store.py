@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Literal as OneOf
 from typing import TypeVar, cast
 
+from psycopg.sql import Composed
+
 from goop_mcp.errors import StoreBusyError, StoreError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store.failpoints import Failpoint, failpoint
@@ -87,7 +89,9 @@ class PostgresStore:
             begin = self._opened() or self._made(_left(deadline))
             if then is None:
                 return self._changed(change, begin, deadline, turn="take")
-            with self._turn_on_server(begin, deadline):
+            # A transaction of its own keeps other writers of the project waiting until the block ends.
+            with self._begun(lambda: begin.waiting(_left(deadline)), deadline):
+                failpoint(Failpoint.LOCK)
                 answer = self._changed(change, begin, deadline, turn="held")
                 self._follow_up(lambda: then(answer))
                 return answer
@@ -147,12 +151,7 @@ class PostgresStore:
         self, change: Callable[[Writing], T], begin: Beginning, deadline: float, *, turn: OneOf["take", "held"]
     ) -> T:
         """Run `change` in a transaction, commit it and return its answer."""
-        with (
-            self._named_holder(),
-            self._connections.transaction(
-                lambda: begin.writing(_left(deadline), turn=turn), timeout=_left(deadline)
-            ) as transaction,
-        ):
+        with self._begun(lambda: begin.writing(_left(deadline), turn=turn), deadline) as transaction:
             failpoint(Failpoint.BEGIN)
             version, revision, memory_id, report_id, event_id = _numbers(transaction)
             schema.refuse_newer(version, self.location)
@@ -178,15 +177,12 @@ class PostgresStore:
             connection.execute("VACUUM goop.memories")
 
     @contextmanager
-    def _turn_on_server(self, begin: Beginning, deadline: float) -> Iterator[None]:
-        """Keep other writers of the project waiting, on a connection of its own, until the block ends."""
+    def _begun(self, begin: Callable[[], Composed], deadline: float) -> Iterator[Transaction]:
+        """Lend a transaction that may have to wait for others to begin; says who they are when it waits too long."""
         with ExitStack() as stack:
             with self._named_holder():
-                stack.enter_context(
-                    self._connections.transaction(lambda: begin.waiting(_left(deadline)), timeout=_left(deadline))
-                )
-            failpoint(Failpoint.LOCK)
-            yield
+                transaction = stack.enter_context(self._connections.transaction(begin, timeout=_left(deadline)))
+            yield transaction
 
     @contextmanager
     def _turn_of_thread(self, timeout: float) -> Iterator[None]:

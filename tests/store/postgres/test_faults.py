@@ -68,6 +68,27 @@ def test_a_user_without_rights_is_told_which_role_it_needs(open_store: OpenStore
         open_store(user="stranger").write(lambda rows: rows.next_revision())
 
 
+def test_a_database_that_may_only_be_read_is_read(open_store: OpenStore, database: Database) -> None:
+    open_store().write(lambda rows: rows.add_memory(memory(1)))
+    with database.connect() as connection:
+        connection.execute(f"ALTER DATABASE {database.name} SET default_transaction_read_only = on")
+    store = open_store()
+    with pytest.raises(StoreReadOnlyError, match="is read-only, as a standby is; use the primary server"):
+        store.write(lambda rows: rows.next_revision())
+    assert len(store.read(lambda rows: rows.memories(ALL))) == 1
+
+
+def test_a_busy_error_of_a_change_itself_is_passed_on_as_it_is(store: PostgresStore) -> None:
+    own = StoreBusyError("something else is busy")
+
+    def fail(_: Writing) -> None:
+        raise own
+
+    with pytest.raises(StoreBusyError) as caught:
+        store.write(fail)
+    assert caught.value is own
+
+
 def test_connections_that_died_unused_are_replaced_unnoticed(store: PostgresStore, database: Database) -> None:
     store.write(lambda rows: rows.add_memory(memory(1)))
     _end_connections(database)
