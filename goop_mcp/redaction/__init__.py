@@ -1,0 +1,9 @@
+"""Secrets and private parts taken out of a text, before anything is stored, indexed, logged or shown.
+
+`redact` is pure, never raises and takes time linear to the text. Redacting twice changes nothing more (WORKFLOW,
+section 7).
+"""
+
+from goop_mcp.redaction.redacting import PRIVATE, REDACTED, Redacted, redact, redact_all
+
+__all__ = ["PRIVATE", "REDACTED", "Redacted", "redact", "redact_all"]

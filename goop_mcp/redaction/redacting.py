@@ -1,0 +1,86 @@
+"""Walk over a text once for each kind of secret that its words make possible."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from goop_mcp.redaction.shapes import REDACTED, SHAPES, Shape
+
+__all__ = ["PRIVATE", "REDACTED", "Redacted", "redact", "redact_all"]
+
+PRIVATE: Final = "[PRIVATE]"
+
+# What a second pass finds was hidden by its neighbour; texts that need more are made to.
+_MOST_PASSES: Final = 8
+# The mark also as a host escapes it.
+_MARK: Final = re.compile(r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and how many places were replaced."""
+
+    text: str
+    count: int
+
+
+def redact(text: str) -> Redacted:
+    """Return `text` with `[PRIVATE]` for parts marked as private and `[REDACTED]` for secrets."""
+    count = 0
+    for _ in range(_MOST_PASSES):
+        text, found = _pass(text)
+        if not found:
+            break
+        count += found
+    return Redacted(text, count)
+
+
+def redact_all(texts: Iterable[str]) -> tuple[tuple[str, ...], int]:
+    """Return each of `texts` redacted, in order, and the number of places in all of them."""
+    redacted = [redact(text) for text in texts]
+    return tuple(each.text for each in redacted), sum(each.count for each in redacted)
+
+
+def _pass(text: str) -> tuple[str, int]:
+    lowered = text.lower()
+    count = 0
+    if "private" in lowered:
+        text, count = _hide_private(text)
+    for shape in SHAPES:
+        if any(word in lowered for word in shape.words):
+            text, found = _hide(text, shape)
+            count += found
+    return text, count
+
+
+def _hide_private(text: str) -> tuple[str, int]:
+    """Pair the marks, one pair within another too: the outermost part goes; an open one goes up to the end."""
+    pieces: list[str] = []
+    depth = shown_from = 0
+    for mark in _MARK.finditer(text):
+        if not mark[1]:
+            if depth == 0:
+                pieces += [text[shown_from : mark.start()], PRIVATE]
+            depth += 1
+        elif depth:
+            depth -= 1
+            shown_from = mark.end()
+    hidden = len(pieces) // 2
+    if depth == 0:
+        pieces.append(text[shown_from:])
+    return "".join(pieces), hidden
+
+
+def _hide(text: str, shape: Shape) -> tuple[str, int]:
+    found = 0
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal found
+        replacement = shape.replacement(match)
+        if replacement is None or replacement == match[0]:
+            return match[0]
+        found += 1
+        return replacement
+
+    return shape.pattern.sub(replace, text), found

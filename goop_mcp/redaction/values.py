@@ -1,0 +1,164 @@
+"""Whether what is assigned to a name such as `password` is a secret, or only code or prose about one."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Self
+
+__all__ = ["Assignment", "is_secret", "looks_random"]
+
+_QUOTES: Final = ('\\"', '"', "'", "`")
+_CLOSERS: Final = ".,;:)]}|"
+_AT_THE_END: Final = re.compile(r"[,;)}\]]*[ \t]*(?:#|//|\r|\n|\\n|$)")
+_PLACEHOLDER: Final = re.compile(
+    r"\[REDACTED\].*|\[PRIVATE\].*|<.*|\$.*|%.*|\{.*|\[.*|\(.*|\*+|\.{2,}.*|…|x{3,}|your[-_ ].*|@.*|!.*|env[.:(].*",
+    re.IGNORECASE | re.DOTALL,
+)
+# References to where the value comes from: calls, items, attributes, files.
+_REFERENCE: Final = re.compile(
+    r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
+    re.DOTALL,
+)
+_TYPE: Final = re.compile(
+    r"(?:[A-Z][a-z]+)*(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?", re.DOTALL
+)
+_NAME_OR_CALL: Final = re.compile(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)
+_BEHIND_A_TEXT: Final = frozenset(",;:)]} +%")
+_WORDS: Final = frozenset(
+    """any bool boolean bytes bytestring char float int integer long null nil none number object optional str string
+    text true false undefined void varchar unknown required missing invalid expired empty unset yes no on off value
+    token secret password key the a an is are was must should not see this that it and or to of in for if from with
+    input data env raw result response user name default""".split()
+)
+_LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
+_SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN = 6, 20, 7, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """`name`, `sign` and `value` as found; quotes and what closes the sentence are set aside.
+
+    `alone` means that the line ends with the value, `argument` that it stands in brackets of a call.
+    """
+
+    name: str
+    sign: str
+    value: str
+    opening: str
+    closing: str
+    alone: bool
+    argument: bool
+
+    @classmethod
+    def of(cls, match: re.Match[str]) -> Self:
+        """Return what was matched, with groups before, name, sign and value."""
+        opening, value, closing = _parts(match["value"])
+        return cls(
+            name=match["name"],
+            sign=match["sign"],
+            value=value,
+            opening=opening,
+            closing=closing,
+            alone=_AT_THE_END.match(match.string, match.end()) is not None,
+            argument=match["before"][:1] in {"(", ","},
+        )
+
+    @property
+    def quoted(self) -> bool:
+        """Whether the value stood in quotes."""
+        return bool(self.opening)
+
+
+def _parts(found: str) -> tuple[str, str, str]:
+    """Return opening, value and closing of what was found."""
+    quote = next((quote for quote in _QUOTES if found.startswith(quote)), "")
+    if not quote:
+        value = found.rstrip(_CLOSERS)
+        return "", value, found[len(value) :]
+    inner = found[len(quote) :]
+    closing = quote if inner.endswith(quote) else ""
+    return quote, inner[: len(inner) - len(closing)], closing
+
+
+def looks_random(text: str) -> bool:
+    """Tell whether `text` is no word: letters and digits mixed, or letters without end."""
+    letters = any(c.isalpha() for c in text)
+    digits = any(c.isdigit() for c in text)
+    longest = max(map(len, re.split(r"[^A-Za-z0-9]", text)), default=0)
+    return len(text) >= _SENSIBLE_LENGTH and ((letters and digits) or longest >= _LONG_WORD)
+
+
+def is_secret(assignment: Assignment) -> bool:
+    """Tell whether the value must not be kept. The first judge that knows decides; in doubt it is a secret."""
+    for judge in _JUDGES:
+        if (answer := judge(assignment)) is not None:
+            return answer
+    return True
+
+
+def _nothing_there(it: Assignment) -> bool | None:
+    return None if any(c.isalnum() for c in it.value) and not _PLACEHOLDER.fullmatch(it.value.strip()) else False
+
+
+def _outside(it: Assignment) -> bool | None:
+    # In "Password: ", the quote behind the colon closes what the name stands in.
+    return False if it.quoted and it.value[:1] in _BEHIND_A_TEXT else None
+
+
+def _itself(it: Assignment) -> bool | None:
+    return False if not it.quoted and _plain(it.value) and it.name.lower() in it.value.lower() else None
+
+
+def _plain(value: str) -> bool:
+    """Tell whether `value` is a name without digits, or a call of one."""
+    return _NAME_OR_CALL.fullmatch(value) is not None
+
+
+def _known_word(it: Assignment) -> bool | None:
+    value = it.value.strip().lower()
+    return False if value in _WORDS or value == it.name.lower() else None
+
+
+def _in_quotes(it: Assignment) -> bool | None:
+    if not it.quoted:
+        return None
+    # Several words describe a secret, but for a passphrase.
+    return bool(_LIKE_A_PASSWORD.fullmatch(it.name)) or " " not in it.value.strip() or looks_random(it.value)
+
+
+def _number(it: Assignment) -> bool | None:
+    if not it.value.isdecimal():
+        return None
+    return len(it.value) > _LONGEST_COUNT or (
+        bool(_LIKE_A_PASSWORD.fullmatch(it.name)) and len(it.value) >= _SHORTEST_PIN
+    )
+
+
+def _code(it: Assignment) -> bool | None:
+    if it.sign == "=" and it.alone and not it.argument and not it.closing:
+        return None
+    return False if _REFERENCE.fullmatch(it.value) or _TYPE.fullmatch(it.value) else None
+
+
+def _random(it: Assignment) -> bool | None:
+    return True if looks_random(it.value) else None
+
+
+def _word(it: Assignment) -> bool | None:
+    """Judge a plain word: of an environment or a form it is a value, in code a variable, in prose a word."""
+    if "=" in it.sign and not re.search(r"\s", it.sign):
+        return not it.argument
+    return bool(_LIKE_A_PASSWORD.fullmatch(it.name)) and it.alone
+
+
+_JUDGES: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
+    _nothing_there,
+    _outside,
+    _itself,
+    _known_word,
+    _in_quotes,
+    _number,
+    _code,
+    _random,
+    _word,
+)
