@@ -24,12 +24,14 @@ _TYPE: Final = re.compile(
 )
 _NAME_OR_CALL: Final = re.compile(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)
 _BEHIND_A_TEXT: Final = frozenset(",;:)]} +%")
-_WORDS: Final = frozenset(
-    """any bool boolean bytes bytestring char float int integer long null nil none number object optional str string
-    text true false undefined void varchar unknown required missing invalid expired empty unset yes no on off value
-    token secret password key the a an is are was must should not see this that it and or to of in for if from with
-    input data env raw result response user name default""".split()
+_TYPES: Final = (
+    "any|bool|boolean|bytes|bytestring|char|float|int|integer|long|null|nil|none|number|object|optional|str|string|text|"
+    "true|false|undefined|void|varchar"
 )
+_STATES: Final = "unknown|required|missing|invalid|expired|empty|unset|yes|no|on|off|not"
+_SMALL_WORDS: Final = "the|a|an|is|are|was|must|should|see|this|that|it|and|or|to|of|in|for|if|from|with"
+_VARIABLES: Final = "value|token|secret|password|key|input|data|env|raw|result|response|user|name|default"
+_WORD: Final = re.compile(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
 _LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
 _SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN = 6, 20, 7, 4
 
@@ -115,8 +117,8 @@ def _plain(value: str) -> bool:
 
 
 def _known_word(it: Assignment) -> bool | None:
-    value = it.value.strip().lower()
-    return False if value in _WORDS or value == it.name.lower() else None
+    value = it.value.strip()
+    return False if _WORD.fullmatch(value) or value.lower() == it.name.lower() else None
 
 
 def _in_quotes(it: Assignment) -> bool | None:

@@ -1,0 +1,262 @@
+"""A memory on its way in: redacted, measured against the limits, and ready to be added (STORAGE, sections 3 and 9)."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, get_args
+
+from goop_mcp.errors import GoopError
+from goop_mcp.memory.importance import ImportanceScale, read_importance
+from goop_mcp.memory.wording import fingerprint
+from goop_mcp.redaction import redact, redact_all
+from goop_mcp.store.records import MemoryType
+from goop_mcp.validation.findings import Finding, Hit, Problem, Severity, excerpt
+from goop_mcp.validation.rules import Rule
+from goop_mcp.workflow.memory_rules import (
+    EMPTY_FIELD,
+    REDACTED,
+    TITLE_TOO_LONG,
+    TOO_LARGE,
+    UNKNOWN_TYPE,
+    UNSTORABLE_CHARACTER,
+)
+
+__all__ = [
+    "LONGEST_TITLE",
+    "MEMORY_TYPES",
+    "SAVED_TYPES",
+    "MemoryDraft",
+    "MemoryRefusedError",
+    "PreparedMemory",
+    "finding_of",
+    "prepare",
+]
+
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+"""All types that can be searched for."""
+
+SAVED_TYPES: Final[tuple[MemoryType, ...]] = ("decision", "observation", "note", "todo")
+"""The types that a caller may save; `session_summary` comes from imported data only."""
+
+LONGEST_TITLE: Final = 100
+
+_LARGEST_CONTENT: Final = 64 * 1024
+_LONGEST_NAME: Final = 200
+_LONGEST_ITEM: Final = 4096
+_MOST_ITEMS: Final = {"concepts": 32, "facts": 32, "source_files": 64}
+_SHORTEST_CUT: Final = 60
+
+
+class MemoryRefusedError(GoopError, ValueError):
+    """Raised when a memory cannot be saved as it is; `findings` hold every reason, the text is the first of them."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        super().__init__(f"{errors[0].message}{more}; {errors[0].fix}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDraft:
+    """What somebody wants to be remembered, as given. `idempotency_key` names this save when it is repeated.
+
+    `type` is one of SAVED_TYPES and `importance` 0 to 1, unless the caller of `prepare` allows more.
+    """
+
+    title: str
+    content: str
+    type: str = "observation"
+    importance: object = 0.5
+    concepts: Sequence[str] = ()
+    facts: Sequence[str] = ()
+    source_files: Sequence[str] = ()
+    agent: str | None = None
+    session_id: str | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedMemory:
+    """A draft that may be added: without secrets and within the limits.
+
+    `redactions` counts what was taken out. `findings` are warnings and remarks. `own_key` tells that the caller named
+    the save; else `idempotency_key` follows from the words.
+    """
+
+    type: MemoryType
+    title: str
+    content: str
+    importance: float
+    concepts: tuple[str, ...]
+    facts: tuple[str, ...]
+    source_files: tuple[str, ...]
+    agent: str | None
+    session_id: str | None
+    idempotency_key: str
+    own_key: bool
+    fingerprint: str
+    redactions: int
+    findings: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was seen while a draft was read."""
+
+    findings: list[Finding] = field(default_factory=list)
+    redactions: int = 0
+
+    def clean(self, text: str) -> str:
+        redacted = redact(text)
+        self.redactions += redacted.count
+        return redacted.text
+
+    def clean_all(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Return the texts redacted, each once and none blank."""
+        redacted, count = redact_all(texts)
+        self.redactions += count
+        return tuple(dict.fromkeys(text.strip() for text in redacted if text.strip()))
+
+    def say(self, rule: Rule, message: str, *, path: str, found: str, expected: tuple[str, ...] | None = None) -> None:
+        hit = Hit(message=message, path=path, found=excerpt(found, 80), expected=expected)
+        self.findings.append(finding_of(Problem(rule, hit)))
+
+
+def finding_of(problem: Problem) -> Finding:
+    """Return a problem as every surface shows it; the path is the name of the field."""
+    rule, hit = problem.rule, problem.hit
+    return Finding(
+        rule=rule.id,
+        severity=rule.lenient,
+        message=hit.message,
+        path=hit.path,
+        found=hit.found,
+        expected=hit.expected,
+        fix=hit.fix or rule.fix,
+    )
+
+
+def prepare(
+    draft: MemoryDraft, *, scale: ImportanceScale = "ours", types: tuple[MemoryType, ...] = SAVED_TYPES
+) -> PreparedMemory:
+    """Return `draft` ready to be added.
+
+    Every text is redacted first, so that no message, key or hash is made of a secret. A title over 100 characters is
+    cut and its rest goes to the content. Raises MemoryRefusedError with all reasons at once.
+    """
+    reading = _Reading()
+    cleaned = _redacted(draft, reading)
+    _refuse_unstorable(cleaned, reading)
+    kind = next((known for known in types if known == cleaned.type), None)
+    if kind is None:
+        message = f"type is {excerpt(cleaned.type, 40)!r}; expected one of {', '.join(types)}"
+        reading.say(UNKNOWN_TYPE, message, path="type", found=cleaned.type, expected=types)
+    importance, problem = read_importance(draft.importance, scale)
+    if problem is not None:
+        reading.findings.append(finding_of(problem))
+    _refuse_blank(cleaned, reading)
+    cleaned = _with_short_title(cleaned, reading)
+    _refuse_too_large(cleaned, reading)
+    if kind is None or importance is None or any(each.severity is Severity.ERROR for each in reading.findings):
+        raise MemoryRefusedError(reading.findings)
+    return _prepared(cleaned, reading, kind=kind, importance=importance, given_key=draft.idempotency_key)
+
+
+def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
+    cleaned = MemoryDraft(
+        title=" ".join(reading.clean(draft.title).split()),
+        content=reading.clean(draft.content),
+        type=reading.clean(draft.type),
+        importance=draft.importance,
+        concepts=reading.clean_all(draft.concepts),
+        facts=reading.clean_all(draft.facts),
+        source_files=reading.clean_all(draft.source_files),
+        agent=_cleaned_name(draft.agent, reading),
+        session_id=_cleaned_name(draft.session_id, reading),
+        idempotency_key=_cleaned_name(draft.idempotency_key, reading),
+    )
+    if reading.redactions:
+        places = "1 place" if reading.redactions == 1 else f"{reading.redactions} places"
+        reading.say(REDACTED, f"{places} with a secret or a private part replaced before saving", path="", found="")
+    return cleaned
+
+
+def _cleaned_name(name: str | None, reading: _Reading) -> str | None:
+    return (reading.clean(name).strip() or None) if name is not None else None
+
+
+def _texts(draft: MemoryDraft) -> list[tuple[str, str]]:
+    """Return every text of `draft` with the name of its field."""
+    names = ("title", "content", "type", "agent", "session_id", "idempotency_key")
+    single = [(name, text) for name in names if (text := getattr(draft, name)) is not None]
+    return single + [(name, text) for name in _MOST_ITEMS for text in getattr(draft, name)]
+
+
+def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
+    for name, text in _texts(draft):
+        if "\0" in text:
+            reading.say(UNSTORABLE_CHARACTER, f"{name} holds NUL; expected text without it", path=name, found=text)
+        elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            message = f"{name} holds half of a character; expected whole ones"
+            reading.say(UNSTORABLE_CHARACTER, message, path=name, found=text)
+
+
+def _refuse_blank(draft: MemoryDraft, reading: _Reading) -> None:
+    for name, text in (("title", draft.title), ("content", draft.content)):
+        if not any(c.isprintable() and not c.isspace() for c in text):
+            reading.say(EMPTY_FIELD, f"{name} is blank; expected words", path=name, found=text)
+
+
+def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
+    title = draft.title
+    if len(title) <= LONGEST_TITLE:
+        return draft
+    message = f"title has {len(title)} characters; expected at most {LONGEST_TITLE}; the rest is in the content"
+    reading.say(TITLE_TOO_LONG, message, path="title", found=title)
+    blank = title.rfind(" ", _SHORTEST_CUT, LONGEST_TITLE + 1)
+    cut = blank if blank > 0 else LONGEST_TITLE
+    return replace(draft, title=title[:cut].rstrip(), content=f"{title[cut:].lstrip()}\n\n{draft.content}")
+
+
+def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
+    sizes = [("content", len(draft.content.encode(errors="surrogatepass")), _LARGEST_CONTENT, "bytes")]
+    sizes += [(name, len(getattr(draft, name)), most, "items") for name, most in _MOST_ITEMS.items()]
+    sizes += [
+        (name, len(text), _LONGEST_ITEM if name in {"facts", "source_files"} else _LONGEST_NAME, "characters")
+        for name, text in _texts(draft)
+        if name not in {"title", "content", "type"}
+    ]
+    for name, size, limit, unit in sizes:
+        if size > limit:
+            message = f"{name} has {size:,} {unit}; expected at most {limit:,}"
+            reading.say(TOO_LARGE, message, path=name, found=f"{size:,} {unit}")
+
+
+def _prepared(
+    draft: MemoryDraft, reading: _Reading, *, kind: MemoryType, importance: float, given_key: str | None
+) -> PreparedMemory:
+    words = fingerprint(draft.title, draft.content)
+    return PreparedMemory(
+        type=kind,
+        title=draft.title,
+        content=draft.content,
+        importance=importance,
+        concepts=tuple(draft.concepts),
+        facts=tuple(draft.facts),
+        source_files=tuple(draft.source_files),
+        agent=draft.agent,
+        session_id=draft.session_id,
+        idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{words}",
+        own_key=draft.idempotency_key is not None,
+        fingerprint=words,
+        redactions=reading.redactions,
+        findings=tuple(reading.findings),
+    )
+
+
+def _key(cleaned: str | None, given: str | None) -> str | None:
+    """Return the key to keep; two keys that differ only in a secret stay different by a hash."""
+    if cleaned is None or given is None or cleaned == given.strip():
+        return cleaned
+    return f"{cleaned}#{hashlib.sha256(given.encode(errors='surrogatepass')).hexdigest()[:16]}"

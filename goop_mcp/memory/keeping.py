@@ -1,0 +1,93 @@
+"""Look at single memories, list them, and forget them when asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from goop_mcp.errors import GoopError
+from goop_mcp.memory.searching import SearchArgumentError, wanted_memories
+from goop_mcp.memory.times import Clock, utc_now, written
+from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.store.records import StoredMemory
+
+__all__ = ["ForgottenMemory", "MemoryNotFoundError", "forget_memory", "get_memory", "list_memories"]
+
+
+_LARGEST_ID: Final = 2**63 - 1
+
+
+class MemoryNotFoundError(GoopError, LookupError):
+    """Raised when there is no memory with an id, or no longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenMemory:
+    """What was forgotten. `purged` tells that its row is gone as well; `revision` is that of the project since."""
+
+    id: int
+    title: str
+    forgotten_at: str
+    purged: bool
+    revision: int
+
+
+def get_memory(store: Store, id: int) -> StoredMemory:
+    """Return the memory with `id`; raises MemoryNotFoundError when there is none or it was forgotten."""
+    found = store.read(lambda reading: _memory(reading, id))
+    if found is None or found.forgotten_at is not None:
+        raise _not_found(id, found)
+    return found
+
+
+def list_memories(
+    store: Store,
+    *,
+    types: Sequence[str] = (),
+    concepts: Sequence[str] = (),
+    min_importance: float = 0.0,
+    limit: int | None = None,
+    before_revision: int | None = None,
+) -> list[StoredMemory]:
+    """Return memories, newest first; the revision of the last one continues the list. None of `limit` means all.
+
+    Raises SearchArgumentError for a filter or limit that is not allowed.
+    """
+    if limit is not None and limit < 1:
+        raise SearchArgumentError(f"limit is {limit}; expected at least 1")
+    wanted = wanted_memories(types=types, concepts=concepts, min_importance=min_importance)
+    return store.read(lambda reading: reading.memories(wanted, limit=limit, before_revision=before_revision))
+
+
+def forget_memory(
+    store: Store, id: int, *, purge: bool = False, clock: Clock = utc_now, timeout: float = 30.0
+) -> ForgottenMemory:
+    """Empty the memory with `id`, free its key and take it out of the index; `purge` removes the row as well.
+
+    Only an id will do: nothing is ever forgotten by a search. Raises MemoryNotFoundError when there is none, or it is
+    forgotten already and not to be purged.
+    """
+
+    def change(writing: Writing) -> ForgottenMemory:
+        now = written(clock())
+        before = _memory(writing, id)
+        was = writing.forget_memory(id, forgotten_at=now, purge=purge) if before is not None else None
+        if was is None:
+            raise _not_found(id, before)
+        return ForgottenMemory(
+            id=id, title=was.title, forgotten_at=now, purged=purge, revision=writing.next_revision()
+        )
+
+    if store.read(lambda reading: _memory(reading, id)) is None:
+        raise _not_found(id, None)
+    return store.write(change, timeout=timeout)
+
+
+def _memory(reading: Reading, id: int) -> StoredMemory | None:
+    # A number that no database counts up to is no id.
+    return reading.memory(id) if 0 < id <= _LARGEST_ID else None
+
+
+def _not_found(id: int, found: StoredMemory | None) -> MemoryNotFoundError:
+    if found is not None and found.forgotten_at is not None:
+        return MemoryNotFoundError(f"memory {id} was forgotten on {found.forgotten_at}; search for another")
+    return MemoryNotFoundError(f"there is no memory {id}; search for its words, the answer has the ids")

@@ -1,0 +1,179 @@
+"""Find memories by words: several phrasings, each a ranked list, fused by rank (STORAGE, section 6)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from goop_mcp.errors import GoopError
+from goop_mcp.memory.drafts import MEMORY_TYPES
+from goop_mcp.memory.snippets import snippet
+from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.records import MemoryFilter, MemoryType, StoredMemory
+from goop_mcp.store.words import fold_concept, query_words
+from goop_mcp.validation.findings import excerpt
+
+__all__ = ["FoundMemories", "FoundMemory", "SearchArgumentError", "SearchRequest", "search_memory", "wanted_memories"]
+
+_MOST_QUERIES: Final = 8
+_LONGEST_QUERY: Final = 1000
+_LARGEST_LIMIT: Final = 50
+_DEPTH: Final = 50
+# Usual constant of reciprocal rank fusion: the first place of one list weighs little more than the second.
+_RANK_OFFSET: Final = 60
+
+
+class SearchArgumentError(GoopError, ValueError):
+    """Raised when a search or a list is asked for in a way that has no answer; the text says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What is looked for: 1 to 8 phrasings of one question, the filters, and how many memories are wanted (1 to 50).
+
+    A phrasing counts with its first 1,000 characters. Empty filters restrict nothing; `concepts` asks for at least
+    one of them.
+    """
+
+    queries: str | Sequence[str]
+    types: Sequence[str] = ()
+    concepts: Sequence[str] = ()
+    min_importance: float = 0.0
+    limit: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemory:
+    """A memory that was found. `score` is comparable within one search only; `snippet` has at most 240 characters."""
+
+    memory: StoredMemory
+    score: float
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemories:
+    """The answer, best first. `total` counts every memory that was found; with `total_is_capped` there may be more.
+
+    `notes` say what was left out of account, such as a query without words.
+    """
+
+    items: tuple[FoundMemory, ...]
+    total: int
+    total_is_capped: bool
+    has_more: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _RankedList:
+    memories: list[StoredMemory]
+    is_full: bool
+
+
+def search_memory(store: Store, request: SearchRequest, *, neighbours: Sequence[Sequence[int]] = ()) -> FoundMemories:
+    """Return what fits any of the phrasings; any text is a valid query.
+
+    `neighbours` are lists of ids found in another way, nearest first; they are fused with the words and filtered like
+    them. Raises SearchArgumentError for a filter, number of phrasings or limit outside what is allowed, and the
+    errors of the store.
+    """
+    queries = _queries(request.queries)
+    wanted = wanted_memories(types=request.types, concepts=request.concepts, min_importance=request.min_importance)
+    _check_limit(request.limit)
+    notes: list[str] = []
+    words_of = [_words(query, number, notes) for number, query in enumerate(queries, 1)]
+
+    def ask(reading: Reading) -> list[_RankedList]:
+        by_words = [_by_words(reading, words, wanted, request.limit) for words in words_of if words]
+        return by_words + [_by_ids(reading, ids, wanted) for ids in neighbours]
+
+    lists = store.read(ask)
+    ranked = _fused(lists)
+    every_word = [word for words in words_of for word in words]
+    shown = ranked[: request.limit]
+    return FoundMemories(
+        items=tuple(FoundMemory(memory, score, snippet(memory.content, every_word)) for memory, score in shown),
+        total=len(ranked),
+        total_is_capped=any(each.is_full for each in lists),
+        has_more=len(ranked) > request.limit,
+        notes=tuple(notes),
+    )
+
+
+def wanted_memories(
+    *, types: Sequence[str] = (), concepts: Sequence[str] = (), min_importance: float = 0.0
+) -> MemoryFilter:
+    """Return the filter; raises SearchArgumentError for a type that does not exist and an importance outside 0 to 1."""
+    unknown = [name for name in types if name not in MEMORY_TYPES]
+    if unknown:
+        known = ", ".join(MEMORY_TYPES)
+        raise SearchArgumentError(f"types names {excerpt(unknown[0], 40)!r}; expected some of {known}")
+    if isinstance(min_importance, bool) or not 0 <= min_importance <= 1:
+        raise SearchArgumentError(f"min_importance is {min_importance!r}; expected a number from 0 to 1")
+    return MemoryFilter(
+        types=tuple(known for known in MEMORY_TYPES if known in types),
+        concepts=tuple(_without_unstorable(concept) for concept in concepts),
+        min_importance=float(min_importance),
+    )
+
+
+def _without_unstorable(text: str) -> str:
+    # No stored concept holds such characters; a database must not be asked for them.
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
+def _queries(given: str | Sequence[str]) -> list[str]:
+    queries = [given] if isinstance(given, str) else list(given)
+    if not 1 <= len(queries) <= _MOST_QUERIES:
+        raise SearchArgumentError(f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings")
+    return queries
+
+
+def _check_limit(limit: int) -> None:
+    if isinstance(limit, bool) or not 1 <= limit <= _LARGEST_LIMIT:
+        raise SearchArgumentError(f"limit is {limit!r}; expected 1 to {_LARGEST_LIMIT}")
+
+
+def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
+    if len(query) > _LONGEST_QUERY:
+        notes.append(f"query {number} counts with its first {_LONGEST_QUERY:,} characters only")
+    words = query_words(query[:_LONGEST_QUERY])
+    if not words:
+        notes.append(f"query {number} has no words and finds nothing; write words or identifiers")
+    return words
+
+
+def _by_words(reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int) -> _RankedList:
+    """Return the memories with all words and, where these are too few, behind them those with some."""
+    hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
+    if len(hits) < limit and len(words) > 1:
+        hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=_DEPTH)
+    memories = list({hit.memory.id: hit.memory for hit in hits}.values())
+    return _RankedList(memories[:_DEPTH], len(memories) >= _DEPTH)
+
+
+def _by_ids(reading: Reading, ids: Sequence[int], wanted: MemoryFilter) -> _RankedList:
+    found = [memory for id in ids[:_DEPTH] if (memory := reading.memory(id)) is not None]
+    return _RankedList([memory for memory in found if _fits(memory, wanted)], len(ids) >= _DEPTH)
+
+
+def _fits(memory: StoredMemory, wanted: MemoryFilter) -> bool:
+    asked = {fold_concept(concept) for concept in wanted.concepts}
+    return (
+        memory.forgotten_at is None
+        and memory.importance >= wanted.min_importance
+        and (not wanted.types or memory.type in wanted.types)
+        and (not asked or not asked.isdisjoint(map(fold_concept, memory.concepts)))
+    )
+
+
+def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:
+    """Add up 1 / (60 + rank) over the lists; of two with one score the newer comes first."""
+    scores: dict[int, float] = {}
+    memories: dict[int, StoredMemory] = {}
+    for each in lists:
+        for rank, memory in enumerate(each.memories, 1):
+            memories[memory.id] = memory
+            scores[memory.id] = scores.get(memory.id, 0.0) + 1 / (_RANK_OFFSET + rank)
+    order = sorted(memories.values(), key=lambda memory: (-scores[memory.id], -memory.revision))
+    return [(memory, scores[memory.id]) for memory in order]
