@@ -73,9 +73,7 @@ def forget_memory(
         was = writing.forget_memory(id, forgotten_at=now, purge=purge) if before is not None else None
         if was is None:
             raise _not_found(id, before)
-        return ForgottenMemory(
-            id=id, title=was.title, forgotten_at=now, purged=purge, revision=writing.next_revision()
-        )
+        return ForgottenMemory(id=id, title=was.title, forgotten_at=now, purged=purge, revision=writing.next_revision())
 
     if store.read(lambda reading: _memory(reading, id)) is None:
         raise _not_found(id, None)

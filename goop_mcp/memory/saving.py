@@ -13,7 +13,7 @@ from goop_mcp.store.records import MemoryFilter, NewMemory, StoredMemory
 from goop_mcp.validation.findings import Finding, Hit, Problem, excerpt
 from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 
-__all__ = ["SavedMemory", "add_memory", "save_memory"]
+__all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]
 
 _NEARLY_THE_SAME: Final = 0.85
 _WORDS_A_GROUP: Final = 4
@@ -54,10 +54,8 @@ def save_memory(
     return store.write(lambda writing: add_memory(writing, prepared, clock=clock), timeout=timeout)
 
 
-def add_memory(
-    writing: Writing, prepared: PreparedMemory, *, clock: Clock = utc_now, uid: str | None = None
-) -> SavedMemory:
-    """Add what is prepared within a transaction under way; `uid` is given where the memory has one already.
+def add_memory(writing: Writing, prepared: PreparedMemory, *, clock: Clock = utc_now) -> SavedMemory:
+    """Add what is prepared within a transaction under way.
 
     Raises MemoryRefusedError when another memory holds the key.
     """
@@ -65,7 +63,7 @@ def add_memory(
     if first is not None:
         return _duplicate(first, prepared)
     similar = _similar(writing, prepared)
-    stored = writing.add_memory(_new(prepared, uid=uid or uuid4().hex, created_at=written(clock())))
+    stored = writing.add_memory(new_memory(prepared, uid=uuid4().hex, created_at=written(clock())))
     return SavedMemory(
         id=stored.id,
         uid=stored.uid,
@@ -123,7 +121,8 @@ def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
     )
 
 
-def _new(prepared: PreparedMemory, *, uid: str, created_at: str) -> NewMemory:
+def new_memory(prepared: PreparedMemory, *, uid: str, created_at: str) -> NewMemory:
+    """Return what is prepared as a row to be added."""
     return NewMemory(
         uid=uid,
         type=prepared.type,

@@ -8,7 +8,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.memory.drafts import MEMORY_TYPES
 from goop_mcp.memory.snippets import snippet
 from goop_mcp.store.interface import Reading, Store
-from goop_mcp.store.records import MemoryFilter, MemoryType, StoredMemory
+from goop_mcp.store.records import MemoryFilter, StoredMemory
 from goop_mcp.store.words import fold_concept, query_words
 from goop_mcp.validation.findings import excerpt
 

@@ -51,6 +51,7 @@ _FAMILIES = {
     "factory": "The JSON of the Factory agents",
     "visual_style": "The messages for people that we write",
     "workflow": "The state of a project: its gates and phases",
+    "memory": "What a memory tool is given",
 }
 
 

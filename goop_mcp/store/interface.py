@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Reading(Protocol):
-    """One consistent view of a project's rows. Forgotten memories are seen by `memory` only."""
+    """One consistent view of a project's rows. Forgotten memories are seen by `memory` and `memory_by_uid` only."""
 
     def revision(self) -> int:
         """Return the revision of the last change, 0 for a project without any."""
@@ -30,6 +30,10 @@ class Reading(Protocol):
 
     def memory(self, id: int) -> StoredMemory | None:
         """Return the memory with `id`, a forgotten one too; None when there never was one."""
+        ...
+
+    def memory_by_uid(self, uid: str) -> StoredMemory | None:
+        """Return the memory with `uid`, a forgotten one too; None when there is none."""
         ...
 
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:

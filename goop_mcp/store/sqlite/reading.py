@@ -44,6 +44,10 @@ class SqliteReading:
         """Return the memory with `id`, a forgotten one too."""
         return _first(self._select(StoredMemory, "WHERE id = :id", {"id": id}))
 
+    def memory_by_uid(self, uid: str) -> StoredMemory | None:
+        """Return the memory with `uid`, a forgotten one too."""
+        return _first(self._select(StoredMemory, "WHERE uid = :uid", {"uid": uid}))
+
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
         """Return the memory that holds the key."""
         return _first(self._select(StoredMemory, "WHERE idempotency_key = :key", {"key": idempotency_key}))

@@ -1,0 +1,1 @@
+"""Memories as files: written whole, read back without losing anything in silence."""

@@ -1,0 +1,127 @@
+"""Bring memories of a file into the store: redacted, once each, with a word on every line that was not taken."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, Literal
+from uuid import uuid4
+
+from goop_mcp.memory.drafts import MEMORY_TYPES, MemoryRefusedError, PreparedMemory, prepare
+from goop_mcp.memory.exchange.entries import Entry, LineRemark, Reader
+from goop_mcp.memory.exchange.jsonl import read_jsonl
+from goop_mcp.memory.exchange.markdown import read_markdown
+from goop_mcp.memory.importance import ImportanceScale
+from goop_mcp.memory.saving import new_memory
+from goop_mcp.memory.times import Clock, utc_now, written
+from goop_mcp.store.interface import Store, Writing
+from goop_mcp.workflow.memory_rules import REDACTED
+
+__all__ = ["ExchangeFormat", "ImportReport", "import_memories"]
+
+ExchangeFormat = Literal["jsonl", "markdown"]
+
+_READERS: Final[dict[ExchangeFormat, Reader]] = {"jsonl": read_jsonl, "markdown": read_markdown}
+# Other writers wait no longer than these take.
+_ENTRIES_A_TRANSACTION: Final = 200
+
+Outcome = Literal["saved", "duplicate", "forgotten", "unread"]
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of a file: how many memories were saved, were there before, or were forgotten on purpose before.
+
+    `unread` names each line that was not taken and why, `remarks` what was changed or left out on lines that were.
+    """
+
+    saved: int = 0
+    duplicates: int = 0
+    forgotten: int = 0
+    redactions: int = 0
+    unread: list[LineRemark] = field(default_factory=list)
+    remarks: list[LineRemark] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    entry: Entry
+    prepared: PreparedMemory
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    outcome: Outcome
+    remark: str = ""
+
+
+def import_memories(
+    store: Store,
+    text: str,
+    *,
+    format: ExchangeFormat = "jsonl",
+    scale: ImportanceScale = "ours",
+    clock: Clock = utc_now,
+    timeout: float = 30.0,
+) -> ImportReport:
+    """Save the memories of `text` that are not there yet, and say what became of each line.
+
+    A second import of the same file adds nothing: a memory is known by its uid, else by its words. One that was
+    forgotten is not brought back. `scale` says how the file counts importance: "packages" for data of the packages.
+    Raises the errors of the store; what was saved until then stays.
+    """
+    entries, unread = _READERS[format](text)
+    report = ImportReport(unread=unread)
+    ready = [each for entry in entries if (each := _prepare(entry, scale, report)) is not None]
+    for start in range(0, len(ready), _ENTRIES_A_TRANSACTION):
+        some = ready[start : start + _ENTRIES_A_TRANSACTION]
+        outcomes = store.write(partial(_add_all, some, clock), timeout=timeout)
+        _count(some, outcomes, report)
+    report.unread.sort(key=lambda remark: remark.line)
+    report.remarks.sort(key=lambda remark: remark.line)
+    return report
+
+
+def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Ready | None:
+    try:
+        prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
+    except MemoryRefusedError as error:
+        report.unread.append(LineRemark(entry.line, str(error)))
+        return None
+    said = [LineRemark(entry.line, finding.message) for finding in prepared.findings if finding.rule != REDACTED.id]
+    report.remarks += [*entry.remarks, *said]
+    return _Ready(entry, prepared)
+
+
+def _add_all(some: Sequence[_Ready], clock: Clock, writing: Writing) -> list[_Added]:
+    return [_add(each, clock, writing) for each in some]
+
+
+def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
+    entry, prepared = ready.entry, ready.prepared
+    known = writing.memory_by_uid(entry.uid) if entry.uid is not None else None
+    if known is not None and known.forgotten_at is not None:
+        return _Added("forgotten")
+    if known is not None and known.fingerprint != prepared.fingerprint:
+        return _Added("unread", f"memory {known.id} has this uid and says something else; it was kept as it is")
+    if known is not None or writing.memory_by_fingerprint(prepared.fingerprint) is not None:
+        return _Added("duplicate")
+    holder = writing.memory_by_key(prepared.idempotency_key)
+    if holder is not None:
+        prepared = replace(prepared, idempotency_key=f"words:{prepared.fingerprint}")
+    uid, created_at = entry.uid or uuid4().hex, entry.created_at or written(clock())
+    writing.add_memory(new_memory(prepared, uid=uid, created_at=created_at))
+    remark = f"idempotency_key left out: memory {holder.id} holds it" if holder is not None else ""
+    return _Added("saved", remark)
+
+
+def _count(some: Sequence[_Ready], outcomes: Sequence[_Added], report: ImportReport) -> None:
+    """Add up what a transaction has done once it is on disk."""
+    for ready, added in zip(some, outcomes, strict=True):
+        if added.remark:
+            into = report.unread if added.outcome == "unread" else report.remarks
+            into.append(LineRemark(ready.entry.line, added.remark))
+        if added.outcome == "saved":
+            report.saved += 1
+            report.redactions += ready.prepared.redactions
+        report.duplicates += added.outcome == "duplicate"
+        report.forgotten += added.outcome == "forgotten"
