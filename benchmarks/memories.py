@@ -1,0 +1,213 @@
+"""What saving and searching cost in a project with 100,000 memories, and whether redaction stays linear.
+
+Each save is timed beside a bare INSERT of the same row into a copy of the same database, with the same sync to disk.
+"""
+
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from benchmarks.tables import Bound, Table
+from benchmarks.timing import Timing
+from goop_mcp.memory.drafts import MemoryDraft, prepare
+from goop_mcp.memory.saving import new_memory, save_memory
+from goop_mcp.memory.searching import SearchRequest, search_memory
+from goop_mcp.redaction import redact
+from goop_mcp.store.interface import Writing
+from goop_mcp.store.records import NewMemory
+from goop_mcp.store.sqlite import SqliteStore
+
+__all__ = ["run"]
+
+_MEMORIES: Final = 100_000
+_A_BATCH: Final = 5_000
+_WORDS_A_NOTE: Final = 60
+_VOCABULARY: Final = 20_000
+_SAVES: Final = 400
+_SEARCHES: Final = 200
+_COMMON_WORDS: Final = slice(20, 200)
+_USUAL_WORDS: Final = slice(500, 3_000)
+
+_SAVE: Final = Bound(goal=3, defect=6)
+_SAVE_MILLISECONDS: Final = Bound(goal=0.5, defect=2)
+_SEARCH: Final = Bound(goal=3, defect=15)
+_PHRASINGS: Final = Bound(goal=60, defect=120)
+_GROWTH: Final = Bound(goal=1.5, defect=3)
+
+_SMALL, _LARGE = 100_000, 1_000_000
+_TURNS: Final = 3
+_UNITS: Final = {
+    "prose": "The token of the session is kept in Redis, and the password is not. ",
+    "private never closed": "<private>",
+    "private, marks in turn": "<private>a</private>",
+    "passwords": "password: ",
+    "one long password": "password=",
+    "open quotes": 'password="',
+    "URLs without end": "://a:b",
+    "keys never closed": "-----BEGIN RSA PRIVATE KEY-----\nabc!",
+    "JWT without end": "eyJ",
+    "tokens in a row": "sk-",
+    "headers": "authorization: basic ",
+    "elements": "<password",
+}
+
+
+def run() -> Table:
+    """Measure saving and searching, then redaction."""
+    table = Table(
+        "memories",
+        ("", "p50 ms", "p95 ms", "p99 ms", "ratio"),
+        [
+            f"{_MEMORIES:,} memories of {_WORDS_A_NOTE} words on SQLite, synced to disk at each save",
+            f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; of redaction: a byte at 1 MB over one at 100 kB",
+        ],
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        _measure_store(table, Path(folder))
+    for name, unit in _UNITS.items():
+        _measure_redaction(table, name, unit)
+    return table
+
+
+def _measure_store(table: Table, folder: Path) -> None:
+    words = _Words()
+    store = SqliteStore(folder / "store" / "goop.db", name="goop.db")
+    for _ in range(_MEMORIES // _A_BATCH):
+        store.write(lambda writing: _fill(writing, list(islice(words.rows(), _A_BATCH))))
+    store.close()
+    (folder / "copy").mkdir()
+    shutil.copyfile(folder / "store" / "goop.db", folder / "copy" / "goop.db")
+    store = SqliteStore(folder / "store" / "goop.db", name="goop.db")
+    _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), words)
+    usual, common = words.vocabulary[_USUAL_WORDS], words.vocabulary[_COMMON_WORDS]
+    for search in (
+        _Search("search, usual words", lambda: [words.some(usual, 2)], _SEARCH),
+        _Search("search, common words", lambda: [words.some(common, 2)]),
+        _Search("search, three phrasings", lambda: [words.some(usual, 4) for _ in range(3)], _PHRASINGS, percent=95),
+    ):
+        _measure_search(table, store, search)
+    store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A kind of search; `bound` judges the percentile `percent` in milliseconds, None only shows it."""
+
+    name: str
+    queries: Callable[[], list[str]]
+    bound: Bound | None = None
+    percent: int = 50
+
+
+class _Words:
+    """Words as often as in a language: the tenth is a tenth as frequent as the first."""
+
+    def __init__(self) -> None:
+        self._random = random.Random(4711)  # noqa: S311 - the same notes each time
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        self.vocabulary = [
+            "".join(self._random.choices(letters, k=self._random.randint(4, 10))) for _ in range(_VOCABULARY)
+        ]
+        self._weights = list(accumulate(1 / rank for rank in range(1, _VOCABULARY + 1)))
+
+    def some(self, vocabulary: Sequence[str], count: int) -> str:
+        return " ".join(self._random.sample(vocabulary, count))
+
+    def draft(self) -> MemoryDraft:
+        words = self._random.choices(self.vocabulary, cum_weights=self._weights, k=_WORDS_A_NOTE)
+        return MemoryDraft(title=" ".join(words[:6]), content=" ".join(words[6:]), concepts=words[:2])
+
+    def rows(self) -> Iterator[NewMemory]:
+        while True:
+            uid = f"{self._random.getrandbits(128):032x}"
+            yield new_memory(prepare(self.draft()), uid=uid, created_at="2026-01-15T10:30:00.000Z")
+
+
+def _fill(writing: Writing, rows: Sequence[NewMemory]) -> None:
+    for row in rows:
+        if writing.memory_by_fingerprint(row.fingerprint) is None:
+            writing.add_memory(row)
+
+
+class _BareInsert:
+    """The least that a save can cost: one row, its words in the index, one sync."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "mmap_size=0"):
+            self._connection.execute(f"PRAGMA {pragma}")
+
+    def add(self, row: NewMemory) -> None:
+        values = {name: value for name, value in asdict(row).items() if not isinstance(value, tuple)}
+        texts = {"concepts": "[]", "facts": "[]", "source_files": "[]", "concept_words": "\n".join(row.concepts)}
+        values |= {**texts, "revision": 0}
+        slots = ", ".join(f":{name}" for name in values)
+        with self._connection:
+            self._connection.execute(f"INSERT INTO memories ({', '.join(values)}) VALUES ({slots})", values)  # noqa: S608 - names of fields
+
+
+def _measure_saves(table: Table, store: SqliteStore, bare: _BareInsert, words: _Words) -> None:
+    saves, inserts = [], []
+    rows = words.rows()
+    for _ in range(_SAVES):
+        draft, row = words.draft(), next(rows)
+        saves.append(_seconds(partial(save_memory, store, draft)))
+        inserts.append(_seconds(partial(bare.add, row)))
+    save, insert = Timing(tuple(saves)), Timing(tuple(inserts))
+    ratio = save.median / insert.median
+    worse = max(_SAVE.judge(ratio), _SAVE_MILLISECONDS.judge(save.median * 1e3), key=_severity)
+    table.add("bare INSERT", *_percentiles(insert), "")
+    table.add("save", *_percentiles(save), f"{ratio:.1f}", judgement=worse)
+
+
+def _measure_search(table: Table, store: SqliteStore, search: _Search) -> None:
+    seconds = []
+    for _ in range(_SEARCHES):
+        request = SearchRequest(queries=search.queries())
+        seconds.append(_seconds(partial(search_memory, store, request)))
+    timing = Timing(tuple(seconds))
+    figure = _percentile(timing, search.percent) * 1e3
+    table.add(search.name, *_percentiles(timing), "", judgement=search.bound.judge(figure) if search.bound else "")
+
+
+def _measure_redaction(table: Table, name: str, unit: str) -> None:
+    # A word that makes every kind of pattern look.
+    texts = {size: "secret bearer :// " + unit * (size // len(unit)) for size in (_SMALL, _LARGE)}
+    best = dict.fromkeys(texts, float("inf"))
+    for _ in range(_TURNS):
+        for size, text in texts.items():
+            began = time.thread_time()
+            redact(text)
+            best[size] = min(best[size], time.thread_time() - began)
+    growth = best[_LARGE] / best[_SMALL] * _SMALL / _LARGE
+    table.add(
+        f"redact 1 MB, {name}", f"{best[_LARGE] * 1e3:.0f}", "", "", f"{growth:.2f}", judgement=_GROWTH.judge(growth)
+    )
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def _percentile(timing: Timing, percent: int) -> float:
+    return sorted(timing.samples)[len(timing.samples) * percent // 100]
+
+
+def _percentiles(timing: Timing) -> tuple[str, str, str]:
+    p50, p95, p99 = (f"{_percentile(timing, percent) * 1e3:.2f}" for percent in (50, 95, 99))
+    return p50, p95, p99
+
+
+def _severity(judgement: str) -> int:
+    return ("ok", "over the goal", "DEFECT").index(judgement)
