@@ -69,7 +69,7 @@ def run() -> Table:
         ("", "p50 ms", "p95 ms", "p99 ms", "ratio"),
         [
             f"{_MEMORIES:,} memories of {_WORDS_A_NOTE} words on SQLite, synced to disk at each save",
-            f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; redaction: a byte of 1 MB over one of 100 kB",
+            f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; redaction: a byte of 1 MB over 100 kB",
         ],
     )
     with tempfile.TemporaryDirectory() as folder:

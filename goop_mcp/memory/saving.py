@@ -16,7 +16,6 @@ from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 __all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]
 
 _NEARLY_THE_SAME: Final = 0.85
-_WORDS_A_GROUP: Final = 4
 _MOST_CANDIDATES: Final = 20
 
 
@@ -105,8 +104,8 @@ def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
 def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
     """Return memories of the type whose words overlap by F1 of 0.85 or more.
 
-    Two such memories share most of their words, so one of two groups of four telling words finds the other; a bounded
-    number of candidates is compared word by word.
+    Two such memories share most of their words, so one of two groups of three telling words finds the other; a
+    bounded number of candidates is compared word by word.
     """
     own = tokens(prepared.title, prepared.content)
     words = telling_words(own)
@@ -114,7 +113,7 @@ def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
     found: dict[int, StoredMemory] = {}
     for group in (words[::2], words[1::2]):
         if group:
-            hits = reading.search(group[:_WORDS_A_GROUP], operator="AND", wanted=wanted, limit=_MOST_CANDIDATES)
+            hits = reading.search(group, operator="AND", wanted=wanted, limit=_MOST_CANDIDATES)
             found.update((hit.memory.id, hit.memory) for hit in hits)
     return tuple(
         sorted(id for id, each in found.items() if overlap(own, tokens(each.title, each.content)) >= _NEARLY_THE_SAME)

@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["fingerprint", "overlap", "telling_words", "tokens"]
 
 _TOKEN: Final = re.compile(r"\w+")
-_TELLING_WORDS: Final = 8
+_TELLING_WORDS: Final = 6
 _SHORTEST_TELLING: Final = 3
 
 
@@ -34,7 +34,7 @@ def overlap(one: Counter[str], other: Counter[str]) -> float:
 
 
 def telling_words(words: Counter[str]) -> list[str]:
-    """Return the longest words without digits, at most eight: as a rule the rarest.
+    """Return the longest words without digits, at most six: as a rule the rarest.
 
     Figures are what nearly equal memories differ in.
     """

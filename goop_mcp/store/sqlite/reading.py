@@ -73,6 +73,8 @@ class SqliteReading:
     def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
         """Return the memories that hold all or some of the words, best first."""
         scores = dict(search(self._connection, words, operator=operator, wanted=wanted, limit=limit))
+        if not scores:
+            return []
         ids = json.dumps(list(scores))
         found = self._select(StoredMemory, "WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": ids})
         memories = {memory.id: memory for memory in found}
