@@ -11,6 +11,8 @@ from goop_mcp.operations.prompts import render_prompt
 from goop_mcp.protocols import RULES
 
 PAGE = read_document("goop_report")
+# The element <memory> bears the name of a family of rules.
+PATHS_NAMED_LIKE_RULES = {"memory/saved"}
 MODES_DIFFER = {
     rule.id
     for rule in RULES.values()
@@ -51,7 +53,7 @@ def test_the_table_of_repairs_names_every_rule_that_mends() -> None:
 def test_every_rule_the_page_names_exists() -> None:
     families = {rule.family for rule in RULES.values()}
     named = {name for name in re.findall(r"`([a-z_]+/[a-z-]+)`", PAGE) if name.partition("/")[0] in families}
-    assert named - set(RULES) == set()
+    assert named - set(RULES) == PATHS_NAMED_LIKE_RULES
 
 
 def test_every_element_that_a_rule_requires_is_called_required() -> None:
