@@ -9,6 +9,14 @@
     ├── ContextError         a context for the router with an unknown field or a wrong value
     ├── UnwritableFileError  a file of a project that cannot be written, or would take the place of another
     ├── NotWritableError     a model that cannot be written as an envelope
+    ├── WorkspaceError       the project folder cannot be read or written as asked; what was there is still there
+    │   ├── PathRefusedError       a path that leads out of the project, or to a place that is not ours to write
+    │   ├── DocumentUnreadableError  a document that is no text in UTF-8 or too large to be one
+    │   ├── FileNotWrittenError    the disk is full, the folder read-only, or another fault of the system
+    │   ├── StateCorruptError      state.json cannot be read; nobody resets it
+    │   ├── StateReadOnlyError     state.json has a form that is read and never written
+    │   ├── StateMovedError        state.json is not the one that was read any more; retryable
+    │   └── IllegalMoveError       a change of phase that the profile does not allow
     └── StoreError           the database cannot do what was asked; nothing was half done
         ├── StoreBusyError         others wrote for too long; retryable
         ├── StoreUnavailableError  the database server cannot be reached or went away; retryable
@@ -26,9 +34,16 @@ __all__ = [
     "AssetBrokenError",
     "AssetMissingError",
     "ContextError",
+    "DocumentUnreadableError",
+    "FileNotWrittenError",
     "GoopError",
+    "IllegalMoveError",
     "NotWritableError",
+    "PathRefusedError",
     "PromptArgumentError",
+    "StateCorruptError",
+    "StateMovedError",
+    "StateReadOnlyError",
     "StoreBusyError",
     "StoreCorruptError",
     "StoreError",
@@ -39,6 +54,7 @@ __all__ = [
     "UnknownNameError",
     "UnreadableFileError",
     "UnwritableFileError",
+    "WorkspaceError",
 ]
 
 
@@ -135,3 +151,42 @@ class StoreCorruptError(StoreError):
 
 class StoreVersionError(StoreError):
     """Raised when the database was made by a newer version of this program."""
+
+
+class WorkspaceError(GoopError, OSError):
+    """Raised when the project folder cannot be read or written as asked; what lay there lies there unchanged.
+
+    `retryable` tells whether the same call may succeed later.
+    """
+
+    retryable = False
+
+
+class PathRefusedError(WorkspaceError):
+    """Raised for a path that leads out of the project, through a link, or to a place that is not ours to write."""
+
+
+class DocumentUnreadableError(WorkspaceError):
+    """Raised when a file of the project is no text in UTF-8, or larger than any such document."""
+
+
+class FileNotWrittenError(WorkspaceError):
+    """Raised when the system refuses a write: a full disk, a read-only folder, too many open files."""
+
+
+class StateCorruptError(WorkspaceError):
+    """Raised when state.json should be written and cannot be read; the text names line and column."""
+
+
+class StateReadOnlyError(WorkspaceError):
+    """Raised when state.json should be written and has a form that we only read (WORKFLOW, section 5)."""
+
+
+class StateMovedError(WorkspaceError):
+    """Raised when somebody else has changed state.json since it was read; nothing is written. Read and decide again."""
+
+    retryable = True
+
+
+class IllegalMoveError(WorkspaceError):
+    """Raised when a change of phase is not one of the profile's; nothing is written."""

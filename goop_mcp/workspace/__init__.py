@@ -1,0 +1,1 @@
+"""The project folder: read its documents, write ours whole or not at all, report where they disagree (WORKFLOW)."""

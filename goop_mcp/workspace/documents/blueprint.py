@@ -1,0 +1,238 @@
+"""BLUEPRINT.md: waves and tasks, in the form with a table and in the older one."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id
+from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown, tables
+from goop_mcp.workspace.documents.marks import TaskStatus, must_haves_in, read_status, task_ids_in, without_checkbox
+
+__all__ = ["Blueprint", "BlueprintTask", "PlannedFile", "Wave", "read_blueprint"]
+
+_WAVE = re.compile(r"Wave\s+(\d{1,6})\b\W*(.*)", re.IGNORECASE)
+_TASK = re.compile(
+    r"((?:Task\s+|T)\d{1,6}(?:\.\d{1,6})?|W\d{1,6}\.?T\d{1,6}|\d{1,6}\.\d{1,6})(?![\w.])\W*(.*)", re.IGNORECASE
+)
+_CODE = re.compile(r"`([^`]{1,1000})`")
+_ACTION = re.compile(r"\b(create|modify|delete|update|add|remove)d?\b", re.IGNORECASE)
+_NO_PATH = re.compile(r"\s+(?:-|–|—|\()|\s*:\s")
+_NONE = frozenset({"", "none", "n/a", "-", "–", "—", "no", "nothing"})
+_FIRST_WAVE = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFile:
+    """A file that a task is to touch; `action` is a word such as create, None where the plan names none."""
+
+    path: str
+    action: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlueprintTask:
+    """One task of the plan. `line` counts from 1. What the plan leaves out is None or empty.
+
+    `parallel` is None where the plan does not say. `verification` are commands, `status` only where people keep it in
+    the plan.
+    """
+
+    id: TaskId
+    name: str
+    line: int
+    intent: str | None = None
+    executor: str | None = None
+    parallel: bool | None = None
+    depends_on: tuple[TaskId, ...] = ()
+    blocks: tuple[TaskId, ...] = ()
+    must_haves: tuple[str, ...] = ()
+    files: tuple[PlannedFile, ...] = ()
+    deliverables: tuple[str, ...] = ()
+    verification: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    status: TaskStatus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wave:
+    """One wave. `execution` is parallel or sequential as written; None where the plan does not say."""
+
+    number: int
+    name: str
+    line: int
+    goal: str | None = None
+    execution: str | None = None
+    tasks: tuple[BlueprintTask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """The plan. `waves` is empty in profile v1, whose tasks stand in `loose_tasks` and have a guessed wave.
+
+    `mapping` says for each must-have of the table Spec Mapping which tasks serve it.
+    """
+
+    name: str | None
+    spec_version: str | None = None
+    mode: str | None = None
+    waves: tuple[Wave, ...] = ()
+    loose_tasks: tuple[BlueprintTask, ...] = ()
+    mapping: Mapping[str, tuple[TaskId, ...]]
+
+    @property
+    def tasks(self) -> tuple[BlueprintTask, ...]:
+        """All tasks, in the order of the waves and of the text."""
+        return (*(task for wave in self.waves for task in wave.tasks), *self.loose_tasks)
+
+    def wave(self, number: int) -> Wave | None:
+        """Return the wave with `number`, None when the plan has none."""
+        return next((wave for wave in self.waves if wave.number == number), None)
+
+    def task(self, id: str) -> BlueprintTask | None:
+        """Return the task that `id` means in any known spelling, None when the plan has none."""
+        wanted = normal_task_id(id, current_wave=None if self.waves else _FIRST_WAVE)
+        return next((task for task in self.tasks if str(task.id) == wanted), None)
+
+    def serving(self, must_have: str) -> tuple[TaskId, ...]:
+        """Return the tasks that serve a must-have such as MH1, by their own word and by the mapping."""
+        own = [task.id for task in self.tasks if must_have in task.must_haves]
+        known = {str(task.id) for task in self.tasks}
+        mapped = [id for id in self.mapping.get(must_have, ()) if str(id) in known]
+        return tuple(dict.fromkeys([*own, *mapped]))
+
+
+def read_blueprint(text: str) -> Blueprint:
+    """Read BLUEPRINT.md tolerantly: any order, any case, missing parts. Never raises."""
+    document = read_markdown(text)
+    head = document.sections[0] if document.sections else document
+    found = fields([*document.lines, *head.lines])
+    waves: dict[int, Wave] = {}
+    for section, match in _waves(document):
+        wave = _wave(section, match)
+        # A wave that is named twice (an overview, then the plan) is the one that has tasks.
+        if wave.number not in waves or len(wave.tasks) > len(waves[wave.number].tasks):
+            waves[wave.number] = wave
+    loose = () if waves else _tasks(document, wave=None)
+    return Blueprint(
+        name=_name(document, "blueprint"),
+        spec_version=found.get("spec version"),
+        mode=found.get("mode"),
+        waves=tuple(waves[number] for number in sorted(waves)),
+        loose_tasks=loose,
+        mapping=_mapping(document),
+    )
+
+
+def _name(document: Section, kind: str) -> str | None:
+    title = next((section.title for section in document.walk() if section.level == 1), None)
+    if title is None:
+        return None
+    before, _, after = title.partition(":")
+    return after.strip() if after and kind in before.lower() else title
+
+
+def _waves(document: Section) -> Iterator[tuple[Section, re.Match[str]]]:
+    for section in document.walk():
+        if match := _WAVE.match(section.title.lstrip("#*_ ✓✅⏳✗")):
+            yield section, match
+
+
+def _wave(section: Section, match: re.Match[str]) -> Wave:
+    found = fields(section.lines)
+    number = int(match[1])
+    return Wave(
+        number=number,
+        name=match[2].strip(),
+        line=section.line,
+        goal=found.get("goal"),
+        execution=found.get("execution"),
+        tasks=_tasks(section, wave=number),
+    )
+
+
+def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:
+    found: dict[str, BlueprintTask] = {}
+    for below in section.walk():
+        match = _TASK.match(without_checkbox(below.title).lstrip("*_ ✓✅⏳✗"))
+        id = match and parse_task_id(match[1], current_wave=_FIRST_WAVE if wave is None else wave)
+        if match and id is not None:
+            found.setdefault(str(id), _task(below, id, match[2].strip()))
+    return tuple(found.values())
+
+
+def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
+    found = fields(section.lines)
+    coverage = " ".join(filter(None, (found.get("spec coverage"), found.get("covers"), found.get("must haves"))))
+    return BlueprintTask(
+        id=id,
+        name=name,
+        line=section.line,
+        intent=found.get("intent") or found.get("action"),
+        executor=found.get("executor") or found.get("agent"),
+        parallel=_yes_or_no(found.get("parallel")),
+        depends_on=task_ids_in(found.get("depends on", "")),
+        blocks=task_ids_in(found.get("blocks", "")),
+        must_haves=must_haves_in(coverage),
+        files=_files(section.block("files", "file")),
+        deliverables=tuple(without_checkbox(item) for item in items(section.block("deliverables"))),
+        verification=_commands(section.block("verification", "verify")),
+        acceptance=_acceptance(section.block("acceptance", "done")),
+        status=read_status(found.get("status", "")),
+    )
+
+
+def _files(lines: Sequence[Line]) -> tuple[PlannedFile, ...]:
+    listed = [
+        PlannedFile(path=path, action=_action(action))
+        for table in tables(lines)
+        for path, action in zip(
+            map(_path, table.cells("file", "path", "files")),
+            table.cells("action", "change") or [""] * len(table.rows),
+            strict=False,
+        )
+    ]
+    listed += [PlannedFile(path=_path(item), action=_action(item)) for item in items(lines)]
+    if not listed:
+        listed = [PlannedFile(path=_path(name), action=_action(name)) for name in _names(lines)]
+    return tuple(file for file in listed if file.path.lower() not in _NONE)
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+    return [name.strip() for line in lines if not line.code for name in line.text.split(",") if name.strip()]
+
+
+def _path(text: str) -> str:
+    quoted = _CODE.search(text)
+    return quoted[1].strip() if quoted else _NO_PATH.split(without_checkbox(text), maxsplit=1)[0].strip(" *")
+
+
+def _action(text: str) -> str | None:
+    found = _ACTION.search(_CODE.sub("", text))
+    return found[1].lower() if found else None
+
+
+def _commands(lines: Sequence[Line]) -> tuple[str, ...]:
+    code = [line.text.strip() for line in lines if line.code and line.text.strip() and not line.text.startswith("#")]
+    quoted = [command for line in lines if not line.code for command in _CODE.findall(line.text)]
+    return tuple(code or quoted) or ((text,) if (text := prose(lines)) else ())
+
+
+def _acceptance(lines: Sequence[Line]) -> tuple[str, ...]:
+    listed = tuple(without_checkbox(item) for item in items(lines))
+    return listed or ((text,) if (text := prose(lines)) else ())
+
+
+def _mapping(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
+    found: dict[str, tuple[TaskId, ...]] = {}
+    section = document.find("spec mapping", "traceability matrix")
+    for table in tables(section.all_lines()) if section is not None else []:
+        for row in table.rows:
+            for must_have in must_haves_in(row[0]):
+                ids = [id for cell in row[1:] for id in task_ids_in(cell)]
+                found[must_have] = tuple(dict.fromkeys([*found.get(must_have, ()), *ids]))
+    return found
+
+
+def _yes_or_no(text: str | None) -> bool | None:
+    word = (text or "").strip().lower().split(" ")[0].strip(",.;")
+    return {"yes": True, "true": True, "✓": True, "no": False, "false": False, "✗": False}.get(word)

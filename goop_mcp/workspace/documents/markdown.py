@@ -1,0 +1,237 @@
+"""Markdown as people write it: headings, fields, tables, lists. What stands in code or comments is no heading."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from goop_mcp.validation.fences import fence_spans
+
+__all__ = ["Line", "Section", "Table", "fields", "items", "normal_title", "prose", "read_markdown", "tables"]
+
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
+_CLOSING_MARKS = re.compile(r"[ \t]#+[ \t]*\Z")
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)")
+_BOLD_LABEL = re.compile(r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*")
+_PLAIN_LABEL = re.compile(r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*:(?:[ \t]+|\Z)(.*)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)")
+_RULE_ROW = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*\Z")
+_DIVIDER = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its end. `number` counts from 1; `code` is True inside a fence."""
+
+    number: int
+    text: str
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: the names of its columns, normalised as titles are, and its rows with cells as they stand."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def column(self, *names: str) -> int | None:
+        """Return the first column, from 0, with one of `names` in its head; None when there is none."""
+        return next((at for at, name in enumerate(self.head) if name in names), None)
+
+    def cells(self, *names: str) -> tuple[str, ...]:
+        """Return the cells of the first column that has one of `names`, one a row; () when there is none."""
+        column = self.column(*names)
+        return () if column is None else tuple(row[column] if column < len(row) else "" for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, the lines below it and the sections of deeper headings. The whole text is a section of level 0."""
+
+    level: int
+    title: str
+    line: int
+    lines: tuple[Line, ...] = ()
+    sections: tuple["Section", ...] = ()
+
+    def walk(self) -> "Iterator[Section]":
+        """Yield every section below this one, in the order of the text."""
+        for each in self.sections:
+            yield each
+            yield from each.walk()
+
+    def find(self, *titles: str) -> "Section | None":
+        """Return the first section below whose normalised title is, or begins with, one of `titles`."""
+        for title in titles:
+            for each in self.walk():
+                if (normal := normal_title(each.title)) == title or normal.startswith(f"{title} "):
+                    return each
+        return None
+
+    def all_lines(self) -> "Iterator[Line]":
+        """Yield the lines of this section and of all below it, headings left out."""
+        yield from self.lines
+        for each in self.sections:
+            yield from each.all_lines()
+
+    def block(self, *labels: str) -> tuple[Line, ...]:
+        """Return what stands under one of `labels`: in a section of that name, or behind a label up to the next."""
+        section = self.find(*labels)
+        return tuple(section.all_lines()) if section is not None else _labelled(self.lines, labels)
+
+
+@dataclass(slots=True)
+class _Draft:
+    level: int
+    title: str
+    line: int
+    lines: list[Line] = field(default_factory=list)
+    sections: list["_Draft"] = field(default_factory=list)
+
+    def done(self) -> Section:
+        below = tuple(each.done() for each in self.sections)
+        return Section(self.level, self.title, self.line, tuple(self.lines), below)
+
+
+def read_markdown(text: str) -> Section:
+    """Return the tree of sections of `text`; any kind of line end, a byte order mark or none. Linear, never raises."""
+    root = _Draft(0, "", 0)
+    way = [root]
+    for line in _lines(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")):
+        heading = None if line.code else _HEADING.fullmatch(line.text)
+        if heading is None:
+            way[-1].lines.append(line)
+            continue
+        level = len(heading[1])
+        while way[-1].level >= level:
+            way.pop()
+        draft = _Draft(level, _CLOSING_MARKS.sub("", heading[2]).strip(), line.number)
+        way[-1].sections.append(draft)
+        way.append(draft)
+    return root.done()
+
+
+def normal_title(title: str) -> str:
+    """Return a title as it is compared: lower case words with one blank between, no icons or punctuation."""
+    return _NOT_A_LETTER.sub(" ", title).strip().lower()
+
+
+def fields(lines: Iterable[Line]) -> Mapping[str, str]:
+    """Return the fields of `lines` by normalised name, the first of each counts.
+
+    A field is `**Name:** value`, `Name: value`, or a row of a table with two columns. Values lose their emphasis.
+    """
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.code:
+            continue
+        for name, value in _fields_of(line.text):
+            found.setdefault(normal_title(name), _plain(value))
+    return found
+
+
+def tables(lines: Iterable[Line]) -> list[Table]:
+    """Return the tables of `lines`, in order."""
+    found: list[Table] = []
+    rows: list[tuple[str, ...]] = []
+    for line in [*lines, Line(0, "")]:
+        if not line.code and line.text.lstrip().startswith("|"):
+            if not _RULE_ROW.fullmatch(line.text):
+                rows.append(_cells(line.text))
+        elif rows:
+            found.append(Table(tuple(map(normal_title, rows[0])), tuple(rows[1:])))
+            rows = []
+    return found
+
+
+def items(lines: Iterable[Line]) -> list[str]:
+    """Return the items of the lists in `lines` without their marks; nested ones count, check boxes stay."""
+    return [
+        match[1].strip()
+        for line in lines
+        if not line.code and (match := _ITEM.fullmatch(line.text)) and match[1].strip()
+    ]
+
+
+def prose(lines: Iterable[Line]) -> str:
+    """Return the text of `lines` that is neither list, table, quote, field nor code, as one paragraph."""
+    kept = [
+        line.text.strip()
+        for line in lines
+        if not line.code
+        and not line.text.lstrip().startswith(("|", ">", "<!--"))
+        and not _ITEM.fullmatch(line.text)
+        and not _DIVIDER.fullmatch(line.text)
+        and not _BOLD_LABEL.match(line.text.lstrip())
+    ]
+    return " ".join(filter(None, kept))
+
+
+def _lines(text: str) -> Iterator[Line]:
+    """Yield the lines of `text` with comments blanked; a comment that begins in code is code."""
+    spans = iter(fence_spans(text))
+    start, end, _ = next(spans, (len(text) + 1, len(text) + 1, ""))
+    at = 0
+    blanked = _without_comments(text)
+    for number, line in enumerate(text.split("\n"), start=1):
+        while at >= end and end <= len(text):
+            start, end, _ = next(spans, (len(text) + 1, len(text) + 1, ""))
+        code = start <= at < end
+        yield Line(number, line if code else blanked[at : at + len(line)].rstrip(), code)
+        at += len(line) + 1
+
+
+def _without_comments(text: str) -> str:
+    if "<!--" not in text:
+        return text
+    return _COMMENT.sub(lambda comment: "".join(c if c == "\n" else " " for c in comment[0]), text)
+
+
+def _labelled(lines: Iterable[Line], labels: tuple[str, ...]) -> tuple[Line, ...]:
+    kept: list[Line] = []
+    inside = False
+    for line in lines:
+        label = None if line.code else _label(line.text)
+        if label is not None:
+            if inside:
+                break
+            inside = normal_title(label[0]) in labels
+            if inside and label[1]:
+                kept.append(Line(line.number, label[1]))
+        elif inside:
+            kept.append(line)
+    return tuple(kept)
+
+
+def _label(text: str) -> tuple[str, str] | None:
+    stripped = text.strip().removeprefix("- ").removeprefix("* ")
+    if match := _BOLD_LABEL.match(stripped):
+        return match[1], stripped[match.end() :].strip()
+    # A plain label begins its line; an indented or listed one is content of the block above it.
+    if text[:1].isalpha() and (match := _PLAIN_LABEL.fullmatch(text)):
+        return match[1], match[2].strip()
+    return None
+
+
+def _fields_of(text: str) -> Iterator[tuple[str, str]]:
+    if text.lstrip().startswith("|"):
+        cells = _cells(text)
+        if len(cells) == 2 and not _RULE_ROW.fullmatch(text):  # noqa: PLR2004 - name and value
+            yield cells[0].strip("*_: "), cells[1]
+        return
+    labels = list(_BOLD_LABEL.finditer(text))
+    for at, label in enumerate(labels):
+        end = labels[at + 1].start() if at + 1 < len(labels) else len(text)
+        yield label[1], text[label.end() : end].strip().rstrip("|").strip()
+    if not labels and (match := _PLAIN_LABEL.fullmatch(text)):
+        yield match[1], match[2].strip()
+
+
+def _cells(text: str) -> tuple[str, ...]:
+    row = text.strip().removeprefix("|").removesuffix("|").replace("\\|", "\0")
+    return tuple(cell.strip().replace("\0", "|") for cell in row.split("|"))
+
+
+def _plain(value: str) -> str:
+    return value.strip().strip("*_`").strip()

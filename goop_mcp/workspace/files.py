@@ -1,0 +1,160 @@
+"""The one way to the files of a project: nothing outside of its folder is ever opened (RELIABILITY, section 5)."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
+from goop_mcp.workspace.folders import Folder, open_folder
+from goop_mcp.workspace.paths import relative_parts
+
+__all__ = ["MOST_BYTES", "FileKind", "FileStamp", "ProjectFiles"]
+
+MOST_BYTES = 16 * 1024 * 1024
+"""The largest document that is read; a diary of years stays far below."""
+
+
+class FileKind(StrEnum):
+    """What a path of the project leads to, links followed as long as they stay inside."""
+
+    MISSING = "missing"
+    FILE = "file"
+    FOLDER = "folder"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStamp:
+    """What tells whether a file has changed: size in bytes, time of the last change in nanoseconds since 1970."""
+
+    size: int
+    changed_ns: int
+
+
+class ProjectFiles:
+    """The files below one folder. Paths are relative to it, with `/`; links inside are followed, links out refused.
+
+    Every method raises PathRefusedError for a path that leads out, with a text that names no absolute path.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Take `root` for the project; it has to exist when something is asked, and nothing is created here."""
+        self.root = Path(os.path.realpath(root))
+
+    def relative(self, path: str) -> str:
+        """Return `path` cleaned, without looking at the disk: the form in which it is compared and shown."""
+        return "/".join(relative_parts(path)) or "."
+
+    def resolve(self, path: str) -> tuple[str, ...]:
+        """Return the names that lead from the root to what `path` means, with every link on the way resolved."""
+        parts = relative_parts(path)
+        try:
+            target = Path(os.path.realpath(self.root.joinpath(*parts)))
+        except OSError as error:  # a chain of links without an end, a path too long for the system
+            raise _unusable(path, error) from None
+        if not target.is_relative_to(self.root):
+            raise PathRefusedError(
+                f"path {self.relative(path)!r} leads out of the project through a link; remove the link"
+            )
+        return target.relative_to(self.root).parts
+
+    def kind(self, path: str) -> FileKind:
+        """Return what `path` leads to; a link to nothing is MISSING."""
+        found = self._stat(path)
+        if found is None:
+            return FileKind.MISSING
+        if stat.S_ISREG(found.st_mode):
+            return FileKind.FILE
+        return FileKind.FOLDER if stat.S_ISDIR(found.st_mode) else FileKind.OTHER
+
+    def exists(self, path: str) -> bool:
+        """Tell whether `path` leads to anything."""
+        return self.kind(path) is not FileKind.MISSING
+
+    def stamp(self, path: str) -> FileStamp | None:
+        """Return size and time of the file, None when there is none."""
+        found = self._stat(path)
+        if found is None or not stat.S_ISREG(found.st_mode):
+            return None
+        return FileStamp(size=found.st_size, changed_ns=found.st_mtime_ns)
+
+    def read_bytes(self, path: str) -> bytes | None:
+        """Return what is in the file, None when there is none.
+
+        Raises DocumentUnreadableError for a folder, a device, or more than MOST_BYTES.
+        """
+        try:
+            with self._entry(path) as (folder, name):
+                descriptor = folder.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if isinstance(error, PathRefusedError):
+                raise
+            raise _unusable(path, error) from None
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise DocumentUnreadableError(f"{self.relative(path)} is no file; expected a text file there")
+            if found.st_size > MOST_BYTES:
+                raise DocumentUnreadableError(
+                    f"{self.relative(path)} has {found.st_size:,} bytes; expected at most {MOST_BYTES:,}"
+                )
+            return file.read(MOST_BYTES + 1)
+
+    def read_text(self, path: str) -> str | None:
+        """Return the text of the file as it stands (line ends, byte order mark), None when there is none.
+
+        Raises DocumentUnreadableError with the place where it is no UTF-8.
+        """
+        content = self.read_bytes(path)
+        if content is None:
+            return None
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DocumentUnreadableError(
+                f"{self.relative(path)} is no text in UTF-8: byte 0x{content[error.start]:02x} in line {line}; "
+                "save it as UTF-8"
+            ) from None
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Return the names in a folder, sorted; none when there is no such folder."""
+        try:
+            with open_folder(self.root, self.resolve(path)) as folder:
+                return folder.names()
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+
+    def _stat(self, path: str) -> os.stat_result | None:
+        try:
+            with self._entry(path) as (folder, name):
+                found = folder.stat(name)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISLNK(found.st_mode):
+            # Resolved a moment ago: whoever put a link there since wants something.
+            raise PathRefusedError(f"path {self.relative(path)!r} became a link while it was looked at")
+        return found
+
+    @contextmanager
+    def _entry(self, path: str) -> Iterator[tuple[Folder, str]]:
+        parts = self.resolve(path)
+        with open_folder(self.root, parts[:-1]) as folder:
+            yield folder, parts[-1] if parts else "."
+
+
+def _unusable(path: str, error: OSError) -> PathRefusedError | DocumentUnreadableError:
+    if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL):
+        return PathRefusedError(f"path {path[:60]!r} cannot be followed: {_reason(error)}")
+    return DocumentUnreadableError(f"{path[:60]} cannot be read: {_reason(error)}")
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno).lower() if error.errno is not None else "the system gives no reason"

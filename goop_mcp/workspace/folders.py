@@ -1,0 +1,96 @@
+"""Handles on folders: what is opened through one stays in it, whatever happens to the names on the way."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from goop_mcp.errors import PathRefusedError
+
+__all__ = ["Folder", "open_folder"]
+
+# Windows has neither: there the check after resolving is the only one.
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+_HAS_HANDLES = os.open in os.supports_dir_fd and _DIRECTORY != 0
+_LINK_MET = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """An open folder. `handle` is None where the system has no handles on folders; then `path` serves."""
+
+    path: Path
+    handle: int | None
+
+    def name(self, name: str) -> str:
+        """Return what the functions of `os` are given for the entry `name`, together with `handle`."""
+        return name if self.handle is not None else str(self.path / name)
+
+    def open(self, name: str, flags: int, mode: int = 0o644) -> int:
+        """Return a descriptor of the entry `name`, never of what a link there points to."""
+        return os.open(self.name(name), flags | _NO_FOLLOW | _BINARY | os.O_CLOEXEC, mode, dir_fd=self.handle)
+
+    def stat(self, name: str) -> os.stat_result:
+        """Return what is known of the entry itself, of a link too; raises FileNotFoundError."""
+        return os.stat(self.name(name), dir_fd=self.handle, follow_symlinks=False)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all entries, sorted."""
+        with os.scandir(self.path if self.handle is None else self.handle) as entries:
+            return tuple(sorted(entry.name for entry in entries))
+
+    def unlink(self, name: str) -> None:
+        """Remove the entry `name`, if it is there."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.name(name), dir_fd=self.handle)
+
+    def replace(self, source: str, target: str) -> None:
+        """Put the entry `source` in place of `target`."""
+        os.replace(self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
+    def sync(self) -> None:
+        """Wait until renames in this folder are on disk; does nothing where folders cannot be synced."""
+        if self.handle is not None:
+            os.fsync(self.handle)
+
+
+@contextmanager
+def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[Folder]:
+    """Open the folder that `parts` lead to from `root`, one step at a time, through no link.
+
+    With `create` missing folders are made. Raises FileNotFoundError, NotADirectoryError where a file stands in the
+    way, and PathRefusedError where a link does.
+    """
+    if not _HAS_HANDLES:
+        path = root.joinpath(*parts)
+        if create:
+            path.mkdir(parents=True, exist_ok=True)
+        yield Folder(path, None)
+        return
+    handle = os.open(root, os.O_RDONLY | _DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts:
+            below = _step(handle, part, create=create)
+            os.close(handle)
+            handle = below
+        yield Folder(root.joinpath(*parts), handle)
+    finally:
+        os.close(handle)
+
+
+def _step(handle: int, name: str, *, create: bool) -> int:
+    if create:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o777, dir_fd=handle)
+            os.fsync(handle)
+    try:
+        return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW | os.O_CLOEXEC, dir_fd=handle)
+    except OSError as error:
+        if error.errno in _LINK_MET and stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+            raise PathRefusedError(f"folder {name!r} is a link; expected a folder of the project itself") from None
+        raise

@@ -1,0 +1,153 @@
+"""JSON as its author wrote it: find values by place, change single ones, leave every other character alone."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from goop_mcp.validation.safe_json import JsonValue, decode_object, nesting
+
+__all__ = ["JsonFault", "Member", "Scalar", "line_and_column", "members", "parse_object", "set_values"]
+
+Scalar: TypeAlias = "bool | int | str | None"
+
+_BLANKS = " \t\r\n"
+_DEPTH = 64
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonFault:
+    """Why a text is no JSON object: in words, and where; line and column count from 1."""
+
+    message: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One key of an object with the places of key and value, as offsets in the text; ends are exclusive."""
+
+    key: str
+    key_start: int
+    start: int
+    end: int
+
+
+def parse_object(text: str) -> Mapping[str, JsonValue] | JsonFault:
+    """Return the object that `text` is, or where it is broken. A byte order mark at the start does not count.
+
+    A key that stands twice is a fault too: nobody can tell which of its values other programs take.
+    """
+    start = _object_start(text)
+    if nesting(text) > _DEPTH:
+        return JsonFault(message=f"it nests deeper than {_DEPTH}", line=1, column=1)
+    decoded = decode_object(text, start) if text.startswith("{", start) else None
+    if decoded is not None and not text[decoded[1] :].strip(_BLANKS):
+        return decoded[0]
+    return _fault(text, start)
+
+
+def members(text: str, start: int | None = None) -> Iterator[Member]:
+    """Yield the keys of the object that begins at `start`, by default the whole text, which is sound JSON."""
+    at = _skip(text, (_object_start(text) if start is None else start) + 1)
+    while text[at] != "}":
+        key, after_key = _DECODER.raw_decode(text, at)
+        begin = _skip(text, _skip(text, after_key) + 1)
+        _, end = _DECODER.raw_decode(text, begin)
+        yield Member(key=key, key_start=at, start=begin, end=end)
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+def set_values(text: str, changes: Sequence[tuple[tuple[str, ...], Scalar]]) -> str:
+    """Return `text` with each value at the end of its keys replaced, or added behind the last one of its object.
+
+    Everything else stays as it is, character for character. The objects on the way have to exist: KeyError.
+    """
+    for keys, value in changes:
+        text = _set_value(text, keys, json.dumps(value, ensure_ascii=False))
+    return text
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Return the place of `offset`, both from 1; a byte order mark takes no column."""
+    line_start = text.rfind("\n", 0, offset) + 1
+    mark = 1 if line_start == 0 and text.startswith(_BOM) else 0
+    return text.count("\n", 0, offset) + 1, offset - line_start - mark + 1
+
+
+def _set_value(text: str, keys: tuple[str, ...], written: str) -> str:
+    start = _object_start(text)
+    for key in keys[:-1]:
+        start = next((member.start for member in members(text, start) if member.key == key), -1)
+        if start < 0 or text[start] != "{":
+            raise KeyError(key)
+    found = list(members(text, start))
+    for member in found:
+        if member.key == keys[-1]:
+            return text[: member.start] + written + text[member.end :]
+    entry = f"{json.dumps(keys[-1])}: {written}"
+    if not found:
+        return text[: start + 1] + entry + text[start + 1 :]
+    last = found[-1]
+    before = found[-2].end if len(found) > 1 else start + 1
+    gap = text[before : last.key_start].removeprefix(",")
+    return text[: last.end] + "," + gap + entry + text[last.end :]
+
+
+def _object_start(text: str) -> int:
+    return _skip(text, 1 if text.startswith(_BOM) else 0)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANKS:
+        at += 1
+    return at
+
+
+def _fault(text: str, start: int) -> JsonFault:
+    """Say where `text`, which was refused, is broken."""
+    if not text[start:].strip(_BLANKS):
+        return JsonFault(message="it is empty", line=1, column=1)
+    if text[start] != "{":
+        line, column = line_and_column(text, start)
+        return JsonFault(message="it is no JSON object", line=line, column=column)
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        line, column = line_and_column(text, error.pos)
+        return JsonFault(message=_in_our_words(text, error), line=line, column=column)
+    except (ValueError, RecursionError):
+        return JsonFault(message="it says what no JSON may say", line=1, column=1)
+    rest = text[end:]
+    if rest.strip(_BLANKS):
+        line, column = line_and_column(text, end + len(rest) - len(rest.lstrip(_BLANKS)))
+        return JsonFault(message="something follows the object", line=line, column=column)
+    return _doubled(text, start)
+
+
+def _doubled(text: str, start: int) -> JsonFault:
+    """Return the place of a key that stands twice in the text, in whatever depth."""
+    ahead = [start]
+    while ahead:
+        seen: set[str] = set()
+        for member in members(text, ahead.pop()):
+            if member.key in seen:
+                line, column = line_and_column(text, member.key_start)
+                return JsonFault(message=f"key {member.key!r} stands twice", line=line, column=column)
+            seen.add(member.key)
+            if text[member.start] == "{":
+                ahead.append(member.start)
+    return JsonFault(message="it says what no JSON may say, such as NaN or half a character", line=1, column=1)
+
+
+def _in_our_words(text: str, error: json.JSONDecodeError) -> str:
+    if error.pos >= len(text.rstrip(_BLANKS)):
+        return "it ends in the middle"
+    return f"unexpected {text[error.pos]!r}"
+
+
+_DECODER = json.JSONDecoder()

@@ -1,0 +1,122 @@
+"""Where everything lies in a project: names of documents, folders, sessions; and which of them we may write."""
+
+import re
+from typing import Final
+
+from goop_mcp.errors import PathRefusedError
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.paths import relative_parts
+
+__all__ = [
+    "ADL",
+    "BLUEPRINT",
+    "CHRONICLE",
+    "DATABASE",
+    "DOCUMENTS",
+    "FOLDER",
+    "HANDOFF",
+    "KNOWLEDGE_BASE",
+    "READING_ORDER",
+    "REQUIREMENTS",
+    "RESEARCH",
+    "SESSIONS_FOLDER",
+    "SESSION_FILES",
+    "SPEC",
+    "STATE",
+    "document_path",
+    "is_named_session",
+    "may_write",
+    "refuse_foreign",
+    "session_folder",
+]
+
+FOLDER: Final = ".goopspec"
+STATE: Final = "state.json"
+SPEC: Final = "SPEC.md"
+BLUEPRINT: Final = "BLUEPRINT.md"
+CHRONICLE: Final = "CHRONICLE.md"
+REQUIREMENTS: Final = "REQUIREMENTS.md"
+RESEARCH: Final = "RESEARCH.md"
+HANDOFF: Final = "HANDOFF.md"
+KNOWLEDGE_BASE: Final = "PROJECT_KNOWLEDGE_BASE.md"
+ADL: Final = "ADL.md"
+DATABASE: Final = "goop.db"
+
+DOCUMENTS: Final = (
+    SPEC,
+    BLUEPRINT,
+    CHRONICLE,
+    REQUIREMENTS,
+    RESEARCH,
+    HANDOFF,
+    KNOWLEDGE_BASE,
+    ADL,
+    STATE,
+)
+"""What surfaces show of a project (INTERFACES, section 6)."""
+
+READING_ORDER: Final = (STATE, KNOWLEDGE_BASE, SPEC, CHRONICLE, BLUEPRINT)
+"""What an agent reads before it starts (P-05); the search in memory stands between the second and the third."""
+
+SESSIONS_FOLDER: Final = "docs/.scratch/sessions"
+SESSION_FILES: Final = ("state.json", "prompt.md", "result.json", "output.log", "session.log")
+"""What the folder of a spawned agent holds (H-42)."""
+
+_NAMED_SESSION = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9-]*[a-z0-9]))*")
+_MOST_OF_A_NAME = 50
+_OURS = re.compile(
+    rf"""{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:
+        state\.json
+        | (?:SPEC|BLUEPRINT|CHRONICLE|REQUIREMENTS|HANDOFF|ADL)(?:\.conflict-[0-9]{{1,18}})?\.md
+        | checkpoints/[A-Za-z0-9_-]{{1,100}}\.json
+    )""",
+    re.VERBOSE,
+)
+_SESSION_FILE = re.compile(
+    rf"{re.escape(SESSIONS_FOLDER)}/[0-9]{{8}}-[0-9]{{6}}-[a-z0-9-]+/(?:{'|'.join(SESSION_FILES)})"
+)
+
+
+def document_path(name: str, *, session: str | None = None) -> str:
+    """Return where the document `name` lies, that of the named `session` instead of the project's where one is given.
+
+    Raises PathRefusedError for an id that is none.
+    """
+    return f"{FOLDER}/{name}" if session is None else f"{FOLDER}/sessions/{_checked(session)}/{name}"
+
+
+def is_named_session(text: str) -> bool:
+    """Return whether `text` can name a session below `.goopspec/sessions` (WORKFLOW, section 5)."""
+    return 2 <= len(text) <= _MOST_OF_A_NAME and _NAMED_SESSION.fullmatch(text) is not None  # noqa: PLR2004 - first and last letter
+
+
+def session_folder(id: str) -> str:
+    """Return the folder of a spawned agent's session; whether `id` has the usual form is a finding, not asked here.
+
+    Raises PathRefusedError for an id that is no plain name of a folder.
+    """
+    if len(relative_parts(id)) != 1 or "/" in id:
+        raise PathRefusedError(f"session {excerpt(id, 60)!r} is no name of a folder; expected YYYYMMDD-HHMMSS-slug")
+    return f"{SESSIONS_FOLDER}/{id}"
+
+
+def may_write(path: str) -> bool:
+    """Return whether `path`, relative to the project, is one of the files that this program ever writes."""
+    return any(pattern.fullmatch(path) for pattern in (_OURS, _SESSION_FILE))
+
+
+def refuse_foreign(path: str) -> None:
+    """Raise PathRefusedError when `path` is not on the fixed list of what this program writes."""
+    if not may_write(path):
+        raise PathRefusedError(
+            f"path {excerpt(path, 60)!r} is not ours to write; expected a document of {FOLDER} or a session"
+        )
+
+
+def _checked(session: str) -> str:
+    if not is_named_session(session):
+        raise PathRefusedError(
+            f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z, 0-9 and '-', "
+            "beginning and ending with a letter or digit"
+        )
+    return session

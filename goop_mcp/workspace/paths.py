@@ -1,0 +1,47 @@
+"""Which paths of a project may be opened at all, told from their text (RELIABILITY, section 5)."""
+
+from goop_mcp.errors import PathRefusedError
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.paths import path_problem
+
+__all__ = ["relative_parts"]
+
+MOST_BYTES_OF_A_NAME = 255
+_RESERVED = frozenset(
+    {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
+    | {f"{port}{number}" for port in ("COM", "LPT") for number in "123456789¹²³"}
+)
+
+
+def relative_parts(path: str) -> tuple[str, ...]:
+    """Return the names in `path`, which is relative to the project with `/`; () is the project itself, from ".".
+
+    Raises PathRefusedError for an empty path, one that could lead out in any spelling, and names that some system
+    cannot hold: over 255 bytes, or a device of Windows.
+    """
+    if not path.strip():
+        raise PathRefusedError("the path is empty; expected a path relative to the project, such as docs/plan.md")
+    problem = path_problem(path, where="")
+    if problem is not None and problem.rule.id == "path/outside-workspace":
+        raise PathRefusedError(problem.hit.message)
+    if "\\" in path:
+        raise _refused(path, "it holds a backslash", "'/' between names")
+    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+    for part in parts:
+        _refuse_name(part, path)
+    return parts
+
+
+def _refuse_name(name: str, path: str) -> None:
+    try:
+        length = len(name.encode())
+    except UnicodeEncodeError:
+        raise _refused(path, "a name in it is half a character", "text that UTF-8 can hold") from None
+    if length > MOST_BYTES_OF_A_NAME:
+        raise _refused(path, f"a name in it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_NAME}")
+    if name.partition(".")[0].rstrip(" ").upper() in _RESERVED:
+        raise _refused(path, f"{name!r} is a device on Windows", "another name")
+
+
+def _refused(path: str, fault: str, expected: str) -> PathRefusedError:
+    return PathRefusedError(f"path {excerpt(path, 60)!r} cannot be used: {fault}; expected {expected}")

@@ -1,0 +1,272 @@
+"""state.json as it lies on disk: four shapes read into one value (WORKFLOW, section 5)."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from goop_mcp.errors import DocumentUnreadableError
+from goop_mcp.validation.expectations import Profile
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workflow.phases import PHASES
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.json_text import JsonFault, line_and_column, members, parse_object
+from goop_mcp.workspace.layout import STATE, document_path
+
+__all__ = ["PendingTask", "ProjectState", "StateFault", "StateShape", "parse_state", "read_state", "snake_case"]
+
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {"acceptanceConfirmed": ("user_accepted",)}
+
+
+class StateShape(StrEnum):
+    """Which of the forms a file has. Only the first is ever written."""
+
+    VERSION_1 = "version 1"
+    VERSION_2 = "version 2, like version 1 with a map of workflows"
+    VERSION_2_WORKFLOWS = "version 2, workflows only"
+    BEFORE_VERSION_1 = "older than version 1"
+    UNKNOWN = "an unknown version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingTask:
+    """A task of `execution.pendingTasks`; `status` is pending, in_progress, completed or failed."""
+
+    id: str
+    name: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectState:
+    """What state.json says. A key that is absent has the value that the packages take for it.
+
+    `phase` is the text as found, in lower case. `revision` is the file's own key, None when another program dropped
+    it; `token` names exactly these bytes, for whoever wants to change what was read. `text` is the whole file.
+    """
+
+    shape: StateShape
+    profile: Profile
+    phase: str
+    token: str
+    text: str
+    revision: int | None = None
+    project: str | None = None
+    mode: str | None = None
+    depth: str = "standard"
+    spec_locked: bool = False
+    acceptance_confirmed: bool = False
+    interview_complete: bool = False
+    verification_passed: bool = False
+    manual_override: bool = False
+    autopilot: bool = False
+    current_wave: int = 0
+    total_waves: int = 0
+    last_activity: str | None = None
+    active_checkpoint: str | None = None
+    workflow_id: str | None = None
+    completed_phases: tuple[str, ...] = ()
+    pending_tasks: tuple[PendingTask, ...] = ()
+
+    @property
+    def writable(self) -> bool:
+        """Whether this program may change the file."""
+        return self.shape is StateShape.VERSION_1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFault:
+    """Why state.json cannot be read: in words, with line and column from 1."""
+
+    message: str
+    line: int
+    column: int
+
+
+_Values: TypeAlias = Mapping[str, JsonValue]
+
+
+def read_state(files: ProjectFiles, *, session: str | None = None) -> ProjectState | StateFault | None:
+    """Return what the project's state.json says, where it is broken, or None when there is none.
+
+    With `session` it is that of the named session. Nothing is changed. Raises PathRefusedError when the file lies
+    outside of the project.
+    """
+    try:
+        text = files.read_text(document_path(STATE, session=session))
+    except DocumentUnreadableError as error:
+        return StateFault(message=str(error), line=1, column=1)
+    return None if text is None else parse_state(text)
+
+
+def parse_state(text: str) -> ProjectState | StateFault:
+    """Return what the text of a state.json says, or where it is broken.
+
+    A key that counts for decisions and has a value of another type makes the file unreadable: a lock that is neither
+    true nor false must not be taken for open.
+    """
+    parsed = parse_object(text)
+    if isinstance(parsed, JsonFault):
+        return StateFault(message=parsed.message, line=parsed.line, column=parsed.column)
+    reader = _Reader(parsed)
+    state = reader.state(text)
+    if reader.fault is None:
+        return state
+    keys, expected = reader.fault
+    line, column = line_and_column(text, _place(text, keys))
+    return StateFault(message=f"{'.'.join(keys)} is not {expected}", line=line, column=column)
+
+
+def snake_case(key: str) -> str:
+    """Return a camelCase key as some files have it: specLocked as spec_locked."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
+
+
+class _Reader:
+    """Looks keys up in a parsed file and remembers the first one whose type is wrong."""
+
+    def __init__(self, values: _Values) -> None:
+        self.values = values
+        self.fault: tuple[tuple[str, ...], str] | None = None
+        self.shape = _shape(values)
+        self.way = self._way()
+        self.places = [(self.way, self._object(self.way)), *([((), values)] if self.way else [])]
+
+    def state(self, text: str) -> ProjectState:
+        phase = (self._text("phase") or "idle").strip().lower()
+        revision = self.values.get("revision")
+        revision = revision if isinstance(revision, int) and not isinstance(revision, bool) else None
+        execution = self._object(("execution",))
+        return ProjectState(
+            shape=self.shape,
+            profile=_profile(self.shape, phase),
+            phase=phase,
+            token=_token(text, revision),
+            text=text,
+            revision=revision,
+            project=_as_text(self._object(("project",)).get("name")),
+            mode=self._text("mode"),
+            depth=self._text("depth") or "standard",
+            spec_locked=self._flag("specLocked"),
+            acceptance_confirmed=self._flag("acceptanceConfirmed"),
+            interview_complete=self._flag("interviewComplete"),
+            verification_passed=self._flag("verificationPassed"),
+            manual_override=self._flag("manualOverride"),
+            autopilot=self._flag("autopilot"),
+            current_wave=self._count("currentWave"),
+            total_waves=self._count("totalWaves"),
+            last_activity=self._text("lastActivity"),
+            active_checkpoint=_as_text(execution.get("activeCheckpointId")),
+            workflow_id=_as_text(self.values.get("activeWorkflowId")) or self._text("workflowId"),
+            completed_phases=tuple(
+                each for each in _as_list(execution.get("completedPhases")) if isinstance(each, str)
+            ),
+            pending_tasks=_pending_tasks(execution.get("pendingTasks")),
+        )
+
+    def _way(self) -> tuple[str, ...]:
+        if self.shape is StateShape.VERSION_2_WORKFLOWS:
+            return "workflows", _as_text(self.values.get("activeWorkflowId")) or "default"
+        if self.shape is StateShape.BEFORE_VERSION_1:
+            return ("project_state",) if "project_state" in self.values else ()
+        return ("workflow",)
+
+    def _object(self, way: tuple[str, ...]) -> _Values:
+        value: JsonValue = self.values
+        for depth, key in enumerate(way, start=1):
+            value = value.get(key, {}) if isinstance(value, Mapping) else {}
+            if not isinstance(value, Mapping):
+                self._wrong(way[:depth], "an object")
+                return {}
+        return value if isinstance(value, Mapping) else {}
+
+    def _find(self, key: str) -> tuple[tuple[str, ...], JsonValue]:
+        for way, values in self.places:
+            for name in (key, snake_case(key), *_OTHER_NAMES.get(key, ())):
+                if name in values:
+                    return (*way, name), values[name]
+        return (), None
+
+    def _flag(self, key: str) -> bool:
+        keys, value = self._find(key)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        self._wrong(keys, "true or false")
+        return False
+
+    def _count(self, key: str) -> int:
+        keys, value = self._find(key)
+        if value is None:
+            return 0
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        self._wrong(keys, "an integer from 0")
+        return 0
+
+    def _text(self, key: str) -> str | None:
+        keys, value = self._find(key)
+        if value is None or isinstance(value, str):
+            return value
+        self._wrong(keys, "a text")
+        return None
+
+    def _wrong(self, keys: tuple[str, ...], expected: str) -> None:
+        self.fault = self.fault or (keys, expected)
+
+
+def _shape(values: _Values) -> StateShape:
+    if "activeWorkflowId" in values:
+        return StateShape.VERSION_2_WORKFLOWS
+    version = values.get("version")
+    if "project_state" in values or "version" not in values:
+        return StateShape.BEFORE_VERSION_1
+    if isinstance(version, bool) or version not in (1, 2):
+        return StateShape.UNKNOWN
+    workflows = isinstance(values.get("workflows"), Mapping)
+    return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004 - the version
+
+
+def _profile(shape: StateShape, phase: str) -> Profile:
+    if shape is StateShape.VERSION_2_WORKFLOWS or (phase in PHASES["v1"] and phase not in PHASES["0.x"]):
+        return "v1"
+    return "0.x"
+
+
+def _token(text: str, revision: int | None) -> str:
+    """Name these bytes. The hash is always part of it: another program may keep our revision and change the rest."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest if revision is None else f"{revision}-{digest}"
+
+
+def _place(text: str, keys: tuple[str, ...]) -> int:
+    """Return where the value at the end of `keys` begins, or the last that is there."""
+    at: int | None = None
+    for key in keys:
+        found = next((member for member in members(text, at) if member.key == key), None)
+        if found is None:
+            break
+        at = found.start
+        if text[at] != "{":
+            break
+    return at or 0
+
+
+def _pending_tasks(value: JsonValue) -> tuple[PendingTask, ...]:
+    return tuple(
+        PendingTask(
+            id=_as_text(each.get("id")) or "",
+            name=_as_text(each.get("name")) or "",
+            status=_as_text(each.get("status")) or "pending",
+        )
+        for each in _as_list(value)
+        if isinstance(each, Mapping)
+    )
+
+
+def _as_text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _as_list(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
