@@ -1,0 +1,170 @@
+"""CHRONICLE.md: the diary. It counts for no decision; where it contradicts the rest, that is reported."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workspace.documents.markdown import Section, fields, items, normal_title, read_markdown, tables
+from goop_mcp.workspace.documents.marks import TaskStatus, read_checkbox, read_status, task_ids_in, without_checkbox
+
+__all__ = ["Activity", "Chronicle", "ChronicleTask", "read_chronicle"]
+
+_PHASE = re.compile(r"[a-z]+", re.IGNORECASE)
+_OF = re.compile(r"(\d{1,6})\s*(?:/|of)\s*(\d{1,6})", re.IGNORECASE)
+_SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
+_LOOSE_TASK = re.compile(r"(?:Task|T)\s*\d{1,6}(?:\.\d{1,6})?", re.IGNORECASE)
+_WAVE = re.compile(r"Wave\s+(\d{1,6})\b", re.IGNORECASE)
+_NOTHING = frozenset({"", "none", "n a", "no active blockers", "no blockers", "none active", "nothing"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChronicleTask:
+    """A task that the diary speaks of; `id` as we write it. `line` counts from 1."""
+
+    id: str
+    status: TaskStatus | None
+    line: int
+    text: str
+    sha: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One entry of Recent Activity, by whomever; `title` is its heading or first line."""
+
+    title: str
+    line: int
+    action: str | None = None
+    outcome: str | None = None
+    files: str | None = None
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chronicle:
+    """The diary as far as it can be read. Counters are (done or current, all), None where it does not say."""
+
+    phase: str | None = None
+    session: str | None = None
+    last_updated: str | None = None
+    spec_locked: bool | None = None
+    waves: tuple[int, int] | None = None
+    task_count: tuple[int, int] | None = None
+    tasks: tuple[ChronicleTask, ...] = ()
+    blockers: tuple[str, ...] = ()
+    pending_decisions: tuple[str, ...] = ()
+    activities: tuple[Activity, ...] = ()
+    next_command: str | None = None
+
+
+def read_chronicle(text: str) -> Chronicle:
+    """Read CHRONICLE.md tolerantly: any order, any case, missing parts. Never raises."""
+    document = read_markdown(text)
+    head = next((section for section in document.walk() if section.level == 1), document)
+    journey = document.find("journey status", "position", "current position")
+    found = {**(fields(journey.all_lines()) if journey else {}), **fields([*document.lines, *head.lines])}
+    waves = _counter(found, "waves", "wave", "current wave")
+    return Chronicle(
+        phase=_phase(found.get("current phase") or found.get("phase")),
+        session=found.get("session"),
+        last_updated=found.get("last updated"),
+        spec_locked=_locked(found.get("spec locked") or found.get("lock") or found.get("spec lock")),
+        waves=waves,
+        task_count=_counter(found, "tasks", "task"),
+        tasks=_tasks(document, waves[0] if waves else None),
+        blockers=_entries(document, "active blockers", "blockers"),
+        pending_decisions=_entries(document, "pending decisions"),
+        activities=tuple(_activities(document)),
+        next_command=_command(document),
+    )
+
+
+def _phase(text: str | None) -> str | None:
+    word = _PHASE.search(text or "")
+    return word[0].lower() if word else None
+
+
+def _locked(text: str | None) -> bool | None:
+    words = normal_title(text or "").split()
+    if {"no", "not", "false", "unlocked"} & set(words) or "🔓" in (text or ""):
+        return False
+    return True if {"yes", "true", "locked"} & set(words) or "🔒" in (text or "") else None
+
+
+def _counter(found: Mapping[str, str], *names: str) -> tuple[int, int] | None:
+    for name in names:
+        if match := _OF.search(found.get(name, "")):
+            return int(match[1]), int(match[2])
+    return None
+
+
+def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, ...]:
+    """Return the tasks with a status; of a task named twice the last word counts, as in any diary."""
+    found: dict[str, ChronicleTask] = {}
+    for section in document.walk():
+        if _in_activity(section):
+            continue
+        wave = int(match[1]) if (match := _WAVE.match(section.title)) else current_wave
+        for task in _tasks_of(section, wave):
+            found[task.id] = task
+    return tuple(found.values())
+
+
+def _in_activity(section: Section) -> bool:
+    return normal_title(section.title).startswith(("recent activity", "session history", "next steps"))
+
+
+def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
+    for line in section.lines:
+        if line.code:
+            continue
+        text = line.text.strip().lstrip("-*+| ")
+        id = _task_id(without_checkbox(text), wave)
+        status = read_checkbox(text) or read_status(text)
+        if id is not None and status is not None:
+            sha = _SHA.search(text)
+            yield ChronicleTask(id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None)
+
+
+def _task_id(text: str, wave: int | None) -> str | None:
+    ids = task_ids_in(text)
+    if ids:
+        return str(ids[0])
+    loose = _LOOSE_TASK.search(text)
+    id = parse_task_id(loose[0], current_wave=wave) if loose else None
+    return str(id) if id is not None else None
+
+
+def _entries(document: Section, *titles: str) -> tuple[str, ...]:
+    section = document.find(*titles)
+    if section is None:
+        return ()
+    lines = tuple(section.all_lines())
+    said = [without_checkbox(item) for item in items(lines)] or [line.text.strip() for line in lines if not line.code]
+    said += [" ".join(row) for table in tables(lines) for row in table.rows]
+    open_ones = [
+        text for text in said if normal_title(text) not in _NOTHING and not text.startswith(("|", "---", "~~"))
+    ]
+    return tuple(text for text in open_ones if read_status(text) is not TaskStatus.DONE)
+
+
+def _activities(document: Section) -> Iterator[Activity]:
+    section = document.find("recent activity")
+    for entry in section.sections if section is not None else ():
+        found = fields(entry.all_lines())
+        yield Activity(
+            title=entry.title,
+            line=entry.line,
+            action=found.get("action"),
+            outcome=found.get("outcome"),
+            files=found.get("files"),
+            commit=found.get("commit"),
+        )
+
+
+def _command(document: Section) -> str | None:
+    section = document.find("next steps")
+    text = " ".join(line.text for line in section.all_lines()) if section is not None else ""
+    match = re.search(r"/goop-[a-z-]{1,40}", text)
+    return match[0] if match else None

@@ -1,0 +1,103 @@
+"""Single entries as we write them: one of Recent Activity in CHRONICLE.md, one of ADL.md; and ADL.md read."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goop_mcp.messages.quoting import code, line
+from goop_mcp.workspace.documents.markdown import fields, items, read_markdown
+
+__all__ = ["AdlEntry", "ChronicleEntry", "adl_text", "chronicle_text", "read_adl"]
+
+_MOST_LISTED = 50
+_ADL_HEADING = re.compile(r"\[([^\]]{1,60})\][ \t]*(?:\([Rr]ule[ \t]*(\d)\))?[ \t]*(?:[-–—][ \t]*(.*))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChronicleEntry:
+    """What an agent did, for the diary (G-49). `time` is ISO 8601; None and empty parts are left out.
+
+    `files` are (path, action, None where it is not known), `commits` are (sha, subject or None).
+    """
+
+    time: str
+    agent: str
+    action: str
+    outcome: str
+    phase: str | None = None
+    wave: str | None = None
+    task: str | None = None
+    files: Sequence[tuple[str, str | None]] = ()
+    commits: Sequence[tuple[str, str | None]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdlEntry:
+    """A decision or deviation. `kind` is a word such as DECISION; `rule` is 1 to 4 for a deviation, else None."""
+
+    kind: str
+    time: str
+    description: str
+    action: str
+    rule: int | None = None
+    files: tuple[str, ...] = ()
+
+
+def chronicle_text(entry: ChronicleEntry) -> str:
+    """Return the Markdown of an entry of Recent Activity, without an end of line at its end."""
+    place = [
+        f"Phase {line(entry.phase)}" if entry.phase else "",
+        f"Wave {line(entry.wave)}" if entry.wave else "",
+        f"Task {line(entry.task)}" if entry.task else "",
+    ]
+    rows = [
+        ("Position", " · ".join(filter(None, place))),
+        ("Action", line(entry.action)),
+        ("Outcome", line(entry.outcome)),
+        ("Files", _listed([f"`{code(path)}`" + (f" ({line(how)})" if how else "") for path, how in entry.files])),
+        ("Commit", _listed([f"`{code(sha)}`" + (f" {line(what)}" if what else "") for sha, what in entry.commits])),
+    ]
+    said = [f"- **{name}:** {text}" for name, text in rows if text]
+    return "\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *said])
+
+
+def adl_text(entry: AdlEntry) -> str:
+    """Return the Markdown of an entry of ADL.md, ending with its divider (WORKFLOW, section 5)."""
+    rule = f" (Rule {entry.rule})" if entry.rule is not None else ""
+    files = [f"- Files: {', '.join(map(line, entry.files[:_MOST_LISTED]))}"] if entry.files else []
+    return "\n\n".join(
+        [
+            f"## [{line(entry.kind).upper()}]{rule} - {line(entry.time)}",
+            f"**Description:** {line(entry.description)}",
+            "\n".join([f"**Action:** {line(entry.action)}", *([""] if files else []), *files]),
+            "---",
+        ]
+    )
+
+
+def read_adl(text: str) -> tuple[AdlEntry, ...]:
+    """Return the entries of ADL.md in the order of the text, people's and ours. Never raises."""
+    found: list[AdlEntry] = []
+    for section in read_markdown(text).walk():
+        match = _ADL_HEADING.fullmatch(section.title)
+        if match is None:
+            continue
+        values = fields(section.lines)
+        listed = [item.partition(":")[2] for item in items(section.lines) if item.lower().startswith("files:")]
+        files = tuple(name.strip(" `") for names in listed for name in names.split(",") if name.strip())
+        found.append(
+            AdlEntry(
+                kind=match[1].strip().upper(),
+                time=(match[3] or "").strip(),
+                description=values.get("description", ""),
+                action=values.get("action", ""),
+                rule=int(match[2]) if match[2] else None,
+                files=files,
+            )
+        )
+    return tuple(found)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more

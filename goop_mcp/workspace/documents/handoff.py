@@ -1,0 +1,259 @@
+"""HANDOFF.md: what the next session starts from; written whole and read tolerantly (WORKFLOW, section 6)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goop_mcp.messages.quoting import cell, code, line, paragraph
+from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
+from goop_mcp.workspace.documents.marks import without_checkbox
+
+__all__ = ["Commit", "DoneTask", "Handoff", "NextTask", "handoff_text", "read_handoff"]
+
+_SHA = re.compile(r"`([0-9a-fA-F]{7,40})`")
+_COMMAND = re.compile(r"/goop-[a-z-]{1,40}")
+_TASK_IN_ITEM = re.compile(r"^(?:[✓✅] ?)?(.*?)(?:[ ]\(`[0-9a-fA-F]{7,40}`\))?$")
+_MOST_LISTED = 50
+_NONE = "None"
+_CHECKLIST = (
+    "Read `.goopspec/state.json`",
+    "Read `.goopspec/PROJECT_KNOWLEDGE_BASE.md`, if it exists",
+    "Search memory for the task at hand",
+    "Read `.goopspec/SPEC.md`, `.goopspec/CHRONICLE.md` and `.goopspec/BLUEPRINT.md`",
+    "Read the files to read first",
+    "Run the command to run",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DoneTask:
+    """A task that is done: its name, and the commit's sha or None."""
+
+    name: str
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that was made: its sha and the first line of its message."""
+
+    sha: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextTask:
+    """What comes next; None and empty parts are not known."""
+
+    task: str
+    files: tuple[str, ...] = ()
+    action: str | None = None
+    verify: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
+    """A session handoff. `generated` is ISO 8601. `spec_locked` is None where nobody knows; wave and task are texts."""
+
+    generated: str
+    phase: str
+    session: str | None = None
+    completed: tuple[DoneTask, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    spec_locked: bool | None = None
+    wave: str | None = None
+    task: str | None = None
+    files_modified: tuple[str, ...] = ()
+    commits: tuple[Commit, ...] = ()
+    command: str | None = None
+    files_to_read: tuple[str, ...] = ()
+    context: str = ""
+    next_task: NextTask | None = None
+    blockers: tuple[str, ...] = ()
+    gotchas: tuple[str, ...] = ()
+    pending_decisions: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+
+
+def handoff_text(handoff: Handoff) -> str:
+    """Return HANDOFF.md whole, with every heading of the form; what is not known is said to be none.
+
+    Each text of an agent is put on one line and cannot begin a heading.
+    """
+    parts = [_head(handoff), _accomplished(handoff), _state(handoff), _instructions(handoff), _warnings(handoff)]
+    memories = _section("## Memory Saved", _texts(handoff.memories))
+    checklist = _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST))
+    return "\n\n---\n\n".join([*parts, memories, checklist]) + "\n"
+
+
+def _head(handoff: Handoff) -> str:
+    rows = [("Generated", handoff.generated), ("Phase", handoff.phase), ("Session", handoff.session or _NONE)]
+    return _section("# Session Handoff", "\n".join(f"**{name}:** {line(text)}" for name, text in rows))
+
+
+def _accomplished(handoff: Handoff) -> str:
+    done = [f"✓ {line(each.name)}" + (f" (`{code(each.commit)}`)" if each.commit else "") for each in handoff.completed]
+    return "\n\n".join(
+        [
+            "## Accomplished This Session",
+            _section("### Completed Tasks", _bullets(done)),
+            _section("### Key Outcomes", _texts(handoff.outcomes)),
+            _section("### Decisions Made", _texts(handoff.decisions)),
+        ]
+    )
+
+
+def _state(handoff: Handoff) -> str:
+    locked = {True: "🔒 Yes", False: "🔓 No", None: "Unknown"}[handoff.spec_locked]
+    rows = [("Phase", handoff.phase), ("Spec Locked", locked), ("Wave", handoff.wave), ("Task", handoff.task)]
+    table = ["| Attribute | Value |", "|---|---|", *(f"| {name} | {cell(text or '–')} |" for name, text in rows)]
+    return "\n\n".join(
+        [
+            "## Current State",
+            _section("### Workflow Position", "\n".join(table)),
+            _section("### Files Modified", _bullets([f"`{code(path)}`" for path in handoff.files_modified])),
+            _section(
+                "### Commits Made", _bullets([f"`{code(each.sha)}` {line(each.subject)}" for each in handoff.commits])
+            ),
+        ]
+    )
+
+
+def _instructions(handoff: Handoff) -> str:
+    command = f"`{code(handoff.command)}`" if handoff.command else _NONE
+    read_first = [f"{number}. `{code(path)}`" for number, path in enumerate(handoff.files_to_read, start=1)]
+    return "\n\n".join(
+        [
+            "## Next Session Instructions",
+            _section("### Command to Run", command),
+            _section("### Files to Read First", "\n".join(read_first[:_MOST_LISTED]) or _NONE),
+            _section("### Context Summary", paragraph(handoff.context) if handoff.context.strip() else _NONE),
+            _section("### Immediate Next Task", _next_task(handoff.next_task)),
+        ]
+    )
+
+
+def _next_task(task: NextTask | None) -> str:
+    if task is None:
+        return _NONE
+    rows = [
+        ("Task", line(task.task)),
+        ("Files", ", ".join(f"`{code(path)}`" for path in task.files)),
+        ("Action", line(task.action) if task.action else ""),
+        ("Verify", line(task.verify) if task.verify else ""),
+    ]
+    return "\n".join(f"- **{name}:** {text}" for name, text in rows if text)
+
+
+def _warnings(handoff: Handoff) -> str:
+    return "\n\n".join(
+        [
+            "## Warnings & Blockers",
+            _section("### Active Blockers", _texts(handoff.blockers)),
+            _section("### Gotchas Discovered", _texts(handoff.gotchas)),
+            _section("### Pending Decisions", _texts(handoff.pending_decisions)),
+        ]
+    )
+
+
+def _section(heading: str, body: str) -> str:
+    return f"{heading}\n\n{body}"
+
+
+def _texts(texts: Sequence[str]) -> str:
+    return _bullets([paragraph(text) for text in texts])
+
+
+def _bullets(texts: Sequence[str]) -> str:
+    listed = [f"- {text}" for text in texts[:_MOST_LISTED]]
+    if len(texts) > _MOST_LISTED:
+        listed.append(f"- and {len(texts) - _MOST_LISTED} more")
+    return "\n".join(listed) or _NONE
+
+
+def read_handoff(text: str) -> Handoff:
+    """Read HANDOFF.md tolerantly: any order, any case, missing parts. Never raises."""
+    document = read_markdown(text)
+    head = next((section for section in document.walk() if section.level == 1), document)
+    found = fields([*document.lines, *head.lines])
+    position = fields(_lines(document, "workflow position", "current state"))
+    return Handoff(
+        generated=found.get("generated", ""),
+        phase=(found.get("phase") or position.get("phase") or "").lower(),
+        session=_known(found.get("session")),
+        completed=tuple(map(_done_task, _items(document, "completed tasks"))),
+        outcomes=_items(document, "key outcomes"),
+        decisions=_items(document, "decisions made"),
+        spec_locked=_locked(position.get("spec locked", "")),
+        wave=_known(position.get("wave")),
+        task=_known(position.get("task")),
+        files_modified=tuple(item.strip("`") for item in _items(document, "files modified")),
+        commits=tuple(map(_commit, _items(document, "commits made"))),
+        command=_command(document),
+        files_to_read=tuple(_path(item) for item in _items(document, "files to read first", "files to read")),
+        context=_context(document),
+        next_task=_read_next_task(document),
+        blockers=_items(document, "active blockers"),
+        gotchas=_items(document, "gotchas discovered", "gotchas"),
+        pending_decisions=_items(document, "pending decisions"),
+        memories=_items(document, "memory saved"),
+    )
+
+
+def _lines(document: Section, *titles: str) -> tuple[Line, ...]:
+    section = document.find(*titles)
+    return tuple(section.all_lines()) if section is not None else ()
+
+
+def _items(document: Section, *titles: str) -> tuple[str, ...]:
+    listed = (without_checkbox(item) for item in items(_lines(document, *titles)))
+    return tuple(item.removeprefix("\\") for item in listed if _known(item) is not None)
+
+
+def _done_task(item: str) -> DoneTask:
+    sha = _SHA.search(item)
+    match = _TASK_IN_ITEM.match(item)
+    return DoneTask(match[1] if match else item, sha[1] if sha else None)
+
+
+def _commit(item: str) -> Commit:
+    sha = _SHA.search(item)
+    return Commit(sha[1] if sha else "", _SHA.sub("", item).strip() if sha else item)
+
+
+def _locked(text: str) -> bool | None:
+    words = text.lower()
+    if "🔓" in text or words.startswith(("no", "false", "unlocked")):
+        return False
+    return True if "🔒" in text or words.startswith(("yes", "true", "locked")) else None
+
+
+def _command(document: Section) -> str | None:
+    text = " ".join(each.text for each in _lines(document, "command to run", "next session instructions"))
+    match = _COMMAND.search(text)
+    return match[0] if match else None
+
+
+def _path(item: str) -> str:
+    quoted = re.search(r"`([^`]{1,1000})`", item)
+    return quoted[1] if quoted else item
+
+
+def _context(document: Section) -> str:
+    text = prose(_lines(document, "context summary")).removeprefix("\\")
+    return text if _known(text) else ""
+
+
+def _read_next_task(document: Section) -> NextTask | None:
+    lines = _lines(document, "immediate next task")
+    found = fields(lines)
+    task = _known(found.get("task")) or _known(prose(lines))
+    if task is None:
+        return None
+    files = tuple(name.strip(" `") for name in found.get("files", "").split(",") if name.strip(" `"))
+    return NextTask(task=task, files=files, action=_known(found.get("action")), verify=_known(found.get("verify")))
+
+
+def _known(text: str | None) -> str | None:
+    return None if text is None or text.strip().lower() in ("", "none", "n/a", "–", "-", "unknown") else text

@@ -1,0 +1,114 @@
+"""REQUIREMENTS.md: what the interview brought, counted for the discovery gate."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goop_mcp.workspace.documents.markdown import (
+    Line,
+    Section,
+    fields,
+    items,
+    normal_title,
+    prose,
+    read_markdown,
+    tables,
+)
+from goop_mcp.workspace.documents.marks import without_checkbox
+
+__all__ = ["InterviewFacts", "read_requirements"]
+
+_SENTENCE_END = re.compile(r"[.!?…](?:[\"'”’)\]]*)(?=\s|\Z)")
+_SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf|Mr|Ms|Dr|St|No)\.(?=\s)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\[[^\]\[]{1,200}\](?!\()")
+_NOTHING = frozenset({"", "none", "n a", "tbd", "todo", "pending"})
+_YES = re.compile(r"✓|✅|\b(?:yes|true|complete|completed|done)\b", re.IGNORECASE)
+_NO = re.compile(r"✗|⏳|\b(?:no|not|false|incomplete|pending|in progress)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterviewFacts:
+    """What the discovery gate asks about REQUIREMENTS.md; numbers from 0. Template text in brackets does not count.
+
+    `interview_complete` is the document's own word, None where it says nothing; state.json decides.
+    """
+
+    name: str | None = None
+    interview_complete: bool | None = None
+    vision_sentences: int = 0
+    must_haves: int = 0
+    constraints: int = 0
+    out_of_scope: int = 0
+    assumptions: int = 0
+    mitigated_risks: int = 0
+    open_questions: int = 0
+
+
+def read_requirements(text: str) -> InterviewFacts:
+    """Read REQUIREMENTS.md tolerantly: any order, any case, missing parts. Never raises."""
+    document = read_markdown(text)
+    title = next((section.title for section in document.walk() if section.level == 1), None)
+    lines = tuple(document.all_lines())
+    return InterviewFacts(
+        name=title.partition(":")[2].strip() or title if title else None,
+        interview_complete=_word(fields(lines).get("interview complete") or fields(lines).get("interview status")),
+        vision_sentences=_sentences(_lines(document, "vision")),
+        must_haves=_count_entries(document, "must haves"),
+        constraints=sum(_count_entries(document, title) for title in _CONSTRAINTS),
+        out_of_scope=_count_entries(document, "out of scope"),
+        assumptions=_count_entries(document, "assumptions"),
+        mitigated_risks=_mitigated(_lines(document, "risks")),
+        open_questions=_count_entries(document, "open questions"),
+    )
+
+
+_CONSTRAINTS = ("constraints", "technical constraints")
+
+
+def _lines(document: Section, title: str) -> tuple[Line, ...]:
+    section = document.find(title)
+    return tuple(section.all_lines()) if section is not None else ()
+
+
+def _sentences(lines: Sequence[Line]) -> int:
+    text = _PLACEHOLDER.sub("", prose(lines))
+    # The two fields of the section are part of the vision.
+    found = fields(lines)
+    text = " ".join([text, *(_PLACEHOLDER.sub("", found.get(name, "")) for name in ("problem solved", "why now"))])
+    return len(_SENTENCE_END.findall(_SHORT.sub("", text)))
+
+
+def _count_entries(document: Section, title: str) -> int:
+    """Return how many things are said under `title`: items, rows of tables, headings of single entries, else text."""
+    section = document.find(title)
+    if section is None:
+        return 0
+    lines = tuple(section.all_lines())
+    said = [without_checkbox(item) for item in items(lines)]
+    said += [" ".join(row) for table in tables(lines) for row in table.rows]
+    if not said:
+        said = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [prose(lines)]
+    return sum(_is_said(text) for text in said)
+
+
+def _is_said(text: str) -> bool:
+    return normal_title(_PLACEHOLDER.sub("", text)) not in _NOTHING
+
+
+def _mitigated(lines: Sequence[Line]) -> int:
+    found = 0
+    for table in tables(lines):
+        risks, mitigations = table.cells("risk", "risks"), table.cells("mitigation", "mitigations", "response")
+        found += sum(_is_said(risk) and _is_said(each) for risk, each in zip(risks, mitigations, strict=False))
+    for item in items(lines):
+        before, word, after = item.lower().partition("mitigation")
+        found += bool(word) and _is_said(before) and _is_said(after)
+    return found
+
+
+def _word(text: str | None) -> bool | None:
+    if not text:
+        return None
+    if _NO.search(text):
+        return False
+    return True if _YES.search(text) else None
