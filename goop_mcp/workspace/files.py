@@ -76,6 +76,10 @@ class ProjectFiles:
         """Tell whether `path` leads to anything."""
         return self.kind(path) is not FileKind.MISSING
 
+    def is_link(self, path: str) -> bool:
+        """Tell whether the last name of `path` is a link, wherever that leads; such a file is never written."""
+        return self.root.joinpath(*relative_parts(path)).is_symlink()
+
     def stamp(self, path: str) -> FileStamp | None:
         """Return size and time of the file, None when there is none."""
         found = self._stat(path)

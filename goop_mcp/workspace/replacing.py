@@ -17,7 +17,7 @@ from goop_mcp.workspace.folders import Folder, open_folder
 from goop_mcp.workspace.layout import FOLDER, refuse_foreign
 from goop_mcp.workspace.paths import relative_parts
 
-__all__ = ["create_file", "replace_file", "sha256", "sweep_strays"]
+__all__ = ["create_file", "is_stray", "replace_file", "sha256", "sweep_strays"]
 
 _NEW_FILE_MODE = 0o644
 _STRAY = re.compile(r"\..{1,200}\.\d{1,10}\.[0-9a-f]{8}\.goop-tmp")
@@ -63,6 +63,11 @@ def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
     return True
 
 
+def is_stray(name: str) -> bool:
+    """Tell whether `name` is that of a temporary file of ours."""
+    return _STRAY.fullmatch(name) is not None
+
+
 def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
     """Remove the temporary files that killed writers left in `folder`; return their names.
 
@@ -71,7 +76,7 @@ def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
     parts = files.resolve(folder)
     try:
         with open_folder(files.root, parts) as place:
-            strays = tuple(name for name in place.names() if _STRAY.fullmatch(name))
+            strays = tuple(name for name in place.names() if is_stray(name))
             for name in strays:
                 place.unlink(name)
     except FileNotFoundError:

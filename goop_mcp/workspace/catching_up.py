@@ -1,0 +1,66 @@
+"""What is done before a store is used: everything that a killed writer acknowledged or recorded is shown."""
+
+from dataclasses import dataclass, field, replace
+
+from goop_mcp.store.interface import Reading, Store, Writing
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import FOLDER
+from goop_mcp.workspace.projections import PROJECTED, ProjectionPlan, Redact, is_behind, plan_projections
+from goop_mcp.workspace.replacing import is_stray, sweep_strays
+from goop_mcp.workspace.state_writing import StatePlan, interrupted_change
+
+__all__ = ["CaughtUp", "catch_up"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp:
+    """What had to be done: documents written again, temporary files removed, whether state.json was completed."""
+
+    projections: ProjectionPlan = field(default_factory=ProjectionPlan)
+    strays: tuple[str, ...] = ()
+    state: bool = False
+
+
+def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> CaughtUp:
+    """Bring the files up to the database, and take in what people added; nothing is created where there is no store.
+
+    Waits in the queue of writers only when something has to be done. Raises StoreError, and FileNotWrittenError when
+    a file cannot be replaced.
+    """
+    if not store.exists():
+        return CaughtUp()
+    strays = any(is_stray(name) for folder in _folders(store) for name in files.names(folder))
+    if not strays and not store.read(lambda reading: _has_work(reading, files)):
+        return CaughtUp()
+    done = CaughtUp()
+
+    def change(writing: Writing) -> tuple[StatePlan | None, ProjectionPlan]:
+        state = interrupted_change(writing, files)
+        return state, plan_projections(writing, files, now=now, redact=redact, documents=_documents(writing))
+
+    def then(plans: tuple[StatePlan | None, ProjectionPlan]) -> None:
+        nonlocal done
+        state, projections = plans
+        swept = tuple(name for folder in _folders(store) for name in sweep_strays(files, folder))
+        if state is not None:
+            state.apply(files)
+        projections.apply(files)
+        done = replace(done, projections=projections, strays=swept, state=state is not None)
+
+    store.write(change, then=then)
+    return done
+
+
+def _has_work(reading: Reading, files: ProjectFiles) -> bool:
+    return is_behind(reading, files, documents=_documents(reading)) or interrupted_change(reading, files) is not None
+
+
+def _documents(reading: Reading) -> tuple[str, ...]:
+    """Return the projected documents below the folder, those of named sessions included."""
+    known = (row.path.removeprefix(f"{FOLDER}/") for row in reading.projections())
+    return (*PROJECTED, *(name for name in known if "/" in name and name.rpartition("/")[2] in PROJECTED))
+
+
+def _folders(store: Store) -> tuple[str, ...]:
+    named = store.read(lambda reading: {name.rpartition("/")[0] for name in _documents(reading)})
+    return tuple(f"{FOLDER}/{name}".rstrip("/") for name in sorted({*named, ""}))

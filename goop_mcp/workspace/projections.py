@@ -1,0 +1,319 @@
+"""What the database says, shown in the project's files; what people wrote there is never overwritten (STORAGE, 4).
+
+A writer calls `plan_projections` as the last thing of its transaction and `ProjectionPlan.apply` behind the commit,
+while the queue of writers still waits. `catch_up` does at start what a killed writer could not.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
+from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.records import Event, NewEvent, Projection
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
+from goop_mcp.workspace.projection_text import (
+    Block,
+    added_lines,
+    blocks_of,
+    chunk_hash,
+    insert_blocks,
+    new_pieces,
+    people_wrote,
+    whole_document,
+)
+from goop_mcp.workspace.replacing import replace_file, sha256
+
+__all__ = ["PROJECTED", "Conflict", "PlannedFile", "ProjectionPlan", "is_behind", "open_conflicts", "plan_projections"]
+
+PROJECTED = (CHRONICLE, ADL, HANDOFF)
+"""The documents that events are shown in."""
+
+_CONFLICT = re.compile(r"(.+)\.conflict-\d{1,18}\.md")
+
+Redact = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """Bytes that are to lie at `path` once the transaction is committed."""
+
+    path: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A document that people changed where it is ours: theirs stays at `path`, ours lies at `ours`."""
+
+    path: str
+    ours: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionPlan:
+    """What follows from a transaction: files to replace, pieces of people's text taken in, conflicts left open."""
+
+    files: tuple[PlannedFile, ...] = ()
+    imported: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+
+    def apply(self, files: ProjectFiles) -> None:
+        """Replace the files; the caller holds the queue of writers. Raises as `replace_file` does."""
+        for planned in self.files:
+            replace_file(files, planned.path, planned.data)
+
+
+def plan_projections(
+    writing: Writing, files: ProjectFiles, *, now: str, redact: Redact, documents: Sequence[str] = PROJECTED
+) -> ProjectionPlan:
+    """Compare `documents` with their events, and remember in this transaction what is about to be written.
+
+    `documents` are paths below `.goopspec`. Text that people added is taken in as events of the author "human", after
+    `redact`; what they changed of ours is left alone, and ours goes to a file beside it.
+    """
+    rows = {row.path: row for row in writing.projections()}
+    plans = [_Document(writing, files, name=name, rows=rows, now=now, redact=redact).plan() for name in documents]
+    return ProjectionPlan(
+        files=tuple(file for plan in plans for file in plan.files),
+        imported=sum(plan.imported for plan in plans),
+        conflicts=tuple(conflict for plan in plans for conflict in plan.conflicts),
+    )
+
+
+def is_behind(reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED) -> bool:
+    """Tell whether `plan_projections` has anything to do: events not shown yet, or files not as they were written."""
+    rows = {row.path: row for row in reading.projections()}
+    for name in documents:
+        row = rows.get(f"{FOLDER}/{name}")
+        if reading.events(after_revision=row.revision if row else 0, document=name, limit=1):
+            return True
+        if row is not None and _digest(_read(files, row.path)) != (row.pending_sha256 or row.sha256):
+            return True
+    return False
+
+
+def open_conflicts(reading: Reading) -> tuple[Conflict, ...]:
+    """Return the documents that people changed where they are ours and have not settled since."""
+    found = []
+    for row in reading.projections():
+        match = _CONFLICT.fullmatch(row.path)
+        if match and (row.sha256 or row.pending_sha256):
+            found.append(Conflict(path=f"{match[1]}.md", ours=row.path))
+    return tuple(found)
+
+
+class _Document:
+    """One document within one transaction."""
+
+    def __init__(
+        self, writing: Writing, files: ProjectFiles, *, name: str, rows: dict[str, Projection], now: str, redact: Redact
+    ) -> None:
+        self.writing, self.files, self.now, self.redact = writing, files, now, redact
+        self.name, self.kind = name, name.rpartition("/")[2]
+        self.path = f"{FOLDER}/{name}"
+        self.row = rows.get(self.path)
+        self.conflict = next((row for row in rows.values() if self._is_open_conflict(row)), None)
+        self.text: str | None = None
+
+    def plan(self) -> ProjectionPlan:
+        if self.row is None and not self.writing.events(document=self.name, limit=1):
+            return ProjectionPlan()
+        read = _read(self.files, self.path)
+        if isinstance(read, _Unreadable):
+            return self._put_aside(self._ours_of(self._events(0)))
+        self.text = read
+        return self._plan_whole() if self.kind == HANDOFF else self._plan_entries()
+
+    # entries among people's text
+
+    def _plan_entries(self) -> ProjectionPlan:
+        row, found = self.row, _digest(self.text)
+        if self.text is None:
+            return self._write(self._blocks(0))
+        if row is None:
+            self._adopt(since=0)
+            return self._write(self._blocks(0))
+        if found == row.pending_sha256:
+            return self._write(self._blocks(row.revision))
+        since, known = self._adopted()
+        blocks = self._blocks(since)
+        lost = [block for block in blocks if not block.stands_in(self.text)]
+        if found == row.sha256:
+            return self._write(lost)
+        return self._plan_edited(row, lost, known)
+
+    def _plan_edited(self, row: Projection, lost: Sequence[Block], known: frozenset[str]) -> ProjectionPlan:
+        # The newest block may never have been written: its writer was killed between commit and rename.
+        unsure = row.revision if row.pending_sha256 is not None else row.revision + 1
+        changed = [block for block in lost if block.revision < unsure]
+        if changed and self._dismissed():
+            assert self.conflict is not None  # noqa: S101 - what was dismissed was there
+            self._adopt(since=self.conflict.revision)
+            lost = [block for block in lost if block.revision > self.conflict.revision]
+        elif changed:
+            return self._put_aside("\n\n".join(block.text for block in lost) + "\n")
+        return replace(self._write(lost), imported=self._import(known))
+
+    def _write(self, blocks: Sequence[Block]) -> ProjectionPlan:
+        self._settle_conflict()
+        if not blocks and self.text is not None:
+            self._remember(self.path, sha=_digest(self.text), pending=None)
+            return ProjectionPlan()
+        data = insert_blocks(self.text, blocks, document=self.kind).encode()
+        self._remember(self.path, sha=_digest(self.text), pending=sha256(data))
+        return ProjectionPlan(files=(PlannedFile(self.path, data),))
+
+    def _import(self, known: frozenset[str]) -> int:
+        pieces = [self.redact(piece) for piece in people_wrote(self.text or "", document=self.kind)]
+        return self._add_imported(new_pieces(pieces, known))
+
+    def _adopt(self, *, since: int) -> None:
+        """Take what people have in the file for granted: it is not news later, and older blocks are not missed."""
+        pieces = people_wrote(self.text or "", document=self.kind)
+        words = [str(since), *(chunk_hash(self.redact(piece)) for piece in pieces)]
+        self._add("adopted", "goop-mcp", " ".join(words))
+
+    def _adopted(self) -> tuple[int, frozenset[str]]:
+        """Return the revision behind which blocks are expected in the file, and the hashes of people's pieces."""
+        since, known = 0, frozenset[str]()
+        for event in self._events(0):
+            if event.kind == "adopted":
+                first, *hashes = event.text.split(" ")
+                since, known = int(first), known | frozenset(hashes)
+            elif event.kind == "imported":
+                known |= {chunk_hash(event.text)}
+        return since, known
+
+    # a document that is ours as a whole
+
+    def _plan_whole(self) -> ProjectionPlan:
+        row, found = self.row, _digest(self.text)
+        events = self._events(0)
+        ours = self._ours_of(events)
+        if ours is None or found == sha256(ours.encode()):
+            return self._write_whole(None)
+        if self.text is None or (row is not None and found == row.sha256 != row.pending_sha256 is not None):
+            return self._write_whole(ours)
+        newer = row is None or any(_is_ours(event) for event in events if event.revision > row.revision)
+        if row is not None and found in (row.sha256, row.pending_sha256):
+            return self._write_whole(ours if newer else None)
+        return self._plan_edited_whole(ours, newer=newer)
+
+    def _plan_edited_whole(self, ours: str, *, newer: bool) -> ProjectionPlan:
+        added = None if self.row is None else self._added_to(self.row)
+        if added is not None:
+            imported = self._add_imported(new_pieces(map(self.redact, added), self._adopted()[1]))
+            plan = self._write_whole(self._ours_of(self._events(0)) if newer else None)
+            return replace(plan, imported=imported)
+        if not self._dismissed():
+            return self._put_aside(ours)
+        imported = self._add_imported([self.redact(self.text or "")])
+        return replace(self._write_whole(None), imported=imported)
+
+    def _added_to(self, row: Projection) -> list[str] | None:
+        """Return what people added to the handoff that was written last, None when they changed it otherwise."""
+        before = self._ours_of([event for event in self._events(0) if event.revision <= row.revision])
+        return None if before is None or self.text is None else added_lines(before, self.text)
+
+    def _write_whole(self, ours: str | None) -> ProjectionPlan:
+        self._settle_conflict()
+        if ours is None:
+            self._remember(self.path, sha=_digest(self.text), pending=None)
+            return ProjectionPlan()
+        data = ours.encode()
+        self._remember(self.path, sha=_digest(self.text), pending=sha256(data))
+        return ProjectionPlan(files=(PlannedFile(self.path, data),))
+
+    def _ours_of(self, events: Sequence[Event]) -> str | None:
+        """Return the document as `events` make it: all blocks, or the newest handoff; None when there is nothing."""
+        if self.kind != HANDOFF:
+            return "\n\n".join(block.text for block in blocks_of(events)) + "\n"
+        handoffs = [event for event in events if _is_ours(event)]
+        if not handoffs:
+            return None
+        newest, earlier = handoffs[-1], handoffs[-2].revision if len(handoffs) > 1 else 0
+        notes = [e for e in events if e.kind == "imported" and earlier < e.revision <= newest.revision]
+        return whole_document(newest, notes)
+
+    # conflicts
+
+    def _is_open_conflict(self, row: Projection) -> bool:
+        match = _CONFLICT.fullmatch(row.path)
+        return match is not None and f"{match[1]}.md" == self.path and bool(row.sha256 or row.pending_sha256)
+
+    def _put_aside(self, ours: str | None) -> ProjectionPlan:
+        """Leave their file alone and write `ours` beside it, over an older one of ours that nobody touched."""
+        if ours is None:
+            return ProjectionPlan()
+        data, row = ours.encode(), self.conflict
+        beside = _digest(_read(self.files, row.path)) if row is not None else None
+        if row is not None and beside == sha256(data):
+            self._remember(row.path, sha=beside, pending=None)
+            return ProjectionPlan(conflicts=(Conflict(path=self.path, ours=row.path),))
+        if row is None or beside not in (None, row.sha256, row.pending_sha256):
+            self._settle_conflict()
+            stem = self.path.removesuffix(".md")
+            row = Projection(path=f"{stem}.conflict-{self.writing.next_revision()}.md", revision=0)
+        self._remember(row.path, sha=beside, pending=sha256(data))
+        conflict = Conflict(path=self.path, ours=row.path)
+        return ProjectionPlan(files=(PlannedFile(row.path, data),), conflicts=(conflict,))
+
+    def _dismissed(self) -> bool:
+        """Tell whether somebody has settled the conflict by removing our file, which was seen there before."""
+        row = self.conflict
+        return row is not None and row.sha256 is not None and _read(self.files, row.path) is None
+
+    def _settle_conflict(self) -> None:
+        if self.conflict is not None:
+            self.writing.set_projection(Projection(path=self.conflict.path, revision=self.conflict.revision))
+
+    # rows
+
+    def _blocks(self, after: int) -> list[Block]:
+        return blocks_of(self._events(after))
+
+    def _events(self, after: int) -> list[Event]:
+        return self.writing.events(after_revision=after, document=self.name)
+
+    def _remember(self, path: str, *, sha: str | None, pending: str | None) -> None:
+        revision = self.writing.revision()
+        self.writing.set_projection(Projection(path=path, revision=revision, sha256=sha, pending_sha256=pending))
+
+    def _add_imported(self, pieces: Sequence[str]) -> int:
+        for piece in pieces:
+            self._add("imported", "human", piece)
+        return len(pieces)
+
+    def _add(self, kind: str, author: str, text: str) -> None:
+        event = NewEvent(kind=kind, author=author, text=text, created_at=self.now, document=self.name)
+        self.writing.add_event(event)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """Stands for a file that is there and cannot be read as text, or may not be followed."""
+
+    reason: str
+
+
+def _is_ours(event: Event) -> bool:
+    return event.kind not in ("adopted", "imported")
+
+
+def _read(files: ProjectFiles, path: str) -> "str | _Unreadable | None":
+    try:
+        if files.is_link(path):
+            return _Unreadable("it is a link")
+        return files.read_text(path)
+    except (DocumentUnreadableError, PathRefusedError) as error:
+        return _Unreadable(str(error))
+
+
+def _digest(text: "str | _Unreadable | None") -> str | None:
+    """Return the digest of what lies on disk, None for nothing, and "" for what is not ours to compare."""
+    if text is None:
+        return None
+    return "" if isinstance(text, _Unreadable) else hashlib.sha256(text.encode()).hexdigest()

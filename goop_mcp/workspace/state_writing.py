@@ -1,0 +1,100 @@
+"""Write state.json behind a transaction, so that the change and what is recorded of it stay together."""
+
+from dataclasses import dataclass
+
+from goop_mcp.errors import StateMovedError
+from goop_mcp.store.interface import Reading, Writing
+from goop_mcp.store.records import NewEvent, Projection
+from goop_mcp.workflow.phases import MoveKind
+from goop_mcp.workspace.documents.entries import AdlEntry, adl_text
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import ADL, STATE, document_path
+from goop_mcp.workspace.replacing import replace_file, sha256
+from goop_mcp.workspace.state import ProjectState, read_state
+from goop_mcp.workspace.state_changes import PlannedState, StateChange, change_from_json, current_state, plan_change
+
+__all__ = ["StatePlan", "interrupted_change", "plan_state"]
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatePlan:
+    """A change of state.json that is recorded and about to be written.
+
+    `seen` is the token that the caller decided on, None when it takes the state as it comes.
+    """
+
+    planned: PlannedState
+    change: StateChange
+    now: str
+    revision: int
+    seen: str | None = None
+
+    def apply(self, files: ProjectFiles) -> ProjectState:
+        """Replace state.json and return what it says then; the caller holds the queue of writers.
+
+        Other programs do not wait in that queue: when one has written meanwhile, the change is decided again on what
+        lies there now. Raises StateMovedError instead when the caller named the state it had seen, and whatever
+        `current_state` and `plan_change` raise.
+        """
+        planned = self.planned
+        for _ in range(_ATTEMPTS):
+            found = current_state(files, seen=self.seen)
+            if found.token != planned.before.token:
+                planned = plan_change(found, self.change, now=self.now, revision=self.revision)
+                continue
+            replace_file(files, document_path(STATE), planned.after.text.encode())
+            return planned.after
+        raise StateMovedError(f"{document_path(STATE)} is changed by another program again and again; try again later")
+
+
+def plan_state(
+    writing: Writing, files: ProjectFiles, change: StateChange, *, now: str, author: str, seen: str | None = None
+) -> StatePlan:
+    """Decide on `change` as the file lies there, and record it in this transaction. Nothing is written yet.
+
+    A forced move adds an entry for ADL.md; call `plan_projections` after this. Raises what `current_state` and
+    `plan_change` raise; the transaction is then to be given up.
+    """
+    state = current_state(files, seen=seen)
+    revision = writing.next_revision()
+    planned = plan_change(state, change, now=now, revision=revision)
+    writing.add_event(NewEvent(kind="state", author=author, text=change.to_json(), created_at=now))
+    if planned.move is MoveKind.FORCED:
+        text = adl_text(_forced_entry(planned, change, now=now))
+        writing.add_event(NewEvent(kind="decision", author=author, text=text, created_at=now, document=ADL))
+    before, after = sha256(state.text.encode()), sha256(planned.after.text.encode())
+    path = document_path(STATE)
+    writing.set_projection(Projection(path=path, revision=revision, sha256=before, pending_sha256=after))
+    return StatePlan(planned=planned, change=change, now=now, revision=revision, seen=seen)
+
+
+def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | None:
+    """Return the change that was recorded and never written because its writer was killed; None when there is none.
+
+    It is only taken up while the file is byte for byte the one that the change was decided on.
+    """
+    row = next((row for row in reading.projections() if row.path == document_path(STATE)), None)
+    if row is None or row.pending_sha256 is None:
+        return None
+    state = read_state(files)
+    if not isinstance(state, ProjectState) or sha256(state.text.encode()) != row.sha256 or not state.writable:
+        return None
+    events = reading.events(after_revision=row.revision - 1)
+    event = next((event for event in events if event.kind == "state" and event.revision == row.revision), None)
+    if event is None:
+        return None
+    change = change_from_json(event.text)
+    planned = plan_change(state, change, now=event.created_at, revision=row.revision)
+    return StatePlan(planned=planned, change=change, now=event.created_at, revision=row.revision)
+
+
+def _forced_entry(planned: PlannedState, change: StateChange, *, now: str) -> AdlEntry:
+    start, target = planned.before.phase, planned.after.phase
+    return AdlEntry(
+        kind="DECISION",
+        time=now,
+        description=f"The phase was forced from {start} to {target}. Reason: {change.reason or 'none was given'}",
+        action=f"state.json is in phase {target}; the gates between were not asked.",
+    )
