@@ -1,0 +1,328 @@
+"""Rules about a project as a whole: a state.json that cannot be used, missing documents, sides that disagree.
+
+An example is a JSON object with the facts of a project; `project_facts_from_json` reads it.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity
+from goop_mcp.validation.rules import Check, Example, Rule
+
+__all__ = ["PROJECT_RULES", "ProjectFacts", "project_facts_from_json"]
+
+_OPTIONAL = "PROJECT_KNOWLEDGE_BASE.md"
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectFacts:
+    """What the sides of a project say, side by side. None or empty means that a side is absent or silent.
+
+    `state_fault` is (what is wrong, line, column) of a state.json that cannot be read, `state_read_only` the form of
+    one that is never written. `missing_files` are names of the reading order. The task lists hold ids as we write
+    them: `done_reported` by the last report of the task, `done_in_chronicle` and `open_in_chronicle` by the diary,
+    `done_in_state` by state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
+    """
+
+    state_fault: tuple[str, int, int] | None = None
+    state_read_only: str | None = None
+    missing_files: tuple[str, ...] = ()
+    state_phase: str | None = None
+    chronicle_phase: str | None = None
+    report_phase: str | None = None
+    spec_locked_in_state: bool | None = None
+    spec_locked_in_header: bool | None = None
+    waves_in_state: int | None = None
+    current_wave: int | None = None
+    waves_in_blueprint: int | None = None
+    planned: tuple[str, ...] = ()
+    done_reported: tuple[str, ...] = ()
+    open_reported: tuple[str, ...] = ()
+    done_in_chronicle: tuple[str, ...] = ()
+    open_in_chronicle: tuple[str, ...] = ()
+    done_in_state: tuple[str, ...] = ()
+    open_in_state: tuple[str, ...] = ()
+    untraced_must_haves: tuple[str, ...] = ()
+    idle_tasks: tuple[str, ...] = ()
+    handoff_written: str | None = None
+    last_report: str | None = None
+
+
+def project_facts_from_json(text: str) -> ProjectFacts:
+    """Return the facts of an example; what it does not name keeps the default."""
+    values = json.loads(text)
+    known: dict[str, Any] = {
+        each.name: tuple(value) if isinstance(value := values[each.name], list) else value
+        for each in fields(ProjectFacts)
+        if each.name in values
+    }
+    return ProjectFacts(**known)
+
+
+def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if facts.state_fault is None:
+        return None
+    message, line, column = facts.state_fault
+    where = f"state.json cannot be read at line {line}, column {column}: {message}"
+    return Hit(message=f"{where}; it is left as it is, expected a JSON object", path="state.json")
+
+
+def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    if facts.state_read_only is None:
+        return None
+    message = f"state.json has the form {facts.state_read_only}; it is read and never written"
+    return Hit(message=message, path="state.json", found=facts.state_read_only)
+
+
+def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    return [
+        Hit(
+            message=f"{name} is missing; expected .goopspec/{name}, which agents read before they start",
+            path=name,
+            fix="Go on without it, or write down the conventions of the project there." if name == _OPTIONAL else None,
+        )
+        for name in facts.missing_files
+    ]
+
+
+def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    sides = {"CHRONICLE.md": facts.chronicle_phase, "the last report": facts.report_phase}
+    others = [f"{side} {phase}" for side, phase in sides.items() if phase not in (None, facts.state_phase)]
+    if facts.state_phase is None or not others:
+        return None
+    message = f"state.json says phase {facts.state_phase}, {' and '.join(others)}; state.json counts"
+    return Hit(message=message, path="state.json", found=facts.state_phase)
+
+
+def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    state, header = facts.spec_locked_in_state, facts.spec_locked_in_header
+    if state is None or header is None or state == header:
+        return None
+    words = {True: "locked", False: "not locked"}
+    message = f"state.json says that the specification is {words[state]}, SPEC.md that it is {words[header]}"
+    return Hit(message=f"{message}; state.json counts", path="SPEC.md")
+
+
+def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    planned = facts.waves_in_blueprint
+    if not planned or facts.waves_in_state is None:
+        return []
+    hits = []
+    # Before the first wave begins, the packages have not counted yet.
+    if facts.waves_in_state != planned and (facts.waves_in_state or facts.current_wave):
+        message = f"state.json counts {facts.waves_in_state} waves, BLUEPRINT.md has {planned}; BLUEPRINT.md counts"
+        hits.append(Hit(message=message, path="state.json", found=str(facts.waves_in_state), expected=(str(planned),)))
+    if facts.current_wave is not None and facts.current_wave > planned:
+        message = f"state.json is in wave {facts.current_wave}, BLUEPRINT.md ends with wave {planned}"
+        hits.append(Hit(message=message, path="state.json", found=str(facts.current_wave)))
+    return hits
+
+
+def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    done = {
+        "the reports": facts.done_reported,
+        "CHRONICLE.md": facts.done_in_chronicle,
+        "state.json": facts.done_in_state,
+    }
+    open_ = {
+        "the reports": facts.open_reported,
+        "CHRONICLE.md": facts.open_in_chronicle,
+        "state.json": facts.open_in_state,
+    }
+    tasks = dict.fromkeys(task for side in (*done.values(), *open_.values()) for task in side)
+    hits = []
+    for task in tasks:
+        says_done = [side for side, ids in done.items() if task in ids]
+        says_open = [side for side, ids in open_.items() if task in ids]
+        if says_done and says_open:
+            message = f"task {task} is done in {_and(says_done)} and open in {_and(says_open)}; the reports count"
+            hits.append(Hit(message=message, path=task, found=task))
+    return hits
+
+
+def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    if not facts.planned:
+        return []
+    recorded = dict.fromkeys(
+        (*facts.done_reported, *facts.open_reported, *facts.done_in_chronicle, *facts.open_in_chronicle)
+    )
+    return [
+        Hit(message=f"task {task} is recorded; expected one that BLUEPRINT.md has", path=task, found=task)
+        for task in recorded
+        if task not in facts.planned
+    ]
+
+
+def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
+    hits = []
+    if facts.untraced_must_haves:
+        message = (
+            f"no task of BLUEPRINT.md serves {_and(facts.untraced_must_haves)}; expected a task for each must-have"
+        )
+        hits.append(Hit(message=message, path="SPEC.md", found=", ".join(facts.untraced_must_haves[:_MOST_NAMED])))
+    if facts.idle_tasks:
+        message = f"{_and(facts.idle_tasks)} in BLUEPRINT.md serve no must-have; expected a must-have for each task"
+        hits.append(Hit(message=message, path="BLUEPRINT.md", found=", ".join(facts.idle_tasks[:_MOST_NAMED])))
+    return hits
+
+
+def _drift_handoff(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
+    written, reported = facts.handoff_written, facts.last_report
+    if written is None or reported is None or written >= reported:
+        return None
+    message = f"HANDOFF.md was written {written}, the last report is of {reported}; expected a handoff that knows it"
+    return Hit(message=message, path="HANDOFF.md", found=written)
+
+
+def _and(names: Iterable[str]) -> str:
+    listed = list(names)
+    if len(listed) > _MOST_NAMED:
+        return f"{', '.join(listed[:_MOST_NAMED])} and {len(listed) - _MOST_NAMED} more"
+    return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+
+
+_SOUND = """\
+{
+  "state_phase": "execute", "chronicle_phase": "execute", "report_phase": "execute",
+  "spec_locked_in_state": true, "spec_locked_in_header": true,
+  "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
+  "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
+  "untraced_must_haves": [], "missing_files": [], "state_fault": null, "state_read_only": null,
+  "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
+}
+"""
+
+
+def _rule(
+    name: str,
+    check: Check,
+    *,
+    severity: Severity = Severity.WARNING,
+    catches: str,
+    why: str,
+    fix: str,
+    requirements: tuple[str, ...],
+    good: str,
+    bad: str,
+) -> Rule:
+    return Rule(
+        id=f"workflow/{name}",
+        lenient=severity,
+        strict=severity,
+        catches=catches,
+        why=why,
+        fix=fix,
+        requirements=requirements,
+        example=Example(good=good, bad=bad, reply=_SOUND),
+        check=check,
+    )
+
+
+PROJECT_RULES = (
+    _rule(
+        "state-corrupt",
+        _state_corrupt,
+        severity=Severity.ERROR,
+        catches="state.json cannot be read; it is left as it is",
+        why="A file that is reset loses the lock on the specification; nobody would notice.",
+        fix="Mend state.json by hand at the place named, or put the newest checkpoint in its place.",
+        requirements=("P-05", "P-16"),
+        good='"state_fault": null',
+        bad='"state_fault": ["it ends in the middle", 1, 14]',
+    ),
+    _rule(
+        "state-read-only",
+        _state_read_only,
+        severity=Severity.INFO,
+        catches="state.json of version 2 (either shape), or older than version 1: read, never written",
+        why="Two shapes call themselves version 2; writing one as the other would destroy it.",
+        fix="Go on reading; the package that made the file is the one to change it.",
+        requirements=("P-16",),
+        good='"state_read_only": null',
+        bad='"state_read_only": "version 2, workflows only"',
+    ),
+    _rule(
+        "context-file-missing",
+        _missing,
+        catches="a file of the reading order is missing (PROJECT_KNOWLEDGE_BASE.md: info)",
+        why="An agent that starts without its context works beside the contract.",
+        fix="Create it with 'goop-mcp init', or run the command of the phase that writes it.",
+        requirements=("P-05", "P-16"),
+        good='"missing_files": []',
+        bad='"missing_files": ["SPEC.md"]',
+    ),
+    _rule(
+        "drift-phase",
+        _drift_phase,
+        catches="phase differs between state.json, CHRONICLE.md and the last report",
+        why="Whoever reads the other side works in another phase.",
+        fix="Bring CHRONICLE.md in line with state.json, or change the phase there by its command.",
+        requirements=("G-07", "P-16"),
+        good='"chronicle_phase": "execute"',
+        bad='"chronicle_phase": "plan"',
+    ),
+    _rule(
+        "drift-spec-lock",
+        _drift_spec_lock,
+        catches="specLocked and the header of SPEC.md differ",
+        why="People read the header, programs read state.json; one of them changes a contract that the other keeps.",
+        fix="Set the header of SPEC.md as state.json has it, or run /goop-plan to lock the specification.",
+        requirements=("G-18", "P-16"),
+        good='"spec_locked_in_header": true',
+        bad='"spec_locked_in_header": false',
+    ),
+    _rule(
+        "drift-waves",
+        _drift_waves,
+        catches="totalWaves or currentWave differ from BLUEPRINT.md",
+        why="With a wrong number of waves the work ends too early or never.",
+        fix="Set totalWaves and currentWave as BLUEPRINT.md has them.",
+        requirements=("G-58", "P-16"),
+        good='"waves_in_state": 2',
+        bad='"waves_in_state": 3',
+    ),
+    _rule(
+        "drift-task-status",
+        _drift_task_status,
+        catches="a task is done in one place and open in another",
+        why="A task taken for done is never finished; one taken for open is done twice.",
+        fix="Look at the last report of the task and mend the other side.",
+        requirements=("G-49", "P-16"),
+        good='"open_in_chronicle": ["W1.T2"]',
+        bad='"open_in_chronicle": ["W1.T1"]',
+    ),
+    _rule(
+        "drift-unknown-task",
+        _drift_unknown_task,
+        catches="a task is recorded that BLUEPRINT.md does not have",
+        why="Work outside of the plan is not counted, or the plan is not the one that was worked on.",
+        fix="Add the task to BLUEPRINT.md, or name the task that was meant.",
+        requirements=("G-12", "G-58"),
+        good='"done_reported": ["W1.T1"]',
+        bad='"done_reported": ["W9.T1"]',
+    ),
+    _rule(
+        "drift-coverage",
+        _drift_coverage,
+        catches="a must-have without a task, or a task without a must-have",
+        why="What no task serves is not built; what serves no must-have was not asked for.",
+        fix="Name the must-have in the Spec Coverage of its tasks, or amend SPEC.md.",
+        requirements=("P-03",),
+        good='"untraced_must_haves": []',
+        bad='"untraced_must_haves": ["MH3"]',
+    ),
+    _rule(
+        "drift-handoff-stale",
+        _drift_handoff,
+        catches="HANDOFF.md is older than the last recorded report",
+        why="The next session would start from a place that is left already.",
+        fix="Write HANDOFF.md again before the session ends.",
+        requirements=("G-50",),
+        good='"handoff_written": "2026-01-16T10:00:00Z"',
+        bad='"handoff_written": "2026-01-15T10:00:00Z"',
+    ),
+)

@@ -1,0 +1,112 @@
+"""The folders of spawned agents, `docs/.scratch/sessions/<id>/` with five files (xml-handoff-protocol, section 5.1)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
+from goop_mcp.protocols.agent_request.sessions import is_session_id
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workspace.files import FileKind, ProjectFiles
+from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.layout import SESSION_FILES, SESSIONS_FOLDER, session_folder
+from goop_mcp.workspace.replacing import create_file
+
+__all__ = ["SessionFolder", "create_session", "list_sessions", "read_session", "read_sessions"]
+
+_STATE, _PROMPT, _RESULT, _OUTPUT, _LOG = SESSION_FILES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFolder:
+    """What lies in a session's folder. `status` is the word of its state.json, None where it has none.
+
+    `result` is result.json, None while it is missing; `faults` say in words what is missing or cannot be read.
+    """
+
+    id: str
+    files: tuple[str, ...] = ()
+    status: str | None = None
+    prompt: str | None = None
+    result: Mapping[str, JsonValue] | None = None
+    faults: tuple[str, ...] = ()
+
+
+def create_session(files: ProjectFiles, id: str, *, prompt: str, created_at: str, agent: str | None = None) -> str:
+    """Create the folder of session `id` with its five files and return its path. What is there already stays.
+
+    result.json is the agent's to write and begins as an empty object. Raises PathRefusedError for an id of another
+    form than YYYYMMDD-HHMMSS-slug, and FileNotWrittenError.
+    """
+    if not is_session_id(id):
+        raise PathRefusedError(f"session {excerpt(id, 60)!r} has another form; expected YYYYMMDD-HHMMSS-slug")
+    folder = session_folder(id)
+    state = {"session_id": id, "status": "CREATED", "agent": agent, "created_at": created_at}
+    contents = {
+        _STATE: json.dumps(state, indent=2, ensure_ascii=False) + "\n",
+        _PROMPT: prompt,
+        _RESULT: "{}\n",
+        _OUTPUT: "",
+        _LOG: "",
+    }
+    for name, text in contents.items():
+        create_file(files, f"{folder}/{name}", text.encode())
+    return folder
+
+
+def list_sessions(files: ProjectFiles) -> tuple[str, ...]:
+    """Return the names of all session folders, sorted, which is by time where they have the usual form."""
+    return tuple(name for name in files.names(SESSIONS_FOLDER) if _is_folder(files, name))
+
+
+def read_session(files: ProjectFiles, id: str) -> SessionFolder:
+    """Return what lies in the folder of session `id`; what is missing or broken is told and stops nothing.
+
+    Raises PathRefusedError for an id that is no name of a folder.
+    """
+    folder = session_folder(id)
+    present = tuple(name for name in SESSION_FILES if name in files.names(folder))
+    faults = [f"{name} is missing in session {id}" for name in SESSION_FILES if name not in present]
+    state = _object(files, f"{folder}/{_STATE}", faults)
+    result = _object(files, f"{folder}/{_RESULT}", faults)
+    if result is not None and not result:
+        faults.append(f"{_RESULT} is empty in session {id}")
+    status = (state or {}).get("status")
+    return SessionFolder(
+        id=id,
+        files=present,
+        status=status if isinstance(status, str) else None,
+        prompt=_text(files, f"{folder}/{_PROMPT}", faults),
+        result=result or None,
+        faults=tuple(faults),
+    )
+
+
+def read_sessions(files: ProjectFiles, ids: Sequence[str]) -> tuple[SessionFolder, ...]:
+    """Return the sessions in the order of `ids`; one without a folder or a result is reported, not fatal (H-46)."""
+    return tuple(read_session(files, id) for id in ids)
+
+
+def _is_folder(files: ProjectFiles, name: str) -> bool:
+    try:
+        return files.kind(f"{SESSIONS_FOLDER}/{name}") is FileKind.FOLDER
+    except PathRefusedError:
+        return False
+
+
+def _text(files: ProjectFiles, path: str, faults: list[str]) -> str | None:
+    try:
+        return files.read_text(path)
+    except (DocumentUnreadableError, PathRefusedError) as error:
+        faults.append(str(error))
+        return None
+
+
+def _object(files: ProjectFiles, path: str, faults: list[str]) -> Mapping[str, JsonValue] | None:
+    text = _text(files, path, faults)
+    parsed = parse_object(text) if text is not None else None
+    if isinstance(parsed, JsonFault):
+        faults.append(f"{path} cannot be read at line {parsed.line}, column {parsed.column}: {parsed.message}")
+        return None
+    return parsed
