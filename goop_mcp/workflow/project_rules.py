@@ -165,7 +165,7 @@ def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
         )
         hits.append(Hit(message=message, path="SPEC.md", found=", ".join(facts.untraced_must_haves[:_MOST_NAMED])))
     if facts.idle_tasks:
-        message = f"{_and(facts.idle_tasks)} in BLUEPRINT.md serve no must-have; expected a must-have for each task"
+        message = f"BLUEPRINT.md has tasks without a must-have: {_and(facts.idle_tasks)}; expected one for each task"
         hits.append(Hit(message=message, path="BLUEPRINT.md", found=", ".join(facts.idle_tasks[:_MOST_NAMED])))
     return hits
 

@@ -11,6 +11,7 @@ from goop_mcp.validation.findings import Finding, Problem, Severity
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
+from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask
 from goop_mcp.workspace.documents.marks import TaskStatus
 from goop_mcp.workspace.documents.spec import measure_coverage
@@ -55,8 +56,8 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
         open_reported=records.open,
         done_in_chronicle=tuple(task.id for task in tasks if task.status is TaskStatus.DONE),
         open_in_chronicle=tuple(task.id for task in tasks if task.status is not TaskStatus.DONE),
-        done_in_state=tuple(task.id for task in pending if task.status == TaskStatus.DONE),
-        open_in_state=tuple(task.id for task in pending if task.status != TaskStatus.DONE),
+        done_in_state=tuple(normal_task_id(task.id) for task in pending if task.status == TaskStatus.DONE),
+        open_in_state=tuple(normal_task_id(task.id) for task in pending if task.status != TaskStatus.DONE),
         untraced_must_haves=coverage.untraced if coverage is not None else (),
         idle_tasks=tuple(map(str, coverage.idle_tasks)) if coverage is not None else (),
         handoff_written=_moment(project.handoff.generated) if project.handoff is not None else None,

@@ -101,14 +101,12 @@ class ProjectFiles:
             if isinstance(error, PathRefusedError):
                 raise
             raise _unusable(path, error) from None
+        try:
+            self._refuse_no_text(path, os.fstat(descriptor))
+        except DocumentUnreadableError:
+            os.close(descriptor)
+            raise
         with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise DocumentUnreadableError(f"{self.relative(path)} is no file; expected a text file there")
-            if found.st_size > MOST_BYTES:
-                raise DocumentUnreadableError(
-                    f"{self.relative(path)} has {found.st_size:,} bytes; expected at most {MOST_BYTES:,}"
-                )
             return file.read(MOST_BYTES + 1)
 
     def read_text(self, path: str) -> str | None:
@@ -135,6 +133,13 @@ class ProjectFiles:
                 return folder.names()
         except (FileNotFoundError, NotADirectoryError):
             return ()
+
+    def _refuse_no_text(self, path: str, found: os.stat_result) -> None:
+        if not stat.S_ISREG(found.st_mode):
+            raise DocumentUnreadableError(f"{self.relative(path)} is no file; expected a text file there")
+        if found.st_size > MOST_BYTES:
+            size = f"{found.st_size:,} bytes; expected at most {MOST_BYTES:,}"
+            raise DocumentUnreadableError(f"{self.relative(path)} has {size}")
 
     def _stat(self, path: str) -> os.stat_result | None:
         try:

@@ -25,8 +25,8 @@ __all__ = [
     "STATE",
     "document_path",
     "is_named_session",
+    "may_create",
     "may_write",
-    "refuse_foreign",
     "session_folder",
 ]
 
@@ -67,11 +67,12 @@ _MOST_OF_A_NAME = 50
 _OURS = re.compile(
     rf"""{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:
         state\.json
-        | (?:SPEC|BLUEPRINT|CHRONICLE|REQUIREMENTS|HANDOFF|ADL)(?:\.conflict-[0-9]{{1,18}})?\.md
+        | (?:CHRONICLE|HANDOFF|ADL)(?:\.conflict-[0-9]{{1,18}})?\.md
         | checkpoints/[A-Za-z0-9_-]{{1,100}}\.json
     )""",
     re.VERBOSE,
 )
+_LAID_DOWN = re.compile(rf"{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md")
 _SESSION_FILE = re.compile(
     rf"{re.escape(SESSIONS_FOLDER)}/[0-9]{{8}}-[0-9]{{6}}-[a-z0-9-]+/(?:{'|'.join(SESSION_FILES)})"
 )
@@ -101,16 +102,13 @@ def session_folder(id: str) -> str:
 
 
 def may_write(path: str) -> bool:
-    """Return whether `path`, relative to the project, is one of the files that this program ever writes."""
+    """Return whether `path`, relative to the project, is one of the files that this program ever writes over."""
     return any(pattern.fullmatch(path) for pattern in (_OURS, _SESSION_FILE))
 
 
-def refuse_foreign(path: str) -> None:
-    """Raise PathRefusedError when `path` is not on the fixed list of what this program writes."""
-    if not may_write(path):
-        raise PathRefusedError(
-            f"path {excerpt(path, 60)!r} is not ours to write; expected a document of {FOLDER} or a session"
-        )
+def may_create(path: str) -> bool:
+    """Return whether `path` is one of the files that this program may lay down where nothing is yet."""
+    return may_write(path) or _LAID_DOWN.fullmatch(path) is not None
 
 
 def _checked(session: str) -> str:

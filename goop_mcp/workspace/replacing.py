@@ -8,13 +8,14 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from goop_mcp.errors import FileNotWrittenError, PathRefusedError
 from goop_mcp.store.failpoints import Failpoint, failpoint
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.folders import Folder, open_folder
-from goop_mcp.workspace.layout import FOLDER, refuse_foreign
+from goop_mcp.workspace.layout import FOLDER, may_create, may_write
 from goop_mcp.workspace.paths import relative_parts
 
 __all__ = ["create_file", "is_stray", "replace_file", "sha256", "sweep_strays"]
@@ -48,14 +49,14 @@ def replace_file(files: ProjectFiles, path: str, data: bytes) -> str:
     place of the file or of a folder, FileNotWrittenError when the system refuses; the old file then lies there as it
     was, but for a fault of the last step, where it may be the new one.
     """
-    with _writing(files, path) as (folder, name):
+    with _writing(files, path, may_write) as (folder, name):
         _put(folder, name, data, mode=_mode(folder, name))
     return sha256(data)
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
     """Write `data` to `path` unless something is there already; tell whether it was written. Raises as replace_file."""
-    with _writing(files, path) as (folder, name):
+    with _writing(files, path, may_create) as (folder, name):
         with contextlib.suppress(FileNotFoundError):
             folder.stat(name)
             return False
@@ -87,9 +88,10 @@ def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _writing(files: ProjectFiles, path: str) -> Iterator[tuple[Folder, str]]:
+def _writing(files: ProjectFiles, path: str, allowed: Callable[[str], bool]) -> Iterator[tuple[Folder, str]]:
     parts = relative_parts(path)
-    refuse_foreign("/".join(parts))
+    if not allowed("/".join(parts)):
+        raise PathRefusedError(f"path {excerpt(path, 60)!r} is not ours to write; expected a document that is")
     try:
         with open_folder(files.root, _real_parts(files, parts[:-1]), create=True) as folder:
             yield folder, parts[-1]

@@ -25,7 +25,7 @@ _TASK = re.compile(
 )
 _WORDS: tuple[tuple[TaskStatus, re.Pattern[str]], ...] = (
     (TaskStatus.BLOCKED, re.compile(r"[✗✘❌🚫]|\b(?:blocked|failed)\b", re.IGNORECASE)),
-    (TaskStatus.IN_PROGRESS, re.compile(r"[🔄🚧]|\b(?:in[ _-]progress|active|started|partial)\b", re.IGNORECASE)),
+    (TaskStatus.IN_PROGRESS, re.compile(r"[🔄🚧]|\b(?:in[ _-]progress|active|partial)\b", re.IGNORECASE)),
     (
         TaskStatus.PENDING,
         re.compile(

@@ -54,15 +54,12 @@ def read_requirements(text: str) -> InterviewFacts:
         interview_complete=_word(fields(lines).get("interview complete") or fields(lines).get("interview status")),
         vision_sentences=_sentences(_lines(document, "vision")),
         must_haves=_count_entries(document, "must haves"),
-        constraints=sum(_count_entries(document, title) for title in _CONSTRAINTS),
+        constraints=_count_entries(document, "constraints", "technical constraints"),
         out_of_scope=_count_entries(document, "out of scope"),
         assumptions=_count_entries(document, "assumptions"),
         mitigated_risks=_mitigated(_lines(document, "risks")),
         open_questions=_count_entries(document, "open questions"),
     )
-
-
-_CONSTRAINTS = ("constraints", "technical constraints")
 
 
 def _lines(document: Section, title: str) -> tuple[Line, ...]:
@@ -78,9 +75,9 @@ def _sentences(lines: Sequence[Line]) -> int:
     return len(_SENTENCE_END.findall(_SHORT.sub("", text)))
 
 
-def _count_entries(document: Section, title: str) -> int:
-    """Return how many things are said under `title`: items, rows of tables, headings of single entries, else text."""
-    section = document.find(title)
+def _count_entries(document: Section, *titles: str) -> int:
+    """Return how many things are said under one of `titles`: items, rows, headings of single entries, else text."""
+    section = document.find(*titles)
     if section is None:
         return 0
     lines = tuple(section.all_lines())

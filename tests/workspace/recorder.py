@@ -1,0 +1,53 @@
+"""A writer that tests kill: it records entries one after the other, and says of each that it is done.
+
+`python -m tests.workspace.recorder PROJECT NAME COUNT [FAILPOINT NTH]` kills itself at the n-th time of the failpoint.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from goop_mcp.store.failpoints import Failpoint, install
+from goop_mcp.store.interface import Writing
+from goop_mcp.store.opening import open_store
+from goop_mcp.store.records import NewEvent
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
+from tests.workspace.projects import NOW, as_it_is
+
+
+def die_at(wanted: Failpoint, nth: int) -> None:
+    """Kill this process at the n-th time that `wanted` is reached."""
+    reached = 0
+
+    def count(point: Failpoint) -> None:
+        nonlocal reached
+        reached += point is wanted
+        if reached == nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    install(count)
+
+
+def record(project: Path, name: str, count: int) -> None:
+    """Record `count` entries, and append the text of each to a file of acknowledgements once it is done."""
+    files, store = ProjectFiles(project), open_store(None, project=project)
+    acknowledged = os.open(project / f"{name}.ack", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for number in range(count):
+        text = f"- entry {name}-{number}."
+        event = NewEvent(kind="report", author=name, text=text, created_at=NOW, document="CHRONICLE.md")
+
+        def change(writing: Writing, event: NewEvent = event) -> ProjectionPlan:
+            writing.add_event(event)
+            return plan_projections(writing, files, now=NOW, redact=as_it_is)
+
+        store.write(change, then=lambda plan: plan.apply(files))
+        os.write(acknowledged, f"{text}\n".encode())
+    store.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 4:
+        die_at(Failpoint(sys.argv[4]), int(sys.argv[5]))
+    record(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,290 @@
+"""Documents are read tolerantly, and what we write is read back as it was meant."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goop_mcp.workspace.documents.blueprint import PlannedFile, read_blueprint
+from goop_mcp.workspace.documents.chronicle import read_chronicle
+from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text, read_adl
+from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, handoff_text, read_handoff
+from goop_mcp.workspace.documents.markdown import read_markdown
+from goop_mcp.workspace.documents.marks import TaskStatus, read_status
+from goop_mcp.workspace.documents.requirements import read_requirements
+from goop_mcp.workspace.documents.spec import measure_coverage, read_spec
+from tests.requirements import requirement
+from tests.workspace.projects import NOW, text_of
+
+SPEC = text_of("profile_0x", "SPEC.md")
+BLUEPRINT = text_of("profile_0x", "BLUEPRINT.md")
+CHRONICLE = text_of("profile_0x", "CHRONICLE.md")
+REQUIREMENTS = text_of("profile_0x", "REQUIREMENTS.md")
+
+
+# markdown
+
+
+def test_headings_in_fences_and_comments_do_not_count() -> None:
+    text = "# One\n```\n# No\n```\n<!--\n# No\n-->\n~~~~\n```\n# No\n~~~~\n## Two ##\n####### Seven\n#None\n"
+
+    assert [section.title for section in read_markdown(text).walk()] == ["One", "Two"]
+
+
+def test_line_numbers_are_those_of_the_file_in_every_style_of_line_ends() -> None:
+    for end in ("\n", "\r\n", "\r"):
+        (one, two) = read_markdown(f"\ufeff# One{end}{end}text{end}## Two").walk()
+        assert (one.line, two.line) == (1, 4)
+
+
+@given(st.text(st.sampled_from("#`~*-|: \n\r<!>[x]W1.TMH✓⏳Wave Task "), max_size=200))
+def test_no_text_whatever_breaks_a_reader(text: str) -> None:
+    for reader in (read_spec, read_blueprint, read_chronicle, read_handoff, read_requirements, read_adl):
+        reader(text)
+
+
+def test_status_words_and_icons_mean_the_same() -> None:
+    said = {
+        TaskStatus.DONE: ["complete", "✓", "✅ Done", "Completed 2026-01-01", "**passed**"],
+        TaskStatus.PENDING: ["pending", "⏳", "not done", "incomplete", "not yet started", "TODO"],
+        TaskStatus.IN_PROGRESS: ["in progress", "In_Progress", "partial"],
+        TaskStatus.BLOCKED: ["blocked", "✗", "❌ was done once"],
+        None: ["", "the Spec", "condone"],
+    }
+
+    assert {status: [read_status(text) for text in texts] for status, texts in said.items()} == {
+        status: [status] * len(texts) for status, texts in said.items()
+    }
+
+
+# SPEC.md
+
+
+def test_a_spec_is_read_with_its_must_haves() -> None:
+    spec = read_spec(SPEC)
+
+    assert (spec.name, spec.version, spec.locked, spec.locked_line) == ("Todo API", "1.2", True, 7)
+    assert [(each.id, each.title, [str(task) for task in each.traced_to]) for each in spec.must_haves] == [
+        ("MH1", "Lists can be created", ["W1.T1", "W1.T2"]),
+        ("MH2", "Items can be ticked off", ["W2.T1"]),
+        ("MH3", "Sign-in", ["W3.T1"]),
+    ]
+    assert [each.passed for each in spec.must_haves] == [True, False, False]
+    assert (spec.nice_to_haves, spec.assumptions) == (("NH1: Search",), ("One machine is enough",))
+    assert (spec.amendments, spec.stated_coverage) == (2, 100.0)
+
+
+def test_a_header_that_says_unlocked_is_not_locked() -> None:
+    headers = {
+        "Locked: No": False,
+        "Locked: 🔓 Unlocked": False,
+        "Status: Locked": True,
+        "**Locked**: true": True,
+        "": None,
+    }
+
+    assert {header: read_spec(f"# SPEC: x\n\n{header}\n\n## Vision\n").locked for header in headers} == headers
+
+
+@requirement("P-03")
+def test_coverage_counts_must_haves_that_some_task_serves() -> None:
+    coverage = measure_coverage(read_spec(SPEC), read_blueprint(BLUEPRINT))
+
+    assert (coverage.must_haves, coverage.traced, coverage.percent) == (3, 3, 100.0)
+    assert [str(task) for task in coverage.idle_tasks] == ["W2.T2"]
+
+
+def test_a_task_that_the_plan_does_not_have_traces_nothing() -> None:
+    spec = read_spec("# SPEC: x\n### MH1: a\nTraced To: W1.T1\n### MH2: b\nTraced To: W9.T9\n### MH3: c\n")
+    coverage = measure_coverage(spec, read_blueprint("## Wave 1: x\n### Task 1.1: y\n"))
+
+    assert (coverage.untraced, round(coverage.percent, 2)) == (("MH2", "MH3"), 33.33)
+    assert measure_coverage(spec, None).percent == 0.0
+
+
+# BLUEPRINT.md
+
+
+def test_a_blueprint_is_read_with_waves_and_tasks_of_both_forms() -> None:
+    plan = read_blueprint(BLUEPRINT)
+
+    assert [(wave.number, wave.name, [str(task.id) for task in wave.tasks]) for wave in plan.waves] == [
+        (1, "Storage", ["W1.T1", "W1.T2"]),
+        (2, "Handlers", ["W2.T1", "W2.T2"]),
+        (3, "Sign-in", ["W3.T1", "W3.T2"]),
+    ]
+    table, older = plan.task("Task 1.1"), plan.task("w2t2")
+    assert table is not None
+    assert (table.executor, table.parallel, table.must_haves) == ("goop-executor-medium", True, ("MH1",))
+    assert [(file.path, file.action) for file in table.files] == [
+        ("src/storage/schema.sql", "create"),
+        ("src/storage/index.ts", "modify"),
+    ]
+    assert table.verification == ("npm run migrate", "npm test -- storage")
+    assert older is not None
+    assert (older.intent, older.verification) == ("One handler that turns errors into JSON", ("npm test -- errors",))
+    assert older.files == (PlannedFile(path="src/http/errors.ts"),)
+
+
+def test_windows_line_ends_give_the_same_plan() -> None:
+    assert read_blueprint(text_of("windows", "BLUEPRINT.md")) == read_blueprint(BLUEPRINT)
+
+
+def test_a_plan_of_v1_has_tasks_without_waves() -> None:
+    plan = read_blueprint(text_of("profile_v1", "BLUEPRINT.md"))
+
+    assert plan.waves == ()
+    assert [(task.name, task.id.guessed) for task in plan.tasks] == [
+        ("Parse the file", True),
+        ("Print the result", True),
+    ]
+    assert [file.path for file in plan.tasks[1].files] == ["src/print.py", "src/cli.py"]
+    assert plan.task("1.2") == plan.tasks[1]
+
+
+# CHRONICLE.md
+
+
+def test_a_chronicle_is_read_with_tasks_in_lists_and_tables() -> None:
+    diary = read_chronicle(CHRONICLE)
+
+    assert (diary.phase, diary.session, diary.spec_locked) == ("execute", "todo-3", True)
+    assert (diary.waves, diary.task_count) == ((2, 3), (2, 6))
+    assert [(task.id, task.status, task.sha) for task in diary.tasks] == [
+        ("W1.T1", TaskStatus.DONE, "a1b2c3d"),
+        ("W1.T2", TaskStatus.DONE, "b2c3d4e"),
+        ("W2.T1", TaskStatus.PENDING, None),
+        ("W2.T2", TaskStatus.BLOCKED, None),
+    ]
+    assert diary.blockers == ("Which error format does the mobile team want?",)
+    assert [activity.commit for activity in diary.activities] == ["b2c3d4e"]
+    assert diary.next_command == "/goop-execute"
+
+
+@requirement("G-49")
+def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None:
+    text = chronicle_text(
+        ChronicleEntry(
+            time=NOW,
+            agent="goop-executor",
+            action="W2.T1 Tick off items: COMPLETE",
+            outcome="It answers.\n## Not a heading",
+            phase="execute",
+            wave="2/3",
+            task="1/2",
+            files=[("src/http/items.ts", "created"), ("src/`odd`.ts", None)],
+            commits=[("a1b2c3d", "feat: items")],
+        )
+    )
+
+    assert text.split("\n") == [
+        f"### {NOW} · goop-executor",
+        "",
+        "- **Position:** Phase execute · Wave 2/3 · Task 1/2",
+        "- **Action:** W2.T1 Tick off items: COMPLETE",
+        "- **Outcome:** It answers. ## Not a heading",
+        "- **Files:** `src/http/items.ts` (created), `src/'odd'.ts`",
+        "- **Commit:** `a1b2c3d` feat: items",
+    ]
+    (activity,) = read_chronicle(f"## Recent Activity\n\n{text}\n").activities
+    assert (activity.action, activity.outcome) == ("W2.T1 Tick off items: COMPLETE", "It answers. ## Not a heading")
+
+
+# REQUIREMENTS.md
+
+
+def test_the_interview_is_counted_without_template_text() -> None:
+    facts = read_requirements(REQUIREMENTS)
+
+    assert (facts.name, facts.interview_complete) == ("Todo API", True)
+    assert (facts.vision_sentences, facts.must_haves, facts.constraints) == (5, 3, 3)
+    assert (facts.out_of_scope, facts.assumptions, facts.mitigated_risks, facts.open_questions) == (1, 1, 1, 1)
+
+
+def test_an_empty_template_has_nothing() -> None:
+    text = "# REQUIREMENTS: x\n## Vision\n[What. Why. How.]\n## Must-Haves\n- [ ] [Name it]\n## Assumptions\nNone\n"
+    facts = read_requirements(text)
+
+    assert (facts.vision_sentences, facts.must_haves, facts.assumptions, facts.interview_complete) == (0, 0, 0, None)
+
+
+# ADL.md
+
+
+def test_an_entry_of_the_log_of_decisions_is_read_as_it_was_written() -> None:
+    entry = AdlEntry(kind="DEVIATION", time=NOW, description="Input", action="A check", rule=2, files=("a.ts", "b.ts"))
+
+    assert adl_text(entry).startswith(
+        f"## [DEVIATION] (Rule 2) - {NOW}\n\n**Description:** Input\n\n**Action:** A check\n"
+    )
+    assert adl_text(entry).endswith("- Files: a.ts, b.ts\n\n---")
+    assert read_adl(adl_text(entry)) == (entry,)
+    assert [each.rule for each in read_adl(text_of("profile_0x", "ADL.md"))] == [2]
+
+
+# HANDOFF.md
+
+HANDOFF = Handoff(
+    generated=NOW,
+    phase="execute",
+    session="todo-3",
+    completed=(DoneTask("W2.T1: Tick off items", "a1b2c3d"), DoneTask("# no heading")),
+    outcomes=("The service answers",),
+    decisions=("JSON everywhere",),
+    spec_locked=True,
+    wave="2/3",
+    task="W2.T2",
+    files_modified=("src/http/items.ts",),
+    commits=(Commit("a1b2c3d", "feat: items"),),
+    command="/goop-execute",
+    files_to_read=(".goopspec/SPEC.md", "src/http/items.ts"),
+    context="Wave 2 is half done. The error handler is next.",
+    next_task=NextTask(
+        task="W2.T2: Errors as JSON", files=("src/http/errors.ts",), action="Write it", verify="npm test"
+    ),
+    blockers=("RULE 4 DEVIATION: schema. Options: A) keep, B) change",),
+    gotchas=("The tests need a free port",),
+    pending_decisions=("Which error format?",),
+    memories=("Errors are JSON (decision)",),
+)
+HEADINGS = [
+    "Session Handoff",
+    "Accomplished This Session",
+    "Completed Tasks",
+    "Key Outcomes",
+    "Decisions Made",
+    "Current State",
+    "Workflow Position",
+    "Files Modified",
+    "Commits Made",
+    "Next Session Instructions",
+    "Command to Run",
+    "Files to Read First",
+    "Context Summary",
+    "Immediate Next Task",
+    "Warnings & Blockers",
+    "Active Blockers",
+    "Gotchas Discovered",
+    "Pending Decisions",
+    "Memory Saved",
+    "Resume Checklist",
+]
+
+
+def test_a_handoff_has_every_heading_and_is_read_as_it_was_written() -> None:
+    text = handoff_text(HANDOFF)
+
+    assert [section.title for section in read_markdown(text).walk()] == HEADINGS
+    assert read_handoff(text) == HANDOFF
+
+
+def test_a_handoff_of_nothing_has_every_heading_too() -> None:
+    empty = Handoff(generated=NOW, phase="idle")
+
+    assert [section.title for section in read_markdown(handoff_text(empty)).walk()] == HEADINGS
+    assert read_handoff(handoff_text(empty)) == empty
+
+
+@given(st.text(max_size=80))
+def test_an_agents_words_never_make_a_heading_of_a_handoff(text: str) -> None:
+    handoff = Handoff(generated=NOW, phase="plan", outcomes=(text,), context=text, blockers=(text, text), command=text)
+
+    assert [section.title for section in read_markdown(handoff_text(handoff)).walk()] == HEADINGS
