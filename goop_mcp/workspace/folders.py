@@ -33,7 +33,7 @@ class Folder:
 
     def open(self, name: str, flags: int, mode: int = 0o644) -> int:
         """Return a descriptor of the entry `name`, never of what a link there points to."""
-        return os.open(self.name(name), flags | _NO_FOLLOW | _BINARY | os.O_CLOEXEC, mode, dir_fd=self.handle)
+        return os.open(self.name(name), flags | _NO_FOLLOW | _BINARY, mode, dir_fd=self.handle)
 
     def stat(self, name: str) -> os.stat_result:
         """Return what is known of the entry itself, of a link too; raises FileNotFoundError."""
@@ -72,7 +72,7 @@ def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> It
             path.mkdir(parents=True, exist_ok=True)
         yield Folder(path, None)
         return
-    handle = os.open(root, os.O_RDONLY | _DIRECTORY | os.O_CLOEXEC)
+    handle = os.open(root, os.O_RDONLY | _DIRECTORY)
     try:
         for part in parts:
             below = _step(handle, part, create=create)
@@ -89,7 +89,7 @@ def _step(handle: int, name: str, *, create: bool) -> int:
             os.mkdir(name, 0o777, dir_fd=handle)
             os.fsync(handle)
     try:
-        return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW | os.O_CLOEXEC, dir_fd=handle)
+        return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW, dir_fd=handle)
     except OSError as error:
         if error.errno in _LINK_MET and stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
             raise PathRefusedError(f"folder {name!r} is a link; expected a folder of the project itself") from None

@@ -159,8 +159,7 @@ def test_a_chronicle_is_read_with_tasks_in_lists_and_tables() -> None:
     assert diary.next_command == "/goop-execute"
 
 
-@requirement("G-49")
-def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None:
+def test_an_entry_of_the_diary_is_read_as_it_was_written() -> None:
     text = chronicle_text(
         ChronicleEntry(
             time=NOW,

@@ -14,7 +14,7 @@ _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)")
 _BOLD_LABEL = re.compile(r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*")
 _PLAIN_LABEL = re.compile(r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*:(?:[ \t]+|\Z)(.*)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)")
-_RULE_ROW = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*\Z")
+_RULE_ROW = frozenset("|-: \t")
 _DIVIDER = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 
@@ -137,7 +137,7 @@ def tables(lines: Iterable[Line]) -> list[Table]:
     rows: list[tuple[str, ...]] = []
     for line in [*lines, Line(0, "")]:
         if not line.code and line.text.lstrip().startswith("|"):
-            if not _RULE_ROW.fullmatch(line.text):
+            if not _is_rule(line.text):
                 rows.append(_cells(line.text))
         elif rows:
             found.append(Table(tuple(map(normal_title, rows[0])), tuple(rows[1:])))
@@ -217,7 +217,7 @@ def _label(text: str) -> tuple[str, str] | None:
 def _fields_of(text: str) -> Iterator[tuple[str, str]]:
     if text.lstrip().startswith("|"):
         cells = _cells(text)
-        if len(cells) == 2 and not _RULE_ROW.fullmatch(text):  # noqa: PLR2004 - name and value
+        if len(cells) == 2 and not _is_rule(text):  # noqa: PLR2004 - name and value
             yield cells[0].strip("*_: "), cells[1]
         return
     labels = list(_BOLD_LABEL.finditer(text))
@@ -226,6 +226,10 @@ def _fields_of(text: str) -> Iterator[tuple[str, str]]:
         yield label[1], text[label.end() : end].strip().rstrip("|").strip()
     if not labels and (match := _PLAIN_LABEL.fullmatch(text)):
         yield match[1], match[2].strip()
+
+
+def _is_rule(row: str) -> bool:
+    return "-" in row and _RULE_ROW.issuperset(row)
 
 
 def _cells(text: str) -> tuple[str, ...]:
