@@ -2,12 +2,13 @@
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from goop_mcp.store.records import Event
-from goop_mcp.workspace.documents.markdown import Section, normal_title, read_markdown
+from goop_mcp.workspace.documents.markdown import Section, find_headings, normal_title, read_markdown
 from goop_mcp.workspace.layout import ADL, CHRONICLE
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
+_END_MARK = re.compile(r"<!-- goop:end (\d{1,18}) -->")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _DIVIDERS = ("---", "***", "___")
 _HEADINGS = {CHRONICLE: "recent activity"}
@@ -146,34 +148,30 @@ def _end_of_section(text: str, title: str | None) -> int | None:
     """
     if title is None:
         return len(text.rstrip("\r\n \t"))
-    sections = list(read_markdown(text).walk())
-    at = next((n for n, each in enumerate(sections) if normal_title(each.title) == title), None)
+    headings = find_headings(text)
+    at = next((n for n, each in enumerate(headings) if normal_title(each.title) == title), None)
     if at is None:
         return None
-    ends = [(match.start(), match.end()) for match in _LINE_END.finditer(text)]
-    following = next((each.line for each in sections[at + 1 :] if each.level <= sections[at].level), len(ends) + 2)
-    starts = [0, *(end for _, end in ends)]
-    stops = [*(start for start, _ in ends), len(text)]
-    last = following - 1
-    while last > sections[at].line and _is_empty(
-        text[starts[last - 1] : stops[last - 1]], last_section=following > len(starts)
-    ):
-        last -= 1
-    return stops[last - 1]
-
-
-def _is_empty(line: str, *, last_section: bool) -> bool:
-    return not line.strip() or (not last_section and line.strip() in _DIVIDERS)
+    following = next((each.start for each in headings[at + 1 :] if each.level <= headings[at].level), None)
+    body = text[headings[at].end : following].rstrip()
+    while following is not None and body.endswith(_DIVIDERS) and _LINE_END.split(body)[-1].strip() in _DIVIDERS:
+        body = body[: -len(_DIVIDERS[0])].rstrip()
+    last = headings[at].end + len(body)
+    end_of_line = _LINE_END.search(text, last)
+    return end_of_line.start() if end_of_line else len(text)
 
 
 def _without_blocks(text: str) -> str:
+    ends: dict[str, list[int]] = {}
+    for end_mark in _END_MARK.finditer(text):
+        ends.setdefault(end_mark[1], []).append(end_mark.end())
     kept: list[str] = []
     at = 0
     while (mark := _MARK.search(text, at)) is not None:
-        end_mark = f"<!-- goop:end {mark[1]} -->"
-        end = text.find(end_mark, mark.end())
+        own = ends.get(mark[1], [])
+        nearest = bisect_right(own, mark.end())
         kept.append(text[at : mark.start()])
-        at = mark.end() if end < 0 else end + len(end_mark)
+        at = own[nearest] if nearest < len(own) else mark.end()
     return "".join([*kept, text[at:]])
 
 

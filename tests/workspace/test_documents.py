@@ -7,7 +7,7 @@ from goop_mcp.workspace.documents.blueprint import PlannedFile, read_blueprint
 from goop_mcp.workspace.documents.chronicle import read_chronicle
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text, read_adl
 from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, handoff_text, read_handoff
-from goop_mcp.workspace.documents.markdown import read_markdown
+from goop_mcp.workspace.documents.markdown import find_headings, read_markdown
 from goop_mcp.workspace.documents.marks import TaskStatus, read_status
 from goop_mcp.workspace.documents.requirements import read_requirements
 from goop_mcp.workspace.documents.spec import measure_coverage, read_spec
@@ -33,6 +33,19 @@ def test_line_numbers_are_those_of_the_file_in_every_style_of_line_ends() -> Non
     for end in ("\n", "\r\n", "\r"):
         (one, two) = read_markdown(f"\ufeff# One{end}{end}text{end}## Two").walk()
         assert (one.line, two.line) == (1, 4)
+
+
+def test_a_comment_that_begins_in_code_hides_nothing() -> None:
+    assert [section.title for section in read_markdown("```\n<!-- \n```\n# One\n").walk()] == ["One"]
+
+
+@given(st.lists(st.sampled_from(["# a", "## b ##", "```", "~~~", "<!--", "-->", "", "text", "   # c", "    # d"])))
+def test_headings_are_found_at_the_same_places_with_and_without_reading_the_rest(lines: list[str]) -> None:
+    text = "\n".join(lines)
+
+    assert [(each.level, each.title, text.count("\n", 0, each.start) + 1) for each in find_headings(text)] == [
+        (each.level, each.title, each.line) for each in read_markdown(text).walk()
+    ]
 
 
 @given(st.text(st.sampled_from("#`~*-|: \n\r<!>[x]W1.TMH✓⏳Wave Task "), max_size=200))

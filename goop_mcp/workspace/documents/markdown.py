@@ -1,21 +1,35 @@
 """Markdown as people write it: headings, fields, tables, lists. What stands in code or comments is no heading."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from goop_mcp.validation.fences import fence_spans
 
-__all__ = ["Line", "Section", "Table", "fields", "items", "normal_title", "prose", "read_markdown", "tables"]
+__all__ = [
+    "Heading",
+    "Line",
+    "Section",
+    "Table",
+    "fields",
+    "find_headings",
+    "items",
+    "normal_title",
+    "prose",
+    "read_markdown",
+    "tables",
+]
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
+_HEADING = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(#{1,6})[ \t]+([^\r\n]*)")
 _CLOSING_MARKS = re.compile(r"[ \t]#+[ \t]*\Z")
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)")
 _BOLD_LABEL = re.compile(r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*")
 _PLAIN_LABEL = re.compile(r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*:(?:[ \t]+|\Z)(.*)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)")
 _RULE_ROW = frozenset("|-: \t")
 _DIVIDER = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
+_NOT_A_LINE_END = re.compile(r"[^\n]")
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 
 
@@ -26,6 +40,16 @@ class Line:
     number: int
     text: str
     code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading and its place: offsets of the start of its line and of its end, without the line end."""
+
+    level: int
+    title: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +130,25 @@ def read_markdown(text: str) -> Section:
         level = len(heading[1])
         while way[-1].level >= level:
             way.pop()
-        draft = _Draft(level, _CLOSING_MARKS.sub("", heading[2]).strip(), line.number)
+        draft = _Draft(level, _title(heading), line.number)
         way[-1].sections.append(draft)
         way.append(draft)
     return root.done()
+
+
+def find_headings(text: str) -> list[Heading]:
+    """Return the headings of `text` with their places, without reading anything else: quick on a long diary."""
+    spans = fence_spans(text)
+    hidden = sorted([*((start, end) for start, end, _ in spans), *_comments(text, spans)])
+    starts = [start for start, _ in hidden]
+    # A comment may reach beyond the fences that it holds.
+    reach = list(accumulate((end for _, end in hidden), max))
+    found = []
+    for match in _HEADING.finditer(text, 1 if text.startswith("\ufeff") else 0):
+        at = bisect_right(starts, match.start()) - 1
+        if at < 0 or match.start() >= reach[at]:
+            found.append(Heading(len(match[1]), _title(match), match.start(), match.end()))
+    return found
 
 
 def normal_title(title: str) -> str:
@@ -168,24 +207,53 @@ def prose(lines: Iterable[Line]) -> str:
     return " ".join(filter(None, kept))
 
 
+def _title(heading: re.Match[str]) -> str:
+    return _CLOSING_MARKS.sub("", heading[2]).strip()
+
+
 def _lines(text: str) -> Iterator[Line]:
     """Yield the lines of `text` with comments blanked; a comment that begins in code is code."""
-    spans = iter(fence_spans(text))
-    start, end, _ = next(spans, (len(text) + 1, len(text) + 1, ""))
+    spans = fence_spans(text)
+    text = _without_comments(text, _comments(text, spans))
+    ahead = iter(spans)
+    start, end = _next_span(ahead, text)
     at = 0
-    blanked = _without_comments(text)
     for number, line in enumerate(text.split("\n"), start=1):
         while at >= end and end <= len(text):
-            start, end, _ = next(spans, (len(text) + 1, len(text) + 1, ""))
+            start, end = _next_span(ahead, text)
         code = start <= at < end
-        yield Line(number, line if code else blanked[at : at + len(line)].rstrip(), code)
+        yield Line(number, line if code else line.rstrip(), code)
         at += len(line) + 1
 
 
-def _without_comments(text: str) -> str:
-    if "<!--" not in text:
-        return text
-    return _COMMENT.sub(lambda comment: "".join(c if c == "\n" else " " for c in comment[0]), text)
+def _next_span(ahead: Iterator[tuple[int, int, str]], text: str) -> tuple[int, int]:
+    start, end, _ = next(ahead, (len(text) + 1, len(text) + 1, ""))
+    return start, end
+
+
+def _comments(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
+    """Return start and end of every comment that does not begin in code; one without an end hides the rest."""
+    starts = [start for start, _, _ in spans]
+    found: list[tuple[int, int]] = []
+    at = text.find("<!--")
+    while at >= 0:
+        span = bisect_right(starts, at) - 1
+        if span >= 0 and at < spans[span][1]:
+            end = spans[span][1]
+        else:
+            closed = text.find("-->", at + len("<!--"))
+            end = len(text) if closed < 0 else closed + len("-->")
+            found.append((at, end))
+        at = text.find("<!--", end)
+    return found
+
+
+def _without_comments(text: str, comments: Sequence[tuple[int, int]]) -> str:
+    kept, at = [], 0
+    for start, end in comments:
+        kept += [text[at:start], _NOT_A_LINE_END.sub(" ", text[start:end])]
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _labelled(lines: Iterable[Line], labels: tuple[str, ...]) -> tuple[Line, ...]:
