@@ -44,6 +44,7 @@ _FAMILIES = {
     "xml": "XML as such",
     "json": "JSON as such",
     "path": "Paths that somebody will write to or read from",
+    "evidence": "What a reply claims, held against the project",
     "goop_report": "The GoopSpec report",
     "subagent_protocol": "Older and sibling forms of the report",
     "agent_request": "The XML handoff",

@@ -11,7 +11,7 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule, RuleBook
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["FAMILIES", "RULES", "validate"]
+__all__ = ["FAMILIES", "RULES", "examine", "validate"]
 
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
@@ -52,17 +52,17 @@ FAMILIES: tuple[Family, ...] = (
 def _every_rule() -> Iterator[Rule]:
     from goop_mcp.messages import VISUAL_STYLE_RULES  # noqa: PLC0415 - loaded with all other rules
     from goop_mcp.validation.envelope_rules import ENVELOPE_RULES  # noqa: PLC0415
+    from goop_mcp.validation.evidence_rules import EVIDENCE_RULES  # noqa: PLC0415
     from goop_mcp.validation.json_rules import JSON_RULES  # noqa: PLC0415
     from goop_mcp.validation.path_rules import PATH_RULES  # noqa: PLC0415
     from goop_mcp.validation.xml_rules import XML_RULES  # noqa: PLC0415
-    from goop_mcp.workflow.rules import WORKFLOW_RULES  # noqa: PLC0415
     from goop_mcp.workflow.memory_rules import MEMORY_RULES  # noqa: PLC0415
+    from goop_mcp.workflow.rules import WORKFLOW_RULES  # noqa: PLC0415
 
-    yield from (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES)
+    yield from (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES, *EVIDENCE_RULES)
     for family in FAMILIES:
         yield from family.rules
-    yield from (*VISUAL_STYLE_RULES, *WORKFLOW_RULES)
-    yield from MEMORY_RULES
+    yield from (*VISUAL_STYLE_RULES, *WORKFLOW_RULES, *MEMORY_RULES)
 
 
 RULES = RuleBook(_every_rule)
@@ -87,6 +87,18 @@ def validate(
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises UnknownNameError
     for an unknown protocol, mode or expected phase and TypeError when `text` is no `str` (INTERFACES, section 3).
     """
+    return examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits).verdict()
+
+
+def examine(
+    text: str,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> pipeline.Examination:
+    """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
     if expected is not None and expected.phase is not None and expected.phase.strip().lower() not in _PHASES:
         raise UnknownNameError("phase", expected.phase, _PHASES)
-    return pipeline.validate(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits)
+    return pipeline.examine(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits)

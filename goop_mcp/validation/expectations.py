@@ -19,9 +19,10 @@ class Expectations:
     say what really happened, so that the section that must tell of it is asked for (G-37 to G-39). With `profile`
     "v1", `discuss` is a phase of its own (D-28). `workspace` is the absolute path of the project folder and
     `session_folder` a folder in it that paths must not leave; both are compared as texts and never opened.
-    `session_id` takes the place of a variable left in a path (D-59). With `markdown` "forbid" a Factory reply in
-    Markdown is refused (F-01). `sessions` maps each session that is known to those that have to be done before it
-    (H-68).
+    `session_id` takes the place of a variable left in a path (D-59). `files_checked` means that the caller looks for
+    the files that the reply names: a variable left in a path is an error then. With `markdown` "forbid" a Factory
+    reply in Markdown is refused (F-01). `sessions` maps each session that is known to those that have to be done
+    before it (H-68).
     """
 
     agent: str | None = None
@@ -33,6 +34,7 @@ class Expectations:
     workspace: str | None = None
     session_folder: str | None = None
     session_id: str | None = None
+    files_checked: bool = False
     markdown: Markdown = "allow"
     sessions: Mapping[str, Collection[str]] | None = None
 

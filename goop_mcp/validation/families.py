@@ -1,10 +1,11 @@
-"""What a protocol family is to the core: find, read, judge, ask for. The core knows no family by name."""
+"""What a protocol family is to the core: find, read, judge, list claims, ask for. The core knows no family by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from goop_mcp.validation.claims import Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.findings import Problem
@@ -78,6 +79,10 @@ class Family(Protocol):
         """Return `text` with the mended `envelope` in place of `span`, and what was wrong with its place mended."""
         ...  # pragma: no cover
 
+    def claims(self, envelope: Envelope) -> Claims:
+        """Return what `envelope`, a model of this family, says is true of the project; a partial one says nothing."""
+        ...  # pragma: no cover
+
     def absence(self, text: str) -> str:
         """Return in one clause what is there in place of an envelope."""
         ...  # pragma: no cover
@@ -129,6 +134,10 @@ class FamilyOnDemand:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with the mended `envelope` in place of `span`."""
         return self.loaded.put_back(text, span, envelope)
+
+    def claims(self, envelope: Envelope) -> Claims:
+        """Return what `envelope`, a model of this family, says is true of the project."""
+        return self.loaded.claims(envelope)
 
     def absence(self, text: str) -> str:
         """Return in one clause what is there in place of an envelope."""

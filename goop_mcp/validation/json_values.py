@@ -120,9 +120,9 @@ class Kind:
         """Return what strict mode takes without an error, as JSON Schema."""
         raise NotImplementedError
 
-    def paths(self, value: JsonValue) -> Iterator[str]:
-        """Yield the paths that `value` names."""
-        del value
+    def paths(self, value: JsonValue, where: str) -> Iterator[tuple[str, str]]:
+        """Yield the paths that `value`, which stands at the pointer `where`, names: each with its own pointer."""
+        del value, where
         yield from ()
 
 
@@ -230,10 +230,10 @@ class Path(Text):
         """See `Kind.schema`."""
         return {"$ref": "#/$defs/path"}
 
-    def paths(self, value: JsonValue) -> Iterator[str]:
+    def paths(self, value: JsonValue, where: str) -> Iterator[tuple[str, str]]:
         """See `Kind.paths`."""
         if isinstance(value, str):
-            yield value
+            yield where, value
 
 
 class Count(Kind):
@@ -377,11 +377,11 @@ class ListOf(Kind):
         """See `Kind.schema`."""
         return {"type": "array", "items": self.item.schema()}
 
-    def paths(self, value: JsonValue) -> Iterator[str]:
+    def paths(self, value: JsonValue, where: str) -> Iterator[tuple[str, str]]:
         """See `Kind.paths`."""
         if isinstance(value, list):
-            for item in value:
-                yield from self.item.paths(item)
+            for number, item in enumerate(value):
+                yield from self.item.paths(item, f"{where}/{number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,11 +428,11 @@ class Fields(Kind):
         """See `Kind.schema`."""
         return fields_schema(self.table)
 
-    def paths(self, value: JsonValue) -> Iterator[str]:
+    def paths(self, value: JsonValue, where: str) -> Iterator[tuple[str, str]]:
         """See `Kind.paths`."""
         if isinstance(value, dict):
             for each in self.table:
-                yield from each.kind.paths(value.get(each.name))
+                yield from each.kind.paths(value.get(each.name), f"{where}/{each.name}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,13 @@ ANYWHERE_INSIDE = PathBounds()
 
 def bounds_of(expected: Expectations) -> PathBounds:
     """Return what `expected` says about paths."""
-    if expected.workspace is None and expected.session_folder is None and expected.session_id is None:
-        return ANYWHERE_INSIDE
-    return PathBounds(
-        workspace=expected.workspace, session_folder=expected.session_folder, session_id=expected.session_id
+    bounds = PathBounds(
+        workspace=expected.workspace,
+        session_folder=expected.session_folder,
+        session_id=expected.session_id,
+        final=expected.files_checked,
     )
+    return ANYWHERE_INSIDE if bounds == ANYWHERE_INSIDE else bounds
 
 
 def path_problem(path: str, *, where: str, bounds: PathBounds = ANYWHERE_INSIDE) -> Problem | None:

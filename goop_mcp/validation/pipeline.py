@@ -1,20 +1,44 @@
 """validate(): find the envelope, read it, judge it, say what to mend. The whole program on one screen."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.choosing import Choice, choose
+from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.envelope_rules import NO_ENVELOPE, TOO_LARGE
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.extraction import Extraction
 from goop_mcp.validation.families import Family, Reading
-from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.findings import Mode, Problem
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.weighing import weigh
 
-__all__ = ["Family", "Reading", "validate"]
+__all__ = ["Examination", "Family", "Reading", "examine", "validate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """A reply that was read and judged by itself, and not yet weighed: others may know more about it."""
+
+    choice: Choice
+    reading: Reading
+    mode: Mode
+    expected: Expectations
+    limits: Limits
+
+    @property
+    def claims(self) -> Claims:
+        """What the envelope says is true of the project; nothing where there is none, or only a part of one."""
+        envelope = self.reading.envelope
+        return NO_CLAIMS if envelope is None else self.choice.family.claims(envelope)
+
+    def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
+        """Weigh all problems; those of `more` name their place by path, as those of the family do."""
+        reading = self.reading if not more else replace(self.reading, problems=[*self.reading.problems, *more])
+        return weigh(self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits)
 
 
 def validate(
@@ -32,6 +56,19 @@ def validate(
     UnknownNameError for a protocol or mode that does not exist and TypeError when `text` is no `str`: those are
     mistakes of the caller.
     """
+    return examine(text, families, protocol=protocol, mode=mode, expected=expected, limits=limits).verdict()
+
+
+def examine(
+    text: str,
+    families: Sequence[Family],
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Examination:
+    """Read and judge the envelope in `text` as `validate` does, and leave the weighing to the caller."""
     _check_arguments(text, families, protocol, mode, expected)
     expected = NOTHING_EXPECTED if expected is None else expected
     asked = [family for family in families if protocol in ("auto", family.name)]
@@ -42,7 +79,7 @@ def validate(
     else:
         choice = choose(text, asked, limits)
         reading = _read(choice, text, expected, limits, named=protocol != "auto")
-    return weigh(choice, reading, mode=mode, expected=expected, limits=limits)
+    return Examination(choice=choice, reading=reading, mode=mode, expected=expected, limits=limits)
 
 
 def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, named: bool) -> Reading:

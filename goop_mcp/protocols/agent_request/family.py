@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from goop_mcp.protocols.agent_request.claims import claims_of
 from goop_mcp.protocols.agent_request.fencing import put_in_fence
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.placement import (
@@ -18,6 +19,7 @@ from goop_mcp.protocols.agent_request.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.agent_request.rules.placement import NO_ENVELOPE
 from goop_mcp.protocols.agent_request.rules.structure import MISSING_FIELD
 from goop_mcp.validation import xml_rules
+from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.findings import excerpt
@@ -25,6 +27,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, XmlReading, read_xml
 
 if TYPE_CHECKING:
@@ -128,6 +131,10 @@ class AgentRequestFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`, in a fence marked xml that nothing in it closes."""
         return put_in_fence(text, span, envelope)
+
+    def claims(self, envelope: Envelope) -> Claims:
+        """Return what `envelope` says is true of the project."""
+        return claims_of(envelope) if isinstance(envelope, Request) else NO_CLAIMS
 
     def absence(self, text: str) -> str:
         """Return what is there in place of a request; a near miss is named."""

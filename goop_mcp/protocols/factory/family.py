@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from goop_mcp.protocols.factory import tables
+from goop_mcp.protocols.factory.claims import claims_of, unchecked_files
 from goop_mcp.protocols.factory.markdown import FORM, find_markdown, read_markdown
-from goop_mcp.protocols.factory.model import Status
+from goop_mcp.protocols.factory.model import Reply, Status
 from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.factory.rules.structure import NO_ENVELOPE
+from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
@@ -25,6 +27,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.verdict import Envelope
 
 __all__ = ["FACTORY", "FactoryFamily"]
 
@@ -86,7 +89,7 @@ class FactoryFamily:
         if reply is not None and reading.partial:
             reply = replace(reply, partial=True)
         elif reply is not None:
-            problems = [*problems, *run_checks(MODEL_RULES, reply, expected)]
+            problems = [*problems, *run_checks(MODEL_RULES, reply, expected), *unchecked_files(reply, expected)]
         return Reading(
             start=block.start, problems=problems, places=reading.places, envelope=reply, repaired=reading.repaired
         )
@@ -94,6 +97,10 @@ class FactoryFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
+
+    def claims(self, envelope: Envelope) -> Claims:
+        """Return what `envelope` says is true of the project."""
+        return claims_of(envelope) if isinstance(envelope, Reply) else NO_CLAIMS
 
     def absence(self, text: str) -> str:
         """Return what is there in place of a reply."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from goop_mcp.protocols.factory.claims import unchecked_files
 from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES
 from goop_mcp.protocols.factory.rules.structure import MARKDOWN_FORBIDDEN, MARKDOWN_REPLY, MISSING_FIELD
@@ -131,7 +132,7 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
         after=f'{{"status": "{values["status"]}", …}}',
     )
     problems = [named, *(problem for problem in read.problems if _can_be_said(problem))]
-    problems += run_checks(_RULES, read.model, expected)
+    problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
     return Reading(start=block.start, problems=problems, places=places, envelope=read.model, repaired=written(values))
 
 

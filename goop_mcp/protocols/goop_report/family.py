@@ -4,11 +4,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from goop_mcp.protocols.goop_report.claims import claims_of
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.protocols.goop_report.older_forms import find_older_form, read_older_form
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD, NO_ENVELOPE
+from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.envelope_rules import NOT_AT_END
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
@@ -17,6 +19,7 @@ from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
@@ -97,6 +100,10 @@ class GoopReportFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
+
+    def claims(self, envelope: Envelope) -> Claims:
+        """Return what `envelope` says is true of the project."""
+        return claims_of(envelope) if isinstance(envelope, Report) else NO_CLAIMS
 
     def absence(self, text: str) -> str:
         """Return what is there in place of an envelope; a near miss is named."""

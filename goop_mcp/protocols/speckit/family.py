@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from goop_mcp.protocols.speckit import tables
+from goop_mcp.protocols.speckit.claims import claims_of
 from goop_mcp.protocols.speckit.contexts import ContextBlock, find_contexts, read_contexts
-from goop_mcp.protocols.speckit.model import plain_agent
+from goop_mcp.protocols.speckit.model import Response, plain_agent
 from goop_mcp.protocols.speckit.reading import read_response
 from goop_mcp.protocols.speckit.rules import RESPONSE_RULES, RULES
 from goop_mcp.protocols.speckit.rules.structure import NO_ENVELOPE, RESULT_WITHOUT_ENVELOPE
+from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
@@ -27,6 +29,7 @@ from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.agents import plain_agent_name
 
 __all__ = ["SPECKIT", "SpeckitFamily"]
@@ -123,6 +126,10 @@ class SpeckitFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
+
+    def claims(self, envelope: Envelope) -> Claims:
+        """Return what `envelope` says is true of the project; what an agent is given says nothing."""
+        return claims_of(envelope) if isinstance(envelope, Response) else NO_CLAIMS
 
     def absence(self, text: str) -> str:
         """Return what is there in place of an answer."""

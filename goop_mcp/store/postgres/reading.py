@@ -52,6 +52,10 @@ class PostgresReading:
         """Return the memory with `id`, a forgotten one too; None when there never was one."""
         return self._one_memory(statements.MEMORY_BY_ID, id)
 
+    def memory_by_uid(self, uid: str) -> StoredMemory | None:
+        """Return the memory with `uid`, a forgotten one too; None when there is none."""
+        return self._one_memory(statements.MEMORY_BY_UID, uid)
+
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
         """Return the memory that holds the key, None when the key is free."""
         return self._one_memory(statements.MEMORY_BY_KEY, idempotency_key)

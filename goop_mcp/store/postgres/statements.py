@@ -14,6 +14,7 @@ __all__ = [
     "MEMORY_BY_FINGERPRINT",
     "MEMORY_BY_ID",
     "MEMORY_BY_KEY",
+    "MEMORY_BY_UID",
     "PROJECTIONS",
     "PURGE_MEMORY",
     "REPORTS",
@@ -47,6 +48,7 @@ def _statement(text: LiteralString) -> Composed:
 
 MEMORY_BY_ID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND id = %(value)s")
 MEMORY_BY_KEY = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND idempotency_key = %(value)s")
+MEMORY_BY_UID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND uid = %(value)s")
 MEMORY_BY_FINGERPRINT = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND fingerprint = %(value)s")
 MEMORIES = _statement("""
 SELECT {memory} FROM goop.memories

@@ -1,0 +1,35 @@
+"""What a Factory reply says is true of the project (F-15)."""
+
+from goop_mcp.protocols.factory.model import Reply
+from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
+from goop_mcp.validation.evidence_rules import NOT_CHECKED
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Problem
+
+__all__ = ["claims_of", "unchecked_files"]
+
+
+def claims_of(reply: Reply) -> Claims:
+    """Return the claims of `reply`: each file it delivers. One that was cut off claims nothing (D-16)."""
+    if reply.partial:
+        return NO_CLAIMS
+    return Claims(
+        files=tuple(
+            [
+                FileClaim(path=each.path, where=f"/deliverables/{number}/path", kind="present")
+                for number, each in enumerate(reply.deliverables or ())
+                if each.path and each.path.strip()
+            ]
+        )
+    )
+
+
+def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
+    """Say that nobody looks for the files that `reply` delivers, unless the caller does (D-60)."""
+    # "Always verify existence" (Implementation Notes)
+    count = len(claims_of(reply).files)
+    if expected.files_checked or not count:
+        return []
+    what = "a deliverable was" if count == 1 else f"{count} deliverables were"
+    message = f"{what} not looked for, since no workspace is known; expected a check where the project lies"
+    return [NOT_CHECKED.problem(message, path="/deliverables")]

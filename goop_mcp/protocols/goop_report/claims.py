@@ -1,0 +1,82 @@
+"""What a report says is true of the project (D-88)."""
+
+from collections.abc import Iterator
+
+from goop_mcp.protocols.goop_report.model import Artifacts, Counter, FileAction, Report, State
+from goop_mcp.validation.claims import (
+    NO_CLAIMS,
+    Claims,
+    CommitClaim,
+    FileClaim,
+    FileClaimKind,
+    MemoryClaim,
+    StateClaim,
+    TaskClaim,
+)
+
+__all__ = ["claims_of"]
+
+_STATE = "/goop_report/state"
+_KINDS: dict[FileAction | None, FileClaimKind] = {
+    FileAction.CREATED: "present",
+    FileAction.MODIFIED: "present",
+    FileAction.DELETED: "gone",
+    None: "touched",
+}
+
+
+def claims_of(report: Report) -> Claims:
+    """Return the claims of `report`; one that was cut off claims nothing (D-16)."""
+    if report.partial:
+        return NO_CLAIMS
+    artifacts = report.artifacts or Artifacts()
+    return Claims(
+        files=tuple(_files(artifacts)),
+        commits=tuple(_commits(artifacts)),
+        memories=tuple(
+            [
+                MemoryClaim(title=saved.title, where=f"/goop_report/memory/saved[{number}]")
+                for number, saved in enumerate(report.memory or (), 1)
+                if saved.title.strip()
+            ]
+        ),
+        tasks=tuple(_tasks(report)),
+        state=() if report.state is None else tuple(_state(report.state)),
+    )
+
+
+def _files(artifacts: Artifacts) -> Iterator[FileClaim]:
+    for number, file in enumerate(artifacts.files, 1):
+        if file.path and file.path.strip():
+            where = f"/goop_report/artifacts/files/file[{number}]/@path"
+            yield FileClaim(path=file.path, where=where, kind=_KINDS[file.action])
+
+
+def _commits(artifacts: Artifacts) -> Iterator[CommitClaim]:
+    for number, commit in enumerate(artifacts.commits, 1):
+        if commit.sha and commit.sha.strip():
+            where = f"/goop_report/artifacts/commits/commit[{number}]"
+            yield CommitClaim(sha=commit.sha.strip(), where=where, message=commit.message)
+
+
+def _tasks(report: Report) -> Iterator[TaskClaim]:
+    wave = report.state.wave.current if report.state is not None and report.state.wave is not None else None
+    if report.task_id and report.task_id.strip():
+        yield TaskClaim(id=report.task_id, where="/goop_report/task_id", wave=wave)
+    elif wave:
+        yield TaskClaim(id=f"W{wave}", where=f"{_STATE}/wave/@current", wave=wave)
+
+
+def _state(state: State) -> Iterator[StateClaim]:
+    if state.phase is not None:
+        yield StateClaim(name="phase", value=state.phase.value, where=f"{_STATE}/phase")
+    wave = state.wave or Counter(current=None, total=None)
+    if wave.current is not None:
+        yield StateClaim(name="wave", value=wave.current, where=f"{_STATE}/wave/@current")
+    if wave.total is not None:
+        yield StateClaim(name="total_waves", value=wave.total, where=f"{_STATE}/wave/@total")
+    if state.spec_locked is not None:
+        yield StateClaim(name="spec_locked", value=state.spec_locked, where=f"{_STATE}/spec_locked")
+    if state.interview_complete is not None:
+        where = f"{_STATE}/interview_complete"
+        yield StateClaim(name="interview_complete", value=state.interview_complete, where=where)

@@ -1,0 +1,29 @@
+"""What an agent's answer says is true of the project."""
+
+from goop_mcp.protocols.speckit import tables
+from goop_mcp.protocols.speckit.model import Response, Status, plain_agent
+from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
+from goop_mcp.validation.json_values import Fields
+
+__all__ = ["claims_of"]
+
+# Where the review tells of files that are no longer there, and which lists name files by their last part.
+_CHANGES = "/result/changes_made"
+_GONE = (f"{_CHANGES}/files_deleted/", f"{_CHANGES}/files_moved/")
+_LISTS = ("/result/artifacts_created/", "/result/artifacts_analyzed/")
+
+
+def claims_of(response: Response) -> Claims:
+    """Return the claims of `response`: every file its result names. An error and a part of an answer claim nothing."""
+    if response.partial or response.status is not Status.SUCCESS:
+        return NO_CLAIMS
+    table = tables.RESULTS.get(plain_agent(response.agent or ""))
+    if table is None or response.result is None:
+        return NO_CLAIMS
+    named = Fields(table).paths(dict(response.result), "/result")
+    return Claims(files=tuple([_claim(where, path) for where, path in named if path.strip()]))
+
+
+def _claim(where: str, path: str) -> FileClaim:
+    gone = where.startswith(_GONE) and not where.endswith("/to")
+    return FileClaim(path=path, where=where, kind="gone" if gone else "present", loose=where.startswith(_LISTS))

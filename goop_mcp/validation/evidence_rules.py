@@ -1,0 +1,146 @@
+"""Rules about what an envelope claims, held against the project's files, its git history, memory and documents.
+
+The examples suppose a project that holds what the good reply says.
+"""
+
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.samples import COMPLETE_REPLY
+
+__all__ = [
+    "COMMIT_NOT_FOUND",
+    "COMMIT_SUBJECT_DIFFERS",
+    "EVIDENCE_RULES",
+    "FILE_NOT_FOUND",
+    "FILE_STILL_THERE",
+    "MEMORY_NOT_FOUND",
+    "NOT_CHECKED",
+    "STATE_DIFFERS",
+    "TASK_NOT_IN_BLUEPRINT",
+]
+
+_FILE = 'path="src/login.py" action="created"'
+_MEMORY = ">Sessions are kept in Redis<"
+_NO_DELIVERABLE = '"deliverables": [],'
+_CRITIC_REPLY = f"""\
+The architecture was reviewed.
+
+```json
+{{
+  "status": "success",
+  "confidence": "high",
+  {_NO_DELIVERABLE}
+  "verdict": "PASS",
+  "summary": "Reviewed the architecture, no gaps",
+  "requirements_checked": 4,
+  "next_action": "proceed_to_build"
+}}
+```
+"""
+
+FILE_NOT_FOUND = Rule(
+    id="evidence/file-not-found",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="a file claimed as created, modified or delivered does not exist",
+    why="The next agent would build on a file that nobody wrote.",
+    fix="Write the file, or name the one you really wrote, by its path from the top of the project.",
+    requirements=("F-15", "F-26", "G-22", "G-49"),
+    example=Example(good=_FILE, bad='path="src/ghost.py" action="created"', reply=COMPLETE_REPLY),
+)
+
+FILE_STILL_THERE = Rule(
+    id="evidence/file-still-there",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="a file claimed as deleted exists",
+    why="What should be gone is still built, read and shipped.",
+    fix="Delete the file, or report what you really did to it.",
+    requirements=("G-22",),
+    example=Example(good=_FILE, bad='path="src/login.py" action="deleted"', reply=COMPLETE_REPLY),
+)
+
+COMMIT_NOT_FOUND = Rule(
+    id="evidence/commit-not-found",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="the sha is no commit of this repository",
+    why="Work that was never committed is lost with the working copy.",
+    fix="Commit the work and copy the sha that git printed, or leave the commit out.",
+    requirements=("G-24", "G-49"),
+    example=Example(good='sha="a1b2c3d"', bad='sha="deadbee"', reply=COMPLETE_REPLY),
+)
+
+COMMIT_SUBJECT_DIFFERS = Rule(
+    id="evidence/commit-subject-differs",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="the commit exists, and its subject is another one",
+    why="The sha may be that of another commit; the chronicle would tell of work that it does not hold.",
+    fix="Copy sha and subject of the same commit, as git log --oneline prints them.",
+    requirements=("G-24", "G-49"),
+    example=Example(
+        good=">feat(auth): add login endpoint<", bad=">feat(auth): add logout endpoint<", reply=COMPLETE_REPLY
+    ),
+)
+
+MEMORY_NOT_FOUND = Rule(
+    id="evidence/memory-not-found",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="no memory with that title was saved",
+    why="The next agent will search for it in vain.",
+    fix="Save the memory under this title, or leave it out.",
+    requirements=("G-26", "G-38"),
+    example=Example(good=_MEMORY, bad=">Sessions are kept in memory<", reply=COMPLETE_REPLY),
+)
+
+TASK_NOT_IN_BLUEPRINT = Rule(
+    id="evidence/task-not-in-blueprint",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="BLUEPRINT.md has no such task",
+    why="Nobody can say what is left when work is counted that was never planned.",
+    fix="Name the task by its wave and number in BLUEPRINT.md, such as W2.T3.",
+    requirements=("G-12", "G-58"),
+    example=Example(good="<task_id>W1.T2<", bad="<task_id>W9.T9<", reply=COMPLETE_REPLY),
+)
+
+STATE_DIFFERS = Rule(
+    id="evidence/state-differs",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="spec_locked, interview_complete, phase or wave contradict state.json",
+    why="The agent worked from an old picture of the project, or state.json was not kept.",
+    fix="Read .goopspec/state.json again and report the state as it is.",
+    requirements=("G-07", "G-18", "G-19"),
+    example=Example(
+        good="<spec_locked>true</spec_locked>", bad="<spec_locked>false</spec_locked>", reply=COMPLETE_REPLY
+    ),
+)
+
+NOT_CHECKED = Rule(
+    id="evidence/not-checked",
+    lenient=Severity.INFO,
+    strict=Severity.INFO,
+    catches="a claim could not be checked (no workspace, no git, path outside)",
+    why="A claim that nobody could check is neither true nor false.",
+    fix="Nothing to do for the agent; check the reply where the project lies.",
+    requirements=("F-15", "H-29"),
+    example=Example(
+        good=_NO_DELIVERABLE,
+        bad='"deliverables": [{"path": "docs/review.md", "type": "architecture"}],',
+        reply=_CRITIC_REPLY,
+    ),
+)
+
+EVIDENCE_RULES = (
+    FILE_NOT_FOUND,
+    FILE_STILL_THERE,
+    COMMIT_NOT_FOUND,
+    COMMIT_SUBJECT_DIFFERS,
+    MEMORY_NOT_FOUND,
+    TASK_NOT_IN_BLUEPRINT,
+    STATE_DIFFERS,
+    NOT_CHECKED,
+)
