@@ -1,0 +1,55 @@
+"""Judge a reply together with what it claims: files, commits, memories, tasks and state of the project (D-88)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from goop_mcp.errors import GoopError
+from goop_mcp.protocols import examine
+from goop_mcp.store.interface import Store
+from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations, Profile
+from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.evidence import check_claims
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.state import ProjectState, read_state
+
+__all__ = ["check_workspace"]
+
+
+def check_workspace(
+    text: str,
+    project: Path,
+    *,
+    store: Store | None = None,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    expected: Expectations | None = None,
+    session_state: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Verdict:
+    """Judge `text` as `validate` does, and what it claims by looking at `project`; one verdict holds both.
+
+    `store` is the project's memory, None where there is none; `session_state` the state of a request's own session,
+    None where the caller does not know it. The other arguments are those of `validate`. Looks only: nothing is
+    changed, no file that the reply names is opened, and what lies outside of `project` is not touched.
+    """
+    files = ProjectFiles(project)
+    expected = NOTHING_EXPECTED if expected is None else expected
+    expected = replace(
+        expected,
+        workspace=files.root.as_posix(),
+        files_checked=True,
+        profile=_profile(expected.profile, files),
+    )
+    examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits)
+    return examined.verdict(check_claims(examined.claims, files, store=store, session_state=session_state))
+
+
+def _profile(given: Profile, files: ProjectFiles) -> Profile:
+    """Return the profile of the project; the caller's own word for v1 counts more (D-28)."""
+    try:
+        state = read_state(files)
+    except (GoopError, OSError):
+        return given
+    return "v1" if isinstance(state, ProjectState) and state.profile == "v1" else given

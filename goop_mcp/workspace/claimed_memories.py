@@ -1,0 +1,69 @@
+"""Hold the memories that an envelope names against those that were saved, by their titles."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from goop_mcp.errors import GoopError
+from goop_mcp.store.interface import Reading, Store
+from goop_mcp.store.records import MemoryFilter
+from goop_mcp.validation.claims import Claims, MemoryClaim
+from goop_mcp.validation.evidence_rules import MEMORY_NOT_FOUND, NOT_CHECKED
+from goop_mcp.validation.findings import Problem, excerpt
+
+__all__ = ["check_memories"]
+
+MOST_CHARACTERS = 100
+"""Characters of a title that are kept; the rest goes to the content (WORKFLOW, section 7)."""
+
+_SHOWN = 60
+_WORD = re.compile(r"[^\W_]+")
+_MOST_WORDS = 16
+_HITS = 200
+
+
+def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
+    """Return the memories that are claimed and were not saved; every tool that saves one counts.
+
+    A memory that cannot be reached never blocks a reply: that is told by an info.
+    """
+    memories = claims.memories
+    if not memories:
+        return []
+    if store is None:
+        return [_not_checked(memories, "no project memory is known")]
+    try:
+        if not store.exists():
+            return [_not_checked(memories, "the project has no memory yet")]
+        missing = store.read(lambda reading: [claim for claim in memories if not _is_saved(claim.title, reading)])
+    except (GoopError, OSError):
+        return [_not_checked(memories, "the project memory cannot be read")]
+    return [_not_found(claim) for claim in missing]
+
+
+def _is_saved(title: str, reading: Reading) -> bool:
+    wanted = _compared(title)
+    # The last word may be the one that was cut.
+    words = _WORD.findall(unicodedata.normalize("NFC", title[:MOST_CHARACTERS]))[:_MOST_WORDS]
+    words = words[:-1] if len(title) > MOST_CHARACTERS and len(words) > 1 else words
+    if not words:
+        return any(_compared(each.title) == wanted for each in reading.memories(MemoryFilter(), limit=_HITS))
+    hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
+    return any(_compared(hit.memory.title) == wanted for hit in hits)
+
+
+def _compared(title: str) -> str:
+    """Return the form in which titles are the same: whatever the blanks, the case and what was cut off."""
+    plain = " ".join(unicodedata.normalize("NFC", title).split())
+    return plain[:MOST_CHARACTERS].rstrip(" .…").casefold()
+
+
+def _not_found(claim: MemoryClaim) -> Problem:
+    message = f"no memory is called {excerpt(claim.title, _SHOWN)!r}; expected one saved under this title"
+    return MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.title))
+
+
+def _not_checked(claims: Sequence[MemoryClaim], why: str) -> Problem:
+    what = "a memory was" if len(claims) == 1 else f"{len(claims)} memories were"
+    message = f"{what} not looked up: {why}; expected a memory of the project"
+    return NOT_CHECKED.problem(message, path=claims[0].where, found=excerpt(claims[0].title))

@@ -1,0 +1,145 @@
+"""Hold what an envelope claims against the project: its files, its commits, its plan and its state (D-88).
+
+Everything is compared and looked for; no file that a reply names is ever opened.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from goop_mcp.errors import GoopError
+from goop_mcp.routing.sessions import has_ended
+from goop_mcp.store.interface import Store
+from goop_mcp.validation.claims import Claims, StateClaim, StateName, TaskClaim
+from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_NOT_IN_BLUEPRINT
+from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workspace.claimed_commits import check_commits
+from goop_mcp.workspace.claimed_files import check_files
+from goop_mcp.workspace.claimed_memories import check_memories
+from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.layout import BLUEPRINT, STATE, document_path, session_folder
+from goop_mcp.workspace.state import ProjectState, StateFault, read_state
+
+__all__ = ["check_claims"]
+
+_SHOWN = 60
+_NAMES: Mapping[StateName, str] = {
+    "phase": "phase",
+    "spec_locked": "specLocked",
+    "interview_complete": "interviewComplete",
+    "wave": "currentWave",
+    "total_waves": "totalWaves",
+}
+
+
+def check_claims(
+    claims: Claims, files: ProjectFiles, *, store: Store | None = None, session_state: str | None = None
+) -> list[Problem]:
+    """Return what is wrong with `claims`, each problem with the path of the claim in the envelope.
+
+    `store` holds the project's memories, None where there is none. `session_state` is the state of the session that
+    the promised files belong to, in the caller's words; None reads it from the session's folder. What cannot be
+    checked is told by an info and never blocks a reply.
+    """
+    ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
+    return [
+        *check_files(claims, files, session_ended=ended),
+        *check_commits(claims, files),
+        *check_memories(claims, store),
+        *_check_tasks(claims.tasks, files),
+        *_check_state(claims.state, files),
+    ]
+
+
+def _session_state(claims: Claims, files: ProjectFiles) -> str | None:
+    """Return what the state.json of the session says of it, None where nothing does."""
+    if claims.session is None:
+        return None
+    try:
+        text = files.read_text(f"{session_folder(claims.session)}/{STATE}")
+    except (GoopError, OSError):
+        return None
+    values = None if text is None else parse_object(text)
+    if values is None or isinstance(values, JsonFault):
+        return None
+    state = values.get("status", values.get("state"))
+    return state if isinstance(state, str) else None
+
+
+def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Problem]:
+    if not tasks:
+        return []
+    try:
+        text = files.read_text(document_path(BLUEPRINT))
+    except (GoopError, OSError):
+        return [_task_not_checked(tasks[0], f"{BLUEPRINT} cannot be read")]
+    if text is None:
+        return [_task_not_checked(tasks[0], f"there is no {BLUEPRINT}")]
+    blueprint = read_blueprint(text)
+    return [] if not blueprint.tasks else [_no_such_task(each) for each in tasks if not _is_planned(each, blueprint)]
+
+
+def _is_planned(claim: TaskClaim, blueprint: Blueprint) -> bool:
+    id = parse_task_id(claim.id, current_wave=claim.wave)
+    if id is None:
+        return blueprint.task(claim.id) is not None
+    if id.task is None:
+        return not blueprint.waves or blueprint.wave(id.wave) is not None
+    return blueprint.task(str(id)) is not None
+
+
+def _no_such_task(claim: TaskClaim) -> Problem:
+    message = f"{excerpt(claim.id, _SHOWN)!r} is not in {BLUEPRINT}; expected one of its tasks"
+    return TASK_NOT_IN_BLUEPRINT.problem(message, path=claim.where, found=excerpt(claim.id))
+
+
+def _task_not_checked(claim: TaskClaim, why: str) -> Problem:
+    message = f"{excerpt(claim.id, _SHOWN)!r} was not looked up: {why}; expected a plan that names the task"
+    return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.id))
+
+
+def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Problem]:
+    if not claims:
+        return []
+    try:
+        state = read_state(files)
+    except (GoopError, OSError):
+        return [_state_not_checked(claims[0], f"{STATE} cannot be read")]
+    if state is None:
+        return [_state_not_checked(claims[0], f"there is no {STATE}")]
+    if isinstance(state, StateFault):
+        return [_state_not_checked(claims[0], f"{STATE} is broken in line {state.line}: {state.message}")]
+    return list(_differences(claims, state))
+
+
+def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[Problem]:
+    """Yield where the claims differ from the state; counters that were never set say nothing."""
+    real: Mapping[StateName, str | int | bool] = {
+        "phase": state.phase,
+        "spec_locked": state.spec_locked,
+        "interview_complete": state.interview_complete,
+        "wave": state.current_wave,
+        "total_waves": state.total_waves,
+    }
+    for claim in claims:
+        value = real[claim.name]
+        unset = value == 0 and not isinstance(value, bool)
+        if value != claim.value and not unset:
+            name = _NAMES[claim.name]
+            message = f"{claim.name} is {_shown(claim.value)}; expected {_shown(value)}, as {name} of {STATE} says"
+            found, expected = _plain(claim.value), (_plain(value),)
+            yield STATE_DIFFERS.problem(message, path=claim.where, found=found, expected=expected)
+
+
+def _state_not_checked(claim: StateClaim, why: str) -> Problem:
+    message = f"the state was not compared: {why}; expected the state of the project"
+    return NOT_CHECKED.problem(message, path=claim.where, found=_plain(claim.value))
+
+
+def _shown(value: str | int | bool) -> str:
+    return repr(excerpt(value, _SHOWN)) if isinstance(value, str) else _plain(value)
+
+
+def _plain(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else excerpt(str(value))

@@ -1,0 +1,162 @@
+"""Ask git which commits there are, as a process of its own that runs nothing of the repository (RELIABILITY, section 6).
+
+Only `cat-file` and other commands that read objects are used: neither hooks nor filters, pagers or signature checks
+run, nothing is fetched, and no lock is taken.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from goop_mcp.errors import GoopError
+
+__all__ = ["TIMEOUT", "CommitLookup", "GitError", "Repository"]
+
+TIMEOUT = 10.0
+"""Seconds that one call of git may take."""
+
+_LARGEST_COMMIT = 256 * 1024
+"""Bytes up to which a commit is read for its subject."""
+
+_SAFE = (
+    "--no-pager",
+    "--no-replace-objects",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
+_KEPT = ("PATH", "HOME")
+# The first asks newer versions of git never to fetch; the second refuses every way to fetch, whatever is configured.
+_ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+
+
+class GitError(GoopError):
+    """Raised when git cannot be asked; the text is a clause that says why, without a path of this machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitLookup:
+    """What is known of the ids that were asked for, each in exactly one of the three.
+
+    `subjects` maps those found to the subject of the commit, None where the commit is too large to be read.
+    """
+
+    subjects: Mapping[str, str | None] = field(default_factory=dict)
+    ambiguous: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The repository that `folder`, an absolute path, belongs to."""
+
+    folder: Path
+
+    def look_up(self, ids: Sequence[str]) -> CommitLookup:
+        """Return which of `ids` (4 to 64 hexadecimal digits each) are commits; two processes for any number of them.
+
+        Raises GitError where git is not installed, there is no repository, or git does not answer in time.
+        """
+        wanted = [f"{id}^{{commit}}" for id in ids]
+        form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+        lines = self._run(["cat-file", form], wanted).decode("ascii", "replace").splitlines()
+        if len(lines) != len(ids):
+            raise GitError("git gave an answer that was not expected")
+        answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}
+        found = {id: words for id, words in answers.items() if words[1:2] == ["commit"]}
+        subjects = self._subjects([words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT])
+        ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
+        return CommitLookup(
+            subjects={id: subjects.get(words[0]) for id, words in found.items()},
+            ambiguous=ambiguous,
+            missing=frozenset(answers.keys() - found.keys() - ambiguous),
+        )
+
+    def is_shallow(self) -> bool:
+        """Return whether older commits were left out of this clone. Raises GitError as `look_up` does."""
+        return self._run(["rev-parse", "--is-shallow-repository"], []).strip() == b"true"
+
+    def _subjects(self, full_ids: Sequence[str]) -> dict[str, str]:
+        if not full_ids:
+            return {}
+        return dict(_commits(self._run(["cat-file", "--batch"], full_ids)))
+
+    def _run(self, arguments: Sequence[str], lines: Sequence[str]) -> bytes:
+        path = os.pathsep.join(
+            each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)
+        )
+        program = shutil.which("git", path=path)
+        if program is None:
+            raise GitError("git is not installed")
+        environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
+        command = [program, *_SAFE, "-C", str(self.folder), *arguments]
+        return _answer(command, environment, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes) -> bytes:
+    try:
+        process = subprocess.Popen(  # noqa: S603 - a list of our own words; nothing of a reply is among them
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be started ({(error.strerror or 'unknown reason').lower()})") from None
+    with process:
+        try:
+            answer, complaint = process.communicate(given, timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise GitError(f"git did not answer within {TIMEOUT:g} seconds") from None
+    if process.returncode != 0:
+        raise GitError(_reason(complaint.decode("utf-8", "replace")))
+    return answer
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End git and whatever it started."""
+    with suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _reason(complaint: str) -> str:
+    """Return git's complaint in our words; its own may name paths of this machine."""
+    known = {
+        "not a git repository": "the project is no git repository",
+        "dubious ownership": "the repository belongs to another user, and git refuses to read it",
+    }
+    return next((words for sign, words in known.items() if sign in complaint), "git refuses to read the repository")
+
+
+def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
+    """Yield id and subject of each commit in the answer of `cat-file --batch`."""
+    at = 0
+    while at < len(answer):
+        end = answer.index(b"\n", at)
+        id, _, size = answer[at:end].decode("ascii").split()
+        content = answer[end + 1 : end + 1 + int(size)]
+        yield id, _subject(content)
+        at = end + int(size) + 2
+
+
+def _subject(commit: bytes) -> str:
+    """Return the first paragraph of the message on one line, as git itself shows it."""
+    head, _, message = commit.partition(b"\n\n")
+    encoding = next((line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8")
+    try:
+        text = message.decode(encoding.decode("ascii"), "replace")
+    except (LookupError, UnicodeDecodeError):
+        text = message.decode("utf-8", "replace")
+    return " ".join(text.lstrip().partition("\n\n")[0].split())
