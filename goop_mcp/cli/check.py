@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from goop_mcp.cli.options import COLOUR, PROTOCOL, WrongCallError
+from goop_mcp.cli.options import COLOUR, PROJECT, PROTOCOL, WORKSPACE, WrongCallError, project_folder
 from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.json_list import render_json
 from goop_mcp.cli.rendering.sarif import render_sarif
@@ -16,11 +16,6 @@ from goop_mcp.validation.expectations import Expectations, Profile
 __all__ = ["check"]
 
 _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_github}
-
-
-def _refuse_workspace(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        raise WrongCallError("workspace checks are not available in this version; leave out --workspace")
 
 
 @click.command(short_help="Judge the envelope in each reply.")
@@ -39,13 +34,8 @@ def _refuse_workspace(_context: click.Context, _option: click.Parameter, wanted:
     default="0.x",
     help="0.x, or v1, in which discuss is a phase of its own.",
 )
-@click.option(
-    "--workspace",
-    is_flag=True,
-    expose_value=False,
-    callback=_refuse_workspace,
-    help="Compare claims with the project; not available in this version.",
-)
+@WORKSPACE
+@PROJECT
 @click.option(
     "--format",
     "format",
@@ -66,6 +56,8 @@ def check(
     memory_saved: bool | None,
     checks_run: bool | None,
     profile: Profile,
+    workspace: bool,
+    project: str | None,
     format: str,
     colour: str,
 ) -> int:
@@ -86,6 +78,7 @@ def check(
             checks_run=checks_run,
             profile=profile,
         ),
+        project=project_folder(project) if workspace else None,
         stdin=standard_input(),
     )
     if format == "text":

@@ -1,11 +1,17 @@
 """Options that several commands share."""
 
+import os
+from typing import TYPE_CHECKING
+
 import click
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
 
-__all__ = ["COLOUR", "PROTOCOL", "WrongCallError"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["COLOUR", "PROJECT", "PROTOCOL", "WORKSPACE", "WrongCallError", "project_folder"]
 
 
 class WrongCallError(click.ClickException):
@@ -21,6 +27,13 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
     return name
 
 
+def project_folder(option: str | None) -> "Path":
+    """Return the project's folder; `option` is --project, None when it was not given. Raises SettingsError."""
+    from goop_mcp.settings import read_settings  # noqa: PLC0415 - loads pathlib, which doubles the time to start
+
+    return read_settings(os.environ, project=option).project
+
+
 PROTOCOL = click.option(
     "--protocol",
     metavar="NAME",
@@ -28,6 +41,10 @@ PROTOCOL = click.option(
     callback=_known_protocol,
     help=f"auto (the default) detects it; known are: {', '.join(family.name for family in FAMILIES)}.",
 )
+WORKSPACE = click.option(
+    "--workspace", is_flag=True, help="Hold what the reply claims against the project: files, commits, tasks, state."
+)
+PROJECT = click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
 COLOUR = click.option(
     "--color",
     "colour",

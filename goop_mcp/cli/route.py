@@ -4,7 +4,7 @@ import json
 
 import click
 
-from goop_mcp.cli.options import PROTOCOL
+from goop_mcp.cli.options import PROJECT, PROTOCOL, WORKSPACE, project_folder
 from goop_mcp.cli.streams import emit, show, standard_input
 from goop_mcp.operations.check_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
@@ -18,15 +18,27 @@ __all__ = ["route"]
 @click.option("--context", "context_file", metavar="FILE", help="What you know, as a JSON object; see docs/routing.md.")
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Judge the reply in strict mode.")
+@WORKSPACE
+@PROJECT
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def route(file: str, context_file: str | None, protocol: str, strict: bool, form: str) -> int:
+def route(
+    file: str,
+    context_file: str | None,
+    protocol: str,
+    *,
+    strict: bool,
+    workspace: bool,
+    project: str | None,
+    form: str,
+) -> int:
     """Judge the reply in FILE and print the decision: who continues, with what, and why.
 
     Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read or the call is wrong.
     """
     context = RoutingContext() if context_file is None else parse_context(read_reply(context_file), context_file)
     text = read_reply(file, stdin=standard_input())
-    decision = route_reply(text, context, protocol=protocol, mode="strict" if strict else "lenient")
+    folder = project_folder(project) if workspace else None
+    decision = route_reply(text, context, protocol=protocol, mode="strict" if strict else "lenient", project=folder)
     if form == "json":
         emit(json.dumps(decision.to_dict(), ensure_ascii=False, indent=2) + "\n")
     else:

@@ -1,8 +1,9 @@
 """Replies that lie in files: read them, judge them, mend them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 from goop_mcp.errors import UnreadableFileError
 from goop_mcp.protocols import FAMILIES, validate
@@ -10,6 +11,9 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "STDIN",
@@ -72,14 +76,16 @@ def check_files(
     protocol: str = "auto",
     mode: Mode = "lenient",
     expected: Expectations | None = None,
+    project: "Path | None" = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> FileVerdicts:
     """Judge the reply in each of `files`; those that cannot be read do not stop the others.
 
-    The arguments are those of `validate`; `stdin` is read for the name "-". Raises UnknownNameError for an unknown
-    protocol or mode.
+    The arguments are those of `validate`; `stdin` is read for the name "-". What the replies claim is held against
+    the folder `project`, None takes it as it is. Raises UnknownNameError for an unknown protocol or mode.
     """
+    judge = partial(_judge(project), protocol=protocol, mode=mode, expected=expected, limits=limits)
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
     for file in files:
@@ -88,9 +94,16 @@ def check_files(
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
-        verdict = validate(text, protocol=protocol, mode=mode, expected=expected, limits=limits)
-        checked.append(CheckedFile(file=file, text=text, verdict=verdict))
+        checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
     return FileVerdicts(checked=tuple(checked), unread=tuple(unread))
+
+
+def _judge(project: "Path | None") -> Callable[..., Verdict]:
+    if project is None:
+        return validate
+    from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
+
+    return partial(check_workspace, project=project)
 
 
 def mend_file(

@@ -1,19 +1,21 @@
 """The gate before a spawn: may an agent be started with this prompt (xml-handoff-protocol, sections 3.3, 3.4, 7.1)."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
 from goop_mcp.operations.check_files import STDIN, read_reply
-from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request, gate_messages
+from goop_mcp.protocols.agent_request import AGENT_REQUEST, gate_messages
 from goop_mcp.protocols.agent_request.rules.session import SCHEMA_MISSING
 from goop_mcp.protocols.agent_request.sessions import is_session_id
 from goop_mcp.validation import path_rules, pipeline
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Mode, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.claimed_files import links_that_lead_out
+from goop_mcp.workspace.files import ProjectFiles
 
 __all__ = ["Adoption", "Containment", "GateAnswer", "gate", "gate_file"]
 
@@ -67,7 +69,6 @@ def gate(
         schema=schema,
         schema_present=schema_present,
         needed=adoption == "mandatory" and (workflow or "").strip().lower() not in _PROSE_IS_ENOUGH,
-        more=(),
         place=expected.session_folder,
     )
 
@@ -90,14 +91,13 @@ def gate_file(
     """
     text = read_reply(file, stdin=stdin).removeprefix("\ufeff")
     expected = _expectations(file, project, containment)
-    verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
+    examined = pipeline.examine(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
     answer = _answer(
-        verdict,
+        examined.verdict(links_that_lead_out(examined.claims, ProjectFiles(project))),
         "standard input" if file == STDIN else PurePath(file).name,
         schema=schema or gate_messages.SCHEMA,
         schema_present=schema is None or (project / schema).is_file(),
         needed=adoption == "mandatory" and (workflow or "").strip().lower() not in _PROSE_IS_ENOUGH,
-        more=tuple(_links_that_lead_out(verdict, text, project)),
         place=expected.session_folder,
     )
     _LOG.info("%s", answer.log[0])
@@ -121,26 +121,6 @@ def _folder_in(project: Path, file: Path) -> str | None:
     return folder.relative_to(project).as_posix() if folder.is_relative_to(project) else None
 
 
-def _links_that_lead_out(verdict: Verdict, text: str, project: Path) -> Iterable[Finding]:
-    """Yield a finding for each deliverable that a link takes out of `project` (H-61)."""
-    request = verdict.envelope
-    if not isinstance(request, Request):
-        return
-    refused = {finding.found for finding in verdict.findings if finding.rule.startswith("path/")}
-    root = project.resolve()
-    for path in request.paths:
-        if excerpt(path) not in refused and "\0" not in path and not (root / path).resolve().is_relative_to(root):
-            at = text.find(path)
-            yield Finding(
-                rule=path_rules.OUTSIDE_WORKSPACE.id,
-                severity=Severity.ERROR,
-                message=f"path {excerpt(path, 60)!r} leads out of the workspace by a link; expected a file inside it",
-                line=text.count("\n", 0, at) + 1 if at >= 0 else None,
-                found=excerpt(path),
-                fix=path_rules.OUTSIDE_WORKSPACE.fix,
-            )
-
-
 def _answer(
     verdict: Verdict,
     file_name: str,
@@ -148,12 +128,11 @@ def _answer(
     schema: str,
     schema_present: bool,
     needed: bool,
-    more: tuple[Finding, ...],
     place: str | None,
 ) -> GateAnswer:
     """Weigh the findings as the gate does and put its messages together."""
     absent = any(finding.rule == AGENT_REQUEST.no_envelope.id for finding in verdict.findings)
-    findings = [_weighed(each, needed=needed) for each in (*verdict.findings, *more)]
+    findings = [_weighed(each, needed=needed) for each in verdict.findings]
     if not schema_present and not absent:
         findings = [each for each in findings if each.rule.startswith(_WELL_FORMEDNESS)]
         findings.append(_schema_missing(schema))

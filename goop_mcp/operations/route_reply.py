@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goop_mcp.errors import UnreadableFileError
 from goop_mcp.protocols import validate
@@ -11,11 +11,27 @@ from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from goop_mcp.store.interface import Store
+
 __all__ = ["parse_context", "route_reply"]
 
 
-def route_reply(text: str, context: RoutingContext, *, protocol: str = "auto", mode: Mode = "lenient") -> Decision:
-    """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too."""
+def route_reply(
+    text: str,
+    context: RoutingContext,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    project: "Path | None" = None,
+    store: "Store | None" = None,
+) -> Decision:
+    """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too.
+
+    With `project` its claims are held against that folder and its memory `store` first; None takes them as they are.
+    """
     expected = Expectations(
         agent=context.expected_agent,
         phase=context.phase,
@@ -24,7 +40,15 @@ def route_reply(text: str, context: RoutingContext, *, protocol: str = "auto", m
         session_folder=_session_folder(context),
         markdown=context.policy.markdown,
     )
-    return route(validate(text, protocol=protocol, mode=mode, expected=expected), context)
+    if project is None:
+        return route(validate(text, protocol=protocol, mode=mode, expected=expected), context)
+    from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
+
+    state = context.session_state
+    verdict = check_workspace(
+        text, project, store=store, protocol=protocol, mode=mode, expected=expected, session_state=state
+    )
+    return route(verdict, context)
 
 
 def _session_folder(context: RoutingContext) -> str | None:

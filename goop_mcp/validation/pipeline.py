@@ -21,7 +21,7 @@ __all__ = ["Examination", "Family", "Reading", "examine", "validate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """A reply that was read and judged by itself, and not yet weighed: others may know more about it."""
+    """A reply that was read and judged by itself, and is not weighed yet: others may know more about it."""
 
     choice: Choice
     reading: Reading
@@ -37,8 +37,17 @@ class Examination:
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
         """Weigh all problems; those of `more` name their place by path, as those of the family do."""
-        reading = self.reading if not more else replace(self.reading, problems=[*self.reading.problems, *more])
+        problems = [*self.reading.problems, *map(self._placed, more)]
+        reading = self.reading if not more else replace(self.reading, problems=problems)
         return weigh(self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits)
+
+    def _placed(self, problem: Problem) -> Problem:
+        """Give a problem the place of its words where the form of the envelope knows no places."""
+        hit, start = problem.hit, self.reading.start
+        if self.reading.places is not None or hit.offset is not None or not hit.found:
+            return problem
+        at = self.choice.extraction.source.read.find(hit.found, start)
+        return problem if at < 0 else Problem(problem.rule, replace(hit, offset=at - start))
 
 
 def validate(

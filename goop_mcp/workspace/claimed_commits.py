@@ -1,4 +1,4 @@
-"""Hold the commits that an envelope names against the repository: whether they exist, and what they say of themselves."""
+"""Hold the commits that an envelope names against the repository: do they exist, what do they say of themselves."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -112,9 +112,8 @@ def _judged(claim: CommitClaim, known: CommitLookup) -> Problem | None:
     subject, written = known.subjects[id], _subject(claim.message)
     if subject is None or _same_subject(written, subject):
         return None
-    message = (
-        f"commit {shown!r} is {excerpt(subject, _SHOWN)!r}; expected {excerpt(written, _SHOWN)!r}, as the reply says"
-    )
+    real, said = excerpt(subject, _SHOWN), excerpt(written, _SHOWN)
+    message = f"commit {shown!r} is {real!r}; expected {said!r}, as the reply says"
     return COMMIT_SUBJECT_DIFFERS.problem(message, path=claim.where, found=excerpt(written))
 
 

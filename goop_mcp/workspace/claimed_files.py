@@ -76,7 +76,7 @@ class _Looking:
         return self._compared(claim, path, there=there)
 
     def inside(self, claim: FileClaim) -> str | None:
-        """Return the path relative to the project, None where it leads out or is unfinished, which is told elsewhere."""
+        """Return the path relative to the project, None where it leads out or is unfinished: others tell that."""
         path, problem = read_path(claim.path.strip(), where=claim.where, bounds=self._bounds)
         refused = (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
         return None if problem is not None and problem.rule.id in refused else path.replace("\\", "/")

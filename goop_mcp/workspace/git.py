@@ -1,4 +1,4 @@
-"""Ask git which commits there are, as a process of its own that runs nothing of the repository (RELIABILITY, section 6).
+"""Ask git which commits there are; nothing that the repository brings along is run (RELIABILITY, section 6).
 
 Only `cat-file` and other commands that read objects are used: neither hooks nor filters, pagers or signature checks
 run, nothing is fetched, and no lock is taken.
@@ -88,15 +88,18 @@ class Repository:
         return dict(_commits(self._run(["cat-file", "--batch"], full_ids)))
 
     def _run(self, arguments: Sequence[str], lines: Sequence[str]) -> bytes:
-        path = os.pathsep.join(
-            each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)
-        )
-        program = shutil.which("git", path=path)
+        program = shutil.which("git", path=_search_path())
         if program is None:
             raise GitError("git is not installed")
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
         command = [program, *_SAFE, "-C", str(self.folder), *arguments]
         return _answer(command, environment, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+def _search_path() -> str:
+    """Return PATH without entries that depend on the current folder, which may be the project."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
 
 def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes) -> bytes:

@@ -1,0 +1,130 @@
+"""The tools that judge a reply: by itself, and by the project it was written in."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp.types import CallToolResult
+from pydantic import Field, JsonValue
+
+from goop_mcp.protocols import validate
+from goop_mcp.server.answers import decision_answer, verdict_answer
+from goop_mcp.server.models import DecisionModel, ProtocolChoice, VerdictModel
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from goop_mcp.store.interface import Store
+
+__all__ = ["Replies"]
+
+_Reply = Annotated[str, Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes)]
+_Protocol = Annotated[ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")]
+_Mode = Annotated[
+    Literal["lenient", "strict"],
+    Field(description="lenient mends faults of form and warns; strict makes each of them an error."),
+]
+_Agent = Annotated[
+    str | None, Field(description="The agent that was asked, for example goop-executor; null: any.", max_length=200)
+]
+_Phase = Annotated[
+    str | None,
+    Field(description="The current workflow phase, for example execute; null: any.", max_length=200),
+]
+_WithClaims = Annotated[
+    bool,
+    Field(description="Also look whether the files, commits, task, state and memories it names are real.", strict=True),
+]
+
+
+class Replies:
+    """Judges replies of agents that work on a project; the docstrings of the methods are what clients read."""
+
+    def __init__(self, project: "Path", *, store: "Store | None" = None) -> None:
+        """Take the absolute path of the project and its memory, None where there is none."""
+        self._project = project
+        self._store = store
+
+    def validate_report(
+        self,
+        text: _Reply,
+        *,
+        protocol: _Protocol = "auto",
+        mode: _Mode = "lenient",
+        expected_agent: _Agent = None,
+        expected_phase: _Phase = None,
+        check_workspace: _WithClaims = False,
+    ) -> Annotated[CallToolResult, VerdictModel]:
+        """Judge the envelope in an agent's reply: <goop_report>, <agent_request>, speckit or Factory JSON.
+
+        Use it on every reply of a subagent before acting on it, and on your own report before sending it. Reports
+        every fault at once, with line, reason and fix. When the reply is rejected, send the feedback back to the agent,
+        or mend your own report by it. Faults of form are mended in lenient mode; a missing or unknown status, a missing
+        field or a reply that was cut off never are. With check_workspace a claim that is not true, such as a file that
+        does not exist, is a fault too. It changes nothing, and never opens a file that the reply names.
+        """
+        expected = Expectations(agent=expected_agent, phase=expected_phase)
+        if not check_workspace:
+            return verdict_answer(validate(text, protocol=protocol, mode=mode, expected=expected))
+        from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - files and git are loaded when asked for
+
+        verdict = claims.check_workspace(
+            text, self._project, store=self._store, protocol=protocol, mode=mode, expected=expected
+        )
+        return verdict_answer(verdict)
+
+    def route_next_action(
+        self,
+        text: _Reply,
+        *,
+        protocol: _Protocol = "auto",
+        mode: _Mode = "lenient",
+        expected_agent: _Agent = None,
+        expected_phase: _Phase = None,
+        attempt: Annotated[int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)] = 1,
+        iteration: Annotated[int, Field(description="How many feedbacks were given on this edge.", ge=0, le=1000)] = 0,
+        max_iterations: Annotated[
+            int | None, Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000)
+        ] = None,
+        previous_rules: Annotated[
+            list[str] | None, Field(description="Rules that the last rejected reply broke; null: none.", max_length=100)
+        ] = None,
+        context: Annotated[
+            dict[str, JsonValue] | None,
+            Field(
+                description="What else you know, above all the state_changes you stored: counters, policy, evidence, "
+                "dependencies, batch and so on; a name in it wins over the argument. null: nothing."
+            ),
+        ] = None,
+        check_workspace: _WithClaims = False,
+    ) -> Annotated[CallToolResult, DecisionModel]:
+        """Judge an agent's reply and say what happens next: who continues, with which words, or why to ask the user.
+
+        Use it in place of validate_report when you are the orchestrator and have to act on the reply. Never goes on
+        from a rejected reply, a failed check or a blocking verdict; what it cannot place is ask_user. It remembers
+        nothing: store state_changes and give what you stored as context with the next call. It starts no agent and
+        changes nothing.
+        """
+        from goop_mcp.operations.route_reply import route_reply  # noqa: PLC0415 - loaded by the first decision
+        from goop_mcp.routing import RoutingContext  # noqa: PLC0415
+
+        known = {
+            "expected_agent": expected_agent,
+            "phase": expected_phase,
+            "attempt": attempt,
+            "iteration": iteration,
+            "max_iterations": max_iterations,
+            "previous_rules": previous_rules or [],
+            **(context or {}),
+        }
+        project = self._project if check_workspace else None
+        return decision_answer(
+            route_reply(
+                text,
+                RoutingContext.from_dict(known),
+                protocol=protocol,
+                mode=mode,
+                project=project,
+                store=self._store,
+            )
+        )
