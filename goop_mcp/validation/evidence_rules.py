@@ -21,6 +21,7 @@ __all__ = [
 
 _FILE = 'path="src/login.py" action="created"'
 _MEMORY = ">Sessions are kept in Redis<"
+_WITHOUT_COUNTER = COMPLETE_REPLY.replace('    <task current="2" total="3"/>\n', "")
 _NO_DELIVERABLE = '"deliverables": [],'
 _CRITIC_REPLY = f"""\
 The architecture was reviewed.
@@ -103,7 +104,7 @@ TASK_NOT_IN_BLUEPRINT = Rule(
     why="Nobody can say what is left when work is counted that was never planned.",
     fix="Name the task by its wave and number in BLUEPRINT.md, such as W2.T3.",
     requirements=("G-12", "G-58"),
-    example=Example(good="<task_id>W1.T2<", bad="<task_id>W9.T9<", reply=COMPLETE_REPLY),
+    example=Example(good="<task_id>W1.T2<", bad="<task_id>W1.T9<", reply=_WITHOUT_COUNTER),
 )
 
 STATE_DIFFERS = Rule(

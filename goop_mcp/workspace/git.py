@@ -30,6 +30,8 @@ _SAFE = (
     "core.fsmonitor=false",
     "-c",
     f"core.hooksPath={os.devnull}",
+    "-c",
+    "core.disambiguate=commit",
 )
 _KEPT = ("PATH", "HOME")
 # The first asks newer versions of git never to fetch; the second refuses every way to fetch, whatever is configured.
@@ -63,9 +65,8 @@ class Repository:
 
         Raises GitError where git is not installed, there is no repository, or git does not answer in time.
         """
-        wanted = [f"{id}^{{commit}}" for id in ids]
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
-        lines = self._run(["cat-file", form], wanted).decode("ascii", "replace").splitlines()
+        lines = self._run(["cat-file", form], ids).decode("ascii", "replace").splitlines()
         if len(lines) != len(ids):
             raise GitError("git gave an answer that was not expected")
         answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}

@@ -1,12 +1,14 @@
 """`goop-mcp check`: exit codes, where replies come from, options."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ACCEPTED, CASES, MENDABLE, REJECTED, run, run_on_terminal
+from tests.cli.running import ACCEPTED, CASES, MENDABLE, MENDED, REJECTED, run, run_on_terminal
 from tests.requirements import requirement
+from tests.workspace.true_projects import commit, git, write
 
 
 @requirement("H-29")
@@ -87,7 +89,41 @@ def test_the_protocol_can_be_named() -> None:
     assert "[goop_report/no-envelope]" in ended.out
 
 
-def test_workspace_checks_are_refused() -> None:
-    ended = run("check", "--workspace", ACCEPTED)
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """Return a project in which a file was made and committed."""
+    write(tmp_path, "a.py")
+    git(tmp_path, "init", "--quiet")
+    commit(tmp_path, "feat(a): add a")
+    return tmp_path
+
+
+def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> None:
+    sha = git(workspace, "rev-parse", "--short", "HEAD")
+    true, lying = MENDED.replace("a1b2c3d", sha), MENDED.replace("a.py", "b.py")
+    assert run("check", "--workspace", stdin=true.encode(), cwd=workspace).code == 0
+
+    ended = run("check", "--workspace", "--project", workspace, stdin=lying.encode())
+
+    assert ended.code == 1
+    assert "<stdin>:10:24: error: file 'b.py' does not exist; " in ended.out
+    assert "[evidence/file-not-found]" in ended.out
+    assert "[evidence/commit-not-found]" in ended.out
+    assert run("check", stdin=lying.encode(), cwd=workspace).code == 0
+
+
+def test_claims_that_are_not_true_stand_in_every_format(workspace: Path) -> None:
+    outputs = {
+        form: run("check", "--workspace", "--format", form, stdin=MENDED.encode(), cwd=workspace).out
+        for form in ("json", "sarif", "github")
+    }
+    (verdict,) = json.loads(outputs["json"])
+    lines = {finding["rule"]: finding["line"] for finding in verdict["findings"]}
+    assert lines["evidence/commit-not-found"] == 11
+    assert all("evidence/commit-not-found" in output for output in outputs.values())
+
+
+def test_project_that_does_not_exist_is_a_wrong_call() -> None:
+    ended = run("check", "--workspace", "--project", "nowhere", ACCEPTED)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "goop-mcp: workspace checks are not available in this version; leave out --workspace.\n"
+    assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is no folder")

@@ -62,3 +62,11 @@ def test_context_of_a_wrong_shape_is_refused_by_field(text: str, said: str, tmp_
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_report_of_what_is_not_there_is_sent_back_with_workspace(tmp_path: Path) -> None:
+    decision = json.loads(run("route", EXECUTOR, "--workspace", "--project", tmp_path, "--format", "json").out)
+
+    assert decision["rule"] == "R4"
+    assert decision["actions"] == ["request_repair", "resume_same"]
+    assert "src/auth/service.ts" in decision["instruction"]

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from goop_mcp import validate
 from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import FAMILIES, RULES
-from goop_mcp.server.models import ProtocolChoice, RulePageModel, VerdictModel
+from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
 from tests.repository import ROOT
 from tests.server.connections import Connection, check_against_schema, text_of
 
@@ -189,10 +189,23 @@ def test_text_under_the_limit_of_characters_but_over_that_of_bytes_gets_a_verdic
     assert [finding.rule for finding in verdict.findings] == ["envelope/too-large"]
 
 
-def test_workspace_check_that_does_not_exist_yet_is_refused_and_not_passed_over(connection: Connection) -> None:
-    assert refused(connection, "validate_report", text=GOOD, check_workspace=True) == [
-        "workspace checks are not available in this version; call again with check_workspace=false"
-    ]
+def test_claims_are_held_against_the_project_of_the_server_where_that_is_wanted(connection: Connection) -> None:
+    result = connection.tool("validate_report", text=GOOD, check_workspace=True)
+    verdict = VerdictModel.model_validate(result.structured_content)
+    found = [(finding.line, finding.found) for finding in verdict.findings if finding.rule == "evidence/file-not-found"]
+    assert verdict.verdict == "rejected"
+    assert found[0] == (24, "src/auth/service.ts")
+    assert "evidence/file-not-found" in text_of(result)
+    assert str(ROOT) not in text_of(result)
+    check_against_schema(result, connection.tools()["validate_report"])
+
+
+def test_report_of_a_file_that_does_not_exist_is_sent_back(connection: Connection) -> None:
+    result = connection.tool("route_next_action", text=GOOD, check_workspace=True)
+    decision = DecisionModel.model_validate(result.structured_content)
+    assert (decision.rule, decision.actions) == ("R4", ["request_repair", "resume_same"])
+    untested = connection.tool("route_next_action", text=GOOD)
+    assert DecisionModel.model_validate(untested.structured_content).rule == "G6"
 
 
 def test_unknown_tool_is_refused_with_the_nearest_one(connection: Connection) -> None:

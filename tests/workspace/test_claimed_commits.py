@@ -1,0 +1,280 @@
+"""Commits that a reply names are looked up in the project's repository, and nothing in there is ever run."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from goop_mcp import Severity, Verdict
+from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.workspace.git import GitError, Repository
+from tests.workspace.true_projects import SUBJECT, Project, commit, git, write
+
+
+def check(project: Project, reply: str) -> Verdict:
+    return check_workspace(reply, project.folder, store=project.store)
+
+
+def with_commit(project: Project, sha: str, message: str = SUBJECT) -> str:
+    old = f'<commit sha="{project.sha[:7]}">{SUBJECT}<'
+    assert project.reply.count(old) == 1
+    return project.reply.replace(old, f'<commit sha="{sha}">{message}<')
+
+
+def test_commit_that_nobody_made_is_named_with_its_place(project: Project) -> None:
+    verdict = check(project, with_commit(project, "deadbee"))
+    (finding,) = verdict.findings
+
+    assert (finding.rule, finding.line, finding.column) == ("evidence/commit-not-found", 21, 20)
+    assert not verdict.accepted
+
+
+@pytest.mark.parametrize("digits", [7, 12, 40])
+def test_commit_is_found_by_as_many_digits_as_were_written(project: Project, digits: int) -> None:
+    assert check(project, with_commit(project, project.sha[:digits])).findings == ()
+    assert check(project, with_commit(project, project.sha[:digits].upper())).findings == ()
+
+
+def test_tree_and_file_are_no_commits(project: Project) -> None:
+    tree = git(project.folder, "rev-parse", "HEAD^{tree}")
+
+    assert [each.rule for each in check(project, with_commit(project, tree)).findings] == ["evidence/commit-not-found"]
+
+
+def test_ambiguous_id_is_not_checked(project: Project) -> None:
+    seen: dict[str, str] = {}
+    for number in range(2_000):
+        sha = git_commit_object(project.folder, number)
+        if sha[:4] in seen:
+            break
+        seen[sha[:4]] = sha
+
+    (finding,) = check(project, with_commit(project, sha[:4])).findings
+
+    assert finding.rule == "evidence/not-checked"
+    assert "more than one begins with these digits" in finding.message
+
+
+def git_commit_object(folder: Path, number: int) -> str:
+    return git(folder, "commit-tree", "HEAD^{tree}", "-m", f"feat: {number}")
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        (SUBJECT, True),
+        (f"{SUBJECT}.", True),
+        (f"  {SUBJECT.upper()}  ", True),
+        ("feat(auth): add …", True),
+        ("feat(auth): add...", True),
+        (f"{SUBJECT} and its tests", True),
+        ("feat(auth): remove …", False),
+        ("feat(auth): add logout endpoint", False),
+        ("feat(auth): add", False),
+    ],
+)
+def test_subject_is_compared_tolerantly(project: Project, written: str, same: bool) -> None:
+    verdict = check(project, with_commit(project, project.sha[:7], written))
+
+    assert verdict.accepted
+    assert [each.rule for each in verdict.findings] == ([] if same else ["evidence/commit-subject-differs"])
+
+
+def test_subject_in_another_encoding_is_read(project: Project) -> None:
+    message = project.folder / "message"
+    message.write_bytes("fix(api): grüße".encode("latin-1"))
+    git(project.folder, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--quiet", "--allow-empty", "-F", "message")
+    sha = git(project.folder, "rev-parse", "--short", "HEAD")
+
+    assert check(project, with_commit(project, sha, "fix(api): grüße")).findings == ()
+
+
+@pytest.mark.parametrize("sha", ["latest", "HEAD", "--help", "main", ":/feat", "abc", "deadbee^{tree}", "a" * 50])
+def test_what_is_no_id_never_reaches_git(project: Project, sha: str) -> None:
+    findings = check(project, with_commit(project, sha)).findings
+
+    assert {each.rule for each in findings} == {"goop_report/commit-sha-form", "evidence/not-checked"}
+
+
+def test_repository_without_commits_has_none(tmp_path: Path, project: Project) -> None:
+    write(tmp_path / "empty", "src/login.py")
+    git(tmp_path / "empty", "init", "--quiet")
+
+    rules = [each.rule for each in check_workspace(project.reply, tmp_path / "empty").findings]
+
+    assert "evidence/commit-not-found" in rules
+
+
+def test_folder_without_repository_is_not_checked(tmp_path: Path) -> None:
+    with pytest.raises(GitError, match="the project is no git repository"):
+        Repository(tmp_path).look_up(["deadbee"])
+
+
+def test_machine_without_git_is_not_checked(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(project.folder))
+
+    (finding,) = check(project, project.reply).findings
+
+    assert (finding.rule, finding.severity) == ("evidence/not-checked", Severity.INFO)
+    assert "git is not installed" in finding.message
+
+
+def test_git_in_the_current_folder_is_never_started(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project.folder, "git", "#!/bin/sh\ntouch canary\n")
+    (project.folder / "git").chmod(0o755)
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setenv("PATH", ".")
+
+    (finding,) = check(project, project.reply).findings
+
+    assert "git is not installed" in finding.message
+    assert not (project.folder / "canary").exists()
+
+
+def test_git_that_does_not_answer_is_ended_with_all_it_started(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "bin/git", f"#!/bin/sh\n/bin/sleep 60 &\necho $! > {tmp_path}/pid\nwait\n")
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("goop_mcp.workspace.git.TIMEOUT", 0.5)
+    begun = time.monotonic()
+
+    (finding,) = check(project, project.reply).findings
+
+    assert "git did not answer within 0.5 seconds" in finding.message
+    assert time.monotonic() - begun < 10
+    started = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cmdline")
+    assert not started.exists() or started.read_bytes() == b""
+
+
+def test_hostile_configuration_of_the_repository_runs_nothing(project: Project, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho ran >> {canary}\n")
+    program.chmod(0o755)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("post-checkout", "pre-auto-gc", "reference-transaction", "post-index-change"):
+        (hooks / name).symlink_to(program)
+    for key, value in {
+        "core.fsmonitor": program,
+        "core.hooksPath": hooks,
+        "core.pager": program,
+        "core.sshCommand": program,
+        "core.gitProxy": program,
+        "core.alternateRefsCommand": program,
+        "gpg.program": program,
+        "log.showSignature": "true",
+        "pager.cat-file": program,
+        "credential.helper": program,
+        "diff.external": program,
+        "remote.origin.url": f"ext::{program}",
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": program,
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "extensions.partialClone": "origin",
+        "core.repositoryFormatVersion": "1",
+    }.items():
+        git(project.folder, "config", key, str(value))
+    canary.unlink(missing_ok=True)
+
+    found = check(project, with_commit(project, "deadbee" * 5 + "deadb"))
+
+    assert [each.rule for each in found.findings] == ["evidence/commit-not-found"]
+    assert check(project, project.reply).findings == ()
+    assert not canary.exists()
+
+
+def test_variables_of_the_caller_do_not_lead_git_elsewhere(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init", "--quiet", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
+
+    assert check(project, project.reply).findings == ()
+    assert not (tmp_path / "trace").exists()
+
+
+def test_nothing_in_the_repository_changes(project: Project) -> None:
+    def seen() -> dict[str, int]:
+        return {str(path): path.stat().st_mtime_ns for path in (project.folder / ".git").rglob("*")}
+
+    before = seen()
+    check(project, project.reply)
+
+    assert seen() == before
+
+
+def test_worktree_knows_the_commits_of_its_repository(project: Project, tmp_path: Path) -> None:
+    git(project.folder, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+
+    found = check_workspace(project.reply, tmp_path / "tree").findings
+
+    assert {each.rule for each in found} == {"evidence/not-checked"}
+    assert not any("commit" in each.message for each in found)
+
+
+def test_folder_inside_a_repository_belongs_to_it(project: Project) -> None:
+    known = Repository(project.folder / "src").look_up([project.sha])
+
+    assert dict(known.subjects) == {project.sha: SUBJECT}
+
+
+def test_commit_in_a_submodule_counts(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    git(tmp_path / "lib", "init", "--quiet")
+    sha = commit(tmp_path / "lib", SUBJECT + " in the library")
+    git(project.folder, "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
+    sha = commit(project.folder / "lib", "fix(lib): in the submodule only")
+
+    assert check(project, with_commit(project, sha, "fix(lib): in the submodule only")).findings == ()
+
+
+def test_commit_in_a_repository_around_a_claimed_file_counts(project: Project) -> None:
+    write(project.folder, "services/api/main.py")
+    git(project.folder / "services/api", "init", "--quiet")
+    sha = commit(project.folder / "services/api", SUBJECT)
+    reply = with_commit(project, sha).replace('src/login.py" action', 'services/api/main.py" action')
+
+    assert check(project, reply).findings == ()
+
+
+def test_shallow_clone_does_not_refute_an_older_commit(project: Project, tmp_path: Path) -> None:
+    commit(project.folder, "feat: second")
+    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{project.folder}", "clone")
+
+    found = check_workspace(project.reply, tmp_path / "clone").findings
+
+    (finding,) = [each for each in found if "commit" in each.message]
+    assert finding.rule == "evidence/not-checked"
+    assert "older commits were left out of this clone" in finding.message
+
+
+def test_many_commits_are_looked_up_at_once(project: Project) -> None:
+    ids = [f"{number:040x}" for number in range(1, 400)]
+    begun = time.monotonic()
+
+    known = Repository(project.folder).look_up([*ids, project.sha])
+
+    assert known.missing == frozenset(ids)
+    assert dict(known.subjects) == {project.sha: SUBJECT}
+    assert time.monotonic() - begun < 5
+
+
+def test_huge_commit_is_found_without_its_subject_being_read(project: Project) -> None:
+    sha = git(project.folder, "commit-tree", "HEAD^{tree}", "-F", "-", given="feat: huge\n\n" + "x" * 400_000)
+
+    assert dict(Repository(project.folder).look_up([sha]).subjects) == {sha: None}
+
+
+def test_more_commits_than_are_looked_up_are_told_of(project: Project) -> None:
+    line = f'<commit sha="{project.sha}">{SUBJECT}</commit>'
+    reply = with_commit(project, project.sha[:7]).replace("</commits>", line * 510 + "</commits>")
+
+    (finding,) = check(project, reply).findings
+
+    assert finding.rule == "evidence/not-checked"
+    assert "11 commits" in finding.message

@@ -1,0 +1,263 @@
+"""What a reply says of files is looked for where it says, and nowhere else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from goop_mcp import Severity, Verdict, validate
+from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.validation.json_samples import FACTORY_REPLY
+from goop_mcp.validation.samples import REQUEST_PROMPT
+from tests.requirements import requirement
+from tests.workspace.true_projects import Project, write
+
+DELIVERABLE = ".factory/runs/20260121-a1b2/artifacts/system_architecture.md"
+LEGACY = '{"status": "complete", "summary": "Done it.", "files_created": ["src/a.py"], "files_modified": ["src/b.py"]}'
+SECTIONS = (
+    "## STATUS\ncomplete\n\n## SUMMARY\nAdded a login.\n\n## ARTIFACTS\n- src/a.py - the login\n\n## NEXT\nTest it\n"
+)
+PLAN_ANSWER = """\
+{"agent": "review", "status": "success", "timestamp": "2026-01-15T10:30:00Z", "execution_time_ms": 5,
+ "result": {"feature_id": "1", "overall_status": "APPROVED",
+  "changes_made": {
+   "files_moved": [{"from": "src/old.py", "to": "src/new.py"}],
+   "files_deleted": [{"path": "src/dead.py", "reason": "unused"}],
+   "files_created": [{"path": "src/made.py", "reason": "split"}],
+   "files_modified": []},
+  "constitution_compliance": {"status": "PASS", "passed": 4, "failed": 0},
+  "cleanup_summary": {"tests_removed": 0, "files_moved": 1, "dead_code_lines_removed": 3},
+  "next_steps": []}}
+"""
+
+
+def check(project: Project, reply: str, **more: str) -> Verdict:
+    return check_workspace(reply, project.folder, store=project.store, session_state=more.get("session_state"))
+
+
+def with_file(project: Project, path: str, action: str = "created") -> str:
+    old = '<file path="src/login.py" action="created">'
+    assert project.reply.count(old) == 1
+    return project.reply.replace(old, f'<file path="{path}" action="{action}">')
+
+
+def rules(verdict: Verdict) -> list[str]:
+    return [finding.rule for finding in verdict.findings]
+
+
+@pytest.mark.parametrize("action", ["created", "modified"])
+def test_file_that_does_not_exist_is_named_with_its_place(project: Project, action: str) -> None:
+    (finding,) = check(project, with_file(project, "src/ghost.py", action)).findings
+
+    assert finding.rule == "evidence/file-not-found"
+    assert (finding.line, finding.column, finding.found) == (18, 19, "src/ghost.py")
+    assert finding.path == "/goop_report/artifacts/files/file[1]/@path"
+
+
+def test_deleted_file_has_to_be_gone(project: Project) -> None:
+    assert rules(check(project, with_file(project, "src/login.py", "deleted"))) == ["evidence/file-still-there"]
+    assert rules(check(project, with_file(project, "src/gone.py", "deleted"))) == []
+
+
+def test_link_to_nothing_that_was_to_be_deleted_is_still_there(project: Project) -> None:
+    (project.folder / "src/link.py").symlink_to("nothing.py")
+
+    assert rules(check(project, with_file(project, "src/link.py", "deleted"))) == ["evidence/file-still-there"]
+    assert rules(check(project, with_file(project, "src/link.py"))) == ["evidence/file-not-found"]
+
+
+def test_last_thing_said_of_a_file_counts(project: Project) -> None:
+    first = '<file path="src/login.py" action="deleted">old</file>\n      <file path="src/login.py" action="created">'
+    reply = project.reply.replace('<file path="src/login.py" action="created">', first)
+
+    assert rules(check(project, reply)) == []
+
+
+@pytest.mark.parametrize("path", ["src/", "./src/login.py", " src/login.py ", "src\\login.py", "src//login.py", "."])
+def test_other_ways_to_write_a_path_are_understood(project: Project, path: str) -> None:
+    assert rules(check(project, with_file(project, path))) == []
+
+
+def test_absolute_path_inside_the_project_is_the_same_file(project: Project) -> None:
+    assert rules(check(project, with_file(project, f"{project.folder}/src/login.py"))) == []
+    assert rules(check(project, with_file(project, f"{project.folder}/src/ghost.py"))) == ["evidence/file-not-found"]
+
+
+@pytest.mark.parametrize("path", ["../other/a.py", "/etc/passwd", "~/a.py", "C:\\a.py", "%2e%2e/a.py"])
+def test_path_outside_of_the_project_is_not_looked_for(project: Project, path: str) -> None:
+    (finding,) = check(project, with_file(project, path)).findings
+
+    assert (finding.rule, finding.severity, finding.line) == ("evidence/not-checked", Severity.INFO, 18)
+
+
+def test_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text("secret")
+    (project.folder / "out").symlink_to(tmp_path)
+
+    (finding,) = check(project, with_file(project, "out/outside.py")).findings
+
+    assert (finding.rule, finding.severity) == ("evidence/not-checked", Severity.INFO)
+    assert str(tmp_path) not in finding.message
+
+
+def test_link_inside_the_project_is_followed(project: Project) -> None:
+    (project.folder / "lib").symlink_to("src")
+
+    assert rules(check(project, with_file(project, "lib/login.py"))) == []
+
+
+def test_links_that_lead_round_in_a_circle_are_not_followed(project: Project) -> None:
+    (project.folder / "a").symlink_to("b")
+    (project.folder / "b").symlink_to("a")
+
+    (finding,) = check(project, with_file(project, "a/x.py")).findings
+
+    assert finding.rule in {"evidence/not-checked", "evidence/file-not-found"}
+
+
+def test_other_spelling_is_named(project: Project) -> None:
+    verdict = check(project, with_file(project, "src/Login.py"))
+
+    assert rules(verdict) == ["evidence/file-not-found"]
+    assert "there is 'src/login.py', which is spelled otherwise" in verdict.findings[0].message
+
+
+def test_file_that_may_not_be_read_is_there_all_the_same_and_is_never_opened(project: Project) -> None:
+    os.mkfifo(project.folder / "src" / "pipe")  # to open it would wait for ever
+
+    assert rules(check(project, with_file(project, "src/pipe"))) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a" * 5_000, "\N{PILE OF POO}" * 70, "con", "a\u0301.py"])
+def test_odd_names_give_a_finding_and_no_failure(project: Project, name: str) -> None:
+    (finding,) = check(project, with_file(project, f"src/{name}")).findings
+
+    assert finding.rule in {"evidence/not-checked", "evidence/file-not-found"}
+
+
+def test_accented_name_is_found_in_either_of_its_unicode_forms(project: Project) -> None:
+    write(project.folder, "src/caf\u00e9.py")
+    write(project.folder, "src/the\u0301.py")
+
+    assert rules(check(project, with_file(project, "src/caf\u00e9.py"))) == []
+    assert rules(check(project, with_file(project, "src/the\u0301.py"))) == []
+
+
+@requirement("F-15", "F-26")
+def test_deliverable_of_a_factory_reply_has_to_exist(project: Project) -> None:
+    verdict = check(project, FACTORY_REPLY)
+    (finding,) = verdict.findings
+
+    assert (finding.rule, finding.line, finding.column) == ("evidence/file-not-found", 9, 15)
+    assert not verdict.accepted
+    assert verdict.feedback is not None
+    assert DELIVERABLE in verdict.feedback
+
+    (untested,) = validate(FACTORY_REPLY).findings
+    assert (untested.rule, untested.severity) == ("evidence/not-checked", Severity.INFO)
+
+    write(project.folder, DELIVERABLE)
+    assert check(project, FACTORY_REPLY).findings == ()
+
+
+def test_markdown_reply_is_held_against_the_project_too(project: Project) -> None:
+    reply = "Task complete.\n\n**Deliverables:**\n- `docs/plan.md` (architecture)\n\n**Summary:** Planned it.\n"
+
+    found = [finding for finding in check(project, reply).findings if finding.rule == "evidence/file-not-found"]
+
+    assert [finding.line for finding in found] == [4]
+
+
+@pytest.mark.parametrize("path", ["runs/{session-id}/a.md", "runs/<run>/a.md"])
+def test_variable_left_in_the_path_of_a_deliverable_is_an_error_where_files_are_checked(
+    project: Project, path: str
+) -> None:
+    verdict = check(project, FACTORY_REPLY.replace(DELIVERABLE, path))
+
+    assert not verdict.accepted
+    assert len([finding for finding in verdict.findings if finding.path == "/deliverables/0/path"]) == 1
+
+
+@requirement("H-61")
+def test_deliverable_that_a_link_takes_out_of_the_project_is_refused(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (project.folder / ".factory").symlink_to(tmp_path / "elsewhere")
+
+    (finding,) = check(project, FACTORY_REPLY).findings
+
+    assert (finding.rule, finding.severity, finding.line) == ("path/outside-workspace", Severity.ERROR, 9)
+
+
+def test_files_of_a_request_are_looked_for_once_its_session_has_ended(project: Project) -> None:
+    (project.folder / "src/login.py").unlink()
+    (finding,) = check(project, REQUEST_PROMPT, session_state="COMPLETED").findings
+
+    assert (finding.rule, finding.line, finding.found) == ("evidence/file-not-found", 16, "src/login.py")
+    assert check(project, REQUEST_PROMPT).findings == ()
+    assert check(project, REQUEST_PROMPT, session_state="RUNNING").findings == ()
+
+
+def test_folder_of_the_session_says_whether_it_has_ended(project: Project) -> None:
+    session = "docs/.scratch/sessions/20260114-093000-login"
+    prompt = REQUEST_PROMPT.replace("src/login.py", "result.json")
+    write(project.folder, f"{session}/state.json", '{"status": "RUNNING"}')
+    assert check(project, prompt).findings == ()
+
+    write(project.folder, f"{session}/state.json", '{"status": "COMPLETED"}')
+    assert rules(check(project, prompt)) == ["evidence/file-not-found"]
+
+    write(project.folder, f"{session}/result.json", "{}")
+    assert check(project, prompt).findings == ()
+
+
+def test_optional_file_of_a_request_may_be_absent(project: Project) -> None:
+    prompt = REQUEST_PROMPT.replace('path="src/login.py" required="true"', 'path="src/no.py" required="false"')
+
+    assert check(project, prompt, session_state="COMPLETED").findings == ()
+
+
+def test_files_that_a_speckit_answer_names_are_looked_for_each_by_what_was_done(project: Project) -> None:
+    for path in ("src/old.py", "src/dead.py"):
+        write(project.folder, path)
+    found = [(finding.rule, finding.found) for finding in check(project, PLAN_ANSWER).findings]
+
+    assert found == [
+        ("evidence/file-still-there", "src/old.py"),
+        ("evidence/file-not-found", "src/new.py"),
+        ("evidence/file-still-there", "src/dead.py"),
+        ("evidence/file-not-found", "src/made.py"),
+    ]
+
+
+def test_files_of_older_forms_are_looked_for_with_their_line(project: Project) -> None:
+    found = [finding for finding in check(project, LEGACY).findings if finding.rule.startswith("evidence/file")]
+
+    assert [(finding.rule, finding.found, finding.line) for finding in found] == [
+        ("evidence/file-not-found", "src/a.py", 1),
+        ("evidence/file-not-found", "src/b.py", 1),
+    ]
+
+
+def test_file_of_which_nobody_says_what_was_done_is_told_to_be_unchecked_when_it_is_not_there(
+    project: Project,
+) -> None:
+    found = [finding for finding in check(project, SECTIONS).findings if finding.found == "src/a.py"]
+
+    assert [(finding.rule, finding.line) for finding in found] == [("evidence/not-checked", 8)]
+
+
+def test_reply_that_was_cut_off_claims_nothing(project: Project) -> None:
+    cut = with_file(project, "src/ghost.py").partition("<verification>")[0]
+
+    assert rules(check(project, cut)) == ["envelope/truncated"]
+
+
+def test_project_without_anything_says_what_could_not_be_checked(tmp_path: Path, project: Project) -> None:
+    bare = tmp_path / "bare"
+    write(bare, "src/login.py")
+
+    verdict = check_workspace(project.reply, bare)
+
+    assert verdict.accepted
+    assert set(rules(verdict)) == {"evidence/not-checked"}
+    assert [finding.line for finding in verdict.findings] == [7, 10, 21, 25]
