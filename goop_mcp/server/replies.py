@@ -66,7 +66,7 @@ class Replies:
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         if not check_workspace:
             return verdict_answer(validate(text, protocol=protocol, mode=mode, expected=expected))
-        from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - files and git are loaded when asked for
+        from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - loaded by the first check
 
         verdict = claims.check_workspace(
             text, self._project, store=self._store, protocol=protocol, mode=mode, expected=expected
