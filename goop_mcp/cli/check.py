@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from goop_mcp.cli.options import COLOUR, PROJECT, PROTOCOL, WORKSPACE, WrongCallError, project_folder
+from goop_mcp.cli.options import COLOUR, PROJECT, PROTOCOL, WORKSPACE, WrongCallError, opened_workspace
 from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.json_list import render_json
 from goop_mcp.cli.rendering.sarif import render_sarif
@@ -66,21 +66,23 @@ def check(
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty file is a reply
     without an envelope: rejected.
     """
-    outcome = check_files(
-        _named(files),
-        protocol=protocol,
-        mode="strict" if strict else "lenient",
-        expected=Expectations(
-            agent=agent,
-            phase=phase,
-            files_changed=files_changed,
-            memory_saved=memory_saved,
-            checks_run=checks_run,
-            profile=profile,
-        ),
-        project=project_folder(project) if workspace else None,
-        stdin=standard_input(),
-    )
+    with opened_workspace(project, wanted=workspace) as (folder, store):
+        outcome = check_files(
+            _named(files),
+            protocol=protocol,
+            mode="strict" if strict else "lenient",
+            expected=Expectations(
+                agent=agent,
+                phase=phase,
+                files_changed=files_changed,
+                memory_saved=memory_saved,
+                checks_run=checks_run,
+                profile=profile,
+            ),
+            project=folder,
+            store=store,
+            stdin=standard_input(),
+        )
     if format == "text":
         show(render_text(outcome, width=terminal_width()), colour=wants_colour(colour))
     else:

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import os
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -9,9 +10,12 @@ from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["COLOUR", "PROJECT", "PROTOCOL", "WORKSPACE", "WrongCallError", "project_folder"]
+    from goop_mcp.store.interface import Store
+
+__all__ = ["COLOUR", "PROJECT", "PROTOCOL", "WORKSPACE", "WrongCallError", "opened_workspace"]
 
 
 class WrongCallError(click.ClickException):
@@ -27,11 +31,22 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
     return name
 
 
-def project_folder(option: str | None) -> "Path":
-    """Return the project's folder; `option` is --project, None when it was not given. Raises SettingsError."""
-    from goop_mcp.settings import read_settings  # noqa: PLC0415 - loads pathlib, which doubles the time to start
+@contextmanager
+def opened_workspace(option: str | None, *, wanted: bool) -> "Iterator[tuple[Path | None, Store | None]]":
+    """Yield the project's folder and its memory, both None where they are not `wanted`.
 
-    return read_settings(os.environ, project=option).project
+    `option` is --project, None when it was not given. Raises SettingsError.
+    """
+    if not wanted:
+        yield None, None
+        return
+    # Both load more than a plain check does in all.
+    from goop_mcp.composition import open_store  # noqa: PLC0415
+    from goop_mcp.settings import read_settings  # noqa: PLC0415
+
+    folder = read_settings(os.environ, project=option).project
+    with closing(open_store(folder)) as store:
+        yield folder, store
 
 
 PROTOCOL = click.option(

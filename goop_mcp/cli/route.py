@@ -4,11 +4,12 @@ import json
 
 import click
 
-from goop_mcp.cli.options import PROJECT, PROTOCOL, WORKSPACE, project_folder
+from goop_mcp.cli.options import PROJECT, PROTOCOL, WORKSPACE, opened_workspace
 from goop_mcp.cli.streams import emit, show, standard_input
 from goop_mcp.operations.check_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
 from goop_mcp.routing import Decision, RoutingContext
+from goop_mcp.validation.findings import Mode
 
 __all__ = ["route"]
 
@@ -37,8 +38,9 @@ def route(
     """
     context = RoutingContext() if context_file is None else parse_context(read_reply(context_file), context_file)
     text = read_reply(file, stdin=standard_input())
-    folder = project_folder(project) if workspace else None
-    decision = route_reply(text, context, protocol=protocol, mode="strict" if strict else "lenient", project=folder)
+    mode: Mode = "strict" if strict else "lenient"
+    with opened_workspace(project, wanted=workspace) as (folder, store):
+        decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store)
     if form == "json":
         emit(json.dumps(decision.to_dict(), ensure_ascii=False, indent=2) + "\n")
     else:

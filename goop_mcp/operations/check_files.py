@@ -15,6 +15,8 @@ from goop_mcp.validation.verdict import Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from goop_mcp.store.interface import Store
+
 __all__ = [
     "STDIN",
     "CheckedFile",
@@ -77,15 +79,17 @@ def check_files(
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     project: "Path | None" = None,
+    store: "Store | None" = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> FileVerdicts:
     """Judge the reply in each of `files`; those that cannot be read do not stop the others.
 
     The arguments are those of `validate`; `stdin` is read for the name "-". What the replies claim is held against
-    the folder `project`, None takes it as it is. Raises UnknownNameError for an unknown protocol or mode.
+    the folder `project` and its memory `store`, None takes it as it is. Raises UnknownNameError for an unknown
+    protocol or mode.
     """
-    judge = partial(_judge(project), protocol=protocol, mode=mode, expected=expected, limits=limits)
+    judge = partial(_judge(project, store), protocol=protocol, mode=mode, expected=expected, limits=limits)
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
     for file in files:
@@ -98,12 +102,12 @@ def check_files(
     return FileVerdicts(checked=tuple(checked), unread=tuple(unread))
 
 
-def _judge(project: "Path | None") -> Callable[..., Verdict]:
+def _judge(project: "Path | None", store: "Store | None") -> Callable[..., Verdict]:
     if project is None:
         return validate
     from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
 
-    return partial(check_workspace, project=project)
+    return partial(check_workspace, project=project, store=store)
 
 
 def mend_file(

@@ -1,5 +1,6 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
@@ -40,10 +41,15 @@ _WithClaims = Annotated[
 class Replies:
     """Judges replies of agents that work on a project; the docstrings of the methods are what clients read."""
 
-    def __init__(self, project: "Path", *, store: "Store | None" = None) -> None:
-        """Take the absolute path of the project and its memory, None where there is none."""
+    def __init__(self, project: "Path") -> None:
+        """Take the absolute path of the project."""
         self._project = project
-        self._store = store
+
+    @cached_property
+    def _store(self) -> "Store":
+        from goop_mcp.composition import open_store  # noqa: PLC0415 - loaded by the first check
+
+        return open_store(self._project)
 
     def validate_report(
         self,
@@ -117,7 +123,7 @@ class Replies:
             "previous_rules": previous_rules or [],
             **(context or {}),
         }
-        project = self._project if check_workspace else None
+        project, store = (self._project, self._store) if check_workspace else (None, None)
         return decision_answer(
             route_reply(
                 text,
@@ -125,6 +131,6 @@ class Replies:
                 protocol=protocol,
                 mode=mode,
                 project=project,
-                store=self._store,
+                store=store,
             )
         )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.running import ACCEPTED, CASES, MENDABLE, MENDED, REJECTED, run, run_on_terminal
 from tests.requirements import requirement
-from tests.workspace.true_projects import commit, git, write
+from tests.workspace.true_projects import commit, git, memory_of, write
 
 
 @requirement("H-29")
@@ -100,8 +100,13 @@ def workspace(tmp_path: Path) -> Path:
 
 def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> None:
     sha = git(workspace, "rev-parse", "--short", "HEAD")
+    memory_of(workspace, "A note").close()
     true, lying = MENDED.replace("a1b2c3d", sha), MENDED.replace("a.py", "b.py")
-    assert run("check", "--workspace", stdin=true.encode(), cwd=workspace).code == 0
+    accepted = run("check", "--workspace", stdin=true.encode(), cwd=workspace)
+    assert accepted.code == 0
+    assert "memory" not in accepted.out
+    forgetful = true.replace(">A note<", ">Another note<")
+    assert "[evidence/memory-not-found]" in run("check", "--workspace", stdin=forgetful.encode(), cwd=workspace).out
 
     ended = run("check", "--workspace", "--project", workspace, stdin=lying.encode())
 
