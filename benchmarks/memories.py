@@ -25,7 +25,8 @@ from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.records import NewMemory
-from goop_mcp.store.sqlite import SqliteStore
+from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
 
 __all__ = ["run"]
 
@@ -81,13 +82,13 @@ def run() -> Table:
 
 def _measure_store(table: Table, folder: Path) -> None:
     words = _Words()
-    store = SqliteStore(folder / "store" / "goop.db", name="goop.db")
+    store = open_store("sqlite:///store/goop.db", project=folder)
     for _ in range(_MEMORIES // _A_BATCH):
         store.write(lambda writing: _fill(writing, list(islice(words.rows(), _A_BATCH))))
     store.close()
     (folder / "copy").mkdir()
     shutil.copyfile(folder / "store" / "goop.db", folder / "copy" / "goop.db")
-    store = SqliteStore(folder / "store" / "goop.db", name="goop.db")
+    store = open_store("sqlite:///store/goop.db", project=folder)
     _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), words)
     usual, common = words.vocabulary[_USUAL_WORDS], words.vocabulary[_COMMON_WORDS]
     for search in (
@@ -157,7 +158,7 @@ class _BareInsert:
             self._connection.execute(f"INSERT INTO memories ({', '.join(values)}) VALUES ({slots})", values)  # noqa: S608 - names of fields
 
 
-def _measure_saves(table: Table, store: SqliteStore, bare: _BareInsert, words: _Words) -> None:
+def _measure_saves(table: Table, store: Store, bare: _BareInsert, words: _Words) -> None:
     saves, inserts = [], []
     rows = words.rows()
     for _ in range(_SAVES):
@@ -171,7 +172,7 @@ def _measure_saves(table: Table, store: SqliteStore, bare: _BareInsert, words: _
     table.add("save", *_percentiles(save), f"{ratio:.1f}", judgement=worse)
 
 
-def _measure_search(table: Table, store: SqliteStore, search: _Search) -> None:
+def _measure_search(table: Table, store: Store, search: _Search) -> None:
     seconds = []
     for _ in range(_SEARCHES):
         request = SearchRequest(queries=search.queries())

@@ -1,15 +1,47 @@
 """Put the application together: the one place that knows which database a project uses."""
 
-from pathlib import Path
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from goop_mcp.store.interface import Store
-from goop_mcp.store.sqlite import SqliteStore
-from goop_mcp.workspace.layout import DATABASE, document_path
+if TYPE_CHECKING:
+    from goop_mcp.settings import Settings
+    from goop_mcp.store.interface import Store
+    from goop_mcp.workspace.files import ProjectFiles
 
-__all__ = ["open_store"]
+__all__ = ["Application"]
 
 
-def open_store(project: Path) -> Store:
-    """Return the memory of `project`; it is opened when first asked, and created when first written."""
-    name = document_path(DATABASE)
-    return SqliteStore(project / name, name=name)
+class Application:
+    """What one process works with. Each part is loaded when it is first asked for, and opened when it is first used.
+
+    May be shared by threads; `close` it at the end, or use it as a context.
+    """
+
+    def __init__(self, settings: "Settings") -> None:
+        self.settings = settings
+
+    @cached_property
+    def store(self) -> "Store":
+        """The database of the project; created by the first write. Raises SettingsError for a URL of no use."""
+        from goop_mcp.store.opening import open_store  # noqa: PLC0415 - loads a database, which most starts do without
+
+        settings = self.settings
+        return open_store(settings.database, project=settings.project, project_id=settings.project_id)
+
+    @cached_property
+    def files(self) -> "ProjectFiles":
+        """The files of the project."""
+        from goop_mcp.workspace.files import ProjectFiles  # noqa: PLC0415 - as above
+
+        return ProjectFiles(self.settings.project)
+
+    def close(self) -> None:
+        """Let go of what was opened; may be called twice."""
+        if "store" in self.__dict__:
+            self.store.close()
+
+    def __enter__(self) -> "Application":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()

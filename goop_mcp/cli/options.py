@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -41,12 +41,11 @@ def opened_workspace(option: str | None, *, wanted: bool) -> "Iterator[tuple[Pat
         yield None, None
         return
     # Both load more than a plain check does in all.
-    from goop_mcp.composition import open_store  # noqa: PLC0415
+    from goop_mcp.composition import Application  # noqa: PLC0415
     from goop_mcp.settings import read_settings  # noqa: PLC0415
 
-    folder = read_settings(os.environ, project=option).project
-    with closing(open_store(folder)) as store:
-        yield folder, store
+    with Application(read_settings(os.environ, project=option)) as application:
+        yield application.settings.project, application.store
 
 
 PROTOCOL = click.option(

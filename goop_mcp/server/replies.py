@@ -1,6 +1,5 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
@@ -13,9 +12,8 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from pathlib import Path
 
-    from goop_mcp.store.interface import Store
+    pass
 
 __all__ = ["Replies"]
 
@@ -41,15 +39,9 @@ _WithClaims = Annotated[
 class Replies:
     """Judges replies of agents that work on a project; the docstrings of the methods are what clients read."""
 
-    def __init__(self, project: "Path") -> None:
-        """Take the absolute path of the project."""
-        self._project = project
-
-    @cached_property
-    def _store(self) -> "Store":
-        from goop_mcp.composition import open_store  # noqa: PLC0415 - loaded by the first check
-
-        return open_store(self._project)
+    def __init__(self, application: Application) -> None:
+        """Take the application whose project and memory are looked at when a claim is checked."""
+        self._application = application
 
     def validate_report(
         self,
@@ -75,7 +67,7 @@ class Replies:
         from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - loaded by the first check
 
         verdict = claims.check_workspace(
-            text, self._project, store=self._store, protocol=protocol, mode=mode, expected=expected
+            text, self._application.settings.project, store=self._application.store, protocol=protocol, mode=mode, expected=expected
         )
         return verdict_answer(verdict)
 
@@ -123,14 +115,14 @@ class Replies:
             "previous_rules": previous_rules or [],
             **(context or {}),
         }
-        project, store = (self._project, self._store) if check_workspace else (None, None)
+        application = self._application if check_workspace else None
         return decision_answer(
             route_reply(
                 text,
                 RoutingContext.from_dict(known),
                 protocol=protocol,
                 mode=mode,
-                project=project,
-                store=store,
+                project=application and application.settings.project,
+                store=application and application.store,
             )
         )

@@ -8,13 +8,13 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
+from goop_mcp.composition import Application
 from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import RULES
 from goop_mcp.server.answers import answer
 from goop_mcp.server.handoffs import Handoffs
 from goop_mcp.server.models import RulePageModel
 from goop_mcp.server.replies import Replies
-from goop_mcp.settings import Settings
 
 __all__ = ["offered_tools"]
 
@@ -24,13 +24,13 @@ _ADDS_A_FILE = ToolAnnotations(
 )
 
 
-def offered_tools(settings: Settings) -> list[Tool]:
-    """Return the tools for the project of `settings`, in the order in which clients list them."""
-    replies = Replies(settings.project)
+def offered_tools(application: Application) -> list[Tool]:
+    """Return the tools of `application`, in the order in which clients list them."""
+    replies = Replies(application)
     return [
         _tool(replies.validate_report, title="Validate a report"),
         _tool(replies.route_next_action, title="Say what happens next"),
-        _tool(Handoffs(settings.project).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
+        _tool(Handoffs(application.settings.project).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
         _tool(explain_rule, title="Explain a rule"),
     ]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.store.interface import Store
-from goop_mcp.store.sqlite import SqliteStore
+from goop_mcp.store.opening import open_store
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = SqliteStore(tmp_path / ".goopspec" / "goop.db", name=".goopspec/goop.db")
+    opened = open_store(None, project=tmp_path)
     yield opened
     opened.close()

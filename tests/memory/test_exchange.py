@@ -18,7 +18,7 @@ from goop_mcp.memory.keeping import forget_memory, list_memories
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.store.interface import Store
 from goop_mcp.store.records import StoredMemory
-from goop_mcp.store.sqlite import SqliteStore
+from goop_mcp.store.opening import open_store
 
 WRITERS: dict[ExchangeFormat, Callable[[Iterable[StoredMemory]], Iterable[str]]] = {
     "jsonl": write_jsonl,
@@ -51,13 +51,13 @@ def without_places(store: Store) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> SqliteStore:
-    return SqliteStore(tmp_path / "other" / "goop.db", name="goop.db")
+def other(tmp_path: Path) -> Store:
+    return open_store("sqlite:///other/goop.db", project=tmp_path)
 
 
 @every_format
 def test_what_was_exported_is_imported_the_same_and_once(
-    format: ExchangeFormat, store: Store, other: SqliteStore
+    format: ExchangeFormat, store: Store, other: Store
 ) -> None:
     save_memory(store, DRAFT)
     save_memory(store, MemoryDraft(title="Plain", content="Nothing but words."))
@@ -96,7 +96,7 @@ drafts = st.builds(
 @given(drafts, st.sampled_from(list(WRITERS)))
 def test_any_memory_comes_back_the_same(draft: MemoryDraft, format: ExchangeFormat) -> None:
     with TemporaryDirectory() as folder:
-        stores = [SqliteStore(Path(folder) / name / "goop.db", name=name) for name in ("one", "other")]
+        stores = [open_store(f"sqlite:///{name}.db", project=Path(folder)) for name in ("one", "other")]
         one, other = stores
         save_memory(one, draft)
 

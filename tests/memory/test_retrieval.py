@@ -10,7 +10,7 @@ import pytest
 from goop_mcp.memory.exchange.importing import import_memories
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.store.interface import Store
-from goop_mcp.store.sqlite import SqliteStore
+from goop_mcp.store.opening import open_store
 from tests.repository import ROOT
 
 CASES = ROOT / "tests" / "cases" / "memory"
@@ -29,8 +29,7 @@ QUESTIONS = [Question(**json.loads(line)) for line in (CASES / "questions.jsonl"
 
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    path: Path = tmp_path_factory.mktemp("notes") / "goop.db"
-    store = SqliteStore(path, name="goop.db")
+    store = open_store(None, project=tmp_path_factory.mktemp("notes"))
     report = import_memories(store, (CASES / "notes.jsonl").read_text("utf-8"))
     assert (report.saved, report.unread) == (350, [])
     yield store

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewMemory
-from goop_mcp.store.sqlite import SqliteStore
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 STATE = {
@@ -76,9 +76,9 @@ def write(folder: Path, path: str, text: str = "x\n") -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def memory_of(folder: Path, *titles: str) -> SqliteStore:
+def memory_of(folder: Path, *titles: str) -> Store:
     """Return the memory of the project in `folder` after saving one note for each title."""
-    store = SqliteStore(folder / ".goopspec" / "goop.db", name=".goopspec/goop.db")
+    store = open_store(None, project=folder)
     for title in titles:
         new = NewMemory(
             uid=title,
