@@ -12,7 +12,6 @@
     ├── WorkspaceError       the project folder cannot be read or written as asked; what was there is still there
     │   ├── PathRefusedError       a path that leads out of the project, or to a place that is not ours to write
     │   ├── DocumentUnreadableError  a document that is no text in UTF-8 or too large to be one
-    │   ├── FileNotWrittenError    the disk is full, the folder read-only, or another fault of the system
     │   ├── StateCorruptError      state.json cannot be read; nobody resets it
     │   ├── StateReadOnlyError     state.json has a form that is read and never written
     │   ├── StateMovedError        state.json is not the one that was read any more; retryable
@@ -35,7 +34,6 @@ __all__ = [
     "AssetMissingError",
     "ContextError",
     "DocumentUnreadableError",
-    "FileNotWrittenError",
     "GoopError",
     "IllegalMoveError",
     "NotWritableError",
@@ -168,10 +166,6 @@ class PathRefusedError(WorkspaceError):
 
 class DocumentUnreadableError(WorkspaceError):
     """Raised when a file of the project is no text in UTF-8, or larger than any such document."""
-
-
-class FileNotWrittenError(WorkspaceError):
-    """Raised when the system refuses a write: a full disk, a read-only folder, too many open files."""
 
 
 class StateCorruptError(WorkspaceError):

@@ -24,7 +24,7 @@ class CaughtUp:
 def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> CaughtUp:
     """Bring the files up to the database, and take in what people added; nothing is created where there is no store.
 
-    Waits in the queue of writers only when something has to be done. Raises StoreError, and FileNotWrittenError when
+    Waits in the queue of writers only when something has to be done. Raises StoreError, and UnwritableFileError when
     a file cannot be replaced.
     """
     if not store.exists():

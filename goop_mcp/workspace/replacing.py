@@ -10,7 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from goop_mcp.errors import FileNotWrittenError, PathRefusedError
+from goop_mcp.errors import PathRefusedError, UnwritableFileError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.files import ProjectFiles
@@ -46,7 +46,7 @@ def replace_file(files: ProjectFiles, path: str, data: bytes) -> str:
 
     Missing folders are made; the mode of an existing file is kept. The caller holds the queue of writers. Returns the
     sha256 of `data`. Raises PathRefusedError for a path outside the list of what we write and where a link stands in
-    place of the file or of a folder, FileNotWrittenError when the system refuses; the old file then lies there as it
+    place of the file or of a folder, UnwritableFileError when the system refuses; the old file then lies there as it
     was, but for a fault of the last step, where it may be the new one.
     """
     with _writing(files, path, may_write) as (folder, name):
@@ -161,7 +161,7 @@ def _rename(folder: Folder, temporary: str, name: str) -> None:
             return
 
 
-def _not_written(path: str, error: OSError) -> FileNotWrittenError:
+def _not_written(path: str, error: OSError) -> UnwritableFileError:
     code = error.errno if error.errno is not None else 0
     reason = _REASONS.get(code) or (os.strerror(code).lower() if code else "the system gives no reason")
-    return FileNotWrittenError(f"{path} was not written: {reason}")
+    return UnwritableFileError(f"{path} was not written: {reason}")

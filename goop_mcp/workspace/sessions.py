@@ -37,7 +37,7 @@ def create_session(files: ProjectFiles, id: str, *, prompt: str, created_at: str
     """Create the folder of session `id` with its five files and return its path. What is there already stays.
 
     result.json is the agent's to write and begins as an empty object. Raises PathRefusedError for an id of another
-    form than YYYYMMDD-HHMMSS-slug, and FileNotWrittenError.
+    form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
     """
     if not is_session_id(id):
         raise PathRefusedError(f"session {excerpt(id, 60)!r} has another form; expected YYYYMMDD-HHMMSS-slug")

@@ -269,6 +269,21 @@ def test_bytes_outside_our_marks_never_change(lines: list[str], end: str, mark: 
     )
 
 
+def test_a_named_session_has_documents_of_its_own(project: Project) -> None:
+    name = "sessions/feature-auth/CHRONICLE.md"
+    event = NewEvent(kind="report", author="goop-executor", text="one", created_at=NOW, document=name)
+
+    def change(writing: Writing) -> ProjectionPlan:
+        writing.add_event(event)
+        return plan_projections(writing, project.files, now=NOW, redact=as_it_is, documents=(name,))
+
+    project.store.write(change)
+    catch_up(project.store, project.files, now=NOW, redact=as_it_is)
+
+    assert "one" in project.read(f".goopspec/{name}")
+    assert project.names() == []
+
+
 # a document that is ours as a whole
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.errors import FileNotWrittenError, PathRefusedError
+from goop_mcp.errors import PathRefusedError, UnwritableFileError
 from goop_mcp.store.failpoints import Failpoint
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import SESSION_FILES, document_path, is_named_session, may_write, session_folder
@@ -165,7 +165,7 @@ def test_a_file_that_does_not_fit_leaves_the_old_one_and_no_stray(project: Proje
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
-        with pytest.raises(FileNotWrittenError, match=r"CHRONICLE\.md was not written: the file would become larger"):
+        with pytest.raises(UnwritableFileError, match=r"CHRONICLE\.md was not written: the file would become larger"):
             replace_file(project, PATH, b"new" * 10_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -181,7 +181,7 @@ def test_without_descriptors_left_the_error_says_so(project: ProjectFiles) -> No
     with (project.root / "open").open("wb") as file:
         resource.setrlimit(resource.RLIMIT_NOFILE, (file.fileno() + 1, before[1]))
         try:
-            with pytest.raises(FileNotWrittenError, match="too many files are open"):
+            with pytest.raises(UnwritableFileError, match="too many files are open"):
                 replace_file(project, PATH, b"new")
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -194,7 +194,7 @@ def test_a_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None
     replace_file(project, PATH, b"old")
     (project.root / ".goopspec").chmod(0o555)
     try:
-        with pytest.raises(FileNotWrittenError, match="this user may not write there"):
+        with pytest.raises(UnwritableFileError, match="this user may not write there"):
             replace_file(project, PATH, b"new")
     finally:
         (project.root / ".goopspec").chmod(0o755)
