@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
 from goop_mcp.store.interface import Reading, Writing
@@ -38,10 +39,14 @@ Redact = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """Bytes that are to lie at `path` once the transaction is committed."""
+    """Bytes that are to lie at `path` once the transaction is committed.
+
+    `replaces` is the sha256 of what lay there when that was decided, None for nothing.
+    """
 
     path: str
     data: bytes
+    replaces: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +65,16 @@ class ProjectionPlan:
     imported: int = 0
     conflicts: tuple[Conflict, ...] = ()
 
-    def apply(self, files: ProjectFiles) -> None:
-        """Replace the files; the caller holds the queue of writers. Raises as `replace_file` does."""
+    def apply(self, files: ProjectFiles) -> tuple[str, ...]:
+        """Replace the files and return the paths of those that somebody has saved since; they are left for later.
+
+        The caller holds the queue of writers; people's editors do not wait in it. Raises as `replace_file` does.
+        """
+        moved = tuple(each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces)
         for planned in self.files:
-            replace_file(files, planned.path, planned.data)
+            if planned.path not in moved:
+                replace_file(files, planned.path, planned.data)
+        return moved
 
 
 def plan_projections(
@@ -163,17 +174,18 @@ class _Document:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
         data = insert_blocks(self.text, blocks, document=self.kind).encode()
-        self._remember(self.path, sha=_digest(self.text), pending=sha256(data))
-        return ProjectionPlan(files=(PlannedFile(self.path, data),))
+        found = _digest(self.text)
+        self._remember(self.path, sha=found, pending=sha256(data))
+        return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
 
     def _import(self, known: frozenset[str]) -> int:
-        pieces = [self.redact(piece) for piece in people_wrote(self.text or "", document=self.kind)]
+        pieces = [self._taken(piece) for piece in people_wrote(self.text or "", document=self.kind)]
         return self._add_imported(new_pieces(pieces, known))
 
     def _adopt(self, *, since: int) -> None:
         """Take what people have in the file for granted: it is not news later, and older blocks are not missed."""
         pieces = people_wrote(self.text or "", document=self.kind)
-        words = [str(since), *(chunk_hash(self.redact(piece)) for piece in pieces)]
+        words = [str(since), *(chunk_hash(self._taken(piece)) for piece in pieces)]
         self._add("adopted", "goop-mcp", " ".join(words))
 
     def _adopted(self) -> tuple[int, frozenset[str]]:
@@ -205,12 +217,12 @@ class _Document:
     def _plan_edited_whole(self, ours: str, *, newer: bool) -> ProjectionPlan:
         added = None if self.row is None else self._added_to(self.row)
         if added is not None:
-            imported = self._add_imported(new_pieces(map(self.redact, added), self._adopted()[1]))
+            imported = self._add_imported(new_pieces(map(self._taken, added), self._adopted()[1]))
             plan = self._write_whole(self._ours_of(self._events(0)) if newer else None)
             return replace(plan, imported=imported)
         if not self._dismissed():
             return self._put_aside(ours)
-        imported = self._add_imported([self.redact(self.text or "")])
+        imported = self._add_imported([self._taken(self.text or "")])
         return replace(self._write_whole(None), imported=imported)
 
     def _added_to(self, row: Projection) -> list[str] | None:
@@ -224,8 +236,9 @@ class _Document:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
         data = ours.encode()
-        self._remember(self.path, sha=_digest(self.text), pending=sha256(data))
-        return ProjectionPlan(files=(PlannedFile(self.path, data),))
+        found = _digest(self.text)
+        self._remember(self.path, sha=found, pending=sha256(data))
+        return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
 
     def _ours_of(self, events: Sequence[Event]) -> str | None:
         """Return the document as `events` make it: all blocks, or the newest handoff; None when there is nothing."""
@@ -255,11 +268,16 @@ class _Document:
             return ProjectionPlan(conflicts=(Conflict(path=self.path, ours=row.path),))
         if row is None or beside not in (None, row.sha256, row.pending_sha256):
             self._settle_conflict()
-            stem = self.path.removesuffix(".md")
-            row = Projection(path=f"{stem}.conflict-{self.writing.next_revision()}.md", revision=0)
+            row, beside = Projection(path=self._free_name(), revision=0), None
         self._remember(row.path, sha=beside, pending=sha256(data))
         conflict = Conflict(path=self.path, ours=row.path)
-        return ProjectionPlan(files=(PlannedFile(row.path, data),), conflicts=(conflict,))
+        return ProjectionPlan(files=(PlannedFile(row.path, data, beside),), conflicts=(conflict,))
+
+    def _free_name(self) -> str:
+        """Return the name for a conflict of this revision; where something has that name already, the next one."""
+        stem = self.path.removesuffix(".md")
+        names = (f"{stem}.conflict-{number}.md" for number in count(self.writing.next_revision()))
+        return next(name for name in names if _read(self.files, name) is None)
 
     def _dismissed(self) -> bool:
         """Tell whether somebody has settled the conflict by removing our file, which was seen there before."""
@@ -281,6 +299,10 @@ class _Document:
     def _remember(self, path: str, *, sha: str | None, pending: str | None) -> None:
         revision = self.writing.revision()
         self.writing.set_projection(Projection(path=path, revision=revision, sha256=sha, pending_sha256=pending))
+
+    def _taken(self, piece: str) -> str:
+        """Return people's text as it may be kept: redacted, and without NUL, which no database takes."""
+        return self.redact(piece).replace("\0", "\ufffd")
 
     def _add_imported(self, pieces: Sequence[str]) -> int:
         for piece in pieces:

@@ -42,7 +42,10 @@ def record(project: Path, name: str, count: int) -> None:
             writing.add_event(event)
             return plan_projections(writing, files, now=NOW, redact=as_it_is)
 
-        store.write(change, then=lambda plan: plan.apply(files))
+        def apply(plan: ProjectionPlan) -> None:
+            plan.apply(files)
+
+        store.write(change, then=apply)
         os.write(acknowledged, f"{text}\n".encode())
     store.close()
 

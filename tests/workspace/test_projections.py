@@ -38,7 +38,10 @@ class Project:
             writing.add_event(event)
             return plan_projections(writing, self.files, now=NOW, redact=redact)
 
-        return self.store.write(change, then=lambda plan: plan.apply(self.files))
+        return self.store.write(change, then=self.apply)
+
+    def apply(self, plan: ProjectionPlan) -> None:
+        plan.apply(self.files)
 
     def read(self, path: str = CHRONICLE) -> str:
         return (self.root / path).read_bytes().decode()
@@ -135,6 +138,37 @@ def test_text_added_under_a_known_heading_is_taken_in_once_and_stays(diary: Proj
     assert [plan.conflicts for plan in plans] == [(), ()]
 
 
+def test_people_may_write_a_nul(project: Project) -> None:
+    project.record("one")
+    project.edit(project.read() + "\n## Learnings\n\nodd\0text\n")
+
+    plans = [project.record(text) for text in ("two", "three")]
+
+    assert [plan.imported for plan in plans] == [1, 0]
+    assert project.imported() == ["odd\ufffdtext"]
+    assert "odd\0text" in project.read()
+
+
+def test_what_people_save_while_a_writer_commits_is_not_overwritten(project: Project) -> None:
+    project.record("one")
+
+    def change(writing: Writing) -> ProjectionPlan:
+        event = NewEvent(kind="report", author="goop-executor", text="two", created_at=NOW, document="CHRONICLE.md")
+        writing.add_event(event)
+        return plan_projections(writing, project.files, now=NOW, redact=as_it_is)
+
+    def save_first(plan: ProjectionPlan) -> None:
+        project.edit("Saved just now.\n" + project.read())
+        assert plan.apply(project.files) == (CHRONICLE,)
+
+    project.store.write(change, then=save_first)
+    assert "two" not in project.read()
+    catch_up(project.store, project.files, now=NOW, redact=as_it_is)
+
+    assert project.read().startswith("Saved just now.\n# CHRONICLE")
+    assert "two" in project.read()
+
+
 def test_text_added_elsewhere_is_kept_and_not_taken_in(diary: Project) -> None:
     diary.record("one")
     edited = diary.read().replace("We are here: wave 2", "We are there: wave 7")
@@ -206,6 +240,18 @@ def test_a_conflict_file_that_people_edited_is_not_overwritten_either(project: P
 
     assert project.read(".goopspec/CHRONICLE.conflict-3.md") == "mine now"
     assert "four" in project.read(".goopspec/CHRONICLE.conflict-4.md")
+
+
+def test_a_file_with_the_name_of_a_conflict_is_not_overwritten(project: Project) -> None:
+    for text in ("one", "two"):
+        project.record(text)
+    project.edit(project.read().replace("one", "1"))
+    project.edit("mine", ".goopspec/CHRONICLE.conflict-3.md")
+
+    (conflict,) = project.record("three").conflicts
+
+    assert conflict.ours == ".goopspec/CHRONICLE.conflict-4.md"
+    assert project.read(".goopspec/CHRONICLE.conflict-3.md") == "mine"
 
 
 @pytest.mark.parametrize("broken", ["link", "not utf-8"])
