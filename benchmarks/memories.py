@@ -23,10 +23,9 @@ from goop_mcp.memory.drafts import MemoryDraft, prepare
 from goop_mcp.memory.saving import new_memory, save_memory
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.redaction import redact
-from goop_mcp.store.interface import Writing
-from goop_mcp.store.records import NewMemory
-from goop_mcp.store.interface import Store
+from goop_mcp.store.interface import Store, Writing
 from goop_mcp.store.opening import open_store
+from goop_mcp.store.records import NewMemory
 
 __all__ = ["run"]
 

@@ -57,12 +57,13 @@ def _every_rule() -> Iterator[Rule]:
     from goop_mcp.validation.path_rules import PATH_RULES  # noqa: PLC0415
     from goop_mcp.validation.xml_rules import XML_RULES  # noqa: PLC0415
     from goop_mcp.workflow.memory_rules import MEMORY_RULES  # noqa: PLC0415
+    from goop_mcp.workflow.project_rules import PROJECT_RULES  # noqa: PLC0415
     from goop_mcp.workflow.rules import WORKFLOW_RULES  # noqa: PLC0415
 
     yield from (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES, *EVIDENCE_RULES)
     for family in FAMILIES:
         yield from family.rules
-    yield from (*VISUAL_STYLE_RULES, *WORKFLOW_RULES, *MEMORY_RULES)
+    yield from (*VISUAL_STYLE_RULES, *WORKFLOW_RULES, *PROJECT_RULES, *MEMORY_RULES)
 
 
 RULES = RuleBook(_every_rule)

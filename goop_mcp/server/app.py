@@ -3,6 +3,7 @@
 from mcp.server import CacheHint, MCPServer
 
 from goop_mcp import __version__
+from goop_mcp.composition import Application
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.completions import add_completions
 from goop_mcp.server.middleware import PAGE_SIZE, log_timing, paging
@@ -28,7 +29,7 @@ def create_server(settings: Settings) -> MCPServer:
     """Return the MCP server for `settings`, ready to be run on any transport."""
     server = GoopServer(
         "goop-mcp",
-        tools=offered_tools(settings),
+        tools=offered_tools(Application(settings)),
         title="Goop MCP",
         description="Checks the machine-readable envelopes that agents end their replies with.",
         instructions=_INSTRUCTIONS,

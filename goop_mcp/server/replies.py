@@ -12,8 +12,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-
-    pass
+    from goop_mcp.composition import Application
 
 __all__ = ["Replies"]
 
@@ -39,7 +38,7 @@ _WithClaims = Annotated[
 class Replies:
     """Judges replies of agents that work on a project; the docstrings of the methods are what clients read."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: "Application") -> None:
         """Take the application whose project and memory are looked at when a claim is checked."""
         self._application = application
 
@@ -67,7 +66,12 @@ class Replies:
         from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - loaded by the first check
 
         verdict = claims.check_workspace(
-            text, self._application.settings.project, store=self._application.store, protocol=protocol, mode=mode, expected=expected
+            text,
+            self._application.settings.project,
+            store=self._application.store,
+            protocol=protocol,
+            mode=mode,
+            expected=expected,
         )
         return verdict_answer(verdict)
 
@@ -115,14 +119,15 @@ class Replies:
             "previous_rules": previous_rules or [],
             **(context or {}),
         }
-        application = self._application if check_workspace else None
+        here = self._application
+        project, store = (here.settings.project, here.store) if check_workspace else (None, None)
         return decision_answer(
             route_reply(
                 text,
                 RoutingContext.from_dict(known),
                 protocol=protocol,
                 mode=mode,
-                project=application and application.settings.project,
-                store=application and application.store,
+                project=project,
+                store=store,
             )
         )

@@ -17,8 +17,8 @@ from goop_mcp.memory.exchange.markdown import write_markdown
 from goop_mcp.memory.keeping import forget_memory, list_memories
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.store.interface import Store
-from goop_mcp.store.records import StoredMemory
 from goop_mcp.store.opening import open_store
+from goop_mcp.store.records import StoredMemory
 
 WRITERS: dict[ExchangeFormat, Callable[[Iterable[StoredMemory]], Iterable[str]]] = {
     "jsonl": write_jsonl,
@@ -56,9 +56,7 @@ def other(tmp_path: Path) -> Store:
 
 
 @every_format
-def test_what_was_exported_is_imported_the_same_and_once(
-    format: ExchangeFormat, store: Store, other: Store
-) -> None:
+def test_what_was_exported_is_imported_the_same_and_once(format: ExchangeFormat, store: Store, other: Store) -> None:
     save_memory(store, DRAFT)
     save_memory(store, MemoryDraft(title="Plain", content="Nothing but words."))
     text = export(store, format)
