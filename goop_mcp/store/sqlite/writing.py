@@ -56,7 +56,7 @@ class SqliteWriting(SqliteReading):
         id = self._insert("memories", {**values, **lists, "concept_words": words, "revision": revision})
         self._connection.executemany(
             "INSERT INTO memory_concepts (concept, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [(fold_concept(concept), id) for concept in new.concepts],
+            _concept_rows(id, new.concepts),
         )
         return StoredMemory(id=id, revision=revision, **values)
 
@@ -66,7 +66,9 @@ class SqliteWriting(SqliteReading):
         if found is None or (found.forgotten_at is not None and not purge):
             return None
         revision = self.next_revision()
-        self._connection.execute("DELETE FROM memory_concepts WHERE memory_id = ?", (id,))
+        self._connection.executemany(
+            "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?", _concept_rows(id, found.concepts)
+        )
         if purge:
             self._connection.execute("DELETE FROM memories WHERE id = ?", (id,))
             self.has_purged = True
@@ -99,6 +101,10 @@ class SqliteWriting(SqliteReading):
         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values)  # noqa: S608 - constants
         failpoint(Failpoint.INSERT)
         return self._connection.last_insert_rowid()
+
+
+def _concept_rows(id: int, concepts: tuple[str, ...]) -> list[tuple[str, int]]:
+    return [(fold_concept(concept), id) for concept in concepts]
 
 
 def _values_of(record: NewMemory | NewReport | NewEvent | Projection) -> dict[str, Any]:

@@ -30,13 +30,12 @@ CREATE TABLE memories (
   content         TEXT NOT NULL
 ) STRICT;
 
+-- In the folded form. Without an index by memory, which would cost every save: a memory knows its concepts.
 CREATE TABLE memory_concepts (
   concept   TEXT NOT NULL,
-  memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+  memory_id INTEGER NOT NULL,
   PRIMARY KEY (concept, memory_id)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX memory_concepts_by_memory ON memory_concepts (memory_id);
 
 CREATE VIRTUAL TABLE memory_index USING fts5 (
   title, content, concept_words,
