@@ -98,11 +98,15 @@ class WriteLock:
 
 
 def _note_holder(file: int) -> None:
+    """Write down who holds the lock since when, unless it stands there already: that is true for a second."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
+    note = f"{os.getpid()} {since}".ljust(_NOTE_LENGTH - 1).encode() + b"\n"
     # The note only helps those who wait: a disk without room for it is no reason to refuse the lock.
     with suppress(OSError):
         os.lseek(file, 0, os.SEEK_SET)
-        os.write(file, f"{os.getpid()} {since}".ljust(_NOTE_LENGTH - 1).encode() + b"\n")
+        if os.read(file, _NOTE_LENGTH) != note:
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, note)
 
 
 if sys.platform == "win32":
