@@ -41,6 +41,12 @@ PLANTED = (
     Planted("assignment in camel case", "clientSecret: '", A24, "',"),
     Planted("passphrase of words", 'passphrase: "', "correct horse battery staple", '"'),
     Planted("password in prose", "The Password: ", "Sw0rdf1sh", " is on the wall."),
+    Planted("password in a sentence", "my password is ", "hunter2", ", do not tell"),
+    Planted("password in Markdown", "**Password:** ", "hunter2"),
+    Planted("password in a table", "| password | ", "hunter2", " |"),
+    Planted("flag", "login --user joe --password ", "hunter2", " --now"),
+    Planted("environment in YAML", "API_TOKEN: ", "abcdefghijklmnop"),
+    Planted("quote within quotes", "password: 'it''", "s-hunter2", "'"),
     Planted("PIN", "passwd=", "4711"),
     Planted("query of a URL", "GET /v1/items?page=2&token=", A24, "&sort=asc"),
     Planted("connection string", "Server=db1;User=sa;Password=", "Tiger!4711", ";Database=shop"),
@@ -105,6 +111,7 @@ https://example.org:8080/path@x?y=1, http://localhost:3000/, git@github.com:org/
 We chose JWT with RS256; the private key stays in the vault. Private: false. private int x; <private-part>
 eyJ is how a JWT begins; AKIA is how an access key begins; ghp_ is for people.
 task: W2.T3, wave: 2, gate: Spec, password policy: 12 characters, secrets: none, tokens: 12
+the password is wrong. the token is 'IDENT', the secret was lost; the token | meaning | table; use --token to pass it
 the key: value pairs, keyword=value, monkey: banana, primary_key=True, foreign_key: user_id
 """
 
@@ -130,7 +137,7 @@ def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
 
 
 def test_the_sources_of_this_project_hold_no_secret_and_stay_as_they_are() -> None:
-    about_secrets = re.compile(r"redaction|memor|test_boundary|tests/cases")
+    about_secrets = re.compile(r"redaction|memor|tests/cases|CHANGELOG")
     sources = [path for path in project_files() if path.suffix in {".py", ".md", ".toml", ".json"}]
     texts = {path: path.read_text(encoding="utf-8") for path in sources if not about_secrets.search(path.as_posix())}
 

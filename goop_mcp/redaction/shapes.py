@@ -131,17 +131,21 @@ _NAME: Final = (
     r"(?:[_-]?(?:access|base|key|value)){0,3}"
 )
 _WORDS_OF_NAMES: Final = ("secret", "token", "passw", "passphrase", "pwd", "key", "aws_")
-_QUOTED: Final = r'\\"[^"\n]*"?|"(?:[^"\\\n]++|\\.)*+"?|\'(?:[^\'\\\n]++|\\.)*+\'?|`[^`\n]*`?'
+_QUOTED: Final = r'\\"[^"\n]*"?|"(?:[^"\\\n]++|\\.)*+"?|\'(?:[^\'\\\n]++|\\.|\'\')*+\'?|`[^`\n]*`?'
 # A value without quotes ends where the next part of a query or a connection string begins.
 _BARE: Final = (
     r"(?:[^\s\"'`<>\\;&]++|\\(?![nrt\"'])"
     r"|&(?![A-Za-z_-]{1,40}[=;])|;(?=\S)(?![A-Za-z _-]{1,40}=))++"
 )
+_ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
 _ASSIGNMENT: Final = re.compile(
     rf"(?P<before>[(,?&] ?|){_NAME}"
-    r"(?P<sign>\\?[\"']?[ \t]{0,8}(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))[ \t]{0,8})"
+    rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?|(?:is|was|->|→|\|)(?=\s))[ \t]{{0,8}})"
     rf"(?P<value>{_QUOTED}|{_BARE})",
     re.IGNORECASE,
+)
+_FLAG: Final = re.compile(
+    rf"(?P<before>)--[a-z-]{{0,20}}?{_NAME}(?P<sign>[ \t]{{1,8}})(?P<value>{_QUOTED}|{_BARE})", re.IGNORECASE
 )
 _ELEMENT: Final = re.compile(
     rf"<[\w:.-]{{0,40}}?{_NAME}(?:\s[^<>]{{0,200}})?(?P<sign>>)(?P<before>)(?P<value>[^<>]+)(?=</)", re.IGNORECASE
@@ -166,5 +170,6 @@ SHAPES: Final = (
     Shape(("authorization",), _AUTHORIZATION, _authorization),
     Shape(("bearer",), _BEARER, _bearer),
     Shape(_WORDS_OF_NAMES, _ASSIGNMENT, _assigned),
+    Shape(("--",), _FLAG, _assigned),
     Shape(_WORDS_OF_NAMES, _ELEMENT, _assigned),
 )

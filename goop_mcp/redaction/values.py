@@ -32,8 +32,9 @@ _STATES: Final = "unknown|required|missing|invalid|expired|empty|unset|yes|no|on
 _SMALL_WORDS: Final = "the|a|an|is|are|was|must|should|see|this|that|it|and|or|to|of|in|for|if|from|with"
 _VARIABLES: Final = "value|token|secret|password|key|input|data|env|raw|result|response|user|name|default"
 _WORD: Final = re.compile(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
+_WEAK_SIGNS: Final = frozenset({"", "is", "was", "->", "→", "|"})
 _LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
-_SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN = 6, 20, 7, 4
+_SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN, _LONG_VALUE = 6, 20, 7, 4, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,11 @@ def _known_word(it: Assignment) -> bool | None:
     return False if _WORD.fullmatch(value) or value.lower() == it.name.lower() else None
 
 
+def _weakly_assigned(it: Assignment) -> bool | None:
+    # "the password is wrong": only what cannot be a word is a secret there.
+    return looks_random(it.value) if it.sign.strip(" \t`*\"'\\") in _WEAK_SIGNS else None
+
+
 def _in_quotes(it: Assignment) -> bool | None:
     if not it.quoted:
         return None
@@ -147,10 +153,13 @@ def _random(it: Assignment) -> bool | None:
 
 
 def _word(it: Assignment) -> bool | None:
-    """Judge a plain word: of an environment or a form it is a value, in code a variable, in prose a word."""
+    """Judge a plain word: of an environment, a form or an element it is a value, in code a variable, else a word."""
     if "=" in it.sign and not re.search(r"\s", it.sign):
         return not it.argument
-    return bool(_LIKE_A_PASSWORD.fullmatch(it.name)) and it.alone
+    if it.sign == ">":
+        return it.name.lower() != "token"
+    certain = _LIKE_A_PASSWORD.fullmatch(it.name) or it.name.isupper() or len(it.value) >= _LONG_VALUE
+    return bool(certain) and it.alone
 
 
 _JUDGES: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
@@ -158,6 +167,7 @@ _JUDGES: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
     _outside,
     _itself,
     _known_word,
+    _weakly_assigned,
     _in_quotes,
     _number,
     _code,
