@@ -50,6 +50,15 @@ def test_key_and_fingerprint_lead_to_their_memory(store: Store) -> None:
     assert store.read(lambda reading: reading.memory_by_fingerprint("key-two")) is None
 
 
+def test_a_uid_leads_to_its_memory_when_that_is_forgotten_too(store: Store) -> None:
+    add_named(store, "one", "two")
+    store.write(lambda writing: writing.forget_memory(1, forgotten_at=LATER))
+
+    by_uid = store.read(lambda reading: [reading.memory_by_uid(uid) for uid in ("uid-one", "uid-two", "uid")])
+
+    assert by_uid == [memory(store, 1), memory(store, 2), None]
+
+
 @pytest.mark.parametrize("field", ["uid", "idempotency_key", "fingerprint"])
 def test_a_second_memory_with_the_same_name_is_refused_and_nothing_is_written(store: Store, field: str) -> None:
     (first,) = add(store, new_memory("one"))
