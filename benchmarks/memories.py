@@ -82,13 +82,14 @@ def run() -> Table:
 
 def _measure_store(table: Table, folder: Path) -> None:
     words = _Words()
-    store = open_store("sqlite:///store/goop.db", project=folder)
+    (folder / "store").mkdir()
+    store = open_store(None, project=folder / "store")
     for _ in range(_MEMORIES // _A_BATCH):
         store.write(lambda writing: _fill(writing, list(islice(words.rows(), _A_BATCH))))
     store.close()
     (folder / "copy").mkdir()
-    shutil.copyfile(folder / "store" / "goop.db", folder / "copy" / "goop.db")
-    store = open_store("sqlite:///store/goop.db", project=folder)
+    shutil.copyfile(folder / "store" / ".goopspec" / "goop.db", folder / "copy" / "goop.db")
+    store = open_store(None, project=folder / "store")
     _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), words)
     usual, common = words.vocabulary[_USUAL_WORDS], words.vocabulary[_COMMON_WORDS]
     for search in (

@@ -1,7 +1,7 @@
 """Memories leave as files and come back the same; what could not be read is named by its line."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,6 +41,11 @@ DRAFT = MemoryDraft(
 )
 
 
+def empty_store(project: Path) -> Store:
+    project.mkdir()
+    return open_store(None, project=project)
+
+
 def export(store: Store, format: ExchangeFormat) -> str:
     return "".join(WRITERS[format](list_memories(store)[::-1]))
 
@@ -51,8 +56,10 @@ def without_places(store: Store) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Store:
-    return open_store("sqlite:///other/goop.db", project=tmp_path)
+def other(tmp_path: Path) -> Iterator[Store]:
+    opened = empty_store(tmp_path / "other")
+    yield opened
+    opened.close()
 
 
 @every_format
@@ -68,7 +75,6 @@ def test_what_was_exported_is_imported_the_same_and_once(format: ExchangeFormat,
     assert (again.saved, again.duplicates, again.unread) == (0, 2, [])
     assert without_places(other) == without_places(store)
     assert export(other, format) == text
-    other.close()
 
 
 storable = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
@@ -94,7 +100,7 @@ drafts = st.builds(
 @given(drafts, st.sampled_from(list(WRITERS)))
 def test_any_memory_comes_back_the_same(draft: MemoryDraft, format: ExchangeFormat) -> None:
     with TemporaryDirectory() as folder:
-        stores = [open_store(f"sqlite:///{name}.db", project=Path(folder)) for name in ("one", "other")]
+        stores = [empty_store(Path(folder) / name) for name in ("one", "other")]
         one, other = stores
         save_memory(one, draft)
 
