@@ -1,6 +1,7 @@
-"""Set up what all tests share: how many examples a property test tries."""
+"""Set up what all tests share: how many examples a property test tries, and that programs can be interrupted."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -16,3 +17,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So a shell starts its background jobs; the programs that the tests interrupt would inherit it and go on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
