@@ -1,0 +1,152 @@
+"""Attempts are data: what was sent, what came back, how it was judged, what it took."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from goop_mcp.errors import GoopError
+from goop_mcp.retry.replies import Usage, Way
+from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
+from goop_mcp.validation.findings import Repair, Severity
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["Attempt", "NotAcceptedError", "Outcome", "StoppedBecause", "gave_up"]
+
+StoppedBecause = Literal["accepted", "attempts", "deadline", "budget", "no_progress", "cancelled", "agent_error"]
+
+_GIVEN_UP = 0.2  # of the longest earlier envelope: a reply this short is likely to say less, not to say it better
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One message and what became of it.
+
+    `reply` is the raw text, None when the call failed; then `error` says why, `failure` is what was raised, and
+    `repeatable` whether the same words may be sent again. `verdict` is None exactly when `reply` is. `seconds` is the
+    time of the call, without the judging. `usage` is None where the agent did not say. `fallback` marks the answer of
+    the fallback.
+    """
+
+    message: str
+    way: Way
+    reply: str | None = None
+    verdict: Verdict | None = None
+    error: str | None = None
+    failure: BaseException | None = None
+    seconds: float = 0.0
+    usage: Usage | None = None
+    repeatable: bool = False
+    fallback: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the reply may be acted upon."""
+        return self.verdict is not None and self.verdict.accepted
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was mended in the form of the reply."""
+        return self.verdict.repairs if self.verdict is not None else ()
+
+    @cached_property
+    def reply_key(self) -> int:
+        """A number that is the same for replies that differ in white space only."""
+        return hash(" ".join((self.reply or "").split()))
+
+    @cached_property
+    def findings_key(self) -> frozenset[tuple[str, str | None]]:
+        """Which rules were broken and where."""
+        errors = self.verdict.of_severity(Severity.ERROR) if self.verdict is not None else ()
+        return frozenset((finding.rule, finding.path) for finding in errors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a call ended. Complete in every ending: no attempt is missing and no text is lost.
+
+    `attempts` holds every message sent, in order; `verdict` is the last one, None when no reply came at all.
+    """
+
+    attempts: tuple[Attempt, ...]
+    stopped_because: StoppedBecause
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the last reply may be acted upon."""
+        return self.stopped_because == "accepted"
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the last reply."""
+        return next((each.verdict for each in reversed(self.attempts) if each.verdict is not None), None)
+
+    @property
+    def text(self) -> str:
+        """The last reply as it came, also when it was not accepted; "" when there was none."""
+        return next((each.reply for each in reversed(self.attempts) if each.reply is not None), "")
+
+    @property
+    def joined_text(self) -> str:
+        """The last reply behind the prose of an earlier one, where only the envelope had been missing from it.
+
+        An agent that forgot its envelope is asked for nothing else; what it had said before belongs to the answer.
+        """
+        replies = [each for each in self.attempts if each.verdict is not None and each.reply is not None]
+        if not self.accepted or len(replies) < 2:  # noqa: PLR2004 - one to join to the other
+            return self.text
+        prose = next((each.reply for each in replies if each.reply and _lacks_envelope(each)), None)
+        return self.text if prose is None else f"{prose.rstrip()}\n\n{self.text}"
+
+    @property
+    def accepted_at_last_attempt(self) -> bool:
+        """Whether only the last reply that the policy allows was accepted: a sign that the next call may fail."""
+        return any("last attempt" in warning for warning in self.warnings)
+
+    @property
+    def usage(self) -> Usage:
+        """What all attempts cost together, those that failed included; unknown costs count as nothing."""
+        return sum((each.usage for each in self.attempts if each.usage is not None), Usage())
+
+    @property
+    def seconds(self) -> float:
+        """How long the agent took, without waiting and judging."""
+        return sum(each.seconds for each in self.attempts)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What the agent raised last, None when it answered."""
+        return self.attempts[-1].failure if self.attempts else None
+
+
+class NotAcceptedError(GoopError):
+    """Raised, if the policy says so, when no acceptable reply came; `outcome` has every attempt."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        """Tell how `outcome` ended."""
+        self.outcome = outcome
+        rules = sorted({rule for rule, _ in outcome.attempts[-1].findings_key}) if outcome.attempts else []
+        what = f"; the last reply broke {', '.join(rules[:5])}" if rules else ""
+        tail = f"; the agent failed: {outcome.attempts[-1].error}" if outcome.failure is not None else ""
+        super().__init__(
+            f"no acceptable reply after {len(outcome.attempts)} attempts ({outcome.stopped_because}){what}{tail}; "
+            "outcome has every attempt"
+        )
+
+
+def gave_up(attempts: tuple[Attempt, ...]) -> bool:
+    """Tell whether the last envelope is much shorter than an earlier one: accepted perhaps because it says nothing."""
+    lengths = [_envelope_length(each) for each in attempts if each.verdict is not None]
+    return len(lengths) > 1 and lengths[-1] < _GIVEN_UP * max(lengths[:-1])
+
+
+def _envelope_length(attempt: Attempt) -> int:
+    span = attempt.verdict.span if attempt.verdict is not None else None
+    return span[1] - span[0] if span is not None else 0
+
+
+def _lacks_envelope(attempt: Attempt) -> bool:
+    verdict = attempt.verdict
+    if verdict is None or verdict.accepted or verdict.span is not None:
+        return False
+    return not {rule for rule, _ in attempt.findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}

@@ -1,0 +1,75 @@
+"""What to do after everything that has happened so far: the whole policy as one pure function.
+
+No clock, no call, no task group: who drives it (asking.py) gives the attempts and does what is returned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goop_mcp.retry.attempts import Attempt, StoppedBecause
+from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.replies import Message, Way
+from goop_mcp.retry.wording import ask_again
+
+__all__ = ["Ask", "Stop", "next_step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send this message; after a failed call, wait first. `failures` counts the calls that failed since a reply."""
+
+    message: Message
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Ask no more."""
+
+    because: StoppedBecause
+
+
+def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | Stop:
+    """Return what follows on `attempts`, which are all of one call and in order; limits of time and cost aside.
+
+    The ladder: a reply that is accepted ends the call; a failed call is repeated with the same words while the policy
+    allows it; a reply that brings nothing new changes the way of asking, and behind the last way the call ends.
+    """
+    if not attempts:
+        return Ask(Message(task))
+    last = attempts[-1]
+    if last.accepted:
+        return Stop("accepted")
+    if last.verdict is None:
+        return _after_failure(attempts, policy)
+    replies = [each for each in attempts if each.verdict is not None]
+    stuck = _times_stuck(replies)
+    if stuck >= len(policy.ways):
+        return Stop("no_progress")
+    if len(replies) >= policy.max_attempts:
+        return Stop("attempts")
+    return Ask(ask_again(task, replies, policy.ways[stuck]))
+
+
+def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | Stop:
+    failures = 0
+    for each in reversed(attempts):
+        if each.verdict is not None:
+            break
+        failures += 1
+    if not attempts[-1].repeatable or failures > policy.call_retries:
+        return Stop("agent_error")
+    way: Way = attempts[-1].way
+    return Ask(Message(attempts[-1].message, way), failures)
+
+
+def _times_stuck(replies: Sequence[Attempt]) -> int:
+    """Count the replies that say what an earlier one said, or break the same rules at the same places."""
+    stuck = 0
+    texts: set[int] = set()
+    faults: set[frozenset[tuple[str, str | None]]] = set()
+    for reply in replies:
+        stuck += reply.reply_key in texts or reply.findings_key in faults
+        texts.add(reply.reply_key)
+        faults.add(reply.findings_key)
+    return stuck

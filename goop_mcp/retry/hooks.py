@@ -1,0 +1,41 @@
+"""Look on while an agent is asked. What a hook raises is logged and changes nothing."""
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from goop_mcp.retry.attempts import Attempt, Outcome
+from goop_mcp.retry.replies import Message
+
+__all__ = ["Hooks", "tell"]
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Functions, async or not, that are called before each ask, after each attempt and once at the end.
+
+    `after_attempt` hears of failed calls too. `on_stop` hears of every ending, a cancelled one included.
+    """
+
+    before_ask: Callable[[Message], Awaitable[None] | None] | None = None
+    after_attempt: Callable[[Attempt], Awaitable[None] | None] | None = None
+    on_stop: Callable[[Outcome], Awaitable[None] | None] | None = None
+
+
+async def tell(hooks: Iterable[Callable[[T], Awaitable[None] | None] | None], value: T) -> None:
+    """Call each hook that is there with `value`, one after the other."""
+    for hook in hooks:
+        if hook is None:
+            continue
+        try:
+            answer = hook(value)
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception:
+            _logger.exception("a hook failed; the call goes on")

@@ -1,0 +1,102 @@
+"""How often, how long, at what cost and in which way an agent is asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from goop_mcp.errors import GoopError
+from goop_mcp.retry.replies import Agent, Way
+
+if TYPE_CHECKING:
+    from tenacity.wait import wait_base
+
+__all__ = ["PolicyError", "RetryPolicy", "WhenExhausted"]
+
+WhenExhausted = Literal["return", "raise", "fallback"]
+
+_WAYS = ("same_conversation", "minimal", "fresh")
+_MOST_ATTEMPTS = 100
+
+
+class PolicyError(GoopError, ValueError):
+    """Raised when a policy cannot be kept; the text names the fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """What bounds a call. Every limit holds for the whole call, also across calls nested in it.
+
+    max_attempts: replies that are judged, 1 to 100, the first included.
+    deadline: seconds for everything, waiting included; None for no limit.
+    attempt_timeout: seconds for one answer; a late one counts as a failed call.
+    max_tokens, max_cost: what may be spent before the next ask; kept where the agent says what it cost.
+    ways: how to ask again. The first is used until nothing changes, then the next; behind the last the call stops.
+    call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts.
+    retry_call: tells which failures of a call are worth repeating; None: time-outs, lost connections, rate limits and
+        overload, recognised by type, by a `retryable` attribute or by the status code.
+    backoff: how long to wait before repeating a failed call, a wait of tenacity; None: random up to 0.5 s, doubled each
+        time up to 30 s. A time named by the failure itself (`retry_after`) is waited for at least.
+    when_exhausted: what happens when the agent never sends an acceptable reply: "return" the outcome, "raise" a
+        NotAcceptedError that carries it, or ask the `fallback`, whose one reply is judged too.
+    mend_form: False rejects a reply whose form had to be mended (strict mode).
+    unmended: rules whose repairs reject the reply although form is mended otherwise.
+    """
+
+    max_attempts: int = 3
+    deadline: float | None = None
+    attempt_timeout: float | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    ways: tuple[Way, ...] = ("same_conversation", "minimal")
+    call_retries: int = 4
+    retry_call: Callable[[Exception], bool] | None = None
+    backoff: "wait_base | None" = None
+    when_exhausted: WhenExhausted = "return"
+    fallback: Agent | None = None
+    mend_form: bool = True
+    unmended: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be kept. Raises PolicyError, with every fault."""
+        faults = [*_numbers(self), *_contradictions(self)]
+        if faults:
+            raise PolicyError("the policy cannot be kept: " + "; ".join(faults))
+
+
+def _numbers(policy: RetryPolicy) -> list[str]:
+    faults = [
+        f"{name} is {value!r}; expected a whole number from {least} to {_MOST_ATTEMPTS}"
+        for name, value, least in (("max_attempts", policy.max_attempts, 1), ("call_retries", policy.call_retries, 0))
+        if type(value) is not int or not least <= value <= _MOST_ATTEMPTS
+    ]
+    limits: dict[str, float | None] = {
+        "deadline": policy.deadline,
+        "attempt_timeout": policy.attempt_timeout,
+        "max_tokens": policy.max_tokens,
+        "max_cost": policy.max_cost,
+    }
+    faults += [
+        f"{name} is {value!r}; expected a number above 0, or None for no limit"
+        for name, value in limits.items()
+        if value is not None and (type(value) not in (int, float) or not value > 0)
+    ]
+    return faults
+
+
+def _contradictions(policy: RetryPolicy) -> list[str]:
+    faults: list[str] = []
+    if policy.deadline and policy.attempt_timeout and policy.attempt_timeout > policy.deadline:
+        faults.append(f"attempt_timeout ({policy.attempt_timeout}) is longer than deadline ({policy.deadline})")
+    if not policy.ways or any(way not in _WAYS for way in policy.ways):
+        faults.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
+    elif len(set(policy.ways)) < len(policy.ways):
+        faults.append(f"ways names one twice: {', '.join(policy.ways)}")
+    if policy.when_exhausted not in ("return", "raise", "fallback"):
+        faults.append(f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback")
+    if policy.when_exhausted == "fallback" and policy.fallback is None:
+        faults.append("when_exhausted is fallback and fallback is None; name an agent")
+    if policy.fallback is not None and policy.when_exhausted != "fallback":
+        faults.append(f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback")
+    if policy.unmended and not policy.mend_form:
+        faults.append("unmended is given and mend_form is False, which mends nothing; leave one of them out")
+    return faults

@@ -1,0 +1,68 @@
+"""What an agent is to us: something that is asked with a message and answers with a text."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from goop_mcp.errors import GoopError
+
+__all__ = ["Agent", "Conversation", "Message", "PlainAgent", "Reply", "ReplyTypeError", "Usage", "Way"]
+
+Way = Literal["first", "same_conversation", "minimal", "fresh"]
+"""How a message is put to an agent.
+
+`first` is the task itself. `same_conversation` sends what is wrong and relies on the agent to remember. `minimal`
+repeats the last envelope with what is wrong and needs no history. `fresh` begins anew with the task and the rules that
+were broken; the failed replies, which teach the error, are left out.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an answer cost: `tokens` of input and output together, `cost` in the currency of the caller's budget."""
+
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return both together."""
+        return Usage(tokens=self.tokens + other.tokens, cost=self.cost + other.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is sent to an agent, and which way it is meant."""
+
+    text: str
+    way: Way = "first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What an agent answered. `usage` is None where the agent does not say what it cost."""
+
+    text: str
+    usage: Usage | None = None
+
+
+@runtime_checkable
+class Conversation(Protocol):
+    """An agent that knows what its answers cost and can begin anew.
+
+    For a message whose way is `minimal` or `fresh` it forgets the earlier ones; for `same_conversation` it does not.
+    """
+
+    async def ask(self, message: Message) -> Reply:
+        """Send the message and return the answer."""
+        ...
+
+
+PlainAgent = Callable[[str], "Awaitable[str] | str"]
+"""A function from message to reply that keeps its own conversation; one that is not async runs on a thread."""
+
+Agent = PlainAgent | Conversation
+"""Whatever can be asked."""
+
+
+class ReplyTypeError(GoopError, TypeError):
+    """Raised when an agent answers with something that is no text; the text says what it was."""

@@ -1,0 +1,88 @@
+"""The words with which an agent is asked again, one form for each way of asking."""
+
+from collections.abc import Callable, Sequence
+
+from goop_mcp.protocols import RULES
+from goop_mcp.retry.attempts import Attempt
+from goop_mcp.retry.replies import Message, Way
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["ask_again"]
+
+_MOST_EXAMPLES = 3
+_EXAMPLE_CHARACTERS = 300
+_ENVELOPE_CHARACTERS = 8_000
+
+
+def ask_again(task: str, replies: Sequence[Attempt], way: Way) -> Message:
+    """Return the message that follows on `replies`, the last of which was rejected.
+
+    A fault that the reply before had as well is said to stand again, with a line as it should be.
+    """
+    return Message(_FORMS[way](task, replies), way)
+
+
+def _same_conversation(_task: str, replies: Sequence[Attempt]) -> str:
+    return _feedback(replies)
+
+
+def _minimal(_task: str, replies: Sequence[Attempt]) -> str:
+    envelope = _envelope(replies[-1].verdict)
+    if envelope is None:
+        return _feedback(replies)
+    return f"This is the report that you sent:\n\n{envelope}\n\n{_feedback(replies)}"
+
+
+def _fresh(task: str, replies: Sequence[Attempt]) -> str:
+    """Begin anew: the rules that were broken, and nothing of the replies that broke them."""
+    broken = dict.fromkeys(finding.rule for finding in _errors(replies[-1]))
+    lines = [f"- {RULES[rule].fix}" for rule in broken if rule in RULES]
+    return "\n".join([task, "", "End your reply with the report, and mind what is often done wrong in it:", *lines])
+
+
+_FORMS: dict[Way, Callable[[str, Sequence[Attempt]], str]] = {
+    "same_conversation": _same_conversation,
+    "minimal": _minimal,
+    "fresh": _fresh,
+}
+
+
+def _feedback(replies: Sequence[Attempt]) -> str:
+    verdict = replies[-1].verdict
+    feedback = (verdict.feedback if verdict is not None else None) or ""
+    head, _, instruction = feedback.rpartition("\n")
+    if len(replies) == 1 or not head:
+        return feedback
+    return "\n".join([head, *_standing(replies), instruction])
+
+
+def _standing(replies: Sequence[Attempt]) -> list[str]:
+    """Return a line for each rule that the last two replies broke at the same place."""
+    before = replies[-2].findings_key
+    same = {each.rule: each for each in _errors(replies[-1]) if (each.rule, each.path) in before}
+    return [_stands_again(finding) for finding in list(same.values())[:_MOST_EXAMPLES]]
+
+
+def _stands_again(finding: Finding) -> str:
+    """Say that a fault stands again and show a line as it should be.
+
+    Where one of several values is to be chosen all are shown: an example would put words into the agent's mouth.
+    """
+    again = f"{finding.rule} stands again: the reply before had the same fault."
+    if finding.expected:
+        return f"{again} Write exactly one of: {', '.join(finding.expected)}"
+    line = RULES[finding.rule].example.good.strip() if finding.rule in RULES else ""
+    return f"{again} A line of this form is expected: {line}" if 0 < len(line) <= _EXAMPLE_CHARACTERS else again
+
+
+def _errors(reply: Attempt) -> tuple[Finding, ...]:
+    return reply.verdict.of_severity(Severity.ERROR) if reply.verdict is not None else ()
+
+
+def _envelope(verdict: Verdict | None) -> str | None:
+    """Return the envelope of a rejected reply as it was read; None where there was none or it is too long to repeat."""
+    if verdict is None or verdict.span is None:
+        return None
+    text = verdict.read_text[slice(*verdict.span)]
+    return text if len(text) <= _ENVELOPE_CHARACTERS else None
