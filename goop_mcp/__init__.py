@@ -12,6 +12,16 @@ from goop_mcp.errors import GoopError, UnknownNameError
 
 if TYPE_CHECKING:
     from goop_mcp.protocols import validate
+    from goop_mcp.retry import (
+        Job,
+        NotAcceptedError,
+        RetryPolicy,
+        ask_many,
+        ask_until_accepted,
+        ask_until_accepted_sync,
+        enveloped,
+        follow,
+    )
     from goop_mcp.routing import Decision, RoutingContext, route
     from goop_mcp.validation.expectations import Expectations
     from goop_mcp.validation.findings import Finding, Repair, Severity
@@ -24,13 +34,21 @@ __all__ = [
     "Expectations",
     "Finding",
     "GoopError",
+    "Job",
     "Limits",
+    "NotAcceptedError",
     "Repair",
+    "RetryPolicy",
     "RoutingContext",
     "Severity",
     "UnknownNameError",
     "Verdict",
     "__version__",
+    "ask_many",
+    "ask_until_accepted",
+    "ask_until_accepted_sync",
+    "enveloped",
+    "follow",
     "route",
     "validate",
 ]
@@ -42,11 +60,19 @@ _MODULES = {
     "Decision": "routing",
     "Expectations": "validation.expectations",
     "Finding": "validation.findings",
+    "Job": "retry",
     "Limits": "validation.limits",
+    "NotAcceptedError": "retry",
     "Repair": "validation.findings",
+    "RetryPolicy": "retry",
     "RoutingContext": "routing",
     "Severity": "validation.findings",
     "Verdict": "validation.verdict",
+    "ask_many": "retry",
+    "ask_until_accepted": "retry",
+    "ask_until_accepted_sync": "retry",
+    "enveloped": "retry",
+    "follow": "retry",
     "route": "routing",
     "validate": "protocols",
 }

@@ -16,6 +16,9 @@
     │   ├── StateReadOnlyError     state.json has a form that is read and never written
     │   ├── StateMovedError        state.json is not the one that was read any more; retryable
     │   └── IllegalMoveError       a change of phase that the profile does not allow
+    ├── PolicyError          a policy of asking again that contradicts itself
+    ├── ReplyTypeError       an agent that answers with something that is no text
+    ├── NotAcceptedError     no acceptable reply came; in `goop_mcp.retry`, as it carries the outcome
     └── StoreError           the database cannot do what was asked; nothing was half done
         ├── StoreBusyError         others wrote for too long; retryable
         ├── StoreUnavailableError  the database server cannot be reached or went away; retryable
@@ -38,7 +41,9 @@ __all__ = [
     "IllegalMoveError",
     "NotWritableError",
     "PathRefusedError",
+    "PolicyError",
     "PromptArgumentError",
+    "ReplyTypeError",
     "StateCorruptError",
     "StateMovedError",
     "StateReadOnlyError",
@@ -109,6 +114,20 @@ class ContextError(GoopError, ValueError):
 
 class UnwritableFileError(GoopError, OSError):
     """Raised when a file of a project cannot be written; the text names it relative to the project."""
+
+
+class PolicyError(GoopError, ValueError):
+    """Raised when a policy of asking again cannot be kept; the text names the fields."""
+
+
+class ReplyTypeError(GoopError, TypeError):
+    """Raised when an agent answers with something that is no text; `answer` is what it was."""
+
+    def __init__(self, answer: object, expected: str = "a text") -> None:
+        """Say what came in place of what was `expected`."""
+        self.answer = answer
+        hint = "; decode it first" if isinstance(answer, bytes | bytearray) else ""
+        super().__init__(f"the agent answered with {type(answer).__name__}; expected {expected}{hint}")
 
 
 class StoreError(GoopError, OSError):

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from goop_mcp.errors import UnreadableFileError
 from goop_mcp.protocols import validate
-from goop_mcp.protocols.agent_request.sessions import SESSIONS_FOLDER
 from goop_mcp.routing import Decision, RoutingContext, route
-from goop_mcp.validation.expectations import Expectations
+from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.validation.findings import Mode
 
 if TYPE_CHECKING:
@@ -32,14 +31,7 @@ def route_reply(
 
     With `project` its claims are held against that folder and its memory `store` first; None takes them as they are.
     """
-    expected = Expectations(
-        agent=context.expected_agent,
-        phase=context.phase,
-        profile=context.profile,
-        session_id=context.session_id,
-        session_folder=_session_folder(context),
-        markdown=context.policy.markdown,
-    )
+    expected = expectations_of(context)
     if project is None:
         return route(validate(text, protocol=protocol, mode=mode, expected=expected), context)
     from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
@@ -49,13 +41,6 @@ def route_reply(
         text, project, store=store, protocol=protocol, mode=mode, expected=expected, session_state=state
     )
     return route(verdict, context)
-
-
-def _session_folder(context: RoutingContext) -> str | None:
-    """Return the folder that paths must not leave where the policy says so and the session is known."""
-    if context.policy.containment != "session" or context.session_id is None:
-        return None
-    return f"{SESSIONS_FOLDER}/{context.session_id}"
 
 
 def parse_context(text: str, name: str) -> RoutingContext:

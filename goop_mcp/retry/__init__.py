@@ -1,12 +1,17 @@
-"""Ask an agent again until its report is accepted, and know when to stop."""
+"""Ask agents again until their reports are accepted, and know when to stop."""
 
+from goop_mcp.errors import PolicyError, ReplyTypeError
 from goop_mcp.retry.ask import EnvelopedAgent, ask_until_accepted, ask_until_accepted_sync, enveloped
 from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause
+from goop_mcp.retry.budget import shared_budget
+from goop_mcp.retry.following import Following, follow
 from goop_mcp.retry.hooks import Hooks
-from goop_mcp.retry.judging import Task
-from goop_mcp.retry.policy import PolicyError, RetryPolicy
-from goop_mcp.retry.replies import Agent, Conversation, Message, Reply, ReplyTypeError, Usage, Way
+from goop_mcp.retry.jobs import Job
+from goop_mcp.retry.journey import Journey, JourneyEnd, Step
+from goop_mcp.retry.many import ask_many
+from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.replies import Agent, Conversation, Message, Reply, Usage, Way
 
 __all__ = [
     "Agent",
@@ -14,7 +19,11 @@ __all__ = [
     "Attempt",
     "Conversation",
     "EnvelopedAgent",
+    "Following",
     "Hooks",
+    "Job",
+    "Journey",
+    "JourneyEnd",
     "Message",
     "NotAcceptedError",
     "Outcome",
@@ -22,11 +31,14 @@ __all__ = [
     "Reply",
     "ReplyTypeError",
     "RetryPolicy",
+    "Step",
     "StoppedBecause",
-    "Task",
     "Usage",
     "Way",
+    "ask_many",
     "ask_until_accepted",
     "ask_until_accepted_sync",
     "enveloped",
+    "follow",
+    "shared_budget",
 ]

@@ -1,28 +1,27 @@
 """One line around an agent call: what users import."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from functools import partial, update_wrapper
-from typing import TypedDict
+from functools import partial
+from typing import TypedDict, Unpack
 
 import anyio
-from anyio.from_thread import start_blocking_portal
 
 from goop_mcp.retry.asking import Asking
-from goop_mcp.retry.attempts import Outcome
+from goop_mcp.retry.attempts import NotAcceptedError, Outcome
+from goop_mcp.retry.calls import call_of
 from goop_mcp.retry.hooks import Hooks
-from goop_mcp.retry.judging import Task
+from goop_mcp.retry.jobs import DEFAULT_POLICY, Job
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["EnvelopedAgent", "ask_until_accepted", "ask_until_accepted_sync", "enveloped"]
-
-_DEFAULT = RetryPolicy()
+__all__ = ["EnvelopedAgent", "Terms", "ask_until_accepted", "ask_until_accepted_sync", "enveloped"]
 
 
-class _Arguments(TypedDict):
+class Terms(TypedDict, total=False):
+    """The terms on which an agent is asked: the arguments of `ask_until_accepted` by their names."""
+
     protocol: str
     expected: Expectations | None
     policy: RetryPolicy
@@ -36,7 +35,7 @@ async def ask_until_accepted(
     *,
     protocol: str = "auto",
     expected: Expectations | None = None,
-    policy: RetryPolicy = _DEFAULT,
+    policy: RetryPolicy = DEFAULT_POLICY,
     hooks: Sequence[Hooks] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Outcome:
@@ -48,39 +47,27 @@ async def ask_until_accepted(
 
     Returns an outcome in every case but a cancellation, which goes through, and with `when_exhausted="raise"`
     NotAcceptedError; `outcome.accepted` says whether the reply may be acted upon (INTERFACES, section 3). Raises
-    UnknownNameError for a protocol or phase that does not exist. Works under asyncio and trio.
+    UnknownNameError for a protocol or phase that does not exist and TypeError for an agent that cannot be asked, both
+    before anything is sent. Works under asyncio and trio.
     """
-    task = Task(prompt=prompt, protocol=protocol, expected=expected, limits=limits)
-    return await Asking(agent, task, policy=policy, hooks=hooks).run()
+    job = Job(agent, prompt, protocol=protocol, expected=expected, policy=policy, hooks=hooks, limits=limits)
+    outcome = await Asking(job).run()
+    if policy.when_exhausted == "raise" and not outcome.accepted:
+        raise NotAcceptedError(outcome)
+    return outcome
 
 
-def ask_until_accepted_sync(
-    agent: Agent,
-    prompt: str,
-    *,
-    protocol: str = "auto",
-    expected: Expectations | None = None,
-    policy: RetryPolicy = _DEFAULT,
-    hooks: Sequence[Hooks] = (),
-    limits: Limits = DEFAULT_LIMITS,
-) -> Outcome:
-    """Do what `ask_until_accepted` does, and wait for it.
+def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[Terms]) -> Outcome:
+    """Do what `ask_until_accepted` does, with the same arguments, and wait for it.
 
     Inside a running event loop the work is done on a thread with a loop of its own, while the loop that called stands
     still: an async agent that belongs to the outer loop would then wait for ever, so use the async twin there.
     """
-    ask = partial(
-        ask_until_accepted,
-        agent,
-        prompt,
-        protocol=protocol,
-        expected=expected,
-        policy=policy,
-        hooks=hooks,
-        limits=limits,
-    )
+    ask = partial(ask_until_accepted, agent, prompt, **terms)
     if not _loop_is_running():
         return anyio.run(ask)
+    from anyio.from_thread import start_blocking_portal  # noqa: PLC0415 - rarely needed, and slow to import
+
     with start_blocking_portal() as portal:
         return portal.call(ask)
 
@@ -88,59 +75,46 @@ def ask_until_accepted_sync(
 def _loop_is_running() -> bool:
     try:
         anyio.get_current_task()
-    except (RuntimeError, anyio.NoEventLoopError):
+    except RuntimeError:
         return False
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class enveloped:  # noqa: N801 - used as a decorator
-    """What is expected of a whole class of agents; put it on functions or methods, or call it with an agent.
+class EnvelopedAgent:
+    """An agent that answers with outcomes: `await agent(prompt)`, or `agent.sync(prompt)`.
 
-    The fields are the arguments of `ask_until_accepted`. What it is put on is then asked until its report is accepted,
-    and returns the outcome.
+    Stands on a function, on a method of a class of agents, or around an agent that is there already.
     """
 
-    protocol: str = "auto"
-    expected: Expectations | None = None
-    policy: RetryPolicy = _DEFAULT
-    hooks: Sequence[Hooks] = ()
-    limits: Limits = DEFAULT_LIMITS
-
-    def __call__(self, agent: Agent) -> "EnvelopedAgent":
-        """Return `agent` wrapped."""
-        return EnvelopedAgent(agent, self)
-
-
-class EnvelopedAgent:
-    """An agent that answers with outcomes: `await agent(prompt)`, or `agent.sync(prompt)`."""
-
-    def __init__(self, agent: Agent, terms: enveloped) -> None:
+    def __init__(self, agent: Agent, **terms: Unpack[Terms]) -> None:
+        call_of(agent)
         self.agent = agent
         self.terms = terms
-        update_wrapper(self, agent)  # type: ignore[arg-type]  # an object without a name has nothing to take over
+        self.__doc__ = agent.__doc__
 
     async def __call__(self, prompt: str) -> Outcome:
         """Ask until the report is accepted."""
-        return await ask_until_accepted(self.agent, prompt, **self._arguments())
+        return await ask_until_accepted(self.agent, prompt, **self.terms)
 
     def sync(self, prompt: str) -> Outcome:
         """Ask, and wait for the outcome."""
-        return ask_until_accepted_sync(self.agent, prompt, **self._arguments())
+        return ask_until_accepted_sync(self.agent, prompt, **self.terms)
 
     def __get__(self, instance: object, owner: type | None = None) -> "EnvelopedAgent":
         """Return the agent of `instance` where this stands on a method of its class."""
         if instance is None or not callable(self.agent):
             return self
         method: Callable[..., Awaitable[str] | str] = self.agent
-        return EnvelopedAgent(partial(method, instance), self.terms)
+        return EnvelopedAgent(partial(method, instance), **self.terms)
 
-    def _arguments(self) -> _Arguments:
-        terms = self.terms
-        return _Arguments(
-            protocol=terms.protocol,
-            expected=terms.expected,
-            policy=terms.policy,
-            hooks=terms.hooks,
-            limits=terms.limits,
-        )
+
+def enveloped(**terms: Unpack[Terms]) -> Callable[[Agent], EnvelopedAgent]:
+    """Return a decorator for agents that are always asked on these `terms`, functions and methods alike.
+
+    What it stands on is then asked until its report is accepted, and returns the outcome.
+    """
+
+    def envelop(agent: Agent) -> EnvelopedAgent:
+        return EnvelopedAgent(agent, **terms)
+
+    return envelop

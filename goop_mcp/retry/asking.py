@@ -1,57 +1,51 @@
 """Ask an agent until its report is accepted, or until the policy says stop."""
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 
-from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause, gave_up
+from goop_mcp.retry.attempts import LONG_REPLY, Attempt, Outcome, StoppedBecause, gave_up
 from goop_mcp.retry.budget import Budget
-from goop_mcp.retry.calls import call_of, is_transient, pause_before
+from goop_mcp.retry.calls import DeadlinePassedError, call_of, is_repeatable, pause_before
 from goop_mcp.retry.course import Ask, Stop, next_step
-from goop_mcp.retry.hooks import Hooks, tell
-from goop_mcp.retry.judging import Task
-from goop_mcp.retry.policy import RetryPolicy
-from goop_mcp.retry.replies import Agent, Message, Reply
-from goop_mcp.retry.telemetry import attempt_span, count_outcome, describe
+from goop_mcp.retry.hooks import tell
+from goop_mcp.retry.jobs import Job
+from goop_mcp.retry.replies import Message, Reply
+from goop_mcp.retry.telemetry import attempt_span, count_outcome
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["Asking"]
 
-_LONG_REPLY = 100_000  # characters; judging one takes longer than other tasks should wait
 _FAREWELL_SECONDS = 1.0
 
+_CANCELLED = "the call was cancelled"
 _UNCOUNTED = "the agent does not say what its answers cost, so the limits on tokens and cost could not be kept"
 _LAST = "accepted at the last attempt that the policy allows"
 _SHORT = "the accepted envelope is much shorter than an earlier one; look whether it still says everything"
 _FALLBACK = "the answer is the fallback's"
 
+_logger = logging.getLogger(__name__)
+
 
 class Asking:
     """One call: run it once with `run`; `attempts` and `outcome` can be looked at from outside at any time.
 
-    `clock` gives seconds that never go back. Works under asyncio and trio.
+    `clock` gives seconds that never go back. Works under asyncio and trio. Raises TypeError for what cannot be asked.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        task: Task,
-        *,
-        policy: RetryPolicy,
-        hooks: Sequence[Hooks] = (),
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    def __init__(self, job: Job, *, clock: Callable[[], float] = monotonic) -> None:
         self.attempts: list[Attempt] = []
         self.outcome: Outcome | None = None
-        self._call = call_of(agent)
-        self._task = task
-        self._policy = policy
-        self._hooks = tuple(hooks)
+        self._job = job
+        self._call = call_of(job.agent)
         self._clock = clock
-        self._budget = Budget(policy, clock)
+        self._budget = Budget(job.policy, clock)
         self._scope = anyio.CancelScope()
 
     def cancel(self) -> None:
@@ -59,137 +53,122 @@ class Asking:
         self._scope.cancel()
 
     async def run(self) -> Outcome:
-        """Ask, judge, ask again. Raises NotAcceptedError if the policy wants it so, and lets a cancellation through.
-
-        Also then `outcome` is there and no attempt is missing from it.
-        """
+        """Ask, judge, ask again. A cancellation from outside goes through; even then `outcome` is there, complete."""
         because: StoppedBecause = "cancelled"
         try:
             with self._scope, self._budget.open():
-                because = await self._follow()
-        except Exception:
-            because = "agent_error"
-            raise
+                because = await self._follow_course()
         finally:
             outcome = self.outcome = self._outcome(because)
             await self._say_farewell(outcome)
-        if self._policy.when_exhausted == "raise" and not outcome.accepted:
-            raise NotAcceptedError(outcome)
         return outcome
 
-    async def _follow(self) -> StoppedBecause:
+    async def _follow_course(self) -> StoppedBecause:
         because = await self._ask_until_stopped()
-        if because not in ("accepted", "deadline", "budget") and self._policy.fallback is not None:
-            self._call = call_of(self._policy.fallback)
-            await self._ask(Message(self._task.prompt), fallback=True)
-            because = "accepted" if self.attempts[-1].accepted else because
-        return because
+        fallback = self._job.policy.fallback
+        if because == "accepted" or fallback is None or self._budget.used_up() is not None:
+            return because
+        self._call = call_of(fallback)
+        await self._ask(Message(self._job.prompt), fallback=True)
+        return "accepted" if self.attempts[-1].accepted else because
 
     async def _ask_until_stopped(self) -> StoppedBecause:
         while True:
-            step = next_step(self._task.prompt, self.attempts, self._policy)
-            limit = self._budget.used_up()
+            step = next_step(self._job.prompt, self.attempts, self._job.policy)
             if isinstance(step, Stop):
-                return "deadline" if step.because == "agent_error" and limit == "deadline" else step.because
-            if limit is not None:
+                return step.because
+            if (limit := self._budget.used_up()) is not None:
                 return limit
-            if step.failures and not await self._pause(step):
-                return "deadline"
+            if step.failures and (because := await self._pause(step)) is not None:
+                return because
             await self._ask(step.message)
 
-    async def _pause(self, step: Ask) -> bool:
-        """Wait before a failed call is repeated; False, at once, when the wait would last beyond the deadline."""
-        seconds = pause_before(step.failures, self.attempts[-1].failure, self._policy)
+    async def _pause(self, step: Ask) -> StoppedBecause | None:
+        """Wait before a failed call is repeated; tell, at once, when the wait would last beyond the deadline."""
+        try:
+            seconds = pause_before(step.failures, self.attempts[-1].failure, self._job.policy)
+        except Exception:
+            _logger.exception("backoff failed; the agent is not called again")
+            return "agent_error"
         left = self._budget.time_left()
         if left is not None and seconds >= left:
-            return False
+            return "deadline"
         await anyio.sleep(seconds)
-        return True
+        return None
 
     async def _ask(self, message: Message, *, fallback: bool = False) -> None:
-        await tell([each.before_ask for each in self._hooks], message)
-        with attempt_span(message, len(self.attempts) + 1) as span:
-            started = self._clock()
-            try:
-                attempt = await self._attempt(message, fallback=fallback)
-            except BaseException as failure:
-                # Cancelled in the middle of a call: what was under way belongs to the record too.
-                seconds = self._clock() - started
-                attempt = _failed(message, failure, error="the call was cancelled", seconds=seconds, fallback=fallback)
-                raise
-            finally:
-                self.attempts.append(attempt)
-                describe(span, attempt)
-        await tell([each.after_attempt for each in self._hooks], attempt)
+        hooks = self._job.hooks
+        await tell([each.before_ask for each in hooks], message)
+        await checkpoint_if_cancelled()
+        with attempt_span(message, self.attempts):
+            await self._record(message, fallback=fallback)
+            reply = self.attempts[-1].reply
+            if reply is not None:
+                self.attempts[-1] = replace(self.attempts[-1], verdict=await self._judge(reply))
+        await tell([each.after_attempt for each in hooks], self.attempts[-1])
 
-    async def _attempt(self, message: Message, *, fallback: bool) -> Attempt:
-        started = self._clock()
+    async def _record(self, message: Message, *, fallback: bool) -> None:
+        """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
+        attempt = Attempt(message=message.text, way=message.way, error=_CANCELLED, fallback=fallback)
+        began = self._clock()
         try:
-            reply = await self._bounded(message)
+            reply = await self._answer(message)
         except Exception as failure:
-            seconds = self._clock() - started
-            repeatable = (self._policy.retry_call or is_transient)(failure)
-            return _failed(message, failure, repeatable=repeatable, seconds=seconds, fallback=fallback)
-        seconds = self._clock() - started
-        if reply.usage is not None:
-            self._budget.spend(reply.usage)
-        return Attempt(
-            message=message.text,
-            way=message.way,
-            reply=reply.text,
-            verdict=await self._judge(reply.text),
-            seconds=seconds,
-            usage=reply.usage,
-            fallback=fallback,
-        )
+            attempt = _failed(attempt, failure, repeatable=is_repeatable(failure, self._job.policy))
+        else:
+            attempt = replace(attempt, reply=reply.text, error=None, usage=reply.usage)
+            if reply.usage is not None:
+                self._budget.spend(reply.usage)
+        finally:
+            self.attempts.append(replace(attempt, seconds=self._clock() - began))
 
-    async def _bounded(self, message: Message) -> Reply:
-        limits = [each for each in (self._policy.attempt_timeout, self._budget.time_left()) if each is not None]
-        if not limits:
+    async def _answer(self, message: Message) -> Reply:
+        left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
+        if left is None and limit is None:
             return await self._call(message)
-        with anyio.fail_after(min(limits)):
-            return await self._call(message)
+        seconds = min(each for each in (left, limit) if each is not None)
+        with anyio.move_on_after(seconds) as scope:
+            reply = await self._call(message)
+        if not scope.cancelled_caught:
+            return reply
+        if seconds == left:
+            raise DeadlinePassedError("the deadline passed before the agent answered")
+        raise TimeoutError(f"no answer within {seconds:g} s")
 
     async def _judge(self, reply: str) -> Verdict:
-        if len(reply) < _LONG_REPLY:
-            return self._task.judge(reply, self._policy)
-        return await anyio.to_thread.run_sync(self._task.judge, reply, self._policy)
+        if len(reply) < LONG_REPLY:
+            return self._job.judge(reply)
+        # A reply that has come is judged also when the call is being cancelled; that takes less than a second.
+        with anyio.CancelScope(shield=True):
+            return await anyio.to_thread.run_sync(self._job.judge, reply)
 
     def _outcome(self, because: StoppedBecause) -> Outcome:
-        attempts = tuple(self.attempts)
-        replies = [each for each in attempts if each.verdict is not None]
-        warnings: list[str] = []
-        if because == "accepted":
-            last = len(replies) > 1 and len(replies) >= self._policy.max_attempts
-            warnings += [text for text, says in ((_FALLBACK, attempts[-1].fallback), (_LAST, last)) if says]
-            warnings += [_SHORT] if gave_up(attempts) else []
-        if self._budget.counts_usage and any(each.usage is None for each in replies):
-            warnings.append(_UNCOUNTED)
-        return Outcome(attempts=attempts, stopped_because=because, warnings=tuple(warnings))
+        replies = [each for each in self.attempts if each.verdict is not None]
+        accepted = because == "accepted"
+        fallback = accepted and replies[-1].fallback
+        last = accepted and not fallback and 1 < len(replies) == self._job.policy.max_attempts
+        uncounted = self._budget.counts_usage and any(each.usage is None for each in replies)
+        warnings = {_FALLBACK: fallback, _LAST: last, _SHORT: accepted and gave_up(replies), _UNCOUNTED: uncounted}
+        return Outcome(
+            attempts=tuple(self.attempts),
+            stopped_because=because,
+            accepted_at_last_attempt=last,
+            warnings=tuple([text for text, holds in warnings.items() if holds]),
+        )
 
     async def _say_farewell(self, outcome: Outcome) -> None:
         count_outcome(outcome)
+        listeners = [each.on_stop for each in self._job.hooks if each.on_stop is not None]
+        if not listeners:
+            return
+        if outcome.stopped_because != "cancelled":
+            await tell(listeners, outcome)
+            return
         # Shielded, as a cancelled call must still tell its hooks; briefly, as the caller wants to be gone.
         with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
-            await tell([each.on_stop for each in self._hooks], outcome)
+            await tell(listeners, outcome)
 
 
-def _failed(
-    message: Message,
-    failure: BaseException,
-    *,
-    error: str | None = None,
-    repeatable: bool = False,
-    seconds: float,
-    fallback: bool,
-) -> Attempt:
-    what = error or f"{type(failure).__name__}: {failure}"
-    return Attempt(
-        message=message.text,
-        way=message.way,
-        error=excerpt(what),
-        failure=failure,
-        repeatable=repeatable,
-        seconds=seconds,
-        fallback=fallback,
-    )
+def _failed(attempt: Attempt, failure: Exception, *, repeatable: bool) -> Attempt:
+    words = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+    return replace(attempt, error=excerpt(words), failure=failure, repeatable=repeatable)

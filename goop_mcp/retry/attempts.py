@@ -1,5 +1,6 @@
 """Attempts are data: what was sent, what came back, how it was judged, what it took."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -10,9 +11,12 @@ from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
 from goop_mcp.validation.findings import Repair, Severity
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["Attempt", "NotAcceptedError", "Outcome", "StoppedBecause", "gave_up"]
+__all__ = ["LONG_REPLY", "Attempt", "NotAcceptedError", "Outcome", "StoppedBecause", "gave_up"]
 
 StoppedBecause = Literal["accepted", "attempts", "deadline", "budget", "no_progress", "cancelled", "agent_error"]
+
+LONG_REPLY = 100_000
+"""Characters: to look at a longer reply takes longer than other tasks should have to wait."""
 
 _GIVEN_UP = 0.2  # of the longest earlier envelope: a reply this short is likely to say less, not to say it better
 
@@ -21,10 +25,10 @@ _GIVEN_UP = 0.2  # of the longest earlier envelope: a reply this short is likely
 class Attempt:
     """One message and what became of it.
 
-    `reply` is the raw text, None when the call failed; then `error` says why, `failure` is what was raised, and
-    `repeatable` whether the same words may be sent again. `verdict` is None exactly when `reply` is. `seconds` is the
-    time of the call, without the judging. `usage` is None where the agent did not say. `fallback` marks the answer of
-    the fallback.
+    `reply` is the raw text, None when the call failed; then `error` says why in words, `failure` is what was raised,
+    None for a call that was cancelled, and `repeatable` tells whether the same words may be sent again. `verdict` is
+    None when `reply` is. `seconds` is the time of the call, without the judging. `usage` is None where the agent did
+    not say. `fallback` marks the answer of the fallback.
     """
 
     message: str
@@ -32,10 +36,10 @@ class Attempt:
     reply: str | None = None
     verdict: Verdict | None = None
     error: str | None = None
-    failure: BaseException | None = None
+    failure: Exception | None = None
+    repeatable: bool = False
     seconds: float = 0.0
     usage: Usage | None = None
-    repeatable: bool = False
     fallback: bool = False
 
     @property
@@ -50,8 +54,9 @@ class Attempt:
 
     @cached_property
     def reply_key(self) -> int:
-        """A number that is the same for replies that differ in white space only."""
-        return hash(" ".join((self.reply or "").split()))
+        """A number that is the same for replies that differ in white space only; long ones must be equal."""
+        text = self.reply or ""
+        return hash(text if len(text) > LONG_REPLY else " ".join(text.split()))
 
     @cached_property
     def findings_key(self) -> frozenset[tuple[str, str | None]]:
@@ -64,11 +69,13 @@ class Attempt:
 class Outcome:
     """How a call ended. Complete in every ending: no attempt is missing and no text is lost.
 
-    `attempts` holds every message sent, in order; `verdict` is the last one, None when no reply came at all.
+    `attempts` holds every message sent, in order. `accepted_at_last_attempt` tells that only the last reply which the
+    policy allows was accepted: the next call may fail.
     """
 
     attempts: tuple[Attempt, ...]
     stopped_because: StoppedBecause
+    accepted_at_last_attempt: bool = False
     warnings: tuple[str, ...] = ()
 
     @property
@@ -78,7 +85,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the last reply."""
+        """The verdict on the last reply, None when no reply came at all."""
         return next((each.verdict for each in reversed(self.attempts) if each.verdict is not None), None)
 
     @property
@@ -88,20 +95,15 @@ class Outcome:
 
     @property
     def joined_text(self) -> str:
-        """The last reply behind the prose of an earlier one, where only the envelope had been missing from it.
+        """The last reply behind the prose of the first, where only the envelope had been missing from that.
 
         An agent that forgot its envelope is asked for nothing else; what it had said before belongs to the answer.
         """
-        replies = [each for each in self.attempts if each.verdict is not None and each.reply is not None]
-        if not self.accepted or len(replies) < 2:  # noqa: PLR2004 - one to join to the other
+        replies = [each for each in self.attempts if each.reply is not None]
+        if not self.accepted or not _lacks_envelope(replies[0]) or _stands_alone(replies[-1]):
             return self.text
-        prose = next((each.reply for each in replies if each.reply and _lacks_envelope(each)), None)
-        return self.text if prose is None else f"{prose.rstrip()}\n\n{self.text}"
-
-    @property
-    def accepted_at_last_attempt(self) -> bool:
-        """Whether only the last reply that the policy allows was accepted: a sign that the next call may fail."""
-        return any("last attempt" in warning for warning in self.warnings)
+        prose = (replies[0].reply or "").strip()
+        return self.text if prose in self.text else f"{prose}\n\n{self.text}"
 
     @property
     def usage(self) -> Usage:
@@ -114,7 +116,7 @@ class Outcome:
         return sum(each.seconds for each in self.attempts)
 
     @property
-    def failure(self) -> BaseException | None:
+    def failure(self) -> Exception | None:
         """What the agent raised last, None when it answered."""
         return self.attempts[-1].failure if self.attempts else None
 
@@ -125,18 +127,19 @@ class NotAcceptedError(GoopError):
     def __init__(self, outcome: Outcome) -> None:
         """Tell how `outcome` ended."""
         self.outcome = outcome
-        rules = sorted({rule for rule, _ in outcome.attempts[-1].findings_key}) if outcome.attempts else []
-        what = f"; the last reply broke {', '.join(rules[:5])}" if rules else ""
-        tail = f"; the agent failed: {outcome.attempts[-1].error}" if outcome.failure is not None else ""
+        last = outcome.attempts[-1] if outcome.attempts else None
+        rules = sorted({rule for rule, _ in last.findings_key})[:5] if last else []
+        what = f"; the last reply broke {', '.join(rules)}" if rules else ""
+        tail = f"; the last call failed: {last.error}" if last and last.error else ""
+        count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
         super().__init__(
-            f"no acceptable reply after {len(outcome.attempts)} attempts ({outcome.stopped_because}){what}{tail}; "
-            "outcome has every attempt"
+            f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome has every attempt"
         )
 
 
-def gave_up(attempts: tuple[Attempt, ...]) -> bool:
+def gave_up(replies: Sequence[Attempt]) -> bool:
     """Tell whether the last envelope is much shorter than an earlier one: accepted perhaps because it says nothing."""
-    lengths = [_envelope_length(each) for each in attempts if each.verdict is not None]
+    lengths = [_envelope_length(each) for each in replies]
     return len(lengths) > 1 and lengths[-1] < _GIVEN_UP * max(lengths[:-1])
 
 
@@ -150,3 +153,8 @@ def _lacks_envelope(attempt: Attempt) -> bool:
     if verdict is None or verdict.accepted or verdict.span is not None:
         return False
     return not {rule for rule, _ in attempt.findings_key} & {TOO_LARGE.id, AMBIGUOUS.id}
+
+
+def _stands_alone(attempt: Attempt) -> bool:
+    """Tell whether a reply answers the task itself and no earlier reply."""
+    return attempt.way in ("first", "fresh") or attempt.fallback

@@ -3,47 +3,53 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
+from time import monotonic
 from typing import Literal
 
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Usage
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "shared_budget", "time_left"]
 
-_outer: ContextVar["Budget | None"] = ContextVar("goop_mcp_budget", default=None)
+_current: ContextVar["Budget | None"] = ContextVar("goop_mcp_budget", default=None)
 
 
 class Budget:
-    """Time, tokens and cost that are left, here and in the calls around this one. `clock` gives seconds."""
+    """Time, tokens and cost of `policy` that are left, here and in the calls around this one. `clock` gives seconds."""
 
     def __init__(self, policy: RetryPolicy, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._outer = _outer.get()
+        self._outer = _current.get()
         self._ends = None if policy.deadline is None else clock() + policy.deadline
         self._tokens = policy.max_tokens
         self._cost = policy.max_cost
         self._spent = Usage()
+        self._spending = Lock()  # calls of the synchronous twin may run on several threads
 
     @contextmanager
     def open(self) -> Iterator[None]:
         """Let calls that start within the context draw on this budget as well."""
-        token = _outer.set(self)
+        token = _current.set(self)
         try:
             yield
         finally:
-            _outer.reset(token)
+            _current.reset(token)
 
     def spend(self, usage: Usage) -> None:
         """Count what an answer cost, here and outside."""
-        self._spent += usage
+        with self._spending:
+            self._spent += usage
         if self._outer is not None:
             self._outer.spend(usage)
 
     def time_left(self) -> float | None:
         """Return the seconds to the nearest deadline, below 0 when it has passed; None without any."""
         outer = self._outer.time_left() if self._outer is not None else None
-        own = None if self._ends is None else self._ends - self._clock()
-        return min((each for each in (own, outer) if each is not None), default=None)
+        if self._ends is None:
+            return outer
+        own = self._ends - self._clock()
+        return own if outer is None else min(own, outer)
 
     def used_up(self) -> Literal["deadline", "budget"] | None:
         """Tell which limit forbids another ask, here or outside; None when all allow it."""
@@ -61,3 +67,22 @@ class Budget:
         """Whether it matters what an answer cost."""
         limited = self._tokens is not None or self._cost is not None
         return limited or (self._outer is not None and self._outer.counts_usage)
+
+
+@contextmanager
+def shared_budget(
+    *, deadline: float | None = None, max_tokens: int | None = None, max_cost: float | None = None
+) -> Iterator[None]:
+    """Bound everything that is asked within the context together; each call keeps its own policy as well.
+
+    The arguments are those of RetryPolicy. Raises PolicyError for a limit that cannot be kept.
+    """
+    policy = RetryPolicy(deadline=deadline, max_tokens=max_tokens, max_cost=max_cost)
+    with Budget(policy, monotonic).open():
+        yield
+
+
+def time_left() -> float | None:
+    """Return the seconds to the nearest deadline around the caller, None without any."""
+    current = _current.get()
+    return None if current is None else current.time_left()

@@ -1,19 +1,23 @@
-"""One call of an agent: made, bounded, and told apart from others when it fails."""
+"""One call of an agent: made, and told apart from others when it fails."""
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from goop_mcp.errors import ReplyTypeError
 from goop_mcp.retry.policy import RetryPolicy
-from goop_mcp.retry.replies import Agent, Conversation, Message, PlainAgent, Reply, ReplyTypeError
+from goop_mcp.retry.replies import Agent, Conversation, Message, PlainAgent, Reply
 
 if TYPE_CHECKING:
     from tenacity.wait import wait_base
 
-__all__ = ["call_of", "is_transient", "pause_before"]
+__all__ = ["DeadlinePassedError", "call_of", "is_repeatable", "pause_before"]
+
+_logger = logging.getLogger(__name__)
 
 _TRANSIENT_CODES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _TRANSIENT_NAMES = frozenset(
@@ -33,8 +37,14 @@ _LONGEST_NAMED_PAUSE = 3600.0
 Call = Callable[[Message], Awaitable[Reply]]
 
 
+class DeadlinePassedError(TimeoutError):
+    """Raised when the time for everything ends in the middle of a call, so that the call must not be repeated."""
+
+
 def call_of(agent: Agent) -> Call:
-    """Return one way to call any agent. Raises TypeError for what cannot be called."""
+    """Return one way to call any agent. Raises TypeError for what cannot be asked."""
+    if isinstance(agent, type):
+        raise TypeError(f"the agent is the class {agent.__name__}; expected an instance, or a function of one text")
     if isinstance(agent, Conversation):
         return partial(_ask_conversation, agent)
     if not callable(agent):
@@ -46,10 +56,8 @@ def call_of(agent: Agent) -> Call:
 async def _ask_conversation(agent: Conversation, message: Message) -> Reply:
     reply: object = await agent.ask(message)
     if not isinstance(reply, Reply):
-        raise ReplyTypeError(f"the agent's ask returned {type(reply).__name__}; expected a Reply")
-    text: object = reply.text
-    if not isinstance(text, str):
-        raise ReplyTypeError(_no_text(text))
+        raise ReplyTypeError(reply, "a Reply")
+    _check_text(reply.text)
     return reply
 
 
@@ -58,23 +66,39 @@ async def _ask_coroutine(agent: PlainAgent, message: Message) -> Reply:
 
 
 async def _ask_thread(agent: PlainAgent, message: Message) -> Reply:
-    return await _read(await anyio.to_thread.run_sync(agent, message.text, abandon_on_cancel=True))
+    # A limiter a call: threads that were given up and still run must not keep others from being asked.
+    limiter = anyio.CapacityLimiter(1)
+    return await _read(
+        await anyio.to_thread.run_sync(agent, message.text, abandon_on_cancel=True, limiter=limiter),
+    )
 
 
 async def _read(answer: object) -> Reply:
     text = await answer if inspect.isawaitable(answer) else answer
-    if not isinstance(text, str):
-        raise ReplyTypeError(_no_text(text))
-    return Reply(text=text)
+    return Reply(text=_check_text(text))
 
 
-def _no_text(answer: object) -> str:
-    hint = "; decode it first" if isinstance(answer, bytes | bytearray) else ""
-    return f"the agent answered with {type(answer).__name__}; expected a text{hint}"
+def _check_text(answer: object) -> str:
+    if not isinstance(answer, str):
+        raise ReplyTypeError(answer)
+    return answer
 
 
-def is_transient(failure: Exception) -> bool:
-    """Tell whether the same call may succeed later: a lost connection, a time-out, a limit on rate or load."""
+def is_repeatable(failure: Exception, policy: RetryPolicy) -> bool:
+    """Tell whether the call that raised `failure` may succeed later; not when the policy's own test fails."""
+    try:
+        return bool((policy.retry_call or _is_transient)(failure))
+    except Exception:
+        _logger.exception("retry_call failed; the agent is not called again")
+        return False
+
+
+def _is_transient(failure: BaseException) -> bool:
+    """Tell whether it is a lost connection, a time-out, a limit on rate or load; of a group, whether all are."""
+    if isinstance(failure, BaseExceptionGroup):
+        return all(map(_is_transient, failure.exceptions))
+    if isinstance(failure, DeadlinePassedError):
+        return False
     marked = getattr(failure, "retryable", None)
     if isinstance(marked, bool):
         return marked
@@ -86,17 +110,19 @@ def is_transient(failure: Exception) -> bool:
     return any(each.__name__ in _TRANSIENT_NAMES for each in type(failure).__mro__)
 
 
-def pause_before(failures: int, failure: BaseException | None, policy: RetryPolicy) -> float:
+def pause_before(failures: int, failure: Exception | None, policy: RetryPolicy) -> float:
     """Return the seconds to wait before a call is repeated that has failed `failures` times, at least once."""
     import tenacity  # noqa: PLC0415 - needed only after a failure; every start would pay for it
 
     wait: wait_base = policy.backoff or tenacity.wait_random_exponential(multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE)
-    state = tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})
+    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     state.attempt_number = failures
+    if failure is not None:
+        state.set_exception((type(failure), failure, None))
     return max(wait(state), _named_pause(failure))
 
 
-def _named_pause(failure: BaseException | None) -> float:
+def _named_pause(failure: Exception | None) -> float:
     """Return the seconds that a failure asks to wait: its own attribute, or the header of its HTTP answer."""
     named = getattr(failure, "retry_after", None)
     if named is None:
@@ -106,4 +132,4 @@ def _named_pause(failure: BaseException | None) -> float:
         seconds = float(named) if named is not None else 0.0
     except (TypeError, ValueError):
         return 0.0
-    return min(max(seconds, 0.0), _LONGEST_NAMED_PAUSE)
+    return min(max(0.0, seconds), _LONGEST_NAMED_PAUSE)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goop_mcp.retry.attempts import Attempt, StoppedBecause
+from goop_mcp.retry.calls import DeadlinePassedError
 from goop_mcp.retry.policy import RetryPolicy
-from goop_mcp.retry.replies import Message, Way
+from goop_mcp.retry.replies import Message
 from goop_mcp.retry.wording import ask_again
 
 __all__ = ["Ask", "Stop", "next_step"]
@@ -57,10 +58,12 @@ def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | St
         if each.verdict is not None:
             break
         failures += 1
-    if not attempts[-1].repeatable or failures > policy.call_retries:
+    last = attempts[-1]
+    if isinstance(last.failure, DeadlinePassedError):
+        return Stop("deadline")
+    if not last.repeatable or failures > policy.call_retries:
         return Stop("agent_error")
-    way: Way = attempts[-1].way
-    return Ask(Message(attempts[-1].message, way), failures)
+    return Ask(Message(last.message, last.way), failures)
 
 
 def _times_stuck(replies: Sequence[Attempt]) -> int:

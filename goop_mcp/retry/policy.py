@@ -4,22 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from goop_mcp.errors import GoopError
+from goop_mcp.errors import PolicyError
 from goop_mcp.retry.replies import Agent, Way
 
 if TYPE_CHECKING:
     from tenacity.wait import wait_base
 
-__all__ = ["PolicyError", "RetryPolicy", "WhenExhausted"]
+__all__ = ["RetryPolicy", "WhenExhausted"]
 
 WhenExhausted = Literal["return", "raise", "fallback"]
 
 _WAYS = ("same_conversation", "minimal", "fresh")
 _MOST_ATTEMPTS = 100
-
-
-class PolicyError(GoopError, ValueError):
-    """Raised when a policy cannot be kept; the text names the fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +33,8 @@ class RetryPolicy:
     backoff: how long to wait before repeating a failed call, a wait of tenacity; None: random up to 0.5 s, doubled each
         time up to 30 s. A time named by the failure itself (`retry_after`) is waited for at least.
     when_exhausted: what happens when the agent never sends an acceptable reply: "return" the outcome, "raise" a
-        NotAcceptedError that carries it, or ask the `fallback`, whose one reply is judged too.
+        NotAcceptedError that carries it, or ask the `fallback`, whose one reply is judged too. Where limits of time or
+        cost are reached, nobody is asked any more.
     mend_form: False rejects a reply whose form had to be mended (strict mode).
     unmended: rules whose repairs reject the reply although form is mended otherwise.
     """
@@ -57,8 +54,8 @@ class RetryPolicy:
     unmended: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be kept. Raises PolicyError, with every fault."""
-        faults = [*_numbers(self), *_contradictions(self)]
+        """Refuse what cannot be kept. Raises PolicyError, which names the fields."""
+        faults = [*_numbers(self), *_names(self)] or _contradictions(self)
         if faults:
             raise PolicyError("the policy cannot be kept: " + "; ".join(faults))
 
@@ -83,16 +80,30 @@ def _numbers(policy: RetryPolicy) -> list[str]:
     return faults
 
 
-def _contradictions(policy: RetryPolicy) -> list[str]:
+def _names(policy: RetryPolicy) -> list[str]:
     faults: list[str] = []
-    if policy.deadline and policy.attempt_timeout and policy.attempt_timeout > policy.deadline:
-        faults.append(f"attempt_timeout ({policy.attempt_timeout}) is longer than deadline ({policy.deadline})")
     if not policy.ways or any(way not in _WAYS for way in policy.ways):
         faults.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
     elif len(set(policy.ways)) < len(policy.ways):
         faults.append(f"ways names one twice: {', '.join(policy.ways)}")
     if policy.when_exhausted not in ("return", "raise", "fallback"):
         faults.append(f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback")
+    unknown = sorted(name for name in policy.unmended if not _is_rule(name))
+    faults += [f"unmended names {name!r}; there is no such rule" for name in unknown]
+    return faults
+
+
+def _is_rule(name: str) -> bool:
+    from goop_mcp.protocols import RULES  # noqa: PLC0415 - few policies name rules; all would pay for loading them
+
+    return name in RULES
+
+
+def _contradictions(policy: RetryPolicy) -> list[str]:
+    faults: list[str] = []
+    deadline, timeout = policy.deadline, policy.attempt_timeout
+    if deadline is not None and timeout is not None and timeout > deadline:
+        faults.append(f"attempt_timeout ({timeout}) is longer than deadline ({deadline})")
     if policy.when_exhausted == "fallback" and policy.fallback is None:
         faults.append("when_exhausted is fallback and fallback is None; name an agent")
     if policy.fallback is not None and policy.when_exhausted != "fallback":

@@ -4,16 +4,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from goop_mcp.errors import GoopError
-
-__all__ = ["Agent", "Conversation", "Message", "PlainAgent", "Reply", "ReplyTypeError", "Usage", "Way"]
+__all__ = ["Agent", "Conversation", "Message", "PlainAgent", "Reply", "Usage", "Way"]
 
 Way = Literal["first", "same_conversation", "minimal", "fresh"]
 """How a message is put to an agent.
 
 `first` is the task itself. `same_conversation` sends what is wrong and relies on the agent to remember. `minimal`
-repeats the last envelope with what is wrong and needs no history. `fresh` begins anew with the task and the rules that
-were broken; the failed replies, which teach the error, are left out.
+repeats the last envelope with what is wrong and needs no history. `fresh` begins anew with the task and what to mind;
+the failed replies, which teach the error, are left out.
 """
 
 
@@ -62,7 +60,3 @@ PlainAgent = Callable[[str], "Awaitable[str] | str"]
 
 Agent = PlainAgent | Conversation
 """Whatever can be asked."""
-
-
-class ReplyTypeError(GoopError, TypeError):
-    """Raised when an agent answers with something that is no text; the text says what it was."""

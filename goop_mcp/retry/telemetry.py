@@ -1,6 +1,6 @@
 """One span and two counters for each attempt. They cost next to nothing where nobody has set up an exporter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from opentelemetry import metrics, trace
@@ -9,7 +9,7 @@ from goop_mcp.retry.attempts import Attempt, Outcome
 from goop_mcp.retry.replies import Message
 from goop_mcp.validation.findings import Severity
 
-__all__ = ["attempt_span", "count_outcome", "describe"]
+__all__ = ["attempt_span", "count_outcome"]
 
 _NAME = "goop_mcp.retry"
 
@@ -20,30 +20,33 @@ _outcomes = _meter.create_counter("goop.ask.outcomes", unit="{call}", descriptio
 
 
 @contextmanager
-def attempt_span(message: Message, number: int) -> Iterator[trace.Span]:
-    """Open a span for the attempt with `number`, counting from 1. No text of the agent goes into it."""
+def attempt_span(message: Message, attempts: Sequence[Attempt]) -> Iterator[None]:
+    """Open a span for the attempt that is added to `attempts` within. No text of the agent goes into it."""
+    number = len(attempts)
     with _tracer.start_as_current_span(
         "goop.ask.attempt",
         kind=trace.SpanKind.CLIENT,
-        attributes={"goop.attempt.number": number, "goop.attempt.way": message.way},
+        attributes={"goop.attempt.number": number + 1, "goop.attempt.way": message.way},
     ) as span:
-        yield span
+        try:
+            yield
+        finally:
+            if len(attempts) > number:
+                _describe(span, attempts[number])
 
 
-def describe(span: trace.Span, attempt: Attempt) -> None:
-    """Put on the span how the attempt ended, and count it."""
-    result = "failed" if attempt.verdict is None else attempt.verdict.verdict
-    protocol = (attempt.verdict.protocol if attempt.verdict is not None else None) or "none"
+def _describe(span: trace.Span, attempt: Attempt) -> None:
+    verdict = attempt.verdict
+    protocol = (verdict.protocol if verdict is not None else None) or "none"
+    result = verdict.verdict if verdict is not None else "cancelled" if attempt.failure is None else "failed"
     _attempts.add(1, {"goop.attempt.result": result, "goop.attempt.way": attempt.way, "goop.protocol": protocol})
     if not span.is_recording():
         return
-    span.set_attribute("goop.attempt.result", result)
-    span.set_attribute("goop.protocol", protocol)
-    if attempt.verdict is not None:
-        errors = attempt.verdict.of_severity(Severity.ERROR)
-        span.set_attribute("goop.attempt.rules", sorted({finding.rule for finding in errors}))
-        span.set_attribute("goop.attempt.repairs", len(attempt.repairs))
-    else:
+    span.set_attributes({"goop.attempt.result": result, "goop.protocol": protocol})
+    if verdict is not None:
+        rules = sorted({finding.rule for finding in verdict.of_severity(Severity.ERROR)})
+        span.set_attributes({"goop.attempt.rules": rules, "goop.attempt.repairs": len(verdict.repairs)})
+    elif attempt.failure is not None:
         span.set_status(trace.Status(trace.StatusCode.ERROR, type(attempt.failure).__name__))
 
 

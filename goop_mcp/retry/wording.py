@@ -6,13 +6,13 @@ from goop_mcp.protocols import RULES
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Way
 from goop_mcp.validation.findings import Finding, Severity
-from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["ask_again"]
 
 _MOST_EXAMPLES = 3
+_MOST_FIXES = 8
 _EXAMPLE_CHARACTERS = 300
-_ENVELOPE_CHARACTERS = 8_000
+_REPEATED_CHARACTERS = 32_000  # of what the agent sent; the end of a longer text is repeated, where reports stand
 
 
 def ask_again(task: str, replies: Sequence[Attempt], way: Way) -> Message:
@@ -28,16 +28,16 @@ def _same_conversation(_task: str, replies: Sequence[Attempt]) -> str:
 
 
 def _minimal(_task: str, replies: Sequence[Attempt]) -> str:
-    envelope = _envelope(replies[-1].verdict)
-    if envelope is None:
-        return _feedback(replies)
-    return f"This is the report that you sent:\n\n{envelope}\n\n{_feedback(replies)}"
+    """Repeat what was sent: the envelope, or all where there was none, as no history tells the agent what it did."""
+    sent = _sent(replies[-1])
+    cut = f"…{sent[-_REPEATED_CHARACTERS:]}" if len(sent) > _REPEATED_CHARACTERS else sent
+    return f"This is what you sent:\n\n{cut}\n\n{_feedback(replies)}"
 
 
 def _fresh(task: str, replies: Sequence[Attempt]) -> str:
-    """Begin anew: the rules that were broken, and nothing of the replies that broke them."""
-    broken = dict.fromkeys(finding.rule for finding in _errors(replies[-1]))
-    lines = [f"- {RULES[rule].fix}" for rule in broken if rule in RULES]
+    """Begin anew: what to mind, and nothing of the replies in which it went wrong."""
+    fixes = dict.fromkeys(finding.fix for finding in _errors(replies[-1]) if finding.fix)
+    lines = [f"- {fix}" for fix in list(fixes)[:_MOST_FIXES]]
     return "\n".join([task, "", "End your reply with the report, and mind what is often done wrong in it:", *lines])
 
 
@@ -80,9 +80,8 @@ def _errors(reply: Attempt) -> tuple[Finding, ...]:
     return reply.verdict.of_severity(Severity.ERROR) if reply.verdict is not None else ()
 
 
-def _envelope(verdict: Verdict | None) -> str | None:
-    """Return the envelope of a rejected reply as it was read; None where there was none or it is too long to repeat."""
-    if verdict is None or verdict.span is None:
-        return None
-    text = verdict.read_text[slice(*verdict.span)]
-    return text if len(text) <= _ENVELOPE_CHARACTERS else None
+def _sent(reply: Attempt) -> str:
+    """Return the envelope of a rejected reply as it was read; the whole reply where there was none."""
+    if reply.verdict is None or reply.verdict.span is None:
+        return reply.reply or ""
+    return reply.verdict.read_text[slice(*reply.verdict.span)]

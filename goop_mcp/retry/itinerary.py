@@ -1,0 +1,136 @@
+"""From a decision to the next request, or to the end: what `follow` does, as pure functions."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from goop_mcp.retry.journey import JourneyEnd, Step
+from goop_mcp.routing import Action, Decision, RoutingContext
+
+__all__ = ["Arrival", "Request", "apply_changes", "first_request", "request_after"]
+
+_OURS = (
+    Action.CONTINUE_NEXT,
+    Action.RESUME_SAME,
+    Action.FIX_AND_RETRY,
+    Action.REQUEST_REPAIR,
+    Action.RETRY,
+    Action.RETRY_WITH_BACKOFF,
+    Action.FEEDBACK_LOOP,
+    Action.RUN_PREREQUISITE,
+    Action.FINISH,
+)
+_TO_ANOTHER = (Action.CONTINUE_NEXT, Action.FEEDBACK_LOOP, Action.RUN_PREREQUISITE)
+_SAME_WORDS = (Action.RETRY, Action.RETRY_WITH_BACKOFF)
+_WITHOUT_LIMIT = (Action.RESUME_SAME, Action.REQUEST_REPAIR)
+_FAILED_ENDS = ("agent_error", "deadline", "budget", "cancelled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Ask `agent` with `prompt` after `pause` seconds. `task` is what it was asked for in the first place.
+
+    `waiting` are the requests to be made again once this one and what follows from it are done, the next one last.
+    """
+
+    agent: str
+    prompt: str
+    task: str
+    pause: float = 0.0
+    waiting: "tuple[Request, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Ask nobody any more, and why."""
+
+    because: JourneyEnd
+    reason: str
+
+
+def first_request(agent: str, prompt: str) -> Request:
+    """Return the request that begins a journey."""
+    return Request(agent=agent, prompt=prompt, task=prompt)
+
+
+def request_after(
+    request: Request, step: Step, before: Step | None, tasks: Mapping[str, str], known: Collection[str]
+) -> Request | Arrival:
+    """Return what follows on `step`, which `request` led to; `before` is the step before it.
+
+    `tasks` are the tasks of the agents that were asked so far, `known` those that can be asked. Goes on only where
+    each action of the decision is one that a loop can carry out; all else is for a person or a host.
+    """
+    decision = step.decision
+    if decision is None or step.outcome.stopped_because in _FAILED_ENDS:
+        return Arrival(_failed_end(step), _why_failed(step))
+    ours = [each for each in decision.actions if each is not Action.SAVE_STATE]
+    if not_ours := [each for each in ours if each not in _OURS]:
+        return Arrival(cast("JourneyEnd", not_ours[0].value), decision.reason)
+    action = ours[0] if ours else Action.ASK_USER
+    if request.waiting and action in (Action.FINISH, Action.CONTINUE_NEXT):
+        return request.waiting[-1]
+    if action in (Action.FINISH, Action.ASK_USER):
+        return Arrival("finish" if action is Action.FINISH else "ask_user", decision.reason)
+    if action in _WITHOUT_LIMIT and _says_the_same(step, before):
+        return Arrival("no_progress", f"{step.agent} sent the same reply again")
+    if action not in _TO_ANOTHER:
+        return _again(action, request, decision)
+    if decision.next_agent is None or decision.next_agent not in known:
+        return _stranger(decision.next_agent, known)
+    return _to_another(action, decision.next_agent, request, decision, tasks)
+
+
+def _again(action: Action, request: Request, decision: Decision) -> Request:
+    pause = float(decision.retry.delay_seconds) if decision.retry is not None else 0.0
+    if action in _SAME_WORDS:
+        return replace(request, pause=pause)
+    words = decision.instruction or "Go on where you stopped."
+    return replace(request, prompt=_written(request.task, words, decision), pause=pause)
+
+
+def _stranger(name: str | None, known: Collection[str]) -> Arrival:
+    who = "not named" if name is None else repr(name)
+    return Arrival("unknown_agent", f"the next agent is {who}; known are {', '.join(known)}")
+
+
+def _to_another(action: Action, name: str, request: Request, decision: Decision, tasks: Mapping[str, str]) -> Request:
+    words = decision.instruction or f"{request.agent} has finished. Go on with its result."
+    if action is Action.FEEDBACK_LOOP:
+        task = tasks.get(name, "")
+        return Request(agent=name, prompt=_written(task, words, decision), task=task, waiting=request.waiting)
+    prompt = _written("", words, decision)
+    waiting = request.waiting
+    if action is Action.RUN_PREREQUISITE:
+        waiting = (*waiting, replace(request, pause=0.0))
+    return Request(agent=name, prompt=prompt, task=prompt, waiting=waiting)
+
+
+def _written(task: str, words: str, decision: Decision) -> str:
+    files = f"Read first: {', '.join(decision.files_to_read)}" if decision.files_to_read else ""
+    return "\n\n".join(filter(None, (task, words, files)))
+
+
+def _says_the_same(step: Step, before: Step | None) -> bool:
+    if before is None or before.agent != step.agent:
+        return False
+    return step.outcome.attempts[-1].reply_key == before.outcome.attempts[-1].reply_key
+
+
+def _failed_end(step: Step) -> JourneyEnd:
+    because = step.outcome.stopped_because
+    return because if because in ("agent_error", "deadline", "budget") else "cancelled"
+
+
+def _why_failed(step: Step) -> str:
+    last = step.outcome.attempts[-1] if step.outcome.attempts else None
+    detail = f": {last.error}" if last is not None and last.error else ""
+    return f"{step.agent} was asked and no accepted reply came ({step.outcome.stopped_because}){detail}"
+
+
+def apply_changes(context: RoutingContext, changes: Mapping[str, Any]) -> RoutingContext:
+    """Return `context` with the state changes of a decision."""
+    rest = {name: value for name, value in changes.items() if name != "counters"}
+    if "previous_rules" in rest:
+        rest["previous_rules"] = tuple(rest["previous_rules"])
+    return replace(context, counters=replace(context.counters, **changes.get("counters", {})), **rest)

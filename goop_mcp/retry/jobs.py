@@ -1,0 +1,66 @@
+"""One job: who is asked, for what, and on which terms."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import lru_cache
+
+from goop_mcp.protocols import validate
+from goop_mcp.retry.hooks import Hooks
+from goop_mcp.retry.policy import RetryPolicy
+from goop_mcp.retry.replies import Agent
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.feedback import compose_feedback
+from goop_mcp.validation.findings import Mode, Severity
+from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["DEFAULT_POLICY", "Job"]
+
+DEFAULT_POLICY = RetryPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A prompt for an agent; `protocol`, `expected` and `limits` are those of `validate`.
+
+    Raises TypeError and UnknownNameError for what could never be judged, before anybody is asked.
+    """
+
+    agent: Agent
+    prompt: str
+    _: KW_ONLY
+    protocol: str = "auto"
+    expected: Expectations | None = None
+    policy: RetryPolicy = DEFAULT_POLICY
+    hooks: Sequence[Hooks] = ()
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        """Refuse mistakes of the caller while they cost nothing."""
+        prompt: object = self.prompt
+        if not isinstance(prompt, str):
+            raise TypeError(f"the prompt is {type(prompt).__name__}; expected a text")
+        _check_names(self.protocol, None if self.expected is None else self.expected.phase)
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply: that of `validate`, but for repairs that the policy does not want."""
+        policy = self.policy
+        mode: Mode = "lenient" if policy.mend_form else "strict"
+        verdict = validate(reply, protocol=self.protocol, mode=mode, expected=self.expected, limits=self.limits)
+        if not policy.unmended or not verdict.repairs:
+            return verdict
+        unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
+        return _rejected(verdict, unwanted, self.limits) if unwanted else verdict
+
+
+@lru_cache(maxsize=64)
+def _check_names(protocol: str, phase: str | None) -> None:
+    validate("", protocol=protocol, expected=Expectations(phase=phase))
+
+
+def _rejected(verdict: Verdict, rules: set[str], limits: Limits) -> Verdict:
+    findings = tuple(
+        replace(finding, severity=Severity.ERROR) if finding.rule in rules else finding for finding in verdict.findings
+    )
+    feedback = compose_feedback(findings, no_envelope=False, skeleton="", limits=limits)
+    return replace(verdict, verdict="rejected", findings=findings, feedback=feedback)

@@ -1,0 +1,36 @@
+"""Ask many agents at once, a few at a time."""
+
+from collections.abc import Iterable
+
+import anyio
+
+from goop_mcp.retry.asking import Asking
+from goop_mcp.retry.attempts import Outcome
+from goop_mcp.retry.jobs import Job
+
+__all__ = ["ask_many"]
+
+
+async def ask_many(jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False) -> list[Outcome]:
+    """Run `jobs`, at most `limit` of them at a time, and return their outcomes in the same order.
+
+    A job that fails leaves the others alone. With `cancel_others` the first that is not accepted cancels the rest,
+    whose outcomes then say so. Every job gives an outcome, also where its policy says "raise". Raises ValueError for a
+    limit below 1. Works under asyncio and trio.
+    """
+    if limit < 1:
+        raise ValueError(f"limit is {limit}; expected a whole number from 1")
+    askings = [Asking(job) for job in jobs]
+    turns = anyio.Semaphore(limit)
+
+    async def run(asking: Asking) -> None:
+        async with turns:
+            outcome = await asking.run()
+        if cancel_others and not outcome.accepted:
+            for each in askings:
+                each.cancel()
+
+    async with anyio.create_task_group() as group:
+        for asking in askings:
+            group.start_soon(run, asking)
+    return [each.outcome for each in askings if each.outcome is not None]
