@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import families, imports, linear, memories, memory, route, server, store, validate
+from benchmarks import asking, families, imports, linear, memories, memory, route, server, store, validate
 from benchmarks.machine import describe_machine
 from benchmarks.tables import Table
 
@@ -19,6 +19,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "linear": linear.run,
     "memory": memory.run,
     "memories": memories.run,
+    "asking": asking.run,
     "imports": imports.run,
     "server": server.run,
     "store": store.run,

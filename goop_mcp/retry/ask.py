@@ -19,6 +19,9 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 __all__ = ["EnvelopedAgent", "Terms", "ask_until_accepted", "ask_until_accepted_sync", "enveloped"]
 
 
+FunctionOrMethod = Callable[..., Awaitable[str] | str]
+
+
 class Terms(TypedDict, total=False):
     """The terms on which an agent is asked: the arguments of `ask_until_accepted` by their names."""
 
@@ -108,13 +111,13 @@ class EnvelopedAgent:
         return EnvelopedAgent(partial(method, instance), **self.terms)
 
 
-def enveloped(**terms: Unpack[Terms]) -> Callable[[Agent], EnvelopedAgent]:
+def enveloped(**terms: Unpack[Terms]) -> Callable[[FunctionOrMethod | Agent], EnvelopedAgent]:
     """Return a decorator for agents that are always asked on these `terms`, functions and methods alike.
 
     What it stands on is then asked until its report is accepted, and returns the outcome.
     """
 
-    def envelop(agent: Agent) -> EnvelopedAgent:
+    def envelop(agent: FunctionOrMethod | Agent) -> EnvelopedAgent:
         return EnvelopedAgent(agent, **terms)
 
     return envelop

@@ -18,7 +18,6 @@ from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.replies import Message, Reply
 from goop_mcp.retry.telemetry import attempt_span, count_outcome
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["Asking"]
 
@@ -102,9 +101,7 @@ class Asking:
         await checkpoint_if_cancelled()
         with attempt_span(message, self.attempts):
             await self._record(message, fallback=fallback)
-            reply = self.attempts[-1].reply
-            if reply is not None:
-                self.attempts[-1] = replace(self.attempts[-1], verdict=await self._judge(reply))
+            await self._judge_last()
         await tell([each.after_attempt for each in hooks], self.attempts[-1])
 
     async def _record(self, message: Message, *, fallback: bool) -> None:
@@ -135,12 +132,17 @@ class Asking:
             raise DeadlinePassedError("the deadline passed before the agent answered")
         raise TimeoutError(f"no answer within {seconds:g} s")
 
-    async def _judge(self, reply: str) -> Verdict:
-        if len(reply) < LONG_REPLY:
-            return self._job.judge(reply)
-        # A reply that has come is judged also when the call is being cancelled; that takes less than a second.
-        with anyio.CancelScope(shield=True):
-            return await anyio.to_thread.run_sync(self._job.judge, reply)
+    async def _judge_last(self) -> None:
+        attempt = self.attempts[-1]
+        if attempt.reply is None:
+            return
+        if len(attempt.reply) < LONG_REPLY:
+            verdict = self._job.judge(attempt.reply)
+        else:
+            # A reply that has come is judged also when the call is being cancelled; that takes less than a second.
+            with anyio.CancelScope(shield=True):
+                verdict = await anyio.to_thread.run_sync(self._job.judge, attempt.reply)
+        self.attempts[-1] = replace(attempt, verdict=verdict)
 
     def _outcome(self, because: StoppedBecause) -> Outcome:
         replies = [each for each in self.attempts if each.verdict is not None]

@@ -4,7 +4,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import anyio.to_thread
 
@@ -45,12 +45,16 @@ def call_of(agent: Agent) -> Call:
     """Return one way to call any agent. Raises TypeError for what cannot be asked."""
     if isinstance(agent, type):
         raise TypeError(f"the agent is the class {agent.__name__}; expected an instance, or a function of one text")
-    if isinstance(agent, Conversation):
+    if _is_conversation(agent):
         return partial(_ask_conversation, agent)
     if not callable(agent):
         raise TypeError(f"the agent is {type(agent).__name__}; expected a function of one text, or an object with ask")
     is_async = inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None))  # noqa: B004 - the method is looked at, not whether there is one
     return partial(_ask_coroutine if is_async else _ask_thread, agent)
+
+
+def _is_conversation(agent: Agent) -> TypeGuard[Conversation]:
+    return callable(getattr(agent, "ask", None))
 
 
 async def _ask_conversation(agent: Conversation, message: Message) -> Reply:
@@ -68,9 +72,14 @@ async def _ask_coroutine(agent: PlainAgent, message: Message) -> Reply:
 async def _ask_thread(agent: PlainAgent, message: Message) -> Reply:
     # A limiter a call: threads that were given up and still run must not keep others from being asked.
     limiter = anyio.CapacityLimiter(1)
-    return await _read(
-        await anyio.to_thread.run_sync(agent, message.text, abandon_on_cancel=True, limiter=limiter),
-    )
+    call = partial(_boxed, agent, message.text)
+    (answer,) = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=limiter)
+    return await _read(answer)
+
+
+def _boxed(agent: PlainAgent, text: str) -> tuple[object]:
+    """Return the answer in a tuple: trio lets no coroutine leave a thread, and a lambda may well return one."""
+    return (agent(text),)
 
 
 async def _read(answer: object) -> Reply:

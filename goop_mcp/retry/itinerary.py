@@ -95,7 +95,7 @@ def _stranger(name: str | None, known: Collection[str]) -> Arrival:
 
 
 def _to_another(action: Action, name: str, request: Request, decision: Decision, tasks: Mapping[str, str]) -> Request:
-    words = decision.instruction or f"{request.agent} has finished. Go on with its result."
+    words = decision.instruction or _issues(decision) or f"{request.agent} has finished. Go on with its result."
     if action is Action.FEEDBACK_LOOP:
         task = tasks.get(name, "")
         return Request(agent=name, prompt=_written(task, words, decision), task=task, waiting=request.waiting)
@@ -104,6 +104,11 @@ def _to_another(action: Action, name: str, request: Request, decision: Decision,
     if action is Action.RUN_PREREQUISITE:
         waiting = (*waiting, replace(request, pause=0.0))
     return Request(agent=name, prompt=prompt, task=prompt, waiting=waiting)
+
+
+def _issues(decision: Decision) -> str:
+    lines = [" ".join(filter(None, (f"- {each.severity}:", each.message, each.fix))) for each in decision.issues]
+    return "\n".join(["Mend these and report again:", *lines]) if lines else ""
 
 
 def _written(task: str, words: str, decision: Decision) -> str:

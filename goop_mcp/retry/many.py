@@ -21,16 +21,16 @@ async def ask_many(jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool =
     if limit < 1:
         raise ValueError(f"limit is {limit}; expected a whole number from 1")
     askings = [Asking(job) for job in jobs]
-    turns = anyio.Semaphore(limit)
+    waiting = iter(askings)
 
-    async def run(asking: Asking) -> None:
-        async with turns:
+    async def work() -> None:
+        for asking in waiting:
             outcome = await asking.run()
-        if cancel_others and not outcome.accepted:
-            for each in askings:
-                each.cancel()
+            if cancel_others and not outcome.accepted:
+                for each in askings:
+                    each.cancel()
 
     async with anyio.create_task_group() as group:
-        for asking in askings:
-            group.start_soon(run, asking)
+        for _ in range(min(limit, len(askings))):
+            group.start_soon(work)
     return [each.outcome for each in askings if each.outcome is not None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 __all__ = ["Agent", "Conversation", "Message", "PlainAgent", "Reply", "Usage", "Way"]
 
@@ -43,7 +43,6 @@ class Reply:
     usage: Usage | None = None
 
 
-@runtime_checkable
 class Conversation(Protocol):
     """An agent that knows what its answers cost and can begin anew.
 

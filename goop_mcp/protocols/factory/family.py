@@ -116,7 +116,8 @@ class FactoryFamily:
             '"type": "architecture|rules|config|skill"}], "summary": "[what was done]", '
             '"next_action": "ready_for_review"}\n'
             'or {"status": "questions", "questions": [{"id": "q1", "question": "[what you have to know]"}]}\n'
-            'or {"status": "failure", "error": {"type": "missing_input", "message": "[why]"}}'
+            'or {"status": "failure", "error": {"type": "missing_input|ambiguous_requirements|invalid_config|'
+            'technical_error", "message": "[why]"}}'
         )
 
 

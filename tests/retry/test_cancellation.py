@@ -1,0 +1,173 @@
+"""A cancelled call stops at once, loses no attempt and leaves no task, wherever it is cancelled."""
+
+import asyncio
+
+import anyio
+import pytest
+import trio
+from anyio.lowlevel import checkpoint
+
+from goop_mcp import RetryPolicy
+from goop_mcp.retry import Asking, Attempt, Hooks, Job, Message, Outcome
+from tests.retry.agents import BAD_STATUS, GOOD, both_backends, results, run
+
+LONG = BAD_STATUS.replace("The work is done.", "The work is done. " * 8_000)
+
+
+PLACES = 12  # three attempts: before each, in the call, with the answer on its way, after it
+
+
+class Watched:
+    """A call with an agent and hooks that wait at several places, each of which may be the last one reached."""
+
+    def __init__(self, cancel_at: int, scope: anyio.CancelScope | None) -> None:
+        self.cancel_at, self.scope, self.passed = cancel_at, scope, 0
+        self.asked: list[str] = []
+        self.answered: list[str] = []
+        self.seen: list[Attempt] = []
+        self.stopped: list[Outcome] = []
+        self.replies = iter([LONG, BAD_STATUS.replace("DONE-ISH", "READY"), GOOD])
+        hooks = Hooks(before_ask=self.before, after_attempt=self.after, on_stop=self.at_stop)
+        self.asking = Asking(Job(self.agent, "Do it.", protocol="goop_report", hooks=[hooks]))
+
+    def pass_by(self) -> None:
+        self.passed += 1
+        if self.passed == self.cancel_at:
+            (self.scope or self.asking).cancel()
+
+    async def wait(self) -> None:
+        self.pass_by()
+        await checkpoint()
+
+    async def agent(self, message: str) -> str:
+        self.asked.append(message)
+        await self.wait()
+        self.pass_by()  # the answer is on its way already and arrives
+        reply = next(self.replies)
+        self.answered.append(reply)
+        return reply
+
+    async def before(self, _message: Message) -> None:
+        await self.wait()
+
+    async def after(self, attempt: Attempt) -> None:
+        self.seen.append(attempt)
+        await self.wait()
+
+    async def at_stop(self, outcome: Outcome) -> None:
+        await checkpoint()
+        self.stopped.append(outcome)
+
+
+@pytest.mark.parametrize("place", range(1, PLACES + 3))
+@both_backends
+def test_no_attempt_is_lost_wherever_the_caller_cancels(place: int, backend: str) -> None:
+    async def call() -> Watched:
+        with anyio.CancelScope() as scope:
+            watched = Watched(place, scope)
+            await watched.asking.run()
+        assert scope.cancelled_caught == (place <= PLACES), "the cancellation goes through"
+        return watched
+
+    check(run(backend, call), cancelled=place <= PLACES)
+
+
+@pytest.mark.parametrize("place", range(1, PLACES + 3))
+@both_backends
+def test_no_attempt_is_lost_wherever_the_call_itself_is_cancelled(place: int, backend: str) -> None:
+    async def call() -> Watched:
+        watched = Watched(place, None)
+        assert await watched.asking.run() is watched.asking.outcome
+        return watched
+
+    check(run(backend, call), cancelled=place <= PLACES)
+
+
+def check(watched: Watched, *, cancelled: bool) -> None:
+    outcome = watched.asking.outcome
+    assert outcome is not None
+    assert outcome.stopped_because == ("cancelled" if cancelled else "accepted")
+    assert [each.message for each in outcome.attempts] == watched.asked
+    assert [each.reply for each in outcome.attempts if each.reply is not None] == watched.answered
+    assert all(each.verdict is not None for each in outcome.attempts if each.reply is not None)
+    assert list(outcome.attempts[: len(watched.seen)]) == watched.seen
+    assert watched.stopped == [outcome]
+    if len(watched.asked) > len(watched.answered):
+        assert outcome.attempts[-1].error == "the call was cancelled"
+        assert outcome.attempts[-1].failure is None
+
+
+@both_backends
+def test_a_call_cancelled_before_it_begins_asks_nobody(backend: str) -> None:
+    asked: list[str] = []
+
+    async def agent(message: str) -> str:
+        asked.append(message)
+        return GOOD
+
+    async def call() -> Outcome:
+        asking = Asking(Job(agent, "Do it."))
+        asking.cancel()
+        return await asking.run()
+
+    outcome: Outcome = run(backend, call)
+    assert (outcome.stopped_because, outcome.attempts, asked) == ("cancelled", (), [])
+
+
+def test_a_task_cancelled_by_asyncio_itself_keeps_its_attempts() -> None:
+    async def main() -> None:
+        waiting = asyncio.Event()
+
+        async def agent(message: str) -> str:
+            if message == "Do it.":
+                return BAD_STATUS
+            waiting.set()
+            await asyncio.Event().wait()
+            return ""
+
+        asking = Asking(Job(agent, "Do it.", protocol="goop_report"))
+        task = asyncio.create_task(asking.run())
+        await waiting.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert asking.outcome is not None
+        assert asking.outcome.stopped_because == "cancelled"
+        assert results(asking.outcome) == ["rejected", "failed"]
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+
+
+def test_no_task_is_left_under_trio() -> None:
+    async def hang(_message: str) -> str:
+        await trio.Event().wait()
+        return ""
+
+    async def main() -> int:
+        before = trio.lowlevel.current_statistics().tasks_living
+        with trio.move_on_after(0.05):
+            await Asking(Job(hang, "Do it.")).run()
+        return trio.lowlevel.current_statistics().tasks_living - before
+
+    assert trio.run(main) == 0
+
+
+@both_backends
+def test_a_hook_that_hangs_at_the_stop_does_not_hold_up_a_cancelled_call(backend: str) -> None:
+    async def hang(_outcome: Outcome) -> None:
+        await anyio.sleep_forever()
+
+    async def agent(_message: str) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    async def call() -> Asking:
+        asking = Asking(Job(agent, "Do it.", policy=RetryPolicy(), hooks=[Hooks(on_stop=hang)]))
+        with anyio.move_on_after(0.01):
+            await asking.run()
+        return asking
+
+    asking: Asking = run(backend, call)
+    assert asking.outcome is not None
+    assert asking.outcome.stopped_because == "cancelled"

@@ -1,0 +1,269 @@
+"""Following the router from agent to agent: it goes on only where the router says so, and ends every time."""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from itertools import pairwise
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from goop_mcp import RetryPolicy, RoutingContext, UnknownNameError, follow
+from goop_mcp.retry import Agent, Following, Journey, Step, shared_budget
+from goop_mcp.routing import Policy, RoutingLimits
+from tests.retry.agents import BAD_STATUS, GOOD, PROSE, Scripted, both_backends, run
+from tests.validation.replies import BLOCKED, EXECUTOR, changed, read_case
+
+NO_CHECKPOINT = RoutingContext(policy=Policy(checkpoint_before_implement=False))
+GOES_ON = {"continue_next", "resume_same", "fix_and_retry", "request_repair", "retry", "retry_with_backoff"}
+GOES_ON |= {"feedback_loop", "run_prerequisite", "save_state"}
+
+
+def speckit(name: str, **result: object) -> str:
+    """Return the speckit case `name`, with these fields of its result in place of its own."""
+    values = json.loads(read_case(f"speckit/concrete_{name}.json"))
+    values.get("result", {}).update(result)
+    return json.dumps(values)
+
+
+IMPLEMENTED, TESTED, REVIEWED = speckit("implement"), speckit("test"), speckit("review")
+TEST_FAILED = speckit("test_failed_but_success")
+
+
+def go(
+    agents: Mapping[str, Agent],
+    first: str,
+    *,
+    backend: str = "asyncio",
+    protocol: str = "auto",
+    context: RoutingContext = NO_CHECKPOINT,
+    policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
+    max_steps: int = 100,
+) -> Journey:
+    call = partial(
+        follow, agents, first, "Build it.", protocol=protocol, context=context, policy=policy, max_steps=max_steps
+    )
+    journey: Journey = run(backend, call)
+    return journey
+
+
+def path(journey: Journey) -> list[str]:
+    return [step.agent for step in journey.steps]
+
+
+def rules(journey: Journey) -> list[str]:
+    return [step.decision.rule for step in journey.steps if step.decision is not None]
+
+
+@both_backends
+def test_the_router_is_followed_until_it_says_finish(backend: str) -> None:
+    agents = {"implement": Scripted(IMPLEMENTED), "test": Scripted(TESTED), "review": Scripted(REVIEWED)}
+    journey = go(agents, "implement", backend=backend)
+    assert path(journey) == ["implement", "test", "review"]
+    assert rules(journey) == ["S14", "S14", "S15"]
+    assert journey.finished
+    assert journey.decision is journey.steps[-1].decision
+    assert agents["implement"].heard == ["Build it."]
+    assert "Next: test, then review." in agents["test"].heard[0]
+
+
+def test_a_feedback_loop_sends_the_issues_back_with_the_task_and_ends_at_its_limit() -> None:
+    implement, test = Scripted(IMPLEMENTED), Scripted(TEST_FAILED)
+    journey = go({"implement": implement, "test": test}, "implement")
+    assert path(journey) == ["implement", "test"] * 3
+    assert rules(journey) == ["S14", "S4", "S14", "S4", "S14", "S4b"]
+    assert journey.stopped_because == "ask_user"
+    assert implement.heard[1].startswith("Build it.\n\nFEEDBACK_CONTEXT:")
+    assert '"iteration": 1' in implement.heard[1]
+    assert '"iteration": 2' in implement.heard[2]
+    assert journey.decision is not None
+    assert journey.decision.blockers
+
+
+def test_the_limit_of_a_feedback_loop_is_that_of_the_policy() -> None:
+    limits = RoutingLimits(feedback_edges={"test": 1})
+    context = RoutingContext(policy=Policy(checkpoint_before_implement=False, limits=limits))
+    journey = go({"implement": Scripted(IMPLEMENTED), "test": Scripted(TEST_FAILED)}, "implement", context=context)
+    assert path(journey) == ["implement", "test"] * 2
+
+
+def test_a_loop_that_helps_goes_on() -> None:
+    agents = {"implement": Scripted(IMPLEMENTED), "test": Scripted(TEST_FAILED, TESTED), "review": Scripted(REVIEWED)}
+    journey = go(agents, "implement")
+    assert path(journey) == ["implement", "test", "implement", "test", "review"]
+    assert journey.finished
+
+
+def test_a_prerequisite_runs_once_and_then_the_agent_that_needed_it() -> None:
+    missing = read_case("speckit/concrete_error_prerequisite.json")
+    tasks, plan = Scripted(missing, speckit("tasks", next_steps=[])), Scripted(speckit("plan"))
+    journey = go({"tasks": tasks, "plan": plan}, "tasks")
+    assert path(journey) == ["tasks", "plan", "tasks"]
+    assert journey.finished
+    assert tasks.heard == ["Build it."] * 2
+    assert plan.heard == ["needed"]
+
+
+def test_a_prerequisite_that_does_not_help_is_not_run_again() -> None:
+    missing = read_case("speckit/concrete_error_prerequisite.json")
+    journey = go({"tasks": Scripted(missing), "plan": Scripted(speckit("plan"))}, "tasks")
+    assert path(journey) == ["tasks", "plan", "tasks"]
+    assert rules(journey)[-1] == "S3b"
+    assert journey.stopped_because == "ask_user"
+
+
+def test_retries_of_the_router_end_at_their_limits_after_its_delays() -> None:
+    times: list[float] = []
+
+    async def research(_message: str) -> str:
+        times.append(anyio.current_time())
+        return read_case("speckit/concrete_error_external.json")
+
+    journey = anyio.run(
+        partial(follow, {"research": research}, "research", "Find out."),
+        backend="trio",
+        backend_options={"clock": MockClock(autojump_threshold=0)},
+    )
+    assert rules(journey) == ["S5", "S5", "S5", "S7b"]
+    assert [round(after - before) for before, after in pairwise(times)] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("reply", "agent", "expected"),
+    [("error_timeout", "implement", ["S6", "S7b"]), ("error_validation", "tasks", ["S7", "S7", "S7b"])],
+)
+def test_an_error_that_stays_ends_at_its_limit(reply: str, agent: str, expected: list[str]) -> None:
+    assert rules(go({agent: Scripted(speckit(reply))}, agent)) == expected
+
+
+def test_a_delay_that_would_last_beyond_the_deadline_is_not_begun() -> None:
+    async def call() -> Journey:
+        agents = {"research": Scripted(read_case("speckit/concrete_error_external.json"))}
+        with shared_budget(deadline=0.9):
+            return await follow(agents, "research", "Find out.")
+
+    journey = run("asyncio", call)
+    assert journey.stopped_because == "deadline"
+    assert len(journey.steps) == 1
+
+
+def test_an_agent_that_nobody_registered_ends_it_with_both_names() -> None:
+    journey = go({"implement": Scripted(IMPLEMENTED)}, "implement")
+    assert journey.stopped_because == "unknown_agent"
+    assert journey.reason == "the next agent is 'test'; known are implement"
+    assert not journey.finished
+
+
+def test_a_first_agent_that_is_not_there_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'implement'"):
+        go({"implement": Scripted(IMPLEMENTED)}, "implment")
+
+
+@pytest.mark.parametrize(
+    ("reply", "because"),
+    [
+        (BLOCKED, "ask_user"),
+        (speckit("error_constitution"), "manual_resolution"),
+        (speckit("review", overall_status="NEEDS_MANUAL_REVIEW"), "human_review"),
+        (changed(EXECUTOR, ("<suggest_new_session>false", "<suggest_new_session>true")), "new_session"),
+        (read_case("factory/concrete_questions.json"), "ask_user"),
+        (PROSE, "ask_user"),
+        (BAD_STATUS, "ask_user"),
+    ],
+    ids=["blocked", "constitution", "review", "new session", "questions", "no envelope", "rejected"],
+)
+def test_what_is_for_a_person_or_a_host_ends_it(reply: str, because: str) -> None:
+    agent = Scripted(reply)
+    name = "goop-executor" if "goop_report" in reply else "review"
+    journey = go({name: agent, "plan": Scripted(speckit("plan"))}, name, policy=RetryPolicy(max_attempts=1))
+    assert journey.stopped_because == because
+    assert journey.reason
+    assert len(agent.heard) == 1
+
+
+def test_an_agent_that_repeats_itself_when_it_resumes_ends_it() -> None:
+    failed_check = changed(EXECUTOR, ('<check name="tests" passed="true">', '<check name="tests" passed="false">'))
+    journey = go({"goop-executor": Scripted(failed_check)}, "goop-executor")
+    assert journey.stopped_because == "no_progress"
+    assert path(journey) == ["goop-executor"] * 2
+    assert journey.steps[1].prompt.startswith("Build it.\n\n")
+
+
+def test_a_circle_ends_at_the_limit_of_steps() -> None:
+    journey = go({"goop-executor": Scripted(GOOD)}, "goop-executor", max_steps=7)
+    assert journey.stopped_because == "limit"
+    assert len(journey.steps) == 7
+
+
+def test_an_agent_that_breaks_ends_it_with_a_decision_for_a_person() -> None:
+    journey = go({"implement": Scripted(IMPLEMENTED), "test": Scripted(ValueError("no network"))}, "implement")
+    assert journey.stopped_because == "agent_error"
+    assert "ValueError: no network" in journey.reason
+    assert rules(journey) == ["S14", "R1b"]
+
+
+def test_the_issues_of_a_critic_reach_the_architect() -> None:
+    architect = Scripted(read_case("factory/concrete_architect_success.json"))
+    critic = Scripted(read_case("factory/concrete_critic_blocking.json"))
+    journey = go({"architect": architect, "critic": critic}, "architect")
+    assert rules(journey)[-1] == "F3b"
+    assert path(journey) == ["architect", "critic"] * 3
+    assert journey.decision is not None
+    assert "Mend these and report again:" in architect.heard[1]
+    assert all(issue.message in architect.heard[1] for issue in journey.steps[1].decision.issues)  # type: ignore[union-attr]
+
+
+@both_backends
+def test_steps_are_complete_when_the_journey_is_cancelled(backend: str) -> None:
+    heard: list[Step] = []
+
+    async def hang(_message: str) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    async def call() -> Following:
+        agents: dict[str, Agent] = {"implement": Scripted(IMPLEMENTED), "test": hang}
+        following = Following(agents, "implement", "Build it.", on_step=heard.append)
+        with anyio.move_on_after(0.05):
+            await following.run()
+        return following
+
+    following = run(backend, call)
+    assert [step.agent for step in following.steps] == ["implement", "test"]
+    assert following.steps[1].decision is None
+    assert following.steps[1].outcome.stopped_because == "cancelled"
+    assert heard == following.steps[:1]
+
+
+def test_phase_and_task_are_expected_of_the_first_agent_only() -> None:
+    other = changed(GOOD, ("<phase>execute</phase>", "<phase>accept</phase>"))
+    context = RoutingContext(phase="accept")
+    journey = go({"goop-executor": Scripted(other)}, "goop-executor", context=context, max_steps=1)
+    assert journey.steps[0].outcome.accepted
+
+
+REPLIES = st.sampled_from(
+    [
+        IMPLEMENTED, TESTED, REVIEWED, TEST_FAILED, GOOD, BAD_STATUS, BLOCKED, PROSE, "",
+        *(speckit(name) for name in ("plan", "tasks", "analyze", "error_timeout", "error_prerequisite", "clarify")),
+        *(read_case(f"factory/concrete_{name}.json") for name in ("critic_blocking", "critic_pass", "questions")),
+    ]
+)  # fmt: skip
+NAMES = ("implement", "test", "review", "plan", "tasks", "architect", "critic", "goop-executor")
+
+
+@given(st.lists(REPLIES, min_size=1, max_size=12), st.sampled_from(NAMES))
+def test_it_never_goes_on_from_what_the_router_refuses(replies: list[str], first: str) -> None:
+    script = Scripted(*replies)
+    journey = go(dict.fromkeys(NAMES, script), first, policy=RetryPolicy(max_attempts=2), max_steps=15)
+    for step in journey.steps[:-1]:
+        assert step.decision is not None
+        assert {action.value for action in step.decision.actions} <= GOES_ON | {"finish"}
+        assert step.outcome.accepted or "continue_next" not in {action.value for action in step.decision.actions}
+    assert sum(len(step.outcome.attempts) for step in journey.steps) == len(script.heard)
+    if journey.finished:
+        assert journey.decision is not None
+        assert [action.value for action in journey.decision.actions] == ["finish"]

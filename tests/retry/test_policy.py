@@ -1,0 +1,45 @@
+"""A policy that cannot be kept is refused, with the names of the fields."""
+
+import pytest
+
+from goop_mcp import GoopError, RetryPolicy
+from goop_mcp.retry import PolicyError
+from tests.retry.agents import GOOD, Scripted
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"max_attempts": 0}, ["max_attempts", "0"]),
+        ({"max_attempts": 101}, ["max_attempts"]),
+        ({"max_attempts": True}, ["max_attempts"]),
+        ({"max_attempts": 2.0}, ["max_attempts"]),
+        ({"call_retries": -1}, ["call_retries"]),
+        ({"deadline": 0}, ["deadline"]),
+        ({"deadline": "soon", "attempt_timeout": 3}, ["deadline", "'soon'"]),
+        ({"deadline": float("nan")}, ["deadline"]),
+        ({"max_tokens": -5, "max_cost": False}, ["max_tokens", "max_cost"]),
+        ({"deadline": 5, "attempt_timeout": 6}, ["attempt_timeout", "deadline"]),
+        ({"ways": ()}, ["ways"]),
+        ({"ways": ("first",)}, ["ways"]),
+        ({"ways": ("fresh", "fresh")}, ["ways", "twice"]),
+        ({"when_exhausted": "explode"}, ["when_exhausted", "explode"]),
+        ({"when_exhausted": "fallback"}, ["when_exhausted", "fallback"]),
+        ({"fallback": Scripted(GOOD)}, ["fallback", "when_exhausted"]),
+        ({"fallback": Scripted(GOOD), "when_exhausted": "raise"}, ["fallback", "when_exhausted"]),
+        ({"mend_form": False, "unmended": frozenset({"xml/unescaped"})}, ["mend_form", "unmended"]),
+        ({"unmended": frozenset({"xml/no-such-rule"})}, ["unmended", "xml/no-such-rule"]),
+    ],
+    ids=str,
+)
+def test_what_contradicts_itself_names_the_fields(fields: dict[str, object], named: list[str]) -> None:
+    with pytest.raises(PolicyError) as caught:
+        RetryPolicy(**fields)  # type: ignore[arg-type]  # wrong on purpose
+    assert all(name in str(caught.value) for name in named), str(caught.value)
+    assert isinstance(caught.value, GoopError | ValueError)
+
+
+def test_every_fault_is_named_at_once() -> None:
+    with pytest.raises(PolicyError) as caught:
+        RetryPolicy(max_attempts=0, call_retries=-1, ways=())
+    assert all(name in str(caught.value) for name in ("max_attempts", "call_retries", "ways"))
