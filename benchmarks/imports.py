@@ -13,6 +13,7 @@ __all__ = ["run"]
 _TURNS = 15
 _HEAVY: Final = ("mcp", "pydantic", "click", "rich", "jinja2")
 _BARE, _LXML, _OURS, _CHECK = "python -c pass", "import lxml.etree", "validate one reply", "goop-mcp check FILE"
+_RETRY = "import goop_mcp.retry"
 _FLOOR = "floor: import lxml.etree, pydantic and models"
 _VALIDATE: Final = "import sys, goop_mcp; goop_mcp.validate(open(sys.argv[1], encoding='utf-8').read())"
 _BOUNDS: Final = {_OURS: Bound(goal=1.5, defect=1.5)}
@@ -21,6 +22,7 @@ _COMMANDS: Final = {
     _LXML: ("-c", "import lxml.etree"),
     _FLOOR: ("-c", "import lxml.etree, benchmarks.report_models"),
     _OURS: ("-c", _VALIDATE, str(REPORT_FILE)),
+    _RETRY: ("-c", "import goop_mcp.retry"),
     _CHECK: ("-m", "goop_mcp", "check", str(REPORT_FILE)),
 }
 

@@ -1,0 +1,81 @@
+"""The examples of docs/middleware.md run."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.repository import ROOT
+from tests.retry.agents import BAD_STATUS, GOOD, Scripted
+from tests.validation.replies import SUMMARY, read_case
+
+PAGE = (ROOT / "docs" / "middleware.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+class Button:
+    def when_pressed(self, action: Callable[[], None]) -> None:
+        self.press = action
+
+
+def names() -> dict[str, Any]:
+    """Run every example and return what they define; they ask agents that the page leaves to the reader."""
+    defined: dict[str, Any] = {
+        "agent": Scripted(BAD_STATUS, GOOD),
+        **{name: Scripted(read_case(f"speckit/concrete_{name}.json")) for name in ("implement", "test", "review")},
+    }
+    for example in EXAMPLES:
+        exec(compile(example, "middleware.md", "exec"), defined)  # noqa: S102 - our own page
+    return defined
+
+
+def test_every_example_is_found() -> None:
+    assert len(EXAMPLES) == 8
+
+
+def test_the_line_around_an_agent_call_gives_the_summary() -> None:
+    assert asyncio.run(names()["work"]()) == SUMMARY
+
+
+def test_the_decorated_method_and_the_wrapped_agent_are_accepted() -> None:
+    assert asyncio.run(names()["team_work"]())
+
+
+def test_a_wave_of_jobs_is_accepted_within_its_budget() -> None:
+    assert asyncio.run(names()["wave"]()) == [True] * 5
+
+
+def test_the_journey_is_followed_to_its_end() -> None:
+    assert asyncio.run(names()["journey"]())[0] == "finish"
+
+
+def test_the_session_forgets_when_it_is_asked_anew() -> None:
+    defined = names()
+
+    async def model(history: list[str]) -> str:
+        return f"{len(history)} messages"
+
+    session = defined["Session"](model)
+    ask, message = session.ask, defined["Message"]
+    assert asyncio.run(ask(message("a"))).text == "1 messages"
+    assert asyncio.run(ask(message("b", "same_conversation"))).text == "2 messages"
+    assert asyncio.run(ask(message("c", "minimal"))).text == "1 messages"
+
+
+def test_the_call_with_a_button_is_cancelled_by_it() -> None:
+    defined, button = names(), Button()
+
+    async def agent(_message: str) -> str:
+        button.press()
+        await asyncio.sleep(0)
+        return GOOD
+
+    defined["agent"] = agent
+    outcome = asyncio.run(defined["with_a_button"](button))
+    assert outcome.stopped_because == "cancelled"
+    assert len(outcome.attempts) == 1
+
+
+def test_hooks_of_the_page_are_hooks() -> None:
+    assert names()["hooks"].on_stop is not None
+    assert names()["policy"].max_attempts == 4
