@@ -1,8 +1,9 @@
 """One line around an agent call: what users import."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import TypedDict, Unpack
+from functools import partial, update_wrapper
+from types import MethodType
+from typing import TypedDict, Unpack, cast
 
 import anyio
 
@@ -93,7 +94,8 @@ class EnvelopedAgent:
         call_of(agent)
         self.agent = agent
         self.terms = terms
-        self.__doc__ = agent.__doc__
+        # Only the names: the attributes of an agent that is an object stay its own.
+        update_wrapper(self, cast("FunctionOrMethod", agent), updated=())
 
     async def __call__(self, prompt: str) -> Outcome:
         """Ask until the report is accepted."""
@@ -107,8 +109,7 @@ class EnvelopedAgent:
         """Return the agent of `instance` where this stands on a method of its class."""
         if instance is None or not callable(self.agent):
             return self
-        method: Callable[..., Awaitable[str] | str] = self.agent
-        return EnvelopedAgent(partial(method, instance), **self.terms)
+        return EnvelopedAgent(MethodType(self.agent, instance), **self.terms)
 
 
 def enveloped(**terms: Unpack[Terms]) -> Callable[[FunctionOrMethod | Agent], EnvelopedAgent]:

@@ -43,6 +43,7 @@ class Asking:
         self.outcome: Outcome | None = None
         self._job = job
         self._call = call_of(job.agent)
+        self._fallback = None if job.policy.fallback is None else call_of(job.policy.fallback)
         self._clock = clock
         self._budget = Budget(job.policy, clock)
         self._scope = anyio.CancelScope()
@@ -64,10 +65,9 @@ class Asking:
 
     async def _follow_course(self) -> StoppedBecause:
         because = await self._ask_until_stopped()
-        fallback = self._job.policy.fallback
-        if because == "accepted" or fallback is None or self._budget.used_up() is not None:
+        if because == "accepted" or self._fallback is None or self._budget.used_up() is not None:
             return because
-        self._call = call_of(fallback)
+        self._call = self._fallback
         await self._ask(Message(self._job.prompt), fallback=True)
         return "accepted" if self.attempts[-1].accepted else because
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Way
+from goop_mcp.validation.feedback import OPENING
 from goop_mcp.validation.findings import Finding, Severity
 
 __all__ = ["ask_again"]
@@ -49,12 +50,16 @@ _FORMS: dict[Way, Callable[[str, Sequence[Attempt]], str]] = {
 
 
 def _feedback(replies: Sequence[Attempt]) -> str:
+    """Return the verdict's feedback; what stands again is named before its last line, which says what to do."""
     verdict = replies[-1].verdict
     feedback = (verdict.feedback if verdict is not None else None) or ""
-    head, _, instruction = feedback.rpartition("\n")
-    if len(replies) == 1 or not head:
+    standing = _standing(replies) if len(replies) > 1 else []
+    if not standing:
         return feedback
-    return "\n".join([head, *_standing(replies), instruction])
+    head, _, instruction = feedback.rpartition("\n")
+    if not head:
+        return "\n".join([OPENING, *standing, feedback.removeprefix(OPENING).strip()])
+    return "\n".join([head, *standing, instruction])
 
 
 def _standing(replies: Sequence[Attempt]) -> list[str]:

@@ -103,6 +103,14 @@ def test_a_fallback_that_fails_as_well_leaves_the_call_exhausted() -> None:
     assert outcome.text == CUT_OFF
 
 
+def test_a_fallback_that_cannot_be_asked_is_refused_before_anybody_is_asked() -> None:
+    agent = Scripted(BAD_STATUS)
+    policy = RetryPolicy(when_exhausted="fallback", fallback="planner")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(TypeError, match="the agent is str"):
+        ask(agent, policy=policy)
+    assert agent.heard == []
+
+
 def test_no_fallback_is_asked_once_the_budget_is_spent() -> None:
     fallback = Scripted(GOOD)
     policy = RetryPolicy(max_attempts=1, max_tokens=10, when_exhausted="fallback", fallback=fallback)
@@ -132,6 +140,14 @@ def test_a_fault_that_stands_again_is_called_so_with_the_line_to_write() -> None
     assert "stands again" in agent.heard[2]
     assert "Write exactly one of: COMPLETE, PARTIAL, BLOCKED, CHECKPOINT" in agent.heard[2]
     assert "<status>DONE-ISH</status>" in agent.heard[2], "asked in the minimal way, so the envelope is repeated"
+
+
+def test_a_reply_that_is_cut_off_again_is_told_so_and_still_asked_to_be_shorter() -> None:
+    agent = Scripted(CUT_OFF, CUT_OFF.replace("The work is done.", "Here it is."), GOOD)
+    ask(agent)
+    again = agent.heard[2].partition(OPENING)[2]
+    assert "envelope/truncated stands again" in again
+    assert again.endswith("shorter: a brief summary, no long lists.")
 
 
 def test_a_fresh_ask_repeats_the_task_and_nothing_of_the_failed_reply() -> None:

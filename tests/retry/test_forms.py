@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 import goop_mcp
-from goop_mcp import RetryPolicy, ask_until_accepted, ask_until_accepted_sync, enveloped
+from goop_mcp import RetryPolicy, ask_until_accepted_sync, enveloped
 from goop_mcp.retry import EnvelopedAgent, NotAcceptedError, Outcome
 from tests.retry.agents import BAD_STATUS, GOOD, Scripted, both_backends, results, run
 
@@ -80,7 +80,7 @@ def test_a_decorated_function_returns_outcomes(backend: str) -> None:
 
     assert results(run(backend, call)) == ["rejected", "accepted"]
     assert results(executor.sync("Do it.")) == ["rejected", "accepted"]
-    assert executor.__doc__ == "Answer as an executor."
+    assert (executor.__name__, executor.__doc__) == ("executor", "Answer as an executor.")  # type: ignore[attr-defined]  # taken over
 
 
 @both_backends
@@ -113,11 +113,3 @@ def test_nothing_of_what_the_caller_passed_is_changed() -> None:
     agent = EnvelopedAgent(Scripted(BAD_STATUS, GOOD), **terms)  # type: ignore[arg-type]  # of two kinds
     agent.sync("Do it.")
     assert terms == kept
-
-
-@both_backends
-def test_the_awaited_form_works_where_a_test_runs(backend: str) -> None:
-    async def call() -> Outcome:
-        return await ask_until_accepted(Scripted(GOOD), "Do it.")
-
-    assert run(backend, call).accepted
