@@ -106,8 +106,6 @@ def _is_transient(failure: BaseException) -> bool:
     """Tell whether it is a lost connection, a time-out, a limit on rate or load; of a group, whether all are."""
     if isinstance(failure, BaseExceptionGroup):
         return all(map(_is_transient, failure.exceptions))
-    if isinstance(failure, DeadlinePassedError):
-        return False
     marked = getattr(failure, "retryable", None)
     if isinstance(marked, bool):
         return marked

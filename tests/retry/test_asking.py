@@ -69,6 +69,10 @@ def test_what_is_accepted_at_the_last_attempt_only_is_marked() -> None:
     assert any("last attempt" in warning for warning in outcome.warnings)
 
 
+def test_the_only_attempt_that_is_allowed_is_no_last_try() -> None:
+    assert not ask(Scripted(GOOD), policy=RetryPolicy(max_attempts=1)).accepted_at_last_attempt
+
+
 def test_a_much_shorter_envelope_than_before_is_accepted_with_a_warning() -> None:
     long = BAD_STATUS.replace("<summary>", "<summary>" + "All of it was done with care. " * 400)
     outcome = ask(Scripted(long, GOOD))

@@ -239,10 +239,15 @@ def test_steps_are_complete_when_the_journey_is_cancelled(backend: str) -> None:
 
 
 def test_phase_and_task_are_expected_of_the_first_agent_only() -> None:
-    other = changed(GOOD, ("<phase>execute</phase>", "<phase>accept</phase>"))
-    context = RoutingContext(phase="accept")
-    journey = go({"goop-executor": Scripted(other)}, "goop-executor", context=context, max_steps=1)
-    assert journey.steps[0].outcome.accepted
+    to_verifier = changed(EXECUTOR, ('<next_action agent="goop-executor">', '<next_action agent="goop-verifier">'))
+    verified = changed(
+        EXECUTOR, ("<agent>goop-executor</agent>", "<agent>goop-verifier</agent>"), (">execute<", ">accept<")
+    )
+    agents = {"goop-executor": Scripted(to_verifier), "goop-verifier": Scripted(verified)}
+    journey = go(agents, "goop-executor", context=RoutingContext(phase="execute"), max_steps=2)
+    assert path(journey) == ["goop-executor", "goop-verifier"]
+    found = {finding.rule for step in journey.steps for finding in step.decision.verdict.findings}  # type: ignore[union-attr]
+    assert "goop_report/phase-mismatch" not in found
 
 
 REPLIES = st.sampled_from(
