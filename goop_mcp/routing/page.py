@@ -46,7 +46,9 @@ _READINGS = """\
 
 - The work goes on only with an agent that can be started: one of the form `goop-[type]`, `memory-distiller`, one of the
   eleven of speckit, or one of `known_agents`. G6 and S14 leave every other name, and a report that names nobody, to the
-  user (R9); G8b takes the orchestrator too. A CHECKPOINT with a failed check does not go on either (R9).
+  user (R9), and a prerequisite that nobody knows does not run (S7b); G8b takes the orchestrator too. A CHECKPOINT with
+  a failed check does not go on either (R9).
+- Where the percentage and the counts of an implementation differ, the one that leaves tasks counts (S10).
 - Only execution ends with its last task (G5): a verifier that counts on in the same numbers does not call itself again.
   A report without a phase counts as one of execution unless the context names another. A gate that the caller knows to
   be closed (`execution_gate` false) goes to the user (R9).

@@ -103,6 +103,32 @@ def test_s3_another_prerequisite_may_still_run() -> None:
     assert sample("error_prerequisite.json", {"counters": {"prerequisites": {"tasks": 1}}}).rule == "S3"
 
 
+@requirement("S-17", "S-26")
+def test_s7b_a_prerequisite_that_nobody_knows_is_not_started_unless_the_caller_can() -> None:
+    text = failure(
+        type="PrerequisiteError",
+        recovery_strategy="run_prerequisite_agent",
+        suggested_action={"agent": "baker", "reason": "The bread is missing"},
+    )
+    decision = speckit(text)
+
+    assert (decision.rule, actions(decision), decision.next_agent) == ("S7b", ["ask_user"], None)
+    assert "nobody knows the agent baker" in decision.reason
+    assert speckit(text, {"known_agents": ["baker"]}).next_agent == "baker"
+
+
+@requirement("S-37")
+def test_s10_tasks_that_the_counts_leave_are_not_finished_by_a_percentage() -> None:
+    reply = json.loads(case("speckit/concrete_implement.json"))
+    reply["result"] |= {"tasks_completed": 22, "tasks_total": 23, "completion_percentage": 100.0}
+    text = json.dumps(reply)
+
+    assert speckit(text).rule == "S10"
+    rules = [finding.rule for finding in judged(text, "speckit").findings]
+    assert rules == ["speckit/success-but-unfinished", "speckit/numbers-disagree"]
+
+
+
 def test_s7b_a_prerequisite_that_nobody_names_asks_the_user() -> None:
     text = failure(type="PrerequisiteError", recovery_strategy="pray", suggested_action=None)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from goop_mcp.protocols.speckit.model import AgentInput, ErrorDetail, Response, Status, plain_agent
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow, first_outcome
-from goop_mcp.routing.speckit_results import issues_of_error, issues_of_result
+from goop_mcp.routing.speckit_results import issues_of_error, issues_of_result, number_of
 from goop_mcp.routing.views import NOTHING, ErrorView, Issue, NextStep, Outcome, ReportView
 from goop_mcp.validation.verdict import Verdict
 
@@ -68,10 +68,13 @@ def _leaves_ambiguities(response: Response) -> bool:
 
 
 def _leaves_tasks(response: Response) -> bool:
+    """Return whether the percentage or the counts of an implementation leave a task; the worse one counts."""
     if _agent(response) != "implement":
         return False
-    percentage = _result(response).get("completion_percentage")
-    return isinstance(percentage, int | float) and percentage < _ALL_TASKS
+    result = _result(response)
+    percentage = result.get("completion_percentage")
+    done, total = (number_of(result.get(name)) for name in ("tasks_completed", "tasks_total"))
+    return (isinstance(percentage, int | float) and percentage < _ALL_TASKS) or done < total
 
 
 # Errors first, then what a success hides, and only then success itself (D-45).

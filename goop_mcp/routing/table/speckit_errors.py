@@ -9,6 +9,7 @@ from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.feedback_context import compose_feedback_context
 from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.row import Case, Row
+from goop_mcp.routing.table.speckit_agents import can_start
 from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_mending, tell_notice, tell_question
 from goop_mcp.routing.views import Issue, Outcome, Question
 from goop_mcp.validation.findings import excerpt
@@ -51,10 +52,14 @@ def _stops_for_people(case: Case) -> bool:
     )
 
 
+def _suggested_agent(case: Case) -> str | None:
+    """Return the agent that the error suggests, None when there is none that can be started."""
+    suggested = case.report.error.suggested_agent if case.report.error else None
+    return suggested if can_start(case, suggested) else None
+
+
 def _prerequisite(case: Case) -> str | None:
-    if _strategy(case) != "run_prerequisite_agent" or case.report.error is None:
-        return None
-    return case.report.error.suggested_agent
+    return _suggested_agent(case) if _strategy(case) == "run_prerequisite_agent" else None
 
 
 def _prerequisite_runs(case: Case) -> int:
@@ -90,8 +95,7 @@ def _source_agent(case: Case) -> str | None:
         issues = case.report.issues
         kind = issues[0].type if issues else ""
         return next((step for pattern, step in _STEP_OF_TYPE if pattern.search(kind)), "clarify")
-    suggested = case.report.error.suggested_agent if case.report.error else None
-    return suggested or case.same_agent
+    return _suggested_agent(case) or case.same_agent
 
 
 # What the decision carries
@@ -200,6 +204,13 @@ def _words(case: Case) -> str:
 
 def _kind(case: Case) -> str:
     return (case.report.error.type if case.report.error else None) or "error"
+
+
+def _nothing_left(case: Case) -> str:
+    suggested = case.report.error.suggested_agent if case.report.error else None
+    if _strategy(case) == "run_prerequisite_agent" and suggested:
+        return f"nobody knows the agent {excerpt(suggested, 60)}"
+    return "no automatic way is left"
 
 
 def _agent(case: Case) -> str:
@@ -384,7 +395,7 @@ ROWS = (
         actions=(Action.ASK_USER,),
         carries=("blockers",),
         fill=_blocked_by_error,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: no automatic way is left, you decide",
+        reason=lambda case: f"{_kind(case)}: {_words(case)}: {_nothing_left(case)}, you decide",
         message=tell_blockers,
     ),
 )

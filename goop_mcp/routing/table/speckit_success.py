@@ -3,11 +3,11 @@
 from typing import Any
 
 from goop_mcp.messages import phase_complete, progress
-from goop_mcp.protocols.speckit.model import AGENTS
 from goop_mcp.routing.counting import progressed
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.speckit_results import next_names, number_of, paths_of
+from goop_mcp.routing.table.speckit_agents import can_start
 from goop_mcp.routing.telling import named, tell_notice, tell_question, tell_review
 from goop_mcp.routing.views import Outcome, Question
 
@@ -24,8 +24,7 @@ def _first_step(case: Case) -> str | None:
 
 
 def _goes_to_known_agent(case: Case) -> bool:
-    step = _first_step(case)
-    return step is not None and (step in AGENTS or step in case.context.known_agents)
+    return can_start(case, _first_step(case))
 
 
 def _succeeded(case: Case) -> bool:

@@ -77,13 +77,8 @@ _STOPS: Mapping[str, Callable[[Response], Iterator[tuple[str, str, str]]]] = {
 def _success_but_unfinished(response: Response, _expected: Expectations) -> Hit | None:
     if response.status is not Status.SUCCESS:
         return None
-    done = number(response.result, "completion_percentage") if response.agent == "implement" else None
-    if done is not None and done < _ALL:
-        return Hit(
-            message=f"status is success, but completion_percentage is {done:g}; work remains",
-            path="/result/completion_percentage",
-            found=f"{done:g}",
-        )
+    if response.agent == "implement":
+        return _tasks_left(response)
     left = number(response.result, "remaining_ambiguities") if response.agent == "clarify" else None
     if left is not None and left > 0:
         return Hit(
@@ -92,6 +87,22 @@ def _success_but_unfinished(response: Response, _expected: Expectations) -> Hit 
             found=f"{left:g}",
         )
     return None
+
+
+def _tasks_left(response: Response) -> Hit | None:
+    """Return what says that tasks are left: the percentage, or else the counts."""
+    percentage, done, total = (
+        number(response.result, name) for name in ("completion_percentage", "tasks_completed", "tasks_total")
+    )
+    if percentage is not None and percentage < _ALL:
+        name, found = "completion_percentage", f"{percentage:g}"
+    elif done is not None and total is not None and done < total:
+        name, found = "tasks_completed", f"{done:g} of {total:g}"
+    else:
+        return None
+    return Hit(
+        message=f"status is success, but {name} is {found}; work remains", path=f"/result/{name}", found=found
+    )
 
 
 def _passed_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
