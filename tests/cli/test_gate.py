@@ -156,6 +156,29 @@ def test_a_link_that_leads_out_of_the_project_is_refused(
     assert ended.err.startswith("❌ Invalid deliverable path: src/login.py\n")
 
 
+@pytest.mark.parametrize("path", ["loop", "loop/login.py"])
+def test_a_circle_of_links_is_refused(project: Path, path: str) -> None:
+    (project / "loop").symlink_to("loop")
+
+    ended = gate(project, PROMPT.replace("src/login.py", path))
+    assert ended.code == 1
+    assert ended.err == f"❌ Invalid deliverable path: {path}\n   Must be within workspace directory\n" + REFUSED
+
+
+@requirement("H-61")
+def test_a_link_that_leads_out_of_the_session_is_refused(project: Path) -> None:
+    session = "docs/.scratch/sessions/20260114-093000-login"
+    (project / session).mkdir(parents=True)
+    (project / "src").mkdir()
+    (project / session / "out").symlink_to(project / "src")
+    prompt = PROMPT.replace("src/login.py", f"{session}/out/login.py")
+
+    ended = gate(project, prompt, "--containment", "session", name=f"{session}/prompt.md")
+    assert ended.code == 1
+    assert f"   Must be within session directory: {session}\n" in ended.err
+    assert gate(project, prompt, name=f"{session}/prompt.md").code == 0
+
+
 def test_a_link_inside_the_project_may_be_used(project: Path) -> None:
     (project / "code").mkdir()
     (project / "src").symlink_to(project / "code")
