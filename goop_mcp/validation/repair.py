@@ -11,13 +11,15 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from goop_mcp.validation import xml_rules
+from goop_mcp.validation.attribute_values import find_value
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.envelope_rules import TOO_DEEP
 from goop_mcp.validation.escaping import FORBIDDEN, FORBIDDEN_RUN, INVISIBLE, STRAY, escape_attribute, escaped
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["Failure", "Grammar", "Place", "XmlScan", "scan_xml"]
+__all__ = ["scan_xml"]
 
 _S = "[ \t\r\n]"
 _CLEAN = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff<&"
@@ -29,71 +31,8 @@ _NAMESPACE = r"\sxmlns:{prefix}\s*=\s*[\"']([^\"'<>]*)[\"']"
 _END_TAG = re.compile(rf"</{_S}*+([A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?){_S}*+>")
 _ANY_START_TAG = re.compile(r"<(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _ANY_END_TAG = re.compile(r"</[ \t\r\n]*+(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
-_QUOTES = {
-    opening: re.compile(f"[{closing}\n]")
-    for openings, closing in (('"', '"”“„‟'), ("'", "'’‘"), ("“”„", '“”"„‟'), ("‘’", "‘’'"), ("«", "»"), ("»", "«"))
-    for opening in openings
-}
 _MANY = 1_000
 _NAME_IN_PATH = 80
-_CLOSING_QUOTES = frozenset("\"'”’“")
-_BEHIND_VALUE = re.compile(r"[ \t\r\n/>]|[A-Za-z_][\w.\-:]*+\s*+=\s*+[\"']")
-_BARE_VALUE = re.compile(r"[^\s<>\"'“”„‟‘’«»=]++")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """What a protocol's markup is made of: its root, the elements with elements in them, those with text only.
-
-    `attributes` are the known attribute names. An element that is in no list is an extension. `namespaces` are those
-    in which the whole envelope may stand without a word about it.
-    """
-
-    root: str
-    containers: frozenset[str]
-    text_only: frozenset[str]
-    attributes: frozenset[str]
-    namespaces: frozenset[str] = frozenset()
-    names: dict[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Index the names by their lower-case form."""
-        known = {self.root} | self.containers | self.text_only
-        object.__setattr__(self, "names", {name.lower(): name for name in known})
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Where and why the scan could not go on; `fix` replaces the instruction of the rule."""
-
-    rule: Rule
-    offset: int
-    message: str
-    path: str
-    fix: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the start tag of an element begins and ends, as offsets in the source."""
-
-    start: int
-    tag_end: int
-
-
-@dataclass(slots=True)
-class XmlScan:
-    """Result of a scan: the edits in order, the place of each element by path, and what was left open.
-
-    `unclosed` names the elements that are open at the end, outermost first; `tail` is the offset of a tag in whose
-    middle the text stops.
-    """
-
-    edits: list[Edit] = field(default_factory=list)
-    places: dict[str, Place] = field(default_factory=dict)
-    unclosed: list[str] = field(default_factory=list)
-    failure: Failure | None = None
-    tail: int | None = None
 
 
 def scan_xml(source: str, grammar: Grammar, *, depth: int) -> XmlScan:
@@ -498,41 +437,27 @@ class _Scanner:
     def mend_value(self, name: str, at: int) -> int:
         """Read one attribute value, mending its quotes where only one reading is possible; return its end."""
         source = self.source
-        opening = source[at : at + 1]
-        if opening in ('"', "'"):
-            close = source.find(opening, at + 1)
-            if close > 0 and "\n" not in source[at:close] and _BEHIND_VALUE.match(source, close + 1):
-                self.escape_value(at + 1, close)
-                if source[close + 1] not in " \t\r\n/>":
-                    message = f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
-                    self.edit(close + 1, close + 1, " ", xml_rules.ATTRIBUTE_QUOTES, message)
-                return close + 1
-        start = at + 1 if opening and opening in _QUOTES else at
-        closers = _QUOTES.get(opening)
-        end = start
-        if closers is not None and opening not in ('"', "'"):
-            close_at = closers.search(source, start)
-            end = close_at.start() if close_at is not None and close_at[0] != "\n" else -1
-        if end <= start:
-            bare = _BARE_VALUE.match(source, start)
-            if bare is None:
-                raise self.fail(at, f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value")
-            end = bare.end()
-            if source.startswith("/>", end - 1) and closers is None:
-                end -= 1
-        after = end + 1 if source[end : end + 1] in _CLOSING_QUOTES else end
-        value = source[start:end]
-        new = '"' + escape_attribute(value) + '"'
-        message = (
-            f"value of attribute {excerpt(name, 40)} is {excerpt(source[at:after], 40)}; expected {excerpt(new, 40)}"
-        )
-        self.edit(at, after, new, xml_rules.ATTRIBUTE_QUOTES, message)
-        return after
+        value = find_value(source, at)
+        if value is None:
+            raise self.fail(at, f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value")
+        if value.quoted:
+            self.escape_value(name, value.start, value.end)
+            if source[value.behind] not in " \t\r\n/>":
+                message = f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
+                self.edit(value.behind, value.behind, " ", xml_rules.ATTRIBUTE_QUOTES, message)
+            return value.behind
+        new = '"' + escape_attribute(source[value.start : value.end]) + '"'
+        shown = excerpt(source[at : value.behind], 40)
+        message = f"value of attribute {excerpt(name, 40)} is {shown}; expected {excerpt(new, 40)}"
+        self.edit(at, value.behind, new, xml_rules.ATTRIBUTE_QUOTES, message)
+        return value.behind
 
-    def escape_value(self, start: int, end: int) -> None:
+    def escape_value(self, name: str, start: int, end: int) -> None:
+        """Escape what the value of the attribute `name` may not hold literally."""
         value = self.source[start:end]
-        if FORBIDDEN.search(value):
-            self.remove_forbidden(value, start)
+        for run in FORBIDDEN_RUN.finditer(value):
+            message = f"control character in attribute {excerpt(name, 40)} of {self.where()}; expected none"
+            self.edit(start + run.start(), start + run.end(), "", xml_rules.CONTROL_CHARACTER, message)
         for stray in STRAY.finditer(value):
             if stray[0] != "]]>":
                 new, message = escaped(stray)

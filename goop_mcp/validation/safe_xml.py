@@ -15,7 +15,8 @@ from goop_mcp.validation.edits import apply_edits, edit_problems
 from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
-from goop_mcp.validation.repair import Failure, Grammar, Place, XmlScan, scan_xml
+from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
+from goop_mcp.validation.repair import scan_xml
 
 __all__ = ["XmlEnvelope"]
 

@@ -11,7 +11,7 @@ from goop_mcp.validation.extraction import Block
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.repair import Grammar
+from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.safe_xml import XmlEnvelope
 
 __all__ = ["TreeReading", "XmlReading", "read_xml"]

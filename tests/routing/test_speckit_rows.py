@@ -128,7 +128,6 @@ def test_s10_tasks_that_the_counts_leave_are_not_finished_by_a_percentage() -> N
     assert rules == ["speckit/success-but-unfinished", "speckit/numbers-disagree"]
 
 
-
 def test_s7b_a_prerequisite_that_nobody_names_asks_the_user() -> None:
     text = failure(type="PrerequisiteError", recovery_strategy="pray", suggested_action=None)
 

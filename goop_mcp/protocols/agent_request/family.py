@@ -1,6 +1,7 @@
 """The agent_request family as one object: find, read, judge, ask for."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,12 @@ from goop_mcp.protocols.agent_request.rules.placement import NO_ENVELOPE
 from goop_mcp.protocols.agent_request.rules.structure import MISSING_FIELD
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
+from goop_mcp.validation.escaping import FORBIDDEN
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.path_rules import OUTSIDE_WORKSPACE
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import run_checks
@@ -42,6 +45,8 @@ _NEAR_MISS = re.compile(
     r"<\s*(?:agent[-_ ]?requests?|agent[-_ ]handoff|handoff[-_ ]request|request)\b[^<>]{0,80}>", re.IGNORECASE
 )
 _SEARCHED = 20_000
+_FILE = re.compile(r"/agent_request/deliverables(?:\[\d+\])?/file(?:\[\d+\])?")
+_REFERENCE = re.compile(r"&#(?:0*(?:[12]?\d|3[01])|[xX]0*1?[0-9a-fA-F]);")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +110,7 @@ class AgentRequestFamily:
         if request is not None and reading.partial:
             request = replace(request, partial=True)
         elif request is not None:
-            reading.problems += run_checks(MODEL_RULES, request, expected)
+            reading.problems += [*_control_characters(reading), *run_checks(MODEL_RULES, request, expected)]
         if not refused:
             reading.problems += placement_problems(text, block, others, fences)
         return Reading(
@@ -159,6 +164,20 @@ class AgentRequestFamily:
             "</agent_request>\n"
             "```"
         )
+
+
+def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
+    """Yield a problem for each file whose tag held a control character: without it the path is another one."""
+    if reading.repaired is None:
+        return
+    source = reading.envelope.source
+    for where, place in reading.envelope.scan.places.items():
+        tag = source[place.start : place.tag_end]
+        if _FILE.fullmatch(where) and (held := FORBIDDEN.search(tag) or _REFERENCE.search(tag)):
+            message = "path holds a control character; expected a path relative to the project"
+            yield OUTSIDE_WORKSPACE.problem(
+                message, path=f"{where}/@path", offset=place.start + held.start(), found=excerpt(tag)
+            )
 
 
 def _written_version(reading: XmlReading[Request]) -> str | None:

@@ -26,8 +26,8 @@ from goop_mcp.protocols.agent_request.model import (
 from goop_mcp.protocols.agent_request.rules import structure, task, values
 from goop_mcp.validation.escaping import XML_BLANKS
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.paths import PathBounds, read_path
-from goop_mcp.validation.repair import Grammar
 from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader, clean_text
 
 __all__ = ["GRAMMAR", "NAMESPACE", "ROOT_PARTS", "RequestReader"]

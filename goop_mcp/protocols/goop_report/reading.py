@@ -25,7 +25,7 @@ from goop_mcp.protocols.goop_report.rules import artifacts, handoff, memory, sta
 from goop_mcp.protocols.goop_report.rules.older_forms import CHECKLIST_GAP
 from goop_mcp.protocols.goop_report.values import BOOLEAN, Element, ValueReader, Vocabulary, clean
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.validation.repair import Grammar
+from goop_mcp.validation.markup import Grammar
 from goop_mcp.workflow.agents import KNOWN_AGENTS, NEXT_AGENT_ALIASES
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 

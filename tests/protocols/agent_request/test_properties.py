@@ -151,8 +151,15 @@ def test_entities_that_blow_up_are_refused_at_once() -> None:
 
 
 @requirement("H-61")
-def test_a_path_with_a_control_character_is_refused() -> None:
-    assert "path/outside-workspace" in rules_of(judge(changed(PROMPT, ('"src/login.py"', '"src/&#10;x"'))))
+@pytest.mark.parametrize(
+    "value",
+    ['"src/&#10;x"', '"src/a\0.py"', '"src/a&#0;.py"', '"src/a&#x00;.py"', "src/a\0.py", "“src/a\x1b.py”", '"\0"'],
+)
+def test_a_path_with_a_control_character_is_refused(value: str) -> None:
+    verdict = judge(changed(PROMPT, ('"src/login.py"', value)))
+
+    assert verdict.verdict == "rejected"
+    assert rules_of(verdict).count("path/outside-workspace") == 1
 
 
 @requirement("H-62")

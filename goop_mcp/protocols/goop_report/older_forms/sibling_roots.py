@@ -17,7 +17,7 @@ from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.repair import Grammar
+from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
 from goop_mcp.workflow.agents import is_agent_name
 

@@ -100,9 +100,7 @@ def _tasks_left(response: Response) -> Hit | None:
         name, found = "tasks_completed", f"{done:g} of {total:g}"
     else:
         return None
-    return Hit(
-        message=f"status is success, but {name} is {found}; work remains", path=f"/result/{name}", found=found
-    )
+    return Hit(message=f"status is success, but {name} is {found}; work remains", path=f"/result/{name}", found=found)
 
 
 def _passed_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
