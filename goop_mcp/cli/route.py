@@ -5,7 +5,8 @@ import json
 import click
 
 from goop_mcp.cli.options import PROJECT, PROTOCOL, WORKSPACE, opened_workspace
-from goop_mcp.cli.streams import emit, show, standard_input
+from goop_mcp.cli.rendering.page import render_page
+from goop_mcp.cli.streams import emit, show, standard_input, terminal_width
 from goop_mcp.operations.check_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
 from goop_mcp.routing import Decision, RoutingContext
@@ -44,12 +45,13 @@ def route(
     if form == "json":
         emit(json.dumps(decision.to_dict(), ensure_ascii=False, indent=2) + "\n")
     else:
-        show(_for_people(decision))
+        show(_for_people(decision, terminal_width()))
     return 0 if decision.verdict.accepted else 1
 
 
-def _for_people(decision: Decision) -> str:
-    lines = [decision.message.rstrip(), "", f"{decision.reason}", f"actions: {', '.join(decision.actions)}"]
+def _for_people(decision: Decision, width: int | None) -> str:
+    reason = render_page(decision.reason, width=width).rstrip()
+    lines = [decision.message.rstrip(), "", reason, f"actions: {', '.join(decision.actions)}"]
     for name in ("next_agent", "next_command", "instruction"):
         if value := getattr(decision, name):
             lines.append(f"{name}: {value}")

@@ -1,13 +1,13 @@
 """From what a caller gives, over MCP or as JSON, to a prompt, and where it is wanted to its file."""
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from goop_mcp.errors import UnknownNameError, UnreadableFileError
+from goop_mcp.errors import UnknownNameError
 from goop_mcp.operations.build_request import BuiltRequest, RequestFieldsError, build_request
+from goop_mcp.operations.json_objects import kind_of, parse_object
 from goop_mcp.operations.new_file import put_new_file
 from goop_mcp.validation.findings import excerpt
 
@@ -52,27 +52,15 @@ def hand_over_request(fields: Mapping[str, object], *, project: Path, write: boo
 
 
 def parse_fields(text: str, name: str) -> Mapping[str, object]:
-    """Return the fields written as one JSON object in `text`, which came from `name`. Raises UnreadableFileError."""
-    if not text.strip():
-        raise UnreadableFileError(f"{name} is empty; write the fields as one JSON object")
-    try:
-        fields = json.loads(text, object_pairs_hook=_without_doubles)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise UnreadableFileError(f"{name} is no JSON from {place} on; write the fields as one JSON object") from error
-    except RecursionError as error:
-        raise UnreadableFileError(f"{name} is nested too deep; write the fields as one JSON object") from error
-    if not isinstance(fields, dict):
-        raise UnreadableFileError(f"{name} is {_kind(fields)}; write the fields as one JSON object")
-    return fields
+    """Return the fields written as one JSON object in `text`, which came from `name`.
+
+    Raises UnreadableFileError when it is none and RequestFieldsError for a field that is given twice.
+    """
+    return parse_object(text, name, holds="the fields", doubled=_given_twice)
 
 
-def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        doubled = next(key for key in values if sum(name == key for name, _ in pairs) > 1)
-        raise RequestFieldsError(f"{excerpt(doubled, 60)!r} is given twice; give each field once")
-    return values
+def _given_twice(key: str) -> RequestFieldsError:
+    return RequestFieldsError(f"{excerpt(key, 60)!r} is given twice; give each field once")
 
 
 def _checked(fields: Mapping[str, object]) -> dict[str, Any]:
@@ -93,9 +81,4 @@ def _fits(name: str, value: object) -> bool:
 
 def _fault(name: str, value: object) -> str:
     expected = "a list" if name in _LISTS else "true or false" if name in _FLAGS else "a text"
-    return f"{name} is {_kind(value)}; expected {expected}"
-
-
-def _kind(value: object) -> str:
-    names: dict[type, str] = {bool: "true or false", str: "a text", list: "a list", dict: "an object"}
-    return "null" if value is None else names.get(type(value), "a number")
+    return f"{name} is {kind_of(value)}; expected {expected}"

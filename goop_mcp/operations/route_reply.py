@@ -1,14 +1,13 @@
 """Judge a reply and say what happens next."""
 
-import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from goop_mcp.errors import UnreadableFileError
+from goop_mcp.errors import ContextError
+from goop_mcp.operations.json_objects import parse_object
 from goop_mcp.protocols import validate
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
-from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.findings import Mode, excerpt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,10 +45,12 @@ def route_reply(
 def parse_context(text: str, name: str) -> RoutingContext:
     """Return the context written as JSON in `text`, which came from the file `name`.
 
-    Raises UnreadableFileError when it is no JSON object and ContextError, which names the field, for a wrong value.
+    Raises UnreadableFileError when it is no JSON object and ContextError, which names the field, for a wrong value and
+    for a field that is given twice.
     """
-    try:
-        values: Mapping[str, Any] = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"{name!r} is no JSON; write the context as one JSON object.") from error
+    values = parse_object(text, repr(name), holds="the context", doubled=_given_twice)
     return RoutingContext.from_dict(values)
+
+
+def _given_twice(key: str) -> ContextError:
+    return ContextError(excerpt(key, 120), "is given twice; give each field once")

@@ -122,6 +122,12 @@ class RoutingContext:
     package_version: str | None = None
     policy: Policy = field(default_factory=Policy)
 
+    def __post_init__(self) -> None:
+        """Raise ContextError, which names the field, for a value of the wrong kind: a row would trip over it."""
+        from goop_mcp.routing.context_reading import check_context  # noqa: PLC0415 - the reader knows this class
+
+        check_context(self)
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the context written as JSON values, keys as the fields are named; absent ones keep the default.

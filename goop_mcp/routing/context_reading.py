@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from goop_mcp.errors import ContextError
-from goop_mcp.routing.context import Adoption, Counters, Policy, RoutingLimits, SessionState
+from goop_mcp.routing.context import Adoption, Counters, Policy, RoutingContext, RoutingLimits, SessionState
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 
-__all__ = ["read_context"]
+__all__ = ["check_context", "read_context"]
 
 Reader = Callable[[Any, str], Any]
 
@@ -20,6 +20,24 @@ _JSON_WORDS: Mapping[object, str] = {None: "null", True: "true", False: "false"}
 def read_context(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a RoutingContext. Raises ContextError."""
     return _read_fields(values, "", _CONTEXT)
+
+
+def check_context(context: RoutingContext) -> None:
+    """Raise ContextError, which names the field, for a value of the wrong kind in `context`."""
+    _check(context, "", _CONTEXT)
+
+
+def _check(given: object, path: str, readers: Mapping[str, Reader]) -> None:
+    """Hold the fields of `given` against their readers, and the fields of what stands in them."""
+    for name, read in readers.items():
+        value, where = getattr(given, name), f"{path}.{name}" if path else name
+        inner = _OBJECTS.get(name)
+        if inner is None:
+            read(value, where)
+        elif isinstance(value, inner[0]):
+            _check(value, where, inner[1])
+        else:
+            raise _wrong(where, value, f"a {inner[0].__name__}")
 
 
 def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> dict[str, Any]:
@@ -211,4 +229,10 @@ _CONTEXT: Mapping[str, Reader] = {
     "profile": _one_of(*get_args(Profile)),
     "package_version": _optional_text,
     "policy": _object(Policy, _POLICY),
+}
+
+_OBJECTS: Mapping[str, tuple[type, Mapping[str, Reader]]] = {
+    "counters": (Counters, _COUNTERS),
+    "policy": (Policy, _POLICY),
+    "limits": (RoutingLimits, _LIMITS),
 }

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import CASES, run
+from tests.cli.running import CASES, TERMINAL_COLUMNS, run, run_on_terminal
 
 EXECUTOR = str(CASES / "016_executor_complete.xml")
 PLANNER = str(CASES / "016_planner_complete.xml")
@@ -51,7 +51,7 @@ def test_rejected_reply_is_asked_for_again_and_ends_with_1(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("[", "is no JSON"), ('{"attempt": "two"}', "attempt"), ('{"attemptt": 2}', "attemptt"), ("[]", "context")],
+    [("[", "is no JSON"), ('{"attempt": "two"}', "attempt"), ('{"attemptt": 2}', "attemptt"), ("[]", "is a list")],
 )
 def test_context_of_a_wrong_shape_is_refused_by_field(text: str, said: str, tmp_path: Path) -> None:
     context = tmp_path / "context.json"
@@ -70,3 +70,15 @@ def test_report_of_what_is_not_there_is_sent_back_with_workspace(tmp_path: Path)
     assert decision["rule"] == "R4"
     assert decision["actions"] == ["request_repair", "resume_same"]
     assert "src/auth/service.ts" in decision["instruction"]
+
+
+def test_the_reason_is_wrapped_to_the_terminal(tmp_path: Path) -> None:
+    reply = tmp_path / "reply.md"
+    text = Path(EXECUTOR).read_text(encoding="utf-8").replace("<blockers>None</blockers>", "")
+    reply.write_text(text.replace("goop-executor", "goop-executor" + "-of-many-words" * 9), encoding="utf-8")
+
+    shown = run_on_terminal("route", str(reply)).out.splitlines()
+    reason = shown[shown.index("---") + 2 : next(at for at, line in enumerate(shown) if line.startswith("actions:"))]
+    assert len(reason) > 1
+    assert all(len(line) <= TERMINAL_COLUMNS for line in reason[:1])
+    assert reason[-1].endswith(").")

@@ -51,9 +51,24 @@ def test_paths_stay_in_the_session_where_the_policy_says_so() -> None:
     assert decided(prompt(), policy={"containment": "session"}).rule == "H4"
 
 
-@pytest.mark.parametrize("text", ["", "{", "attempt: 1", "[" * 100_000])
-def test_a_context_that_is_no_json_is_named_by_its_file(text: str) -> None:
-    with pytest.raises(UnreadableFileError, match=r"'context\.json' is no JSON; write the context as one JSON object"):
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "is empty"),
+        ("{", "is no JSON from line 1, column 2 on"),
+        ("attempt: 1", "is no JSON from line 1, column 1 on"),
+        ("[" * 100_000, "is nested too deep"),
+        ("[]", "is a list"),
+    ],
+)
+def test_a_context_that_is_no_json_object_is_named_by_its_file(text: str, what: str) -> None:
+    with pytest.raises(UnreadableFileError, match=f"'context.json' {what}; write the context as one JSON object"):
+        parse_context(text, "context.json")
+
+
+@pytest.mark.parametrize("text", ['{"attempt": 1, "attempt": 2}', '{"counters": {"attempt": 1, "attempt": 2}}'])
+def test_a_field_that_is_given_twice_is_named(text: str) -> None:
+    with pytest.raises(ContextError, match=r"context\.attempt: is given twice; give each field once"):
         parse_context(text, "context.json")
 
 

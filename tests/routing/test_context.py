@@ -119,6 +119,26 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_field(values: dict[str, Any
     assert isinstance(caught.value, GoopError)
 
 
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"attempt": "x"}, "attempt"),
+        ({"phase": 3}, "phase"),
+        ({"counters": {"repair_rounds": 1}}, "counters"),
+        ({"counters": Counters(repair_rounds=-1)}, "counters.repair_rounds"),
+        ({"policy": Policy(limits=RoutingLimits(fix_retries=True))}, "policy.limits.fix_retries"),
+        ({"previous_rules": "goop_report/no-envelope"}, "previous_rules"),
+        ({"dependencies": ["a"]}, "dependencies"),
+        ({"evidence": ["x"]}, "evidence[0]"),
+    ],
+)
+def test_a_context_made_of_wrong_values_is_refused_by_the_name_of_its_field(values: dict[str, Any], field: str) -> None:
+    with pytest.raises(ContextError) as caught:
+        RoutingContext(**values)
+
+    assert caught.value.field == field
+
+
 @pytest.mark.parametrize("values", [[], "x", None, 3])
 def test_a_context_that_is_no_object_is_refused(values: Any) -> None:  # noqa: ANN401 - any wrong value
     with pytest.raises(ContextError, match=r"context: .* expected an object"):
