@@ -9,6 +9,7 @@ from goop_mcp.operations.gate import Adoption
 from goop_mcp.protocols.agent_request import AGENT_REQUEST
 from goop_mcp.validation import pipeline
 from goop_mcp.validation.limits import DEFAULT_LIMITS
+from goop_mcp.validation.positions import SourceText
 
 __all__ = ["AdoptionReport", "adoption_rate", "measure_adoption"]
 
@@ -66,7 +67,7 @@ def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") ->
 
 
 def _holds_request(prompt: str) -> bool:
-    return AGENT_REQUEST.find(prompt, DEFAULT_LIMITS).chosen is not None
+    return AGENT_REQUEST.find(SourceText(prompt), DEFAULT_LIMITS).chosen is not None
 
 
 def _share(part: int, whole: int) -> Fraction:

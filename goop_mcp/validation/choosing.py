@@ -36,8 +36,9 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     """
     detected = len(families) > 1
     lower = text.lower() if detected else ""
+    source = SourceText(text)
     choices = [
-        Choice(family, family.find(text, limits))
+        Choice(family, family.find(source, limits))
         for family in families
         if not detected or any(mark in lower for mark in family.marks)
     ]
@@ -52,7 +53,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     if live:
         return live[0]
     found = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
-    nothing = Extraction(source=SourceText(text), blocks=(), chosen=None)
+    nothing = Extraction(source=source, blocks=(), chosen=None)
     return _older(text, [Choice(family, found.get(family.name, nothing)) for family in families], limits)
 
 

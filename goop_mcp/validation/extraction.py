@@ -57,12 +57,12 @@ class Extraction:
     remarks: tuple[Problem, ...] = ()
 
 
-def extract(text: str, roots: Roots, *, most: int) -> Extraction:
-    """Return every block of `roots` in `text` (the last `most` of them) and the one that counts.
+def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
+    """Return every block of `roots` in `source` (the last `most` of them) and the one that counts.
 
     When no literal block is found, a text that a host had XML-escaped is unescaped once and read again (D-09).
     """
-    source = SourceText(text)
+    text = source.read
     blocks = _find_blocks(text, roots)
     chosen = _choose(blocks)
     if chosen is not None and "{" in text[: chosen.start]:

@@ -10,6 +10,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Envelope
 
@@ -59,8 +60,8 @@ class Family(Protocol):
         """The rule for a reply without an envelope when this protocol was asked for by name."""
         ...  # pragma: no cover
 
-    def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the blocks of this protocol in `text`."""
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the blocks of this protocol in `source`."""
         ...  # pragma: no cover
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
@@ -115,9 +116,9 @@ class FamilyOnDemand:
         """The rule for a reply without an envelope when this protocol was asked for by name."""
         return self.loaded.no_envelope
 
-    def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the blocks of this protocol in `text`."""
-        return self.loaded.find(text, limits)
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the blocks of this protocol in `source`."""
+        return self.loaded.find(source, limits)
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the older or looser forms of this protocol."""

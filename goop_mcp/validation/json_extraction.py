@@ -86,20 +86,20 @@ class JsonBlock(Block):
     object: JsonObject
 
 
-def extract_json(text: str, find_blocks: Callable[[str], list[Block]], limits: Limits) -> Extraction:
-    """Return every envelope that `find_blocks` sees in `text`, and the one that counts.
+def extract_json(source: SourceText, find_blocks: Callable[[SourceText], list[Block]], limits: Limits) -> Extraction:
+    """Return every envelope that `find_blocks` sees in `source`, and the one that counts.
 
     When there is none, a text that a host had XML-escaped is unescaped once and read again (D-09), and so is an object
     that was written as a JSON text (D-17).
     """
-    source = SourceText(text)
-    blocks = find_blocks(text)
+    text = source.read
+    blocks = find_blocks(source)
     chosen = choose_last(blocks)
     transformed = chosen is not None and HAND_BACK in text[: chosen.start]
     if chosen is None and "{" in text:
         for unwrap, by_host in ((_unescaped, True), (_decoded, False)):
             unwrapped_source = unwrap(text)
-            found = find_blocks(unwrapped_source.read) if unwrapped_source is not None else []
+            found = find_blocks(unwrapped_source) if unwrapped_source is not None else []
             if unwrapped_source is not None and (chosen := choose_last(found)) is not None:
                 source, transformed = unwrapped_source, by_host
                 blocks = found if by_host else [_marked_as_encoded(block) for block in found]
@@ -175,20 +175,15 @@ def _is_mention(text: str, found: JsonObject) -> bool:
 # Objects
 
 
-def find_objects(text: str, shape: JsonShape, limits: Limits) -> list[JsonObject]:
-    """Return the objects of `text` that lie in no other one, in order; a cut-off one counts where `shape` has its key.
+def find_objects(source: SourceText, shape: JsonShape, limits: Limits) -> list[JsonObject]:
+    """Return the objects of `source` that lie in no other one; a cut-off one counts where `shape` has its key.
 
     Objects without a key of `shape` may be left out.
     """
-    objects: list[JsonObject] = []
-    at = text.find("{")
-    while at >= 0:
-        decoded = decode_object(text, at)
-        if decoded is None:
-            return list(_scanned(text, shape, limits))
-        objects.append(JsonObject(start=at, end=decoded[1], value=decoded[0]))
-        at = text.find("{", decoded[1])
-    return objects
+    plain = source.plain_objects
+    if plain is None:
+        return list(_scanned(source.read, shape, limits))
+    return [JsonObject(start=start, end=end, value=value) for start, end, value in plain]
 
 
 def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject]:

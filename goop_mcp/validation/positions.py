@@ -2,9 +2,22 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TypeAlias
 
-__all__ = ["SourceText"]
+from goop_mcp.validation.safe_json import JsonObjectValue, decode_object
+
+__all__ = ["PlainObject", "SourceText"]
+
+PlainObject: TypeAlias = "tuple[int, int, JsonObjectValue]"
+"""A JSON object in a text: where it begins, where it ends, what it holds."""
+
+
+class Unread(Enum):
+    """What stands for a value that nobody has asked for yet."""
+
+    YET = 0
 
 
 class SourceText:
@@ -14,17 +27,25 @@ class SourceText:
     traced back to the one that was given (D-09, D-12). Offsets count characters from 0.
     """
 
-    __slots__ = ("_origins", "_starts", "given", "read")
+    __slots__ = ("_objects", "_origins", "_starts", "given", "read")
 
     def __init__(self, given: str, read: str | None = None, shifts: Iterable[tuple[int, int]] = ()) -> None:
         """Wrap `given`. `shifts` holds (offset in `read`, offset in `given`) wherever their distance changes."""
         self.given = given
         self.read = given if read is None else read
+        self._objects: Sequence[PlainObject] | Unread | None = Unread.YET
         # As many as there are escapes in the text: machine numbers take a tenth of the room.
         self._starts, self._origins = array("q"), array("q")
         for at, origin in shifts:
             self._starts.append(at)
             self._origins.append(origin)
+
+    @property
+    def plain_objects(self) -> Sequence[PlainObject] | None:
+        """The JSON objects in `read` that lie in no other one, None when a brace begins none; decoded once for all."""
+        if self._objects is Unread.YET:
+            self._objects = _plain_objects(self.read)
+        return self._objects
 
     def origin(self, offset: int) -> int:
         """Return the offset in `given` of what stands at `offset` in `read`."""
@@ -39,3 +60,15 @@ class SourceText:
         """
         at = self.origin(offset)
         return self.given.count("\n", 0, at) + 1, at - self.given.rfind("\n", 0, at)
+
+
+def _plain_objects(text: str) -> Sequence[PlainObject] | None:
+    objects: list[PlainObject] = []
+    at = text.find("{")
+    while at >= 0:
+        decoded = decode_object(text, at)
+        if decoded is None:
+            return None
+        objects.append((at, decoded[1], decoded[0]))
+        at = text.find("{", decoded[1])
+    return objects

@@ -29,6 +29,7 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.path_rules import OUTSIDE_WORKSPACE
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
+from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, XmlReading, read_xml
@@ -64,9 +65,9 @@ class AgentRequestFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
-    def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the `<agent_request>` blocks of `text`, and what is to be said of other XML in it."""
-        found = extract(text, _ROOTS, most=limits.candidates)
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the `<agent_request>` blocks of `source`, and what is to be said of other XML in it."""
+        found = extract(source, _ROOTS, most=limits.candidates)
         read = found.source.read
         fences = find_fences(read)
         blocks = found.blocks

@@ -61,9 +61,9 @@ class FactoryFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
-    def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the JSON replies in `text`: JSON comes first, Markdown after it (F-26)."""
-        return extract_json(text, lambda read: _blocks(read, limits), limits)
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the JSON replies in `source`: JSON comes first, Markdown after it (F-26)."""
+        return extract_json(source, lambda read: _blocks(read, limits), limits)
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last Markdown reply in `text`, None when there is none."""
@@ -121,8 +121,9 @@ class FactoryFamily:
         )
 
 
-def _blocks(text: str, limits: Limits) -> list[Block]:
-    blocks = rank_blocks(text, find_objects(text, _SHAPE, limits), _SHAPE)
+def _blocks(source: SourceText, limits: Limits) -> list[Block]:
+    text = source.read
+    blocks = rank_blocks(text, find_objects(source, _SHAPE, limits), _SHAPE)
     weak = all(_rank(_values(block)) == _WEAK for block in blocks)
     # A word on some status that is quoted in a report is not the report.
     return [] if blocks and weak and find_markdown(text) is not None else blocks

@@ -18,6 +18,7 @@ from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
@@ -56,9 +57,9 @@ class GoopReportFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
-    def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the `<goop_report>` blocks of `text`."""
-        return extract(text, _ROOTS, most=limits.candidates)
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the `<goop_report>` blocks of `source`."""
+        return extract(source, _ROOTS, most=limits.candidates)
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older or sibling form in `text`, None when there is none."""

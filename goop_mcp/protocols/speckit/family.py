@@ -28,6 +28,7 @@ from goop_mcp.validation.json_extraction import (
 from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.agents import plain_agent_name
@@ -76,9 +77,9 @@ class SpeckitFamily:
     rules = RULES
     no_envelope = NO_ENVELOPE
 
-    def find(self, text: str, limits: Limits) -> Extraction:
-        """Return the answers in `text`, and what an agent is given (D-01)."""
-        return extract_json(text, lambda read: _blocks(read, limits), limits)
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the answers in `source`, and what an agent is given (D-01)."""
+        return extract_json(source, lambda read: _blocks(read, limits), limits)
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return None: there is no older form."""
@@ -154,8 +155,8 @@ class SpeckitFamily:
         )
 
 
-def _blocks(text: str, limits: Limits) -> list[Block]:
-    objects = find_objects(text, _SHAPE, limits)
+def _blocks(source: SourceText, limits: Limits) -> list[Block]:
+    text, objects = source.read, find_objects(source, _SHAPE, limits)
     if "_CONTEXT" not in text:
         return rank_blocks(text, objects, _SHAPE)
     given = find_contexts(text, objects, ())

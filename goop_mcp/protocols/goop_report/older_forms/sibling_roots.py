@@ -18,6 +18,7 @@ from goop_mcp.validation.families import Reading
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
+from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
 from goop_mcp.workflow.agents import is_agent_name
 
@@ -78,7 +79,7 @@ _RESULTS = {"PASS": True, "FAIL": False}
 
 def find_other_root(text: str, limits: Limits) -> Extraction | None:
     """Return the blocks with a sibling root; `<response>` counts only with a status of its table."""
-    extraction = extract(text, _SIBLING_ROOTS, most=limits.candidates)
+    extraction = extract(SourceText(text), _SIBLING_ROOTS, most=limits.candidates)
     blocks = tuple([block for block in extraction.blocks if _counts(block, extraction.source.read)])
     chosen = next((block for block in reversed(blocks) if block.why is None), None)
     return None if chosen is None else replace(extraction, blocks=blocks, chosen=chosen)
