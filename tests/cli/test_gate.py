@@ -136,6 +136,7 @@ def test_an_unknown_version_is_refused_by_its_number(project: Path) -> None:
 
     assert ended.code == 1
     assert "   Unsupported XML handoff version: 9.9\n" in ended.err
+    assert "ℹ️  Schema: .claude/schemas/agent-handoff-v9.9.xsd (not found)\n" in ended.err
 
 
 @requirement("H-61")

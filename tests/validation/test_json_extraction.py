@@ -2,6 +2,7 @@
 
 import pytest
 
+from goop_mcp import validate
 from goop_mcp.protocols.factory import Reply
 from goop_mcp.protocols.speckit import Response
 from tests.protocols.json_replies import judge, judge_both, read_case, the_finding, weighty_rules
@@ -9,6 +10,7 @@ from tests.requirements import requirement
 
 REPLY = read_case("factory/concrete_critic_pass.json").strip()
 OTHER = read_case("factory/concrete_failure_template.json").strip()
+GOOP_REPORT = read_case("goop_report/016_executor_complete.xml").strip()
 ANSWER = read_case("speckit/concrete_specify.json").strip()
 
 
@@ -84,6 +86,14 @@ def test_thinking_tag_inside_of_a_text_hides_nothing() -> None:
 def test_object_of_a_domain_with_a_status_of_its_own_is_no_reply(domain: str) -> None:
     assert status_of(f"{REPLY}\n\nThe answer of the server was {domain}") == "success"
     assert weighty_rules(judge(f"Done: {domain}", "factory")) == {"factory/no-envelope"}
+
+
+@pytest.mark.parametrize("domain", ['{"id": 1, "status": "success"}', '{"status": "failure", "code": 503}'])
+def test_a_known_status_beside_foreign_keys_only_marks_no_reply(domain: str) -> None:
+    assert status_of(f"{REPLY}\n\nThe answer of the server was {domain}") == "success"
+    assert weighty_rules(validate(f"The answer of the server was {domain}")) == {"envelope/no-envelope"}
+    both = validate(f"{GOOP_REPORT}\n\nThe answer of the server was {domain}")
+    assert (both.protocol, both.verdict) == ("goop_report", "accepted")
 
 
 def test_object_inside_of_a_reply_is_content() -> None:

@@ -9,6 +9,7 @@ from itertools import islice
 
 from goop_mcp.messages.quoting import line
 from goop_mcp.protocols.agent_request.reading import ROOT_PARTS
+from goop_mcp.protocols.agent_request.rules.session import schema_files
 from goop_mcp.protocols.agent_request.wording import tag_mismatches
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.positions import SourceText
@@ -171,7 +172,15 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
         yield f"ℹ️  Allowed values{of_name}: {', '.join(words or ())}"
     if any(each.rule == _MISSING_FIELD for each in errors):
         yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
-    yield f"ℹ️  Schema: {schema}"
+    yield f"ℹ️  Schema: {_schema_of(errors, schema)}"
+
+
+def _schema_of(errors: Sequence[Finding], schema: str) -> str:
+    """Return the schema the request was held against; of a version that has none, the file that is missing."""
+    version = next((_found(each) for each in errors if each.rule == _VERSION), "")
+    if not version.replace(".", "").isalnum():
+        return schema
+    return f"{schema.rpartition('/')[0] or '.'}/{schema_files(version)[0]} (not found)"
 
 
 def _element_line(finding: Finding) -> str:

@@ -38,11 +38,16 @@ _LEAST_KEYS = 2
 
 def _rank(value: Mapping[str, object]) -> int:
     """Return how much an object looks like a reply: by a known status or two fields, or by a status alone."""
-    if _has_known_status(value) and "agent" not in value:
+    if _is_marked(value) or len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
         return _REPLY
-    if len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
-        return _REPLY
-    return _WEAK if value.keys() <= tables.KEYS and isinstance(value.get("status"), str) else 0
+    known = _has_known_status(value) and "agent" not in value
+    return _WEAK if known or (value.keys() <= tables.KEYS and isinstance(value.get("status"), str)) else 0
+
+
+def _is_marked(value: Mapping[str, object]) -> bool:
+    """Return whether `value` has a known status and no agent; beside foreign keys only, a status marks nothing."""
+    foreign = len(value) > 1 and value.keys() & tables.KEYS == {"status"}
+    return _has_known_status(value) and "agent" not in value and not foreign
 
 
 def _has_known_status(value: Mapping[str, object]) -> bool:
@@ -73,8 +78,7 @@ class FactoryFamily:
 
     def is_marked(self, block: Block) -> bool:
         """Return whether `block` is told from other objects by its keys alone: a known status and no agent (D-01)."""
-        value = _values(block)
-        return block.root == FORM or (_has_known_status(value) and "agent" not in value)
+        return block.root == FORM or _is_marked(_values(block))
 
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
         """Read and judge `block`."""
