@@ -5,12 +5,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, JsonValue, WithJsonSchema
 
 __all__ = [
+    "AnyObject",
     "CandidateModel",
     "DecisionModel",
     "FindingModel",
     "HandoffModel",
     "ProtocolChoice",
     "RepairModel",
+    "RetryModel",
     "RulePageModel",
     "SeverityName",
     "VerdictModel",
@@ -21,8 +23,9 @@ ProtocolChoice = Literal["auto", "goop_report", "agent_request", "speckit", "fac
 
 SeverityName = Literal["error", "warning", "info"]
 
-# Each protocol has an object of its own here.
-_AnyObject = WithJsonSchema({"type": "object", "additionalProperties": True})
+AnyObject = Annotated[dict[str, JsonValue], WithJsonSchema({"type": "object", "additionalProperties": True})]
+"""An object of any keys: each protocol, or each row, has one of its own."""
+
 _Line = Field(ge=1, description="Line in the text as given, from 1; null if no place is known.")
 
 
@@ -69,7 +72,7 @@ class VerdictModel(BaseModel):
     findings: list[FindingModel] = Field(description="All faults and remarks at once, in order of position.")
     repairs: list[RepairModel] = Field(description="What lenient reading changed; empty in strict mode.")
     candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
-    envelope: Annotated[dict[str, JsonValue], _AnyObject] | None = Field(
+    envelope: AnyObject | None = Field(
         description="The envelope as JSON, also of a rejected reply; null when it could not be read."
     )
     repaired_text: str | None = Field(
@@ -79,6 +82,15 @@ class VerdictModel(BaseModel):
         description="What to send back to the agent so that it can mend its reply; null exactly when accepted."
     )
     omitted: int = Field(ge=0, description="How many findings beyond the listed ones there are.")
+
+
+class RetryModel(BaseModel):
+    """Another try at the same request."""
+
+    attempt: int = Field(ge=1, description="Number of the try; the first request is 1.")
+    max_attempts: int = Field(ge=1, description="The last try that is allowed.")
+    delay_seconds: int = Field(ge=0, description="How long to wait before it.")
+    message: str = Field(description="What the try is for.")
 
 
 class DecisionModel(BaseModel):
@@ -91,17 +103,17 @@ class DecisionModel(BaseModel):
     files_to_read: list[str] = Field(description="What the next agent reads first.")
     new_session: bool | None = Field(description="Whether to begin a new session; null: not said.")
     blockers: list[str] = Field(description="What stands in the way.")
-    questions: list[dict[str, JsonValue]] = Field(description="Questions to the user, with options.")
-    retry: dict[str, JsonValue] | None = Field(description="Attempt, most attempts, delay in seconds; null: no retry.")
+    questions: list[AnyObject] = Field(description="Questions to the user, with options.")
+    retry: RetryModel | None = Field(description="Attempt, most attempts, delay in seconds; null: no retry.")
     rule: str = Field(description="Id of the row of the routing table.")
     reason: str = Field(description="One sentence: which row was taken and why.")
     message: str = Field(description="Ready to be shown to people, in Markdown.")
     verdict: VerdictModel = Field(description="The judgement on the reply.")
-    state_changes: dict[str, JsonValue] = Field(description="Counters and fields to give with the next call.")
+    state_changes: AnyObject = Field(description="Counters and fields to give with the next call.")
     steps: list[str] = Field(description="The order in which the reply was read.")
     flags: list[str] = Field(description="research_mode or test_first, where a request asks for it.")
-    issues: list[dict[str, JsonValue]] = Field(description="What a feedback loop is to mend, worst first.")
-    results: list[dict[str, JsonValue]] = Field(description="Results of a finished batch of sessions, in its order.")
+    issues: list[AnyObject] = Field(description="What a feedback loop is to mend, worst first.")
+    results: list[AnyObject] = Field(description="Results of a finished batch of sessions, in its order.")
 
 
 class HandoffModel(BaseModel):

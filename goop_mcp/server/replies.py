@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
-from goop_mcp.server.models import DecisionModel, ProtocolChoice, VerdictModel
+from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
@@ -92,7 +92,7 @@ class Replies:
             list[str] | None, Field(description="Rules that the last rejected reply broke; null: none.", max_length=100)
         ] = None,
         context: Annotated[
-            dict[str, JsonValue] | None,
+            AnyObject | None,
             Field(
                 description="What else you know, above all the state_changes you stored: counters, policy, evidence, "
                 "dependencies, batch and so on; a name in it wins over the argument. null: nothing."
