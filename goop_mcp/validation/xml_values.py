@@ -1,12 +1,12 @@
 """Single values of an XML envelope: legal ones are taken at once, each other one goes through a short ladder.
 
-The first rung that fits is the only finding for the value: template text, an invisible character, wrong case, wrong
-meaning (D-22). What is mended is also set in the tree, so that the tree can be written again.
+The first rung that fits is the only finding for the value: template text, an invisible character, wrong case, an alias,
+wrong meaning (D-22). What is mended is also set in the tree, so that the tree can be written again.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from lxml import etree
@@ -16,21 +16,25 @@ from goop_mcp.validation.escaping import XML_BLANKS, visible
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.rules import Rule
 
-__all__ = ["Element", "ValueRules", "Words", "XmlValueReader", "clean_text"]
+__all__ = ["PLACEHOLDER", "Element", "ValueRules", "Words", "XmlValueReader", "clean_text", "name_in", "set_value"]
 
 T = TypeVar("T")
 Element = etree._Element
 
 _TRAILING_BLANK = re.compile(r"[ \t\r]\n")
-_PLACEHOLDER = re.compile(r"[|\[\]<>{}]")
+PLACEHOLDER = re.compile(r"[|\[\]<>{}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Words(Generic[T]):
-    """The words that may stand in one place, what each means, and the rule for any other word."""
+    """The words that may stand in one place, what each means, and the rule for any other word.
+
+    `aliases` are words that are read as another one; the rule says so.
+    """
 
     meanings: Mapping[str, T]
     otherwise: Rule
+    aliases: Mapping[str, tuple[T, Rule]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +90,8 @@ class XmlValueReader:
     case or namespace: the parser took for markup what was meant as text, or the other way round.
     """
 
+    clean = staticmethod(clean_text)
+
     def __init__(self, rules: ValueRules) -> None:
         """Begin without problems; `rules` are those of the family."""
         self.rules = rules
@@ -111,13 +117,22 @@ class XmlValueReader:
         message = f"{what} is blank; expected a value"
         self.report(self.rules.empty_field.problem(message, path=path, fix=f"Fill in {what}."))
 
+    def attribute(self, element: Element, name: str) -> str | None:
+        """Return an attribute without outer white space; None when it is absent, also when only its case is wrong."""
+        value = element.get(name)
+        if value is not None:
+            return value.strip(XML_BLANKS)
+        if any(str(other).lower() == name for other in element.attrib):
+            self.tangled = True
+        return None
+
     def text(self, element: Element | None) -> str | None:
         """Return the text of `element`, "" when it is blank, None when there is no element."""
         if element is None:
             return None
         if len(element):
             self.tangled = True
-        return clean_text(element.text)
+        return self.clean(element.text)
 
     def required_text(self, element: Element | None, path: str) -> str | None:
         """Return the text of `element`, noting when it is absent or blank."""
@@ -138,15 +153,18 @@ class XmlValueReader:
         return found if found is not None else self.odd(raw, path, words, element, None)
 
     def attribute_word(self, element: Element, name: str, path: str, words: Words[T]) -> T | None:
-        """Return what the word in the attribute `name`, which is there, means; None when it cannot be read."""
-        raw = (element.get(name) or "").strip(XML_BLANKS)
-        found = words.meanings.get(raw)
+        """Return what the word in the attribute `name` means; None when it cannot be read."""
+        written = element.get(name)
+        found = words.meanings.get(written) if written is not None else None
+        if found is None:
+            raw = self.attribute(element, name) or ""
+            found = words.meanings.get(raw)
         return found if found is not None else self.odd(raw, f"{path}/@{name}", words, element, name)
 
     def odd(self, raw: str, path: str, words: Words[T], element: Element, attribute: str | None) -> T | None:
         """Find out what is wrong with a value that is none of `words`; return what it is read as, if it is."""
         known = tuple(words.meanings)
-        if _PLACEHOLDER.search(raw):
+        if PLACEHOLDER.search(raw):
             self.placeholder(raw, path, known)
             return None
         seen = self.without_invisible(raw, path, element, attribute)
@@ -156,15 +174,27 @@ class XmlValueReader:
         if folded is not None:
             self.mend_case(seen, folded, path, element, attribute)
             return words.meanings[folded]
-        what = f"{_name_of(path)} is {excerpt(raw, 60)!r}" if raw else f"{_name_of(path)} is blank"
-        message = f"{what}; expected one of {', '.join(known)}"
+        if seen.lower() in words.aliases:
+            return self.take_alias(seen, path, words, element, attribute)
+        what = f"{name_in(path)} is {excerpt(raw, 60)!r}" if raw else f"{name_in(path)} is absent or blank"
+        message = f"{what}; expected {_one_of(known)}"
         self.report(words.otherwise.problem(message, path=path, found=excerpt(raw) or None, expected=known))
         return None
 
+    def take_alias(self, seen: str, path: str, words: Words[T], element: Element, attribute: str | None) -> T:
+        """Return what the alias `seen` is read as, and note it."""
+        value, rule = words.aliases[seen.lower()]
+        new = str(value)
+        message = f"{name_in(path)} is {seen!r}; expected {new!r}, which it is read as"
+        expected = tuple(words.meanings)
+        self.report(rule.problem(message, path=path, found=seen, expected=expected, before=seen, after=new))
+        set_value(element, attribute, new)
+        return value
+
     def placeholder(self, raw: str, path: str, words: tuple[str, ...] | None) -> None:
         """Note that template text was left in."""
-        expected = f"one of {', '.join(words)}" if words else "the real value"
-        message = f"template text left in: {_name_of(path)} is {excerpt(raw, 60)!r}; expected {expected}"
+        expected = _one_of(words) if words else "the real value"
+        message = f"template text left in: {name_in(path)} is {excerpt(raw, 60)!r}; expected {expected}"
         self.report(self.rules.placeholder_left.problem(message, path=path, found=excerpt(raw), expected=words))
 
     def without_invisible(self, raw: str, path: str, element: Element, attribute: str | None) -> str:
@@ -175,12 +205,12 @@ class XmlValueReader:
         message = f"invisible character in {excerpt(raw, 60)!r}; expected {seen!r}"
         shown = excerpt(raw)
         self.report(xml_rules.CONTROL_CHARACTER.problem(message, path=path, found=shown, before=shown, after=seen))
-        _set(element, attribute, seen)
+        set_value(element, attribute, seen)
         return seen
 
     def mend_case(self, raw: str, proper: str, path: str, element: Element, attribute: str | None) -> None:
         """Set a word in its proper case and note it."""
-        message = f"{_name_of(path)} is {excerpt(raw, 60)!r}; expected {proper!r}"
+        message = f"{name_in(path)} is {excerpt(raw, 60)!r}; expected {proper!r}"
         shown = excerpt(raw)
         self.report(
             self.rules.value_case.problem(
@@ -193,22 +223,37 @@ class XmlValueReader:
                 after=proper,
             )
         )
-        _set(element, attribute, proper)
+        set_value(element, attribute, proper)
 
-    def name(self, raw: str, path: str, element: Element, attribute: str) -> str | None:
-        """Return a name of an open list that stands in an attribute; None when template text was left in."""
-        if _PLACEHOLDER.search(raw):
+    def listed_name(
+        self, raw: str, path: str, element: Element, attribute: str | None, known: frozenset[str] = frozenset()
+    ) -> str | None:
+        """Return a name of an open list: the case of those in `known` is mended; None when template text was left."""
+        if raw in known:
+            return raw
+        if PLACEHOLDER.search(raw):
             self.placeholder(raw, path, None)
             return None
-        return raw if raw.isascii() else self.without_invisible(raw, path, element, attribute)
+        seen = self.without_invisible(raw, path, element, attribute)
+        lower = seen.lower()
+        if seen != lower and lower in known:
+            self.mend_case(seen, lower, path, element, attribute)
+            return lower
+        return seen
 
 
-def _name_of(path: str) -> str:
+def name_in(path: str) -> str:
+    """Return the name of the element or attribute at `path`."""
     return path.rpartition("/")[2].lstrip("@").partition("[")[0]
 
 
-def _set(element: Element, attribute: str | None, value: str) -> None:
+def set_value(element: Element, attribute: str | None, value: str) -> None:
+    """Set the text of `element`, or its `attribute`."""
     if attribute is None:
         element.text = value
     else:
         element.set(attribute, value)
+
+
+def _one_of(words: tuple[str, ...]) -> str:
+    return " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"  # noqa: PLR2004 - two words

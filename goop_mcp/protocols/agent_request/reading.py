@@ -344,7 +344,7 @@ class RequestReader(XmlValueReader):
         raw = given.get(name, "")
         if raw.isascii() and raw.replace("-", "").isalnum():
             return raw
-        return (self.name(raw, f"{_ROOT}/@{name}", root, name) or "") if raw else ""
+        return (self.listed_name(raw, f"{_ROOT}/@{name}", root, name) or "") if raw else ""
 
     def _typed(self, given: Mapping[str, str], name: str, read: Callable[[str], T | None], expected: str) -> T | None:
         """Return what an attribute of the root says; one that cannot be read is kept as it is."""

@@ -23,9 +23,10 @@ from goop_mcp.protocols.goop_report.model import (
 )
 from goop_mcp.protocols.goop_report.rules import artifacts, handoff, memory, state, status, structure
 from goop_mcp.protocols.goop_report.rules.older_forms import CHECKLIST_GAP
-from goop_mcp.protocols.goop_report.values import BOOLEAN, Element, ValueReader, Vocabulary, clean
+from goop_mcp.protocols.goop_report.values import BOOLEAN, ValueReader, clean
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.markup import Grammar
+from goop_mcp.validation.xml_values import Element, Words
 from goop_mcp.workflow.agents import KNOWN_AGENTS, NEXT_AGENT_ALIASES
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 
@@ -89,14 +90,14 @@ _HANDOFF_CHECKLIST = {
     "suggest_new_session": "handoff with suggest_new_session",
 }
 _NO_BLOCKER = frozenset({"", "none", "n/a", "no", "-"})
-_STATUS = Vocabulary({each.value: each for each in Status}, status.UNKNOWN_STATUS)
+_STATUS = Words({each.value: each for each in Status}, status.UNKNOWN_STATUS)
 _PHASE_WORDS = {each.value: each for each in Phase if each is not Phase.DISCUSS}
-_PHASES: dict[str, Vocabulary[Phase]] = {
-    "0.x": Vocabulary(_PHASE_WORDS, state.UNKNOWN_PHASE, {"discuss": (Phase.PLAN, state.PHASE_ALIAS)}),
-    "v1": Vocabulary(_PHASE_WORDS | {"discuss": Phase.DISCUSS}, state.UNKNOWN_PHASE),
+_PHASES: dict[str, Words[Phase]] = {
+    "0.x": Words(_PHASE_WORDS, state.UNKNOWN_PHASE, {"discuss": (Phase.PLAN, state.PHASE_ALIAS)}),
+    "v1": Words(_PHASE_WORDS | {"discuss": Phase.DISCUSS}, state.UNKNOWN_PHASE),
 }
-_FILE_ACTION = Vocabulary({each.value: each for each in FileAction}, artifacts.UNKNOWN_FILE_ACTION)
-_MEMORY_TYPE = Vocabulary({each.value: each for each in MemoryType}, memory.UNKNOWN_MEMORY_TYPE)
+_FILE_ACTION = Words({each.value: each for each in FileAction}, artifacts.UNKNOWN_FILE_ACTION)
+_MEMORY_TYPE = Words({each.value: each for each in MemoryType}, memory.UNKNOWN_MEMORY_TYPE)
 
 
 def real_blocker(text: str) -> str | None:
@@ -308,7 +309,7 @@ class ReportReader(ValueReader):
             message = "next_action names no agent; expected who continues"
             self.report(handoff.NEXT_ACTION_WITHOUT_AGENT.problem(message, path=path))
             return NextAction(agent=None, text=text)
-        agent = self.word_of_names(raw, f"{path}/@agent", KNOWN_AGENTS, element, "agent")
+        agent = self.listed_name(raw, f"{path}/@agent", element, "agent", KNOWN_AGENTS)
         if agent in NEXT_AGENT_ALIASES:
             read_as = NEXT_AGENT_ALIASES[agent]
             self.report(
