@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+from goop_mcp.errors import UnknownNameError
 
 __all__ = ["NOTHING_EXPECTED", "Expectations", "Markdown", "Profile"]
 
@@ -39,11 +41,22 @@ class Expectations:
     sessions: Mapping[str, Collection[str]] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse names that are no texts: comparing them would blame the agent for the caller's slip."""
-        for name in ("agent", "phase"):
-            value = getattr(self, name)
-            if not isinstance(value, str | None):
-                raise TypeError(f"expected {name} is {type(value).__name__}; expected str or None")
+        """Refuse values of the wrong kind: comparing them would blame the agent for the caller's slip."""
+        for kind, names in _KINDS.items():
+            for name in names:
+                value = getattr(self, name)
+                if not isinstance(value, kind | None):
+                    raise TypeError(f"expected {name} is {type(value).__name__}; expected {kind.__name__} or None")
+        for name, words in _CHOICES.items():
+            if getattr(self, name) not in words:
+                raise UnknownNameError(name, str(getattr(self, name)), words)
 
+
+_KINDS: Mapping[type, tuple[str, ...]] = {
+    str: ("agent", "phase", "workspace", "session_folder", "session_id"),
+    bool: ("files_changed", "memory_saved", "checks_run"),
+    Mapping: ("sessions",),
+}
+_CHOICES: Mapping[str, tuple[str, ...]] = {"profile": get_args(Profile), "markdown": get_args(Markdown)}
 
 NOTHING_EXPECTED = Expectations()

@@ -1,6 +1,7 @@
 """The one JSON shape of a verdict, and the places its findings point at (INTERFACES, section 2)."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -250,3 +251,24 @@ def test_bytes_are_refused_with_what_to_do() -> None:
 
 def test_lenient_is_the_default_mode_and_no_expectation_is_the_default() -> None:
     assert validate(EXECUTOR) == validate(EXECUTOR, protocol="auto", mode="lenient", expected=Expectations())
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ({"agent": 3}, TypeError, "expected agent is int; expected str or None"),
+        ({"workspace": b"/work"}, TypeError, "expected workspace is bytes"),
+        ({"session_id": 3}, TypeError, "expected session_id is int"),
+        ({"checks_run": "yes"}, TypeError, "expected checks_run is str; expected bool or None"),
+        ({"sessions": ["a"]}, TypeError, "expected sessions is list; expected Mapping or None"),
+        ({"profile": "v2"}, UnknownNameError, "there is no profile 'v2'"),
+        ({"markdown": "forbidden"}, UnknownNameError, "there is no markdown 'forbidden'; did you mean 'forbid'?"),
+    ],
+)
+def test_an_expectation_of_the_wrong_kind_is_a_mistake_of_the_caller(
+    values: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        Expectations(**values)
+
+    assert words in str(caught.value)
