@@ -92,13 +92,14 @@ def gate_file(
     text = read_reply(file, stdin=stdin).removeprefix("\ufeff")
     expected = _expectations(file, project, containment)
     examined = pipeline.examine(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
+    folder = expected.session_folder
     answer = _answer(
-        examined.verdict(links_that_lead_out(examined.claims, ProjectFiles(project))),
+        examined.verdict(links_that_lead_out(examined.claims, ProjectFiles(project), session_folder=folder)),
         "standard input" if file == STDIN else PurePath(file).name,
         schema=schema or gate_messages.SCHEMA,
         schema_present=schema is None or (project / schema).is_file(),
         needed=adoption == "mandatory" and (workflow or "").strip().lower() not in _PROSE_IS_ENOUGH,
-        place=expected.session_folder,
+        place=folder,
     )
     _LOG.info("%s", answer.log[0])
     return answer

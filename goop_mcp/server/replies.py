@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer

@@ -8,7 +8,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.validation.claims import Claims, FileClaim
 from goop_mcp.validation.evidence_rules import FILE_NOT_FOUND, FILE_STILL_THERE, NOT_CHECKED
 from goop_mcp.validation.findings import Problem, excerpt
-from goop_mcp.validation.path_rules import OUTSIDE_WORKSPACE, TEMPLATE_VARIABLE
+from goop_mcp.validation.path_rules import OUTSIDE_SESSION, OUTSIDE_WORKSPACE, TEMPLATE_VARIABLE
 from goop_mcp.validation.paths import PathBounds, read_path
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import SESSIONS_FOLDER
@@ -32,14 +32,22 @@ def check_files(claims: Claims, files: ProjectFiles, *, session_ended: bool) -> 
     ]
 
 
-def links_that_lead_out(claims: Claims, files: ProjectFiles) -> list[Problem]:
-    """Return a problem for each file that will be read or written and that a link takes out of the project (H-61)."""
+def links_that_lead_out(claims: Claims, files: ProjectFiles, *, session_folder: str | None = None) -> list[Problem]:
+    """Return a problem for each file that will be read or written and that a link takes out of the project (H-61).
+
+    With `session_folder`, relative to the project, links have to stay inside of it.
+    """
     looking = _Looking(files, ())
-    return [
-        _led_out(claim)
-        for claim in claims.files
-        if not claim.told and (path := looking.inside(claim)) is not None and looking.leads_out(path)
-    ]
+    problems = []
+    for claim in claims.files:
+        path = None if claim.told else looking.inside(claim)
+        if path is None:
+            continue
+        if looking.leads_out(path):
+            problems.append(_led_out(claim))
+        elif session_folder is not None and looking.leaves(path, session_folder):
+            problems.append(_led_out_of(claim, session_folder))
+    return problems
 
 
 def _folders(claims: Claims) -> tuple[str, ...]:
@@ -88,6 +96,11 @@ class _Looking:
         except GoopError:
             return True
         return False
+
+    def leaves(self, path: str, folder: str) -> bool:
+        """Return whether `path`, which begins in `folder`, is taken out of it by a link."""
+        root = self._files.resolve(folder)
+        return path.startswith(f"{folder}/") and self._files.resolve(path)[: len(root)] != root
 
     def _meanings(self, path: str, claim: FileClaim) -> Iterator[str]:
         yield path
@@ -147,3 +160,9 @@ def _not_checked(claim: FileClaim, why: str) -> Problem:
 def _led_out(claim: FileClaim) -> Problem:
     message = f"path {excerpt(claim.path, _SHOWN)!r} leads out of the workspace by a link; expected a file inside it"
     return OUTSIDE_WORKSPACE.problem(message, path=claim.where, found=excerpt(claim.path))
+
+
+def _led_out_of(claim: FileClaim, folder: str) -> Problem:
+    shown = excerpt(claim.path, _SHOWN)
+    message = f"path {shown!r} leads out of the session by a link; expected a file inside {excerpt(folder, _SHOWN)}"
+    return OUTSIDE_SESSION.problem(message, path=claim.where, found=excerpt(claim.path))

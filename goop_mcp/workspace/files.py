@@ -61,7 +61,10 @@ class ProjectFiles:
             raise PathRefusedError(
                 f"path {self.relative(path)!r} leads out of the project through a link; remove the link"
             )
-        return target.relative_to(self.root).parts
+        names = target.relative_to(self.root).parts
+        if any(self.root.joinpath(*names[:number]).is_symlink() for number in range(1, len(names) + 1)):
+            raise PathRefusedError(f"path {self.relative(path)!r} leads in a circle of links; remove them")
+        return names
 
     def kind(self, path: str) -> FileKind:
         """Return what `path` leads to; a link to nothing is MISSING."""
