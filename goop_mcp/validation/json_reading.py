@@ -1,7 +1,8 @@
 """Read one JSON envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
 __all__ = ["JsonPlaces", "JsonReading", "ValuesReading", "read_json", "written"]
 
 M = TypeVar("M")
+_COLON = re.compile(r"\s*+:\s*+")
 _SHOWN = 40
 _DEPTH = 128
 
@@ -56,21 +58,31 @@ class JsonReading(Generic[M]):
 class JsonPlaces:
     """Finds JSON pointers in the source of an object; the source is read for that when the first place is asked for."""
 
-    def __init__(self, source: str, prefix: str = "") -> None:
-        """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper."""
+    def __init__(self, source: str, prefix: str = "", names: Collection[str] = ()) -> None:
+        """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper; `names` are its keys."""
         self._source = source
         self._prefix = prefix
+        self._names = names
         self._places: dict[str, int] | None = None
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of the value at `path`, or of the nearest object around it."""
         del found
+        if self._places is None and (at := self._only_place(path[1:])) is not None:
+            return at
         if self._places is None:
             self._places = read_loosely(self._source, depth=_DEPTH).places
         pointer = self._prefix + path
         while pointer and pointer not in self._places:
             pointer = pointer.rpartition("/")[0]
         return self._places.get(pointer)
+
+    def _only_place(self, name: str) -> int | None:
+        """Return where the value of the key `name` of the envelope begins when the text holds that key only once."""
+        if name not in self._names or self._source.count(f'"{name}"') != 1:
+            return None
+        colon = _COLON.match(self._source, self._source.index(f'"{name}"') + len(name) + 2)
+        return None if colon is None else colon.end()
 
 
 def written(values: JsonObjectValue) -> str:
@@ -95,7 +107,9 @@ def read_json(
     if values is None:
         return JsonReading(JsonPlaces(""))
     inner = unwrapped(values, name)
-    reading: JsonReading[M] = JsonReading(JsonPlaces(source, "" if inner is values else f"/{next(iter(values))}"))
+    reading: JsonReading[M] = JsonReading(
+        JsonPlaces(source, "" if inner is values else f"/{next(iter(values))}", inner)
+    )
     reading.values = inner
     if found.loose is not None:
         reading.problems = _loose_problems(found.loose, source, limits)

@@ -195,3 +195,11 @@ def test_end_of_a_cut_off_object_is_told(source: str, ending: Ending, value: dic
 
     assert found.fault is None
     assert (found.ending, found.value) == (ending, value)
+
+
+@pytest.mark.parametrize("spoiled", ["", ', "note": "deliverables"', ', "notes": {"deliverables": []}'])
+def test_a_finding_about_a_field_stands_at_its_value_however_often_the_name_is_met(spoiled: str) -> None:
+    text = f'{{"summary": "One file"{spoiled},\n "status": "success",\n "deliverables" : [{{"path": "a.md"}}]}}'
+
+    finding = the_finding(judge(text, "factory"), "evidence/not-checked")
+    assert (finding.line, finding.column) == (3, 19)

@@ -32,6 +32,7 @@ from goop_mcp.validation.verdict import Envelope
 __all__ = ["FACTORY", "FactoryFamily"]
 
 _STATUSES = frozenset(Status)
+_OWN_KEYS = tables.KEYS - {"status"}
 _REPLY, _WEAK = 2, 1
 _LEAST_KEYS = 2
 
@@ -46,8 +47,9 @@ def _rank(value: Mapping[str, object]) -> int:
 
 def _is_marked(value: Mapping[str, object]) -> bool:
     """Return whether `value` has a known status and no agent; beside foreign keys only, a status marks nothing."""
-    foreign = len(value) > 1 and value.keys() & tables.KEYS == {"status"}
-    return _has_known_status(value) and "agent" not in value and not foreign
+    if "agent" in value or not _has_known_status(value):
+        return False
+    return len(value) == 1 or any(key in _OWN_KEYS for key in value)
 
 
 def _has_known_status(value: Mapping[str, object]) -> bool:
