@@ -65,13 +65,15 @@ class Settings:
     """Everything that is decided before the program starts to work.
 
     `project` is an absolute folder that exists. `database` is None for the file in the project. `project_id` says
-    whose rows are meant in a database of many projects, None when nobody has said it.
+    whose rows are meant in a database of many projects, None when nobody has said it. `goopspec_aliases` offers tools
+    under the names of the GoopSpec packages as well.
     """
 
     project: Path
     log_level: LogLevel = "WARNING"
     database: DatabaseUrl | None = None
     project_id: str | None = None
+    goopspec_aliases: bool = False
 
 
 def read_settings(

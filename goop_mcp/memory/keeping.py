@@ -10,7 +10,7 @@ from goop_mcp.memory.times import Clock, utc_now, written
 from goop_mcp.store.interface import Reading, Store, Writing
 from goop_mcp.store.records import StoredMemory
 
-__all__ = ["ForgottenMemory", "MemoryNotFoundError", "forget_memory", "get_memory", "list_memories"]
+__all__ = ["ForgottenMemory", "MemoryNotFoundError", "forget_memory", "get_memory", "list_memories", "memory_values"]
 
 
 _LARGEST_ID: Final = 2**63 - 1
@@ -30,6 +30,16 @@ class ForgottenMemory:
     purged: bool
     revision: int
 
+    def to_dict(self) -> dict[str, object]:
+        """Return what was forgotten as JSON values."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "forgotten_at": self.forgotten_at,
+            "purged": self.purged,
+            "revision": self.revision,
+        }
+
 
 def get_memory(store: Store, id: int) -> StoredMemory:
     """Return the memory with `id`; raises MemoryNotFoundError when there is none or it was forgotten."""
@@ -37,6 +47,27 @@ def get_memory(store: Store, id: int) -> StoredMemory:
     if found is None or found.forgotten_at is not None:
         raise _not_found(id, found)
     return found
+
+
+def memory_values(memory: StoredMemory) -> dict[str, object]:
+    """Return the whole memory as JSON values; a key that follows from the words is None."""
+    own_key = memory.idempotency_key != f"words:{memory.fingerprint}"
+    return {
+        "id": memory.id,
+        "uid": memory.uid,
+        "type": memory.type,
+        "title": memory.title,
+        "content": memory.content,
+        "importance": memory.importance,
+        "concepts": list(memory.concepts),
+        "facts": list(memory.facts),
+        "source_files": list(memory.source_files),
+        "agent": memory.agent,
+        "session_id": memory.session_id,
+        "idempotency_key": memory.idempotency_key if own_key else None,
+        "created_at": memory.created_at,
+        "revision": memory.revision,
+    }
 
 
 def list_memories(

@@ -35,6 +35,17 @@ class SavedMemory:
     similar: tuple[int, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the outcome as JSON values (INTERFACES, section 5)."""
+        return {
+            "id": self.id,
+            "revision": self.revision,
+            "status": self.status,
+            "redactions": self.redactions,
+            "similar": list(self.similar),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
 
 def save_memory(
     store: Store,

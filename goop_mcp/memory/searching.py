@@ -12,7 +12,15 @@ from goop_mcp.store.records import MemoryFilter, StoredMemory
 from goop_mcp.store.words import fold_concept, query_words
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["FoundMemories", "FoundMemory", "SearchArgumentError", "SearchRequest", "search_memory", "wanted_memories"]
+__all__ = [
+    "FoundMemories",
+    "FoundMemory",
+    "SearchArgumentError",
+    "SearchRequest",
+    "how_to_ask",
+    "search_memory",
+    "wanted_memories",
+]
 
 _MOST_QUERIES: Final = 8
 _LONGEST_QUERY: Final = 1000
@@ -49,6 +57,22 @@ class FoundMemory:
     score: float
     snippet: str
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the memory as JSON values, without its content."""
+        memory = self.memory
+        return {
+            "id": memory.id,
+            "title": memory.title,
+            "type": memory.type,
+            "importance": memory.importance,
+            "concepts": list(memory.concepts),
+            "snippet": self.snippet,
+            "score": self.score,
+            "created_at": memory.created_at,
+            "agent": memory.agent,
+            "source_files": list(memory.source_files),
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemories:
@@ -62,6 +86,16 @@ class FoundMemories:
     total_is_capped: bool
     has_more: bool
     notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the answer as JSON values (INTERFACES, section 5)."""
+        return {
+            "items": [item.to_dict() for item in self.items],
+            "total": self.total,
+            "total_is_capped": self.total_is_capped,
+            "has_more": self.has_more,
+            "notes": list(self.notes),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +132,20 @@ def search_memory(store: Store, request: SearchRequest, *, neighbours: Sequence[
         has_more=len(ranked) > request.limit,
         notes=tuple(notes),
     )
+
+
+def how_to_ask(request: SearchRequest, store: Store) -> str:
+    """Return how to ask better after `request` found nothing in `store`: one sentence."""
+    if not store.exists():
+        return "nothing was ever saved in this project; save what you learn, and it will be found"
+    filters = {
+        "types": bool(request.types),
+        "concepts": bool(request.concepts),
+        "min_importance": request.min_importance > 0,
+    }
+    used = [name for name, is_used in filters.items() if is_used]
+    without = f"leave out {', '.join(used)}, and " if used else ""
+    return f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they stand in the code"
 
 
 def wanted_memories(

@@ -10,7 +10,10 @@ from goop_mcp.validation.findings import excerpt
 
 __all__ = ["argument_faults"]
 
+_Place = tuple[int | str, ...]
+
 _LONGEST_NAME = 200
+_LONGEST_NUMBER = 30
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "a number",
@@ -37,9 +40,20 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
     except ValidationError as error:
-        wrong = dict.fromkeys(fault["loc"] for fault in error.errors(include_url=False))
+        wrong = _telling(dict.fromkeys(fault["loc"] for fault in error.errors(include_url=False)))
         faults += dict.fromkeys(_wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong)
     return faults
+
+
+def _telling(places: Iterable[_Place]) -> list[_Place]:
+    """Return the places of faults without those of a whole list of which an item is known to be wrong."""
+    places = list(places)
+    with_items = {place[0] for place in places if _item_of(place) is not None}
+    return [place for place in places if place[0] not in with_items or _item_of(place) is not None]
+
+
+def _item_of(place: Iterable[int | str]) -> int | None:
+    return next((each for each in place if isinstance(each, int)), None)
 
 
 def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
@@ -55,7 +69,7 @@ def _wrong(
     if name not in arguments:
         return f"{name} is missing; expected {_expected(schema)}"
     value = arguments[name]
-    place, items = next((each for each in inside if isinstance(each, int)), None), _items(schema)
+    place, items = _item_of(inside), _items(schema)
     if isinstance(value, list) and place is not None and items is not None:
         return _unfit(f"{name}[{place}]", value[place], items)
     return _unfit(name, value, schema)
@@ -63,17 +77,23 @@ def _wrong(
 
 def _items(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue] | None:
     """Return the schema of the items of a list, None where there is no list or nothing is said of them."""
-    either = schema.get("anyOf")
-    branches = either if isinstance(either, list) else [schema]
-    found = [items for each in branches if isinstance(each, dict) and isinstance(items := each.get("items"), dict)]
+    found = [items for each in _branches(schema) if isinstance(items := each.get("items"), dict)]
     return found[0] if found else None
+
+
+def _branches(schema: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
+    """Return what a schema allows one of."""
+    either = schema.get("anyOf")
+    return [each for each in either if isinstance(each, dict)] if isinstance(either, list) else [schema]
 
 
 def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
     expected = _expected(schema)
     choices = _choices(schema)
-    if isinstance(value, list) and isinstance(schema.get("maxItems"), int):
+    if isinstance(value, list) and any(isinstance(each.get("maxItems"), int) for each in _branches(schema)):
         found = f"a list of {len(value):,}"
+    elif isinstance(value, int | float) and not isinstance(value, bool) and _takes_numbers(schema):
+        found = _number(value)
     elif not isinstance(value, str):
         found = "null" if value is None else _KINDS[type(value)]
     elif not value.isascii() and not _is_unicode(value):
@@ -87,11 +107,19 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
     return f"{name} is {found}; expected {expected}"
 
 
+def _takes_numbers(schema: Mapping[str, JsonValue]) -> bool:
+    return any(each.get("type") in ("integer", "number") for each in _branches(schema))
+
+
+def _number(value: float) -> str:
+    # Python refuses to write out numbers of thousands of digits.
+    huge = isinstance(value, int) and abs(value) >= 10**_LONGEST_NUMBER
+    return "a huge number" if huge else f"the number {value}"
+
+
 def _choices(schema: Mapping[str, JsonValue]) -> list[str]:
     """Return the words that a schema allows, empty where it lists none."""
-    either = schema.get("anyOf")
-    branches = either if isinstance(either, list) else [schema]
-    listed = [each.get("enum") for each in branches if isinstance(each, dict)]
+    listed = [each.get("enum") for each in _branches(schema)]
     return [str(word) for words in listed if isinstance(words, list) for word in words]
 
 
@@ -110,13 +138,21 @@ def _is_unicode(text: str) -> bool:
 
 def _expected(schema: Mapping[str, JsonValue]) -> str:
     """Return what a JSON schema allows, as the end of a sentence."""
-    choices, longest, either = schema.get("enum"), schema.get("maxLength"), schema.get("anyOf")
+    choices, longest = schema.get("enum"), schema.get("maxLength")
     if isinstance(choices, list):
         return f"one of {', '.join(map(str, choices))}"
-    if isinstance(either, list):
-        return " or ".join(_expected(branch) for branch in either if isinstance(branch, dict))
+    if "anyOf" in schema:
+        return " or ".join(map(_expected, _branches(schema)))
     kind = _EXPECTED.get(str(schema.get("type")), "another kind of value")
-    most = schema.get("maxItems")
+    most, least = schema.get("maxItems"), schema.get("minItems")
     if isinstance(most, int):
-        return f"{kind} of at most {most:,}"
-    return f"{kind} of at most {longest:,} characters" if isinstance(longest, int) else kind
+        return f"{kind} of {least} to {most:,}" if least else f"{kind} of at most {most:,}"
+    return f"{kind} of at most {longest:,} characters" if isinstance(longest, int) else f"{kind}{_range(schema)}"
+
+
+def _range(schema: Mapping[str, JsonValue]) -> str:
+    """Return the bounds of a number as the end of a phrase, empty where there are none."""
+    least, above, most = schema.get("minimum"), schema.get("exclusiveMinimum"), schema.get("maximum")
+    low = f" from {least}" if least is not None else f" above {above}" if above is not None else ""
+    high = "" if most is None else f" to {most}" if least is not None else f" up to {most}"
+    return f"{low}{high}"

@@ -13,12 +13,15 @@ from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import RULES
 from goop_mcp.server.answers import answer
 from goop_mcp.server.handoffs import Handoffs
+from goop_mcp.server.memories import Memories
 from goop_mcp.server.models import RulePageModel
 from goop_mcp.server.replies import Replies
 
 __all__ = ["offered_tools"]
 
 _ONLY_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_ADDS_ONCE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_REMOVES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 _ADDS_A_FILE = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
@@ -26,13 +29,18 @@ _ADDS_A_FILE = ToolAnnotations(
 
 def offered_tools(application: Application) -> list[Tool]:
     """Return the tools of `application`, in the order in which clients list them."""
-    replies = Replies(application)
-    return [
+    replies, memories = Replies(application), Memories(application)
+    tools = [
         _tool(replies.validate_report, title="Validate a report"),
         _tool(replies.route_next_action, title="Say what happens next"),
         _tool(Handoffs(application.settings.project).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
+        _tool(memories.save_memory, title="Save a memory", annotations=_ADDS_ONCE),
+        _tool(memories.search_memory, title="Search the memory"),
+        _tool(memories.get_memory, title="Read a memory"),
+        _tool(memories.forget_memory, title="Forget a memory", annotations=_REMOVES),
         _tool(explain_rule, title="Explain a rule"),
     ]
+    return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
 
 
 def explain_rule(
@@ -50,6 +58,14 @@ def explain_rule(
     """
     page = rule_page(RULES.find(rule))
     return answer(page.to_markdown(), page.to_dict())
+
+
+def _aliases(memories: Memories) -> list[Tool]:
+    """Return the tools that bear the names of the GoopSpec packages."""
+    return [
+        _tool(memories.memory_save, title="Save a memory (GoopSpec)", annotations=_ADDS_ONCE),
+        _tool(memories.memory_search, title="Search the memory (GoopSpec)"),
+    ]
 
 
 def _tool(function: Callable[..., CallToolResult], *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:

@@ -40,6 +40,20 @@ class Finding:
     expected: tuple[str, ...] | None = None
     fix: str
 
+    def to_dict(self) -> dict[str, str | int | list[str] | None]:
+        """Return the finding as JSON values."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity.value,
+            "message": self.message,
+            "path": self.path,
+            "line": self.line,
+            "column": self.column,
+            "found": self.found,
+            "expected": None if self.expected is None else list(self.expected),
+            "fix": self.fix,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:

@@ -71,20 +71,7 @@ class Verdict:
             "protocol": self.protocol,
             "version": self.version,
             "mode": self.mode,
-            "findings": [
-                {
-                    "rule": f.rule,
-                    "severity": f.severity.value,
-                    "message": f.message,
-                    "path": f.path,
-                    "line": f.line,
-                    "column": f.column,
-                    "found": f.found,
-                    "expected": None if f.expected is None else list(f.expected),
-                    "fix": f.fix,
-                }
-                for f in self.findings
-            ],
+            "findings": [finding.to_dict() for finding in self.findings],
             "repairs": [
                 {"rule": r.rule, "message": r.message, "line": r.line, "before": r.before, "after": r.after}
                 for r in self.repairs

@@ -33,18 +33,26 @@ def refused(connection: Connection, name: str, **arguments: JsonValue) -> list[s
 
 def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(connection: Connection) -> None:
     tools = connection.tools()
-    assert list(tools) == ["validate_report", "route_next_action", "build_handoff", "explain_rule"]
+    assert list(tools) == [
+        "validate_report",
+        "route_next_action",
+        "build_handoff",
+        "save_memory",
+        "search_memory",
+        "get_memory",
+        "forget_memory",
+        "explain_rule",
+    ]
     for tool in tools.values():
         assert tool.title
         assert tool.description
         assert tool.output_schema
         assert tool.annotations is not None
         hints = tool.annotations.model_dump(exclude={"title"})
-        only_looks = tool.name != "build_handoff"
         assert hints == {
-            "read_only_hint": only_looks,
-            "destructive_hint": False,
-            "idempotent_hint": only_looks,
+            "read_only_hint": tool.name not in {"build_handoff", "save_memory", "forget_memory"},
+            "destructive_hint": tool.name == "forget_memory",
+            "idempotent_hint": tool.name != "build_handoff",
             "open_world_hint": False,
         }
 
