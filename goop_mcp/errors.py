@@ -11,6 +11,7 @@
     ├── NotWritableError     a model that cannot be written as an envelope
     ├── WorkspaceError       the project folder cannot be read or written as asked; what was there is still there
     │   ├── PathRefusedError       a path that leads out of the project, or to a place that is not ours to write
+    │   ├── DocumentMissingError   a document that is not there
     │   ├── DocumentUnreadableError  a document that is no text in UTF-8 or too large to be one
     │   ├── StateCorruptError      state.json cannot be read; nobody resets it
     │   ├── StateReadOnlyError     state.json has a form that is read and never written
@@ -36,6 +37,7 @@ __all__ = [
     "AssetBrokenError",
     "AssetMissingError",
     "ContextError",
+    "DocumentMissingError",
     "DocumentUnreadableError",
     "GoopError",
     "IllegalMoveError",
@@ -181,6 +183,10 @@ class WorkspaceError(GoopError, OSError):
 
 class PathRefusedError(WorkspaceError):
     """Raised for a path that leads out of the project, through a link, or to a place that is not ours to write."""
+
+
+class DocumentMissingError(WorkspaceError, LookupError):
+    """Raised when a document of the project is not there; the text says how it comes into being."""
 
 
 class DocumentUnreadableError(WorkspaceError):

@@ -4,7 +4,16 @@ import sys
 
 import click
 
-from goop_mcp.cli.options import COLOUR, PROJECT, PROTOCOL, WORKSPACE, WrongCallError, opened_workspace
+from goop_mcp.cli.options import (
+    COLOUR,
+    DATABASE,
+    PROJECT,
+    PROJECT_ID,
+    PROTOCOL,
+    WORKSPACE,
+    WrongCallError,
+    opened_workspace,
+)
 from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.json_list import render_json
 from goop_mcp.cli.rendering.sarif import render_sarif
@@ -36,6 +45,8 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
 )
 @WORKSPACE
 @PROJECT
+@DATABASE
+@PROJECT_ID
 @click.option(
     "--format",
     "format",
@@ -58,6 +69,8 @@ def check(
     profile: Profile,
     workspace: bool,
     project: str | None,
+    database: str | None,
+    project_id: str | None,
     format: str,
     colour: str,
 ) -> int:
@@ -66,7 +79,7 @@ def check(
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty file is a reply
     without an envelope: rejected.
     """
-    with opened_workspace(project, wanted=workspace) as (folder, store):
+    with opened_workspace(project, database=database, project_id=project_id, wanted=workspace) as (folder, store):
         outcome = check_files(
             _named(files),
             protocol=protocol,

@@ -13,9 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from goop_mcp.composition import Application
     from goop_mcp.store.interface import Store
 
-__all__ = ["COLOUR", "PROJECT", "PROTOCOL", "WORKSPACE", "WrongCallError", "opened_workspace"]
+__all__ = [
+    "COLOUR",
+    "DATABASE",
+    "PROJECT",
+    "PROJECT_ID",
+    "PROTOCOL",
+    "WORKSPACE",
+    "WrongCallError",
+    "opened_application",
+    "opened_workspace",
+]
 
 
 class WrongCallError(click.ClickException):
@@ -32,19 +43,31 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
 
 
 @contextmanager
-def opened_workspace(option: str | None, *, wanted: bool) -> "Iterator[tuple[Path | None, Store | None]]":
-    """Yield the project's folder and its memory, both None where they are not `wanted`.
-
-    `option` is --project, None when it was not given. Raises SettingsError.
-    """
-    if not wanted:
-        yield None, None
-        return
+def opened_application(
+    project: str | None, *, database: str | None = None, project_id: str | None = None
+) -> "Iterator[Application]":
+    """Yield the application for the options of these names, None where one was not given. Raises SettingsError."""
     # Both load more than a plain check does in all.
     from goop_mcp.composition import Application  # noqa: PLC0415
     from goop_mcp.settings import read_settings  # noqa: PLC0415
 
-    with Application(read_settings(os.environ, project=option)) as application:
+    settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
+    with Application(settings) as application:
+        yield application
+
+
+@contextmanager
+def opened_workspace(
+    project: str | None, *, database: str | None, project_id: str | None, wanted: bool
+) -> "Iterator[tuple[Path | None, Store | None]]":
+    """Yield the project's folder and its memory, both None where they are not `wanted`.
+
+    The others are the options of these names, None where one was not given. Raises SettingsError.
+    """
+    if not wanted:
+        yield None, None
+        return
+    with opened_application(project, database=database, project_id=project_id) as application:
         yield application.settings.project, application.store
 
 
@@ -59,6 +82,14 @@ WORKSPACE = click.option(
     "--workspace", is_flag=True, help="Hold what the reply claims against the project: files, commits, tasks, state."
 )
 PROJECT = click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
+DATABASE = click.option(
+    "--database",
+    metavar="URL",
+    help="sqlite:///FILE or postgresql://…; the default is .goopspec/goop.db in the project.",
+)
+PROJECT_ID = click.option(
+    "--project-id", metavar="ID", help="Which project is meant in a postgresql:// database, which holds many."
+)
 COLOUR = click.option(
     "--color",
     "colour",

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from goop_mcp.cli.options import PROJECT, PROTOCOL, WORKSPACE, opened_workspace
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, WORKSPACE, opened_workspace
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit, show, standard_input, terminal_width
 from goop_mcp.operations.check_files import read_reply
@@ -22,6 +22,8 @@ __all__ = ["route"]
 @click.option("--strict", is_flag=True, help="Judge the reply in strict mode.")
 @WORKSPACE
 @PROJECT
+@DATABASE
+@PROJECT_ID
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def route(
     file: str,
@@ -31,6 +33,8 @@ def route(
     strict: bool,
     workspace: bool,
     project: str | None,
+    database: str | None,
+    project_id: str | None,
     form: str,
 ) -> int:
     """Judge the reply in FILE and print the decision: who continues, with what, and why.
@@ -40,7 +44,7 @@ def route(
     context = RoutingContext() if context_file is None else parse_context(read_reply(context_file), context_file)
     text = read_reply(file, stdin=standard_input())
     mode: Mode = "strict" if strict else "lenient"
-    with opened_workspace(project, wanted=workspace) as (folder, store):
+    with opened_workspace(project, database=database, project_id=project_id, wanted=workspace) as (folder, store):
         decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store)
     if form == "json":
         emit(json.dumps(decision.to_dict(), ensure_ascii=False, indent=2) + "\n")

@@ -2,11 +2,13 @@
 
 import os
 import signal
+from dataclasses import replace
 from types import FrameType
 
 import click
 
-from goop_mcp.settings import configure_logging, read_settings
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
+from goop_mcp.settings import Settings, configure_logging, read_settings
 
 __all__ = ["run_stdio", "serve"]
 
@@ -15,19 +17,25 @@ __all__ = ["run_stdio", "serve"]
 @click.option(
     "--transport", type=click.Choice(["stdio"]), default="stdio", show_default=True, help="How clients connect."
 )
-@click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
-def serve(transport: str, project: str | None) -> int:
+@PROJECT
+@DATABASE
+@PROJECT_ID
+@click.option(
+    "--goopspec-aliases", is_flag=True, help="Offer memory_save and memory_search as the GoopSpec packages do."
+)
+def serve(
+    transport: str, *, project: str | None, database: str | None, project_id: str | None, goopspec_aliases: bool
+) -> int:
     """Serve MCP clients until they close the connection."""
-    return _SERVERS[transport](project)
+    settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
+    return _SERVERS[transport](replace(settings, goopspec_aliases=goopspec_aliases))
 
 
-def run_stdio(project: str | None) -> int:
+def run_stdio(settings: Settings) -> int:
     """Serve one MCP client on stdin and stdout and return the exit code: 0 at the end of input.
 
-    `project` is the option --project, None when it was not given. An interrupt ends the process with 130, a request to
-    terminate with 143. Raises SettingsError.
+    An interrupt ends the process with 130, a request to terminate with 143.
     """
-    settings = read_settings(os.environ, project=project)
     configure_logging(settings.log_level)
     _exit_on_signals()
     from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second

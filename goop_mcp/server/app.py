@@ -7,6 +7,8 @@ from goop_mcp.composition import Application
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.completions import add_completions
 from goop_mcp.server.middleware import PAGE_SIZE, log_timing, paging
+from goop_mcp.server.notices import Notices
+from goop_mcp.server.project_resources import add_project_resources, stamp_of
 from goop_mcp.server.prompts import add_prompts
 from goop_mcp.server.resources import add_resources
 from goop_mcp.server.tools import offered_tools
@@ -21,15 +23,18 @@ it. Rejected: send the feedback back to the agent, or mend your report by it. ex
 route_next_action says who continues with which words; build_handoff makes the prompt for a task you hand on.
 The prompt goop_report says how to write an envelope; goop://rules lists what is checked."""
 
-# The lists change only when another version is installed.
+# These lists change only when another version is installed; the resources of a project come and go.
 _LISTS_ARE_STABLE = CacheHint(ttl_ms=60_000, scope="public")
+_LIST_MAY_CHANGE = CacheHint(ttl_ms=0, scope="private")
 
 
 def create_server(settings: Settings) -> MCPServer:
     """Return the MCP server for `settings`, ready to be run on any transport."""
+    application = Application(settings)
+    notices = Notices(stamp_of(application))
     server = GoopServer(
         "goop-mcp",
-        tools=offered_tools(Application(settings)),
+        tools=offered_tools(application),
         title="Goop MCP",
         description="Checks the machine-readable envelopes that agents end their replies with.",
         instructions=_INSTRUCTIONS,
@@ -37,13 +42,17 @@ def create_server(settings: Settings) -> MCPServer:
         log_level=settings.log_level,
         cache_hints={
             "tools/list": _LISTS_ARE_STABLE,
-            "resources/list": _LISTS_ARE_STABLE,
+            "resources/list": _LIST_MAY_CHANGE,
             "resources/templates/list": _LISTS_ARE_STABLE,
             "prompts/list": _LISTS_ARE_STABLE,
         },
-        middleware=[log_timing, paging(PAGE_SIZE)],
+        middleware=[log_timing, notices.watch_streams, paging(PAGE_SIZE)],
+        subscriptions=notices.bus,
+        lifespan=notices.watching,
     )
+    server.tell_changes(notices)
     add_resources(server)
+    add_project_resources(server, application)
     add_prompts(server)
-    add_completions(server)
+    add_completions(server, application)
     return server

@@ -7,9 +7,10 @@ one module that uses a private part of the SDK.
 
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import anyio.to_thread
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.context import ServerRequestContext
@@ -23,6 +24,7 @@ from mcp.types import (
     EmptyResult,
     GetPromptResult,
     InputRequiredResult,
+    Resource,
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
@@ -43,6 +45,8 @@ _AnyContext = Context[Any, Any]
 class GoopServer(MCPServer[Any]):
     """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
 
+    _is_there: Callable[[str], bool] = staticmethod(lambda _: True)
+
     def tell_changes(self, notices: Notices) -> None:
         """Let clients of the earlier era subscribe to resources; those of the later one do so by themselves."""
 
@@ -56,6 +60,16 @@ class GoopServer(MCPServer[Any]):
 
         self._lowlevel_server.add_request_handler("resources/subscribe", SubscribeRequestParams, subscribe)
         self._lowlevel_server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
+
+    def list_only(self, is_there: Callable[[str], bool]) -> None:
+        """List only the resources for whose address `is_there` holds; it runs on a worker thread."""
+        self._is_there = is_there
+
+    async def list_resources(self) -> list[Resource]:
+        """Return the resources that are there."""
+        listed = await super().list_resources()
+        is_there = self._is_there
+        return await anyio.to_thread.run_sync(lambda: [each for each in listed if is_there(str(each.uri))])
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
@@ -84,8 +98,9 @@ class GoopServer(MCPServer[Any]):
             known = [str(resource.uri) for resource in await self.list_resources()]
             raise ResourceNotFoundError(_sentence(UnknownNameError("resource", str(uri), known))) from error
         except ResourceError as error:
-            if isinstance(error.__cause__, UnknownNameError):
-                raise ResourceNotFoundError(_sentence(error.__cause__)) from error
+            cause = error.__cause__
+            if isinstance(cause, UnknownNameError) or (isinstance(cause, GoopError) and isinstance(cause, LookupError)):
+                raise ResourceNotFoundError(_sentence(cause)) from error
             raise ResourceError(_explain(f"the resource {uri}", error)) from error
 
     async def get_prompt(

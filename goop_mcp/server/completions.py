@@ -1,8 +1,9 @@
 """What clients offer while somebody types: the names that an argument of a prompt or an address can have."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
@@ -10,6 +11,10 @@ from goop_mcp.operations.documents import list_documents
 from goop_mcp.operations.schemas import list_schemas
 from goop_mcp.operations.templates import list_templates
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.workspace.layout import DOCUMENTS
+
+if TYPE_CHECKING:
+    from goop_mcp.composition import Application
 
 __all__ = ["add_completions"]
 
@@ -37,31 +42,42 @@ _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
     ("goop://schemas/{protocol}/{version}", "version"): _schema_versions,
     ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
     ("goop://templates/{name}", "name"): lambda _: (template.name for template in list_templates()),
+    ("goop://project/{name}", "name"): lambda _: DOCUMENTS,
     ("repair_report", "protocol"): lambda _: (family.name for family in FAMILIES),
     ("resolve_blocker", "protocol"): lambda _: (family.name for family in FAMILIES),
 }
 """The names for an argument of an address or a prompt, given the arguments that are known already."""
 
 
-def add_completions(server: MCPServer) -> None:
+def add_completions(server: MCPServer, application: "Application") -> None:
     """Complete the arguments of the resources and prompts of `server`."""
+
+    async def complete(
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion | None:
+        of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
+        if (of, argument.name) == ("goop://memories/{id}", "id"):
+            return _completion(await anyio.to_thread.run_sync(_newest_ids, application), argument.value)
+        names = _NAMES.get((of, argument.name))
+        known = (context.arguments if context is not None else None) or {}
+        return None if names is None else _completion(names(known), argument.value)
+
     # The SDK's decorator has no types.
     register = cast("Callable[[], Callable[[_Handler], _Handler]]", server.completion)
-    register()(_complete)
+    register()(complete)
 
 
-async def _complete(
-    ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, context: CompletionContext | None
-) -> Completion | None:
-    of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
-    names = _NAMES.get((of, argument.name))
-    known = (context.arguments if context is not None else None) or {}
-    return None if names is None else _completion(names(known), argument.value)
+def _newest_ids(application: "Application") -> list[str]:
+    from goop_mcp.memory.keeping import list_memories  # noqa: PLC0415 - a start does without
+
+    return [str(memory.id) for memory in list_memories(application.store, limit=_MOST)]
 
 
 def _completion(names: Iterable[str], begun: str) -> Completion:
     """Return the names that begin with `begun`, then those that hold it."""
     wanted = begun.lower()
-    fitting = [name for name in dict.fromkeys(names) if wanted in name]
-    fitting.sort(key=lambda name: not name.startswith(wanted))
+    fitting = [name for name in dict.fromkeys(names) if wanted in name.lower()]
+    fitting.sort(key=lambda name: not name.lower().startswith(wanted))
     return Completion(values=fitting[:_MOST], total=len(fitting), has_more=len(fitting) > _MOST)

@@ -42,6 +42,8 @@ def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None
         "goop://schemas/{protocol}/{version}",
         "goop://docs/{protocol}",
         "goop://templates/{name}",
+        "goop://project/{name}",
+        "goop://memories/{id}",
     ]
 
 
@@ -95,7 +97,7 @@ def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -
         "goop://docs/nothing",
         "goop://templates/nothing",
         "goop://nothing",
-        "goop://project/SPEC.md",
+        "goop://project/nothing.md",
         "https://example.org/goop",
     ],
 )
@@ -116,6 +118,10 @@ def test_unknown_resource_is_answered_with_what_there_is(connection: Connection,
         "goop://schemas/%2e%2e/pyproject",
         "goop://docs/goop_report%00",
         "goop://templates/..%2F..%2Fpyproject",
+        "goop://project/..%2Fpyproject.toml",
+        "goop://project/%2Fetc%2Fpasswd",
+        "goop://project/goop.db",
+        "goop://memories/..%2F1",
         "file:///etc/passwd",
     ],
 )
