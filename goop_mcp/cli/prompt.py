@@ -1,13 +1,15 @@
 """`goop-mcp prompt`: the list of all prompts for agents, or one of them filled in."""
 
+import os
 from collections.abc import Iterator
 
 import click
 
-from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.options import PROJECT, WrongCallError
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
 from goop_mcp.operations.prompts import Prompt, list_prompts, render_prompt
+from goop_mcp.settings import read_settings
 
 __all__ = ["prompt"]
 
@@ -19,10 +21,12 @@ _WIDEST_NAME = 30
 @click.option(
     "--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Fill in an argument; may be given several times."
 )
-def prompt(name: str | None, pairs: tuple[str, ...]) -> int:
+@PROJECT
+def prompt(name: str | None, pairs: tuple[str, ...], project: str | None) -> int:
     """List the prompts with their arguments, or print the prompt NAME with its arguments filled in."""
     if name is not None:
-        emit(render_prompt(name, dict(_split(pair) for pair in pairs)))
+        settings = read_settings(os.environ, project=project)
+        emit(render_prompt(name, dict(_split(pair) for pair in pairs), project=settings.project))
     elif pairs:
         raise WrongCallError("--set needs the NAME of a prompt before it")
     else:

@@ -5,6 +5,7 @@ argument, a table `[[arguments]]` with `name`, `description` and `required`. The
 are data: they are put into the text and never read as a template (D-85).
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -14,17 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
+from goop_mcp.messages.quoting import line
 from goop_mcp.protocols import validate
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jinja2 import Environment
 
 __all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_prompt", "render_prompt"]
 
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
+_RESUMING = "resume_session"
 _PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
 
 
@@ -61,17 +66,23 @@ def find_prompt(name: str) -> Prompt:
     return parse_prompt(read_asset("prompts", name + _SUFFIX), file=name + _SUFFIX)
 
 
-def render_prompt(name: str, arguments: Mapping[str, str]) -> str:
+def render_prompt(name: str, arguments: Mapping[str, str], *, project: "Path | None" = None) -> str:
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
-    An optional argument that is absent or blank leaves the choice to the agent. Raises UnknownNameError for an unknown
-    prompt, and PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use.
+    An optional argument that is absent or blank leaves the choice to the agent. `project` is the folder that a prompt
+    about a project looks into; with None it says what it says where nothing is there. Raises UnknownNameError for an
+    unknown prompt, PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use,
+    and WorkspaceError for a file of the project that cannot be read.
     """
     prompt = find_prompt(name)
     _check_names(prompt, arguments)
     given = {argument.name: arguments.get(argument.name, "") for argument in prompt.arguments}
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
+    if name == _RESUMING:
+        from goop_mcp.operations.resuming import resume_values  # noqa: PLC0415 - a server starts without it
+
+        values = resume_values(project)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
 
 
@@ -159,6 +170,13 @@ def _phases() -> list[str]:
     return [phase.value for phase in Phase if phase is not Phase.DISCUSS]
 
 
+def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Put the task on one line: it is data, and stands within a call too."""
+    task = line(given["task"]) if given["task"].strip() else ""
+    query = json.dumps(task or "[your task]", ensure_ascii=False)
+    return {**_values_of_goop_report(given), "task": task, "query": query}
+
+
 def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
     """Judge the reply. Raises UnknownNameError for an unknown protocol."""
     verdict = validate(given["text"], protocol=given["protocol"].strip() or "auto")
@@ -175,6 +193,7 @@ _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
     "goop_report": _values_of_goop_report,
     "repair_report": _values_of_repair_report,
     "resolve_blocker": _values_of_resolve_blocker,
+    "start_task": _values_of_start_task,
 }
 """Makes of the arguments what the text of a prompt needs; where a prompt is not listed, they are used as given."""
 

@@ -53,6 +53,6 @@ def create_server(settings: Settings) -> MCPServer:
     server.tell_changes(notices)
     add_resources(server)
     add_project_resources(server, application)
-    add_prompts(server)
+    add_prompts(server, settings.project)
     add_completions(server, application)
     return server

@@ -1,5 +1,7 @@
 """The prompts, made from the files in prompts/."""
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -8,27 +10,31 @@ from mcp.server.mcpserver import Context, UserMessage
 from mcp.server.mcpserver.prompts import Prompt as SdkPrompt
 from mcp.server.mcpserver.prompts.base import Message
 from mcp.server.mcpserver.prompts.base import PromptArgument as SdkArgument
+from pydantic import Field
 
 from goop_mcp.operations.prompts import Prompt, list_prompts, render_prompt
 
 __all__ = ["add_prompts"]
 
 
-def add_prompts(server: MCPServer) -> None:
-    """Offer every prompt that ships with the package."""
+def add_prompts(server: MCPServer, project: Path) -> None:
+    """Offer every prompt that ships with the package; those about a project look into the folder `project`."""
     for prompt in list_prompts():
-        server.add_prompt(_offered(prompt))
+        server.add_prompt(_offered(prompt, project))
 
 
 class _ShippedPrompt(SdkPrompt):
     """A prompt of ours: the operation alone judges the arguments, because it says in our words what is wrong."""
 
+    project: Path = Field(exclude=True)
+
     async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002
         """Return the prompt as one message of the user. Raises GoopError."""
-        return [UserMessage(await anyio.to_thread.run_sync(render_prompt, self.name, arguments or {}))]
+        fill = partial(render_prompt, project=self.project)
+        return [UserMessage(await anyio.to_thread.run_sync(fill, self.name, arguments or {}))]
 
 
-def _offered(prompt: Prompt) -> _ShippedPrompt:
+def _offered(prompt: Prompt, project: Path) -> _ShippedPrompt:
     return _ShippedPrompt(
         name=prompt.name,
         title=prompt.title,
@@ -38,5 +44,6 @@ def _offered(prompt: Prompt) -> _ShippedPrompt:
             for each in prompt.arguments
         ],
         fn=render_prompt,
+        project=project,
         context_kwarg=None,
     )
