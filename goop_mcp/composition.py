@@ -1,6 +1,7 @@
 """Put the application together: the one place that knows which database a project uses."""
 
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,10 +20,19 @@ class Application:
 
     def __init__(self, settings: "Settings") -> None:
         self.settings = settings
+        self._store: Store | None = None
+        self._opening = Lock()
 
-    @cached_property
+    @property
     def store(self) -> "Store":
         """The database of the project; created by the first write. Raises SettingsError for a URL of no use."""
+        # Two threads that ask first at one time must not get two writers.
+        with self._opening:
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
+
+    def _open_store(self) -> "Store":
         from goop_mcp.store.opening import open_store  # noqa: PLC0415 - loads a database, which most starts do without
 
         settings = self.settings
@@ -37,8 +47,8 @@ class Application:
 
     def close(self) -> None:
         """Let go of what was opened; may be called twice."""
-        if "store" in self.__dict__:
-            self.store.close()
+        if self._store is not None:
+            self._store.close()
 
     def __enter__(self) -> "Application":
         return self

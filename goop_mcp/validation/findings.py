@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from goop_mcp.validation.rules import Rule
@@ -40,7 +40,7 @@ class Finding:
     expected: tuple[str, ...] | None = None
     fix: str
 
-    def to_dict(self) -> dict[str, str | int | list[str] | None]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON values."""
         return {
             "rule": self.rule,
