@@ -8,8 +8,9 @@ from datetime import datetime
 import click
 
 from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit, show, standard_input
-from goop_mcp.errors import GoopError, UnknownNameError, UnreadableFileError
+from goop_mcp.errors import GoopError, UnreadableFileError
 from goop_mcp.operations.build_request import BuiltRequest
 from goop_mcp.operations.check_files import STDIN, read_reply
 from goop_mcp.operations.hand_over import hand_over_request, parse_fields
@@ -20,16 +21,8 @@ __all__ = ["handoff"]
 REFUSED = 1
 
 
-class _Kinds(click.Group):
-    """The kinds of handoffs, each a command of its own."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the kind that `args` begin with; raises UnknownNameError, which suggests the nearest."""
-        if args[0] not in self.commands:
-            raise UnknownNameError("kind of handoff", args[0], self.commands)
-        return super().resolve_command(ctx, args)
+class _Kinds(Subcommands):
+    noun = "kind of handoff"
 
 
 @click.group(cls=_Kinds, no_args_is_help=False, short_help="Build what one agent hands to another.")

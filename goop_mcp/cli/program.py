@@ -7,7 +7,7 @@ import click
 
 from goop_mcp.errors import UnknownNameError
 
-__all__ = ["COMMANDS", "Program", "run_command"]
+__all__ = ["COMMANDS", "Program", "Subcommands", "run_command"]
 
 COMMANDS: Final = {
     "check": "Judge the envelope in each reply.",
@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "gate": "Say whether an agent may be started with a prompt.",
     "route": "Say what happens next after a reply.",
     "handoff": "Build what one agent hands to another.",
+    "memory": "Save, find and forget what agents learned.",
     "rules": "List the rules, or show the page of one.",
     "schema": "List the schemas, or print one.",
     "prompt": "List the prompts for agents, or print one.",
@@ -49,6 +50,20 @@ class Program(click.Group):
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+class Subcommands(click.Group):
+    """A command made of others; `noun` says what these are called."""
+
+    noun = "command"
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the one that `args` begin with; raises UnknownNameError, which suggests the nearest."""
+        if args[0] not in self.commands:
+            raise UnknownNameError(self.noun, args[0], self.commands)
+        return super().resolve_command(ctx, args)
 
 
 def run_command(name: str) -> int:

@@ -54,7 +54,8 @@ class MemoryRefusedError(GoopError, ValueError):
         self.findings = tuple(findings)
         errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        super().__init__(f"{errors[0].message}{more}; {errors[0].fix}")
+        fix = errors[0].fix
+        super().__init__(f"{errors[0].message}{more}; {fix[:1].lower()}{fix[1:]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

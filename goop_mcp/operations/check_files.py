@@ -26,6 +26,7 @@ __all__ = [
     "check_files",
     "mend_file",
     "read_reply",
+    "read_text",
 ]
 
 STDIN = "-"
@@ -139,13 +140,20 @@ def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEF
     Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text names the file and
     says what to do.
     """
+    advice = "keep only the end of the reply, where the envelope stands"
+    return read_text(file, stdin=stdin, most_bytes=limits.text_bytes, advice=advice)
+
+
+def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advice: str) -> str:
+    """Return the text of `file`, with its line ends and its byte order mark as they are.
+
+    Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one. Raises
+    UnreadableFileError, whose text names the file and says what to do.
+    """
     name = "standard input" if file == STDIN else repr(file)
-    raw = _read_bytes(file, name, stdin, limits.text_bytes + 1)
-    if len(raw) > limits.text_bytes:
-        raise UnreadableFileError(
-            f"{name} has more than {limits.text_bytes:,} bytes, the most that is read; keep only the end of the "
-            "reply, where the envelope stands"
-        )
+    raw = _read_bytes(file, name, stdin, most_bytes + 1)
+    if len(raw) > most_bytes:
+        raise UnreadableFileError(f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}")
     return _decode(raw, name)
 
 

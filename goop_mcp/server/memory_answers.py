@@ -36,9 +36,7 @@ def saved_answer(saved: "SavedMemory") -> CallToolResult:
 def found_answer(found: "FoundMemories", advice: str | None) -> CallToolResult:
     """Return what was found; `advice` says how to ask better where it is nothing, None where there is no need."""
     notes = [*found.notes, *([advice] if advice else [])]
-    more = "; a larger limit shows more" if found.has_more else ""
-    least = "at least " if found.total_is_capped else ""
-    lines = [f"{len(found.items)} of {least}{found.total} memories{more}"]
+    lines = [_count(found)]
     if found.items:
         lines[0] += f"; {_DATA}:"
     for item in found.items:
@@ -65,6 +63,13 @@ def memory_text(memory: "StoredMemory") -> str:
     """Return the whole memory as Markdown; the content stands in a fence that it cannot end."""
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(memory.content)), default=0))
     return "\n".join([*_head(memory), f"content ({_DATA}):", f"{fence}text", memory.content, fence])
+
+
+def _count(found: "FoundMemories") -> str:
+    if not found.has_more:
+        return f"{found.total or 'nothing'} found"
+    least = "at least " if found.total_is_capped else ""
+    return f"{len(found.items)} of {least}{found.total} found, a larger limit shows more"
 
 
 def _head(memory: "StoredMemory") -> Iterator[str]:

@@ -36,9 +36,9 @@ def file_name(checked: CheckedFile) -> str:
     return "<stdin>" if checked.file == STDIN else shown(checked.file)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `number` with `noun` in the singular or plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return `number` with `noun` in the singular or plural; `plural` is for a noun that takes no plain s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def _take(repairs: list[Repair], finding: Finding) -> Repair | None:

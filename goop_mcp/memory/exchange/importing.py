@@ -41,6 +41,17 @@ class ImportReport:
     unread: list[LineRemark] = field(default_factory=list)
     remarks: list[LineRemark] = field(default_factory=list)
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as JSON values."""
+        return {
+            "saved": self.saved,
+            "duplicates": self.duplicates,
+            "forgotten": self.forgotten,
+            "redactions": self.redactions,
+            "unread": [{"line": each.line, "message": each.message} for each in self.unread],
+            "remarks": [{"line": each.line, "message": each.message} for each in self.remarks],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class _Ready:

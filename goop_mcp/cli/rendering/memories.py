@@ -1,0 +1,116 @@
+"""Memories for people: found, listed, shown whole. Their texts are data: nothing in them moves the cursor."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+import click
+
+from goop_mcp.cli.rendering.source_line import shown
+from goop_mcp.memory.exchange.importing import ImportReport
+from goop_mcp.memory.searching import FoundMemories, FoundMemory
+from goop_mcp.messages.icons import SEPARATOR
+from goop_mcp.store.records import StoredMemory
+
+__all__ = ["render_found", "render_import", "render_list", "render_memory"]
+
+_WIDEST = 100
+_UNWRAPPED = 1_000_000
+_NARROWEST_TITLE = 20
+_DAY = len("2026-01-15")
+_TAB = 4
+
+
+def render_found(found: FoundMemories, *, width: int | None) -> str:
+    """Return what a search has found, best first, with styles; `width` is the terminal's, None wraps nothing."""
+    blocks = ["".join(f"{line}\n" for line in _found(item, width)) for item in found.items]
+    return "\n".join([*blocks, f"{_count(found)}\n"])
+
+
+def render_list(memories: Sequence[StoredMemory], *, width: int | None) -> str:
+    """Return one line a memory; on a terminal a long title is cut."""
+    id_width = max((len(str(memory.id)) for memory in memories), default=0)
+    return "".join(f"{_row(memory, id_width, width)}\n" for memory in memories)
+
+
+def render_memory(memory: StoredMemory, *, width: int | None) -> str:
+    """Return the whole memory with styles."""
+    saved = f"{memory.created_at}{f' by {shown(memory.agent)}' if memory.agent else ''}"
+    rows = [
+        ("id", f"{memory.id} (revision {memory.revision})"),
+        ("type", f"{memory.type}, importance {memory.importance:g}"),
+        ("saved", saved),
+        ("session", shown(memory.session_id or "")),
+        ("concepts", ", ".join(map(shown, memory.concepts))),
+        ("files", ", ".join(map(shown, memory.source_files))),
+        *(("fact", shown(fact)) for fact in memory.facts),
+    ]
+    lines = [click.style(shown(memory.title), bold=True), ""]
+    for name, value in rows:
+        if value:
+            lines += _labelled(f"{name}:", value, width)
+    content = [line for each in memory.content.splitlines() for line in _wrapped(each, width)]
+    return "".join(f"{line}\n" for line in [*lines, "", *content])
+
+
+def render_import(report: ImportReport) -> str:
+    """Return in one line what became of a file; the lines that were not taken are told elsewhere."""
+    numbers = [
+        (report.saved, "saved"),
+        (report.duplicates, "there before"),
+        (report.forgotten, "forgotten before and left so"),
+        (len(report.unread), "not taken"),
+        (report.redactions, "secrets or private parts taken out"),
+    ]
+    told = [f"{number} {what}" for number, what in numbers if number]
+    return f"{', '.join(told) or 'nothing to import'}\n"
+
+
+def _count(found: FoundMemories) -> str:
+    if not found.has_more:
+        return f"{found.total or 'nothing'} found"
+    least = "at least " if found.total_is_capped else ""
+    return f"{len(found.items)} of {least}{found.total} found; --limit shows more"
+
+
+def _found(item: FoundMemory, width: int | None) -> Iterator[str]:
+    memory = item.memory
+    number = f"{memory.id}."
+    indent = " " * (len(number) + 1)
+    title = _wrap(shown(memory.title), width, first=f"{number} ", others=indent)
+    yield from (click.style(line, bold=True) for line in title)
+    parts = [f"{memory.type} {memory.importance:g}", memory.created_at[:_DAY]]
+    parts += [shown(memory.agent)] if memory.agent else []
+    parts += map(shown, [*memory.concepts, *memory.source_files])
+    about = _wrap(f" {SEPARATOR} ".join(parts), width, first=indent, others=indent)
+    yield from (click.style(line, dim=True) for line in about)
+    yield from _wrap(shown(item.snippet), width, first=indent, others=indent)
+
+
+def _row(memory: StoredMemory, id_width: int, width: int | None) -> str:
+    head = f"{memory.id:>{id_width}}  {memory.created_at[:_DAY]}  {memory.type:<11}  {memory.importance:<4g}  "
+    title = shown(memory.title)
+    room = len(title) if width is None else max(width - len(head), _NARROWEST_TITLE)
+    return head + (title if len(title) <= room else f"{title[: room - 1]}…")
+
+
+def _labelled(label: str, text: str, width: int | None) -> list[str]:
+    indent = " " * 10
+    lines = _wrap(text, width, first=indent, others=indent)
+    return [click.style(f"{label:<9}", dim=True) + lines[0][len(indent) - 1 :], *lines[1:]]
+
+
+def _wrapped(line: str, width: int | None) -> list[str]:
+    """Return a line of the content as it can be shown; its blanks at the start stay."""
+    text = shown(line.expandtabs(_TAB))
+    indent = text[: len(text) - len(text.lstrip())]
+    return _wrap(text.strip(), width, first=indent, others=indent) or [""]
+
+
+def _wrap(text: str, width: int | None, *, first: str, others: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _UNWRAPPED if width is None else min(width, _WIDEST),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_on_hyphens=False,
+    )
