@@ -75,7 +75,8 @@ class UnknownNameError(GoopError, ValueError):
         from difflib import get_close_matches  # noqa: PLC0415 - needed only for a slip; every start would pay for it
 
         self.kind, self.name, self.known = kind, name, tuple(known)
-        near = get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
+        turned = [each for each in self.known if _words(each) == _words(name[:100])]
+        near = turned or get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
         if near:
             hint = f"did you mean {near[0]!r}?"
         elif len(self.known) <= 12:  # noqa: PLR2004 - a longer list helps nobody
@@ -83,6 +84,10 @@ class UnknownNameError(GoopError, ValueError):
         else:
             hint = f"{len(self.known)} are known, {self.known[0]!r} for example."
         super().__init__(f"there is no {kind} {name[:80]!r}; {hint}")
+
+
+def _words(name: str) -> list[str]:
+    return sorted(name.replace("-", "_").split("_"))
 
 
 class UnreadableFileError(GoopError, OSError):

@@ -20,9 +20,9 @@ from goop_mcp.workflow.memory_rules import (
     UNKNOWN_TYPE,
     UNSTORABLE_CHARACTER,
 )
+from goop_mcp.workflow.memory_titles import LONGEST_TITLE, cut_title
 
 __all__ = [
-    "LONGEST_TITLE",
     "MEMORY_TYPES",
     "SAVED_TYPES",
     "MemoryDraft",
@@ -38,13 +38,10 @@ MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 SAVED_TYPES: Final[tuple[MemoryType, ...]] = ("decision", "observation", "note", "todo")
 """The types that a caller may save; `session_summary` comes from imported data only."""
 
-LONGEST_TITLE: Final = 100
-
 _LARGEST_CONTENT: Final = 64 * 1024
 _LONGEST_NAME: Final = 200
 _LONGEST_ITEM: Final = 4096
 _MOST_ITEMS: Final = {"concepts": 32, "facts": 32, "source_files": 64}
-_SHORTEST_CUT: Final = 60
 
 
 class MemoryRefusedError(GoopError, ValueError):
@@ -215,9 +212,8 @@ def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
         return draft
     message = f"title has {len(title)} characters; expected at most {LONGEST_TITLE}; the rest is in the content"
     reading.say(TITLE_TOO_LONG, message, path="title", found=title)
-    blank = title.rfind(" ", _SHORTEST_CUT, LONGEST_TITLE + 1)
-    cut = blank if blank > 0 else LONGEST_TITLE
-    return replace(draft, title=title[:cut].rstrip(), content=f"{title[cut:].lstrip()}\n\n{draft.content}")
+    kept, rest = cut_title(title)
+    return replace(draft, title=kept, content=f"{rest}\n\n{draft.content}")
 
 
 def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:

@@ -6,6 +6,7 @@ memory_save where `tool` says so.
 
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.workflow.memory_titles import LONGEST_TITLE
 
 __all__ = [
     "DUPLICATE",
@@ -27,7 +28,6 @@ _KEYED_CALL = '{"title": "Retries", "content": "Three, then a person.", "idempot
 _TITLE = '"title": "Sessions live in Redis"'
 _CONTENT = '"content": "The cookie holds only an id."'
 _LARGEST_CONTENT = 65_536
-_LONGEST_TITLE = 100
 
 
 def _error(id: str, *, catches: str, why: str, fix: str, requirements: tuple[str, ...], example: Example) -> Rule:
@@ -60,7 +60,7 @@ TITLE_TOO_LONG = Rule(
     why="A title is what people read in a list; nothing of it is dropped.",
     fix="Write a title of at most 100 characters, and the rest in the content.",
     requirements=("P-18",),
-    example=Example(good=_TITLE, bad=f'"title": "{"long " * (_LONGEST_TITLE // 5)}title"', reply=_CALL),
+    example=Example(good=_TITLE, bad=f'"title": "{"long " * (LONGEST_TITLE // 5)}title"', reply=_CALL),
 )
 
 UNKNOWN_TYPE = _error(

@@ -5,16 +5,15 @@ import unicodedata
 from collections.abc import Sequence
 
 from goop_mcp.errors import GoopError
+from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Reading, Store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.validation.claims import Claims, MemoryClaim
 from goop_mcp.validation.evidence_rules import MEMORY_NOT_FOUND, NOT_CHECKED
 from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.workflow.memory_titles import LONGEST_TITLE, cut_title
 
 __all__ = ["check_memories"]
-
-MOST_CHARACTERS = 100
-"""Characters of a title that are kept; the rest goes to the content (WORKFLOW, section 7)."""
 
 _SHOWN = 60
 _WORD = re.compile(r"[^\W_]+")
@@ -42,25 +41,28 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
 
 
 def _is_saved(title: str, reading: Reading) -> bool:
-    wanted = _compared(title)
+    # A memory is saved without secrets, so its title is looked up without them.
+    plain = " ".join(redact(title).text.split())
+    wanted = {_compared(plain), _compared(cut_title(plain)[0])}
     # The last word may be the one that was cut.
-    words = _WORD.findall(unicodedata.normalize("NFC", title[:MOST_CHARACTERS]))[:_MOST_WORDS]
-    words = words[:-1] if len(title) > MOST_CHARACTERS and len(words) > 1 else words
+    words = _WORD.findall(unicodedata.normalize("NFC", plain[:LONGEST_TITLE]))[:_MOST_WORDS]
+    words = words[:-1] if len(plain) > LONGEST_TITLE and len(words) > 1 else words
     if not words:
-        return any(_compared(each.title) == wanted for each in reading.memories(MemoryFilter(), limit=_HITS))
+        return any(_compared(each.title) in wanted for each in reading.memories(MemoryFilter(), limit=_HITS))
     hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
-    return any(_compared(hit.memory.title) == wanted for hit in hits)
+    return any(_compared(hit.memory.title) in wanted for hit in hits)
 
 
 def _compared(title: str) -> str:
     """Return the form in which titles are the same: whatever the blanks, the case and what was cut off."""
     plain = " ".join(unicodedata.normalize("NFC", title).split())
-    return plain[:MOST_CHARACTERS].rstrip(" .…").casefold()
+    return plain[:LONGEST_TITLE].rstrip(" .…").casefold()
 
 
 def _not_found(claim: MemoryClaim) -> Problem:
-    message = f"no memory is called {excerpt(claim.title, _SHOWN)!r}; expected one saved under this title"
-    return MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.title))
+    title = redact(claim.title).text
+    message = f"no memory is called {excerpt(title, _SHOWN)!r}; expected one saved under this title"
+    return MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(title))
 
 
 def _not_checked(claims: Sequence[MemoryClaim], why: str) -> Problem:

@@ -1,10 +1,13 @@
 """Tasks, state and memories that a reply names are held against the project's plan, state.json and memory."""
 
 import json
+from xml.sax.saxutils import escape
 
 import pytest
 
 from goop_mcp import Expectations, Verdict
+from goop_mcp.memory.drafts import MemoryDraft
+from goop_mcp.memory.saving import save_memory
 from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.validation.claims import Claims, CommitClaim, FileClaim, MemoryClaim, StateClaim, TaskClaim
 from goop_mcp.workspace.evidence import check_claims
@@ -200,6 +203,24 @@ def test_long_title_is_found_by_what_is_kept_of_it(project: Project) -> None:
     _save(project, title[:100].strip())
 
     assert check(project, changed(project, f">{MEMORY}<", f">{title}<")).findings == ()
+
+
+@pytest.mark.parametrize(
+    "title", [f"Sessions {'numbered ' * 20}", "Log in with password=tiger-4711", "A <private>b c</private> d"]
+)
+def test_title_is_looked_up_as_saving_has_changed_it(project: Project, title: str) -> None:
+    saved = save_memory(project.store, MemoryDraft(title=title, content="Because."))
+    reply = changed(project, f">{MEMORY}<", f">{escape(title)}<")
+
+    assert saved.status == "saved"
+    assert check(project, reply).findings == ()
+
+
+def test_no_secret_of_a_title_is_repeated_where_it_is_not_found(project: Project) -> None:
+    (finding,) = check(project, changed(project, f">{MEMORY}<", ">Log in with password=tiger-4711<")).findings
+
+    assert finding.rule == "evidence/memory-not-found"
+    assert "tiger-4711" not in f"{finding.message}{finding.found}"
 
 
 def test_memory_that_cannot_be_read_blocks_nothing(project: Project) -> None:
