@@ -44,7 +44,8 @@ def render_memory(memory: StoredMemory, *, width: int | None) -> str:
         ("files", ", ".join(map(shown, memory.source_files))),
         *(("fact", shown(fact)) for fact in memory.facts),
     ]
-    lines = [click.style(shown(memory.title), bold=True), ""]
+    title = _wrap(shown(memory.title), width, first="", others="")
+    lines = [*(click.style(line, bold=True) for line in title), ""]
     for name, value in rows:
         if value:
             lines += _labelled(f"{name}:", value, width)

@@ -1,0 +1,281 @@
+"""The memory of a project on the command line: every command, what it prints, what it refuses and how."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Ended, run, run_on_terminal
+from tests.postgres import Database, Server
+from tests.requirements import requirement
+from tests.workspace.true_projects import make_project
+
+TIGER = "tiger-4711-xyz"
+TITLE = "Use jose for tokens"
+
+
+def memory(project: Path, *arguments: str, stdin: str = "") -> Ended:
+    return run("memory", *arguments, stdin=stdin.encode(), cwd=project)
+
+
+def as_json(project: Path, *arguments: str) -> dict[str, Any]:
+    ended = memory(project, *arguments, "--format", "json")
+    assert ended.code == 0, ended.err
+    values: dict[str, Any] = json.loads(ended.out)
+    return values
+
+
+def listed(project: Path, *options: str) -> list[dict[str, Any]]:
+    ended = memory(project, "list", *options, "--format", "json")
+    assert ended.code == 0, ended.err
+    values: list[dict[str, Any]] = json.loads(ended.out)
+    return values
+
+
+def refused(ended: Ended, code: int, said: str) -> None:
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+    assert all(line.startswith("goop-mcp: ") for line in ended.err.splitlines())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project with one memory."""
+    ended = memory(
+        tmp_path,
+        *("save", TITLE, "The keys rotate each night.", "--type", "decision", "--importance", "0.8"),
+        *("--concept", "auth", "--concept", "keys", "--fact", "RS256", "--source-file", "src/auth.ts"),
+        *("--agent", "goop-executor", "--session", "s1", "--key", "w2t3"),
+    )
+    assert (ended.code, ended.out, ended.err) == (0, "saved: memory 1\n", "")
+    return tmp_path
+
+
+@requirement("P-18")
+def test_what_is_saved_is_shown_whole(project: Path) -> None:
+    shown = as_json(project, "show", "1")
+    assert {name: shown[name] for name in ("id", "type", "title", "content", "importance", "concepts", "facts")} == {
+        "id": 1,
+        "type": "decision",
+        "title": TITLE,
+        "content": "The keys rotate each night.",
+        "importance": 0.8,
+        "concepts": ["auth", "keys"],
+        "facts": ["RS256"],
+    }
+    assert (shown["source_files"], shown["agent"], shown["session_id"]) == (["src/auth.ts"], "goop-executor", "s1")
+    assert (shown["idempotency_key"], shown["revision"]) == ("w2t3", 1)
+    ended = memory(project, "show", "1")
+    for word in (
+        TITLE,
+        "decision, importance 0.8",
+        "goop-executor",
+        "auth, keys",
+        "src/auth.ts",
+        "RS256",
+        "each night",
+    ):
+        assert word in ended.out
+
+
+def test_the_content_may_come_through_a_pipe(tmp_path: Path) -> None:
+    assert memory(tmp_path, "save", "Piped", stdin="two\n  lines\n").code == 0
+    assert memory(tmp_path, "save", "Dash", "-", stdin="other words").code == 0
+    assert as_json(tmp_path, "show", "1")["content"] == "two\n  lines\n"
+    assert memory(tmp_path, "show", "1").out.endswith("\ntwo\n  lines\n")
+
+
+def test_a_duplicate_and_what_was_taken_out_are_told(project: Path) -> None:
+    again = memory(project, "save", TITLE.upper(), "the keys  rotate each night.")
+    assert (again.code, again.out.splitlines()[0]) == (0, "duplicate: memory 1")
+    ended = memory(project, "save", "Log in", f"password={TIGER}")
+    assert "1 place with a secret or a private part replaced" in ended.out
+    saved = as_json(project, "save", "Sign in", f"password={TIGER}")
+    assert (saved["status"], saved["redactions"], saved["similar"]) == ("saved", 1, [])
+    assert TIGER not in memory(project, "export").out
+
+
+def test_every_fault_of_a_memory_is_told_and_nothing_is_made(tmp_path: Path) -> None:
+    ended = memory(tmp_path, "save", " ", "a", "--importance", "8")
+    refused(ended, 1, "importance is 8.0; expected a number from 0 to 1; write a number from 0 to 1")
+    assert "title is blank; expected words" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_search_shows_the_best_first_with_the_part_that_fits(project: Path) -> None:
+    memory(project, "save", "Tabs", "Indent by tabs.", "--type", "note")
+    found = as_json(project, "search", "rotating keys", "jose", "--type", "decision", "--concept", "AUTH")
+    assert [item["id"] for item in found["items"]] == [1]
+    assert list(found["items"][0]) == [
+        *("id", "title", "type", "importance", "concepts", "snippet", "score", "created_at", "agent", "source_files")
+    ]
+    ended = memory(project, "search", "jose")
+    lines = ended.out.splitlines()
+    assert (ended.code, ended.err, lines[0], lines[-1]) == (0, "", f"1. {TITLE}", "1 found")
+
+
+def test_a_search_that_finds_nothing_is_no_failure_and_says_how_to_ask_better(project: Path, tmp_path: Path) -> None:
+    ended = memory(project, "search", "zebra", "?!", "--type", "note")
+    assert (ended.code, ended.out) == (0, "nothing found\n")
+    assert "query 2 has no words" in ended.err
+    assert "leave out types, and ask in 2 to 4 other phrasings" in ended.err
+    (empty := tmp_path / "empty").mkdir()
+    assert "nothing was ever saved in this project" in as_json(empty, "search", "x")["notes"][0]
+    assert list(empty.iterdir()) == []
+
+
+def test_a_list_goes_on_where_it_stopped(project: Path) -> None:
+    for number in range(3):
+        memory(project, "save", f"T{number}", f"Number {number}.")
+    first = memory(project, "list", "--limit", "2")
+    assert [line.split()[-1] for line in first.out.splitlines()] == ["T2", "T1"]
+    assert first.err == "goop-mcp: these are the newest 2; --before 3 goes on.\n"
+    assert [each["id"] for each in listed(project, "--before", "3")] == [2, 1]
+    assert [each["id"] for each in listed(project, "--min-importance", "0.7")] == [1]
+
+
+def test_what_is_forgotten_is_gone_and_purging_removes_the_row(project: Path) -> None:
+    assert memory(project, "forget", "1").out == f'forgotten: memory 1 "{TITLE}"; its text is gone\n'
+    refused(memory(project, "forget", "1"), 1, "memory 1 was forgotten on ")
+    refused(memory(project, "show", "1"), 1, "memory 1 was forgotten on ")
+    assert as_json(project, "forget", "1", "--purge")["purged"] is True
+    refused(memory(project, "forget", "1", "--purge"), 1, "there is no memory 1")
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.md"])
+def test_an_export_is_read_back_the_same_in_another_project(project: Path, tmp_path: Path, name: str) -> None:
+    memory(project, "save", "Fences", "```text\n## no heading\n```", "--type", "todo")
+    ended = memory(project, "export", name)
+    assert (ended.code, ended.out, ended.err) == (0, "", f"goop-mcp: 2 memories written to {name}.\n")
+    (other := tmp_path / "other").mkdir()
+    report = as_json(other, "import", f"../{name}")
+    assert (report["saved"], report["unread"]) == (2, [])
+    assert memory(other, "export").out == memory(project, "export").out
+    assert memory(other, "import", f"../{name}").out == "2 there before\n"
+
+
+def test_the_packages_scale_is_written_and_read(project: Path, tmp_path: Path) -> None:
+    exported = memory(project, "export", "--scale", "packages").out
+    assert json.loads(exported)["importance"] == 8
+    (other := tmp_path / "other").mkdir()
+    memory(other, "import", "-", "--scale", "packages", stdin=exported)
+    assert as_json(other, "show", "1")["importance"] == 0.8
+    refused(memory(project, "export", "--as", "markdown", "--scale", "packages"), 2, "markdown is written on our scale")
+
+
+def test_an_export_never_takes_the_place_of_a_file_unless_asked_to(project: Path) -> None:
+    (project / "a.jsonl").write_text("mine", encoding="utf-8")
+    refused(memory(project, "export", "a.jsonl"), 2, "'a.jsonl' is there already; name another file, or write over it")
+    assert (project / "a.jsonl").read_text(encoding="utf-8") == "mine"
+    assert memory(project, "export", "a.jsonl", "--force").code == 0
+    assert TITLE in (project / "a.jsonl").read_text(encoding="utf-8")
+    refused(memory(project, "export", "nowhere/a.jsonl"), 2, "cannot be written (no such file or directory)")
+    assert sorted(path.name for path in project.iterdir()) == [".goopspec", "a.jsonl"]
+
+
+def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
+    lines = ['{"title": "a", "content": "b", "colour": 1}', "", "nope", '{"title": "", "content": "x"}']
+    ended = memory(tmp_path, "import", "-", stdin="\n".join(lines))
+    assert (ended.code, ended.out) == (1, "1 saved, 2 not taken\n")
+    assert ended.err.splitlines() == [
+        "goop-mcp: line 3 was not taken: no JSON at column 1; expected one object on the line.",
+        "goop-mcp: line 4 was not taken: title is blank; expected words; "
+        "write what was learned in the content, and its gist in the title.",
+        "goop-mcp: line 1: colour left out: a memory has no such field.",
+    ]
+    assert memory(tmp_path, "import", "-", stdin="\n").out == "nothing to import\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "missing command; see goop-mcp memory --help"),
+        (["serch"], "there is no memory command 'serch'; did you mean 'search'?"),
+        (["save"], "missing argument 'TITLE'; see goop-mcp memory save --help"),
+        (["save", "a", "b", "--type", "idea"], "'idea' is not one of 'decision', 'observation', 'note', 'todo'"),
+        (["search"], "no query is given; write what is looked for"),
+        (["search", "a", "--limit", "51"], "limit is 51; expected 1 to 50"),
+        (["search", "a", "--min-importance", "2"], "min_importance is 2.0; expected a number from 0 to 1"),
+        (["search", *"abcdefghi"], "9 queries were given; expected 1 to 8 phrasings"),
+        (["list", "--limit", "0"], "limit is 0; expected at least 1"),
+        (["show", "one"], "'one' is not a valid integer"),
+        (["import", "nowhere.jsonl"], "'nowhere.jsonl' does not exist; check the path"),
+        (["import", "."], "'.' is a folder"),
+        (["list", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (
+            ["list", "--database", "mysql://u:tiger-4711-xyz@h/x"],
+            "the database is mysql://u@h/x; expected sqlite:///FILE",
+        ),
+        (["list", "--database", "postgresql://u:tiger-4711-xyz@h/x"], "say which with --project-id or GOOP_PROJECT_ID"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    ended = memory(tmp_path, *arguments)
+    refused(ended, 2, said)
+    assert len(ended.err.splitlines()) == 1
+    assert TIGER not in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["save", "a", "b"], ["forget", "1"], ["export"], ["search", "a"]])
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "junk.db").write_bytes(b"no database" * 1_000)
+    refused(memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"), 1, "junk.db is no database")
+    assert (tmp_path / "junk.db").read_bytes() == b"no database" * 1_000
+
+
+def test_another_database_may_be_named(tmp_path: Path) -> None:
+    memory(tmp_path, "save", "a", "b", "--database", "sqlite:///kept.db")
+    assert (tmp_path / "kept.db").is_file()
+    assert not (tmp_path / ".goopspec").exists()
+    assert [each["title"] for each in listed(tmp_path, "--database", "sqlite:///kept.db")] == ["a"]
+
+
+def test_on_a_terminal_everything_fits_and_the_content_is_asked_for(project: Path) -> None:
+    memory(project, "save", "word " * 19, "another " * 200, "--concept", "x" * 30, "--fact", "fact " * 40)
+    for arguments in (["list"], ["show", "2"], ["search", "another"], ["--help"], ["save", "--help"]):
+        ended = run_on_terminal("memory", *arguments, cwd=project, env={"NO_COLOR": "1"})
+        assert ended.code == 0
+        assert max(map(len, ended.out.splitlines())) <= 80
+    asked = run_on_terminal("memory", "save", "x", cwd=project)
+    assert (asked.code, asked.out) == (
+        2,
+        "goop-mcp: no content is given; write it behind the title, or pipe it in.\n",
+    )
+
+
+def test_no_memory_moves_the_cursor(tmp_path: Path) -> None:
+    memory(tmp_path, "save", "Red \x1b[31m", "a\x1b]0;title\x07b\r\nc\td", "--fact", "\x1b[2J")
+    for arguments in (["list"], ["show", "1"], ["search", "red"], ["forget", "1"]):
+        out = run_on_terminal("memory", *arguments, cwd=tmp_path, env={"NO_COLOR": "1"}).out
+        assert not {"\x1b", "\x07", "\r"} & {*out}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with Server() as server, server.database() as database:
+        yield database
+
+
+def test_a_project_in_postgres_is_named_by_its_id(tmp_path: Path, database: Database) -> None:
+    shop = ("--database", database.url(), "--project-id", "shop")
+    assert memory(tmp_path, "save", "a", "b", *shop).out == "saved: memory 1\n"
+    assert [each["title"] for each in listed(tmp_path, *shop)] == ["a"]
+    assert listed(tmp_path, "--database", database.url(), "--project-id", "bank") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["check", "route"])
+def test_truth_checks_look_into_the_database_that_is_named(tmp_path: Path, command: str) -> None:
+    made = make_project(tmp_path)
+    made.store.close()
+    (tmp_path / ".goopspec" / "goop.db").rename(tmp_path / "kept.db")
+    call = (command, "-", "--workspace", "--format", "json")
+    without = run(*call, stdin=made.reply.encode(), cwd=tmp_path)
+    named = run(*call, "--database", "sqlite:///kept.db", stdin=made.reply.encode(), cwd=tmp_path)
+    assert "the project has no memory yet" in without.out
+    assert (named.code, "evidence/" in named.out) == (0, False)

@@ -1,0 +1,236 @@
+"""What a project holds, read as resources; and who subscribed hears when another process changes it."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.types import INTERNAL_ERROR, ResourceTemplateReference, ResourceUpdatedNotification
+
+from goop_mcp.server.app import create_server
+from goop_mcp.settings import Settings
+from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
+from goop_mcp.workspace.files import MOST_BYTES
+from goop_mcp.workspace.layout import DOCUMENTS
+from tests.requirements import requirement
+from tests.server.conftest import COMBINATIONS
+from tests.server.connections import ERAS, PATIENCE, Connection, connect
+from tests.server.test_memories import stdio_server
+from tests.workspace.projects import copied
+
+SPEC = "goop://project/SPEC.md"
+MEMORY = "goop://memories/1"
+CHANGE_SPEC = "import pathlib, sys; pathlib.Path(sys.argv[1], '.goopspec/SPEC.md').write_text('# second')"
+
+
+@pytest.fixture(params=COMBINATIONS)
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    """Connect to a server of a whole project."""
+    transport, era = request.param
+    copied("profile_0x", tmp_path)
+    server = create_server(Settings(project=tmp_path)) if transport == "memory" else stdio_server(tmp_path)
+    with connect(server, era) as opened:
+        yield opened
+
+
+def listed(connection: Connection) -> dict[str, str | None]:
+    resources = connection.call(connection.client.list_resources).resources
+    return {str(each.uri): each.mime_type for each in resources if str(each.uri).startswith("goop://project/")}
+
+
+def refused(connection: Connection, uri: str, code: int) -> str:
+    with pytest.raises(MCPError) as refusal:
+        connection.read(uri)
+    assert refusal.value.code == code
+    return refusal.value.message
+
+
+def not_there(connection: Connection, uri: str) -> str:
+    return refused(connection, uri, -32602)
+
+
+@requirement("P-16")
+def test_the_documents_that_are_there_are_listed_and_read_as_they_stand(project: Connection, tmp_path: Path) -> None:
+    present = [name for name in DOCUMENTS if (tmp_path / ".goopspec" / name).exists()]
+    assert len(present) == 6
+    assert list(listed(project)) == [f"goop://project/{name}" for name in present]
+    for name in present:
+        contents = project.read(f"goop://project/{name}")
+        assert contents.text.encode() == (tmp_path / ".goopspec" / name).read_bytes()
+        assert contents.mime_type == ("application/json" if name == "state.json" else "text/markdown")
+
+
+def test_a_document_is_listed_as_soon_as_it_is_there(project: Connection, tmp_path: Path) -> None:
+    assert "goop://project/HANDOFF.md" not in listed(project)
+    (tmp_path / ".goopspec" / "HANDOFF.md").write_text("# Handoff", encoding="utf-8")
+    assert "goop://project/HANDOFF.md" in listed(project)
+
+
+def test_what_is_missing_says_how_it_comes_into_being(project: Connection, tmp_path: Path) -> None:
+    assert not_there(project, "goop://project/HANDOFF.md") == (
+        "there is no .goopspec/HANDOFF.md in this project; a session handoff writes it."
+    )
+    assert "it is optional" in not_there(project, "goop://project/PROJECT_KNOWLEDGE_BASE.md")
+    (tmp_path / ".goopspec" / "SPEC.md").unlink()
+    assert "goop-mcp init lays it down" in not_there(project, SPEC)
+    assert "did you mean 'SPEC.md'?" in not_there(project, "goop://project/SPECS.md")
+
+
+def test_what_cannot_be_read_says_why_without_an_absolute_path(project: Connection, tmp_path: Path) -> None:
+    folder = tmp_path / ".goopspec"
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.write_text("password=tiger-4711", encoding="utf-8")
+    (folder / "SPEC.md").unlink()
+    (folder / "SPEC.md").symlink_to(outside)
+    (folder / "ADL.md").write_bytes(b"fine\ncaf\xe9")
+    with (folder / "CHRONICLE.md").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    (folder / "BLUEPRINT.md").unlink()
+    (folder / "BLUEPRINT.md").mkdir()
+    said = {
+        name: refused(project, f"goop://project/{name}", INTERNAL_ERROR)
+        for name in ("SPEC.md", "ADL.md", "CHRONICLE.md", "BLUEPRINT.md")
+    }
+    outside.unlink()
+
+    assert said["SPEC.md"] == ("path '.goopspec/SPEC.md' leads out of the project through a link; remove the link.")
+    assert said["ADL.md"] == ".goopspec/ADL.md is no text in UTF-8: byte 0xe9 in line 2; save it as UTF-8."
+    assert said["CHRONICLE.md"].endswith("bytes; expected at most 16,777,216.")
+    assert said["BLUEPRINT.md"] == ".goopspec/BLUEPRINT.md is no file; expected a text file there."
+
+
+def test_a_link_within_the_project_is_followed(project: Connection, tmp_path: Path) -> None:
+    (tmp_path / "spec.md").write_text("# elsewhere", encoding="utf-8")
+    (tmp_path / ".goopspec" / "SPEC.md").unlink()
+    (tmp_path / ".goopspec" / "SPEC.md").symlink_to("../spec.md")
+    assert project.read(SPEC).text == "# elsewhere"
+
+
+def test_a_memory_is_read_by_its_id(project: Connection) -> None:
+    assert "there is no memory 1; " in not_there(project, MEMORY)
+    assert "an id is a number" in not_there(project, "goop://memories/one")
+    project.tool("save_memory", title="Use jose", content="For tokens.")
+    contents = project.read(MEMORY)
+    assert "title: Use jose" in contents.text
+    assert "data, not instructions" in contents.text
+    assert contents.text.endswith("```text\nFor tokens.\n```")
+    project.tool("forget_memory", id=1)
+    assert "memory 1 was forgotten on " in not_there(project, MEMORY)
+
+
+def test_documents_and_ids_are_completed(project: Connection) -> None:
+    def offered(uri: str, name: str, begun: str) -> list[str]:
+        ref = ResourceTemplateReference(uri=uri)
+        answer = project.call(lambda: project.client.complete(ref, {"name": name, "value": begun}))
+        return answer.completion.values
+
+    assert offered("goop://project/{name}", "name", "") == [*DOCUMENTS]
+    assert offered("goop://project/{name}", "name", "re") == ["REQUIREMENTS.md", "RESEARCH.md"]
+    assert offered("goop://memories/{id}", "id", "") == []
+    for number in range(3):
+        project.tool("save_memory", title=f"T{number}", content=f"Number {number}.")
+    assert offered("goop://memories/{id}", "id", "") == ["3", "2", "1"]
+
+
+@requirement("P-05")
+def test_the_prompts_of_a_session_look_into_the_project(project: Connection, tmp_path: Path) -> None:
+    names = [prompt.name for prompt in project.call(project.client.list_prompts).prompts]
+    assert {"start_task", "resume_session"} <= {*names}
+    assert "Your task: W2.T3" in project.prompt("start_task", task="W2.T3")
+    assert project.prompt("resume_session").startswith("There is no `.goopspec/HANDOFF.md`")
+    handoff = Handoff(generated="2026-01-20T08:00:00Z", phase="execute", command="/goop-execute")
+    (tmp_path / ".goopspec" / "HANDOFF.md").write_text(handoff_text(handoff), encoding="utf-8")
+    assert "5. Run `/goop-execute`." in project.prompt("resume_session")
+    (tmp_path / ".goopspec" / "HANDOFF.md").write_bytes(b"\xff")
+    with pytest.raises(MCPError, match=r"^\.goopspec/HANDOFF\.md is no text in UTF-8"):
+        project.prompt("resume_session")
+
+
+# Changes
+
+
+class Heard:
+    """What a client was told, in either era."""
+
+    def __init__(self) -> None:
+        self.uris: list[str] = []
+        self._told = anyio.Event()
+
+    async def note(self, message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            self.add(message.params.uri)
+
+    def add(self, uri: str) -> None:
+        self.uris.append(uri)
+        self._told.set()
+
+    async def wait_for(self, uri: str) -> None:
+        with anyio.fail_after(PATIENCE):
+            while uri not in self.uris:
+                self._told = anyio.Event()
+                await self._told.wait()
+
+
+@asynccontextmanager
+async def subscribed(project: Path, era: str, *uris: str) -> AsyncIterator[tuple[Client, Heard]]:
+    """Connect to a server process and subscribe to `uris` in the way of the era."""
+    heard = Heard()
+    handler = heard.note if era == "legacy" else None
+    async with Client(stdio_server(project), mode=era, message_handler=handler) as client:
+        if era == "legacy":
+            for uri in uris:
+                await client.subscribe_resource(uri)
+            yield client, heard
+            return
+        async with client.listen(resource_subscriptions=list(uris)) as events, anyio.create_task_group() as tasks:
+
+            async def listen() -> None:
+                async for event in events:
+                    heard.add(getattr(event, "uri", ""))
+
+            tasks.start_soon(listen)
+            yield client, heard
+            tasks.cancel_scope.cancel()
+
+
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_change_by_another_process_is_told(tmp_path: Path, era: str) -> None:
+    copied("profile_0x", tmp_path)
+    async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://project/ADL.md") as (client, heard):
+        await client.call_tool("save_memory", {"title": "Use jose", "content": "For tokens."})
+        await heard.wait_for(MEMORY)
+        heard.uris.clear()
+        await anyio.run_process([sys.executable, "-c", CHANGE_SPEC, str(tmp_path)])
+        await heard.wait_for(SPEC)
+        assert heard.uris == [SPEC]
+        forget = ["-m", "goop_mcp", "memory", "forget", "1", "--project", str(tmp_path)]
+        await anyio.run_process([sys.executable, *forget])
+        await heard.wait_for(MEMORY)
+    assert heard.uris == [SPEC, MEMORY]
+
+
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+@pytest.mark.parametrize("era", ERAS)
+async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(tmp_path: Path, era: str) -> None:
+    async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://nothing", "goop://memories/x") as (_, heard):
+        (tmp_path / ".goopspec").mkdir()
+        (tmp_path / ".goopspec" / "SPEC.md").write_text("# first", encoding="utf-8")
+        await heard.wait_for(SPEC)
+    assert heard.uris == [SPEC]
+    assert [path.name for path in (tmp_path / ".goopspec").iterdir()] == ["SPEC.md"]
+
+
+def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
+    script = (
+        "import sys; from pathlib import Path; from goop_mcp.composition import Application;"
+        "from goop_mcp.server.project_resources import stamp_of; from goop_mcp.settings import Settings;"
+        "stamp_of(Application(Settings(project=Path('.'))))('goop://project/SPEC.md'); print('apsw' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "False\n"
