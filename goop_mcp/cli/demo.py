@@ -1,7 +1,7 @@
 """`goop-mcp demo`: the main job as a short story, told by the real server to the real client.
 
 A story is a list of chapters; each looks at what was told before and returns the next step. To tell more, add a
-chapter. Only the two replies of the agent are made up; every judgement comes from the server.
+chapter. Only what the agents say is made up; every judgement comes from the server.
 """
 
 import json
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Literal
 
@@ -16,7 +17,8 @@ import anyio
 import click
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
-from mcp.types import INTERNAL_ERROR
+from mcp.types import INTERNAL_ERROR, TextContent
+from pydantic import JsonValue
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
@@ -26,6 +28,7 @@ from rich.text import Text
 
 from goop_mcp.cli.options import COLOUR
 from goop_mcp.cli.streams import complain, emit, show, terminal_width, wants_colour
+from goop_mcp.server.memory_models import FoundModel, SavedModel
 from goop_mcp.server.models import DecisionModel, FindingModel, RepairModel, VerdictModel
 
 __all__ = ["demo"]
@@ -109,9 +112,20 @@ _SECOND_REPLY = """\
 """
 
 
+_MEMORY: dict[str, JsonValue] = {
+    "title": "Tokens expire early when clocks differ",
+    "content": "The token store's clock is 60 s ahead of the API's. Seen with the test login, password=tiger-4711.",
+    "type": "observation",
+    "importance": 0.7,
+    "concepts": ["auth"],
+    "agent": "goop-debugger",
+}
+_QUERIES = ["login tokens expire", "clock of the token store"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """One step as it went; the last four fields are what there is to see. `as_expected`: the story may go on."""
+    """One step as it went; the last five fields are what there is to see. `as_expected`: the story may go on."""
 
     name: str
     title: str
@@ -121,6 +135,7 @@ class _Step:
     verdict: VerdictModel | None = None
     feedback: str | None = None
     decision: DecisionModel | None = None
+    answer: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the step as JSON values, without what it does not show."""
@@ -133,6 +148,7 @@ class _Step:
             "verdict": self.verdict.model_dump(mode="json") if self.verdict is not None else None,
             "feedback": self.feedback,
             "decision": self.decision.model_dump(mode="json") if self.decision is not None else None,
+            "answer": self.answer,
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -201,6 +217,31 @@ async def _next_action(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
+async def _save(client: Client, _told: Sequence[_Step]) -> _Step:
+    told, values = await _call(client, "save_memory", _MEMORY)
+    saved = SavedModel.model_validate(values)
+    return _Step(
+        name="save",
+        title="What an agent learns is kept",
+        words="The debugger found the cause and saves it. A password slipped into its words; it is never stored.",
+        as_expected=(saved.status, saved.redactions) == ("saved", 1),
+        answer=told,
+    )
+
+
+async def _search(client: Client, _told: Sequence[_Step]) -> _Step:
+    told, values = await _call(client, "search_memory", {"queries": [*_QUERIES]})
+    found = FoundModel.model_validate(values)
+    asked = " and ".join(f'"{query}"' for query in _QUERIES)
+    return _Step(
+        name="search",
+        title="The next agent finds it",
+        words=f"Before it starts, an agent asks in several phrasings: {asked}.",
+        as_expected=[item.title for item in found.items] == [_MEMORY["title"]],
+        answer=told,
+    )
+
+
 _CHAPTERS: tuple[_Chapter, ...] = (
     _first_reply,
     _first_verdict,
@@ -208,6 +249,8 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     _second_reply,
     _second_verdict,
     _next_action,
+    _save,
+    _search,
 )
 
 
@@ -216,10 +259,16 @@ async def _judge(client: Client, reply: str) -> VerdictModel:
 
 
 async def _ask(client: Client, tool: str, reply: str) -> object:
-    answer = await client.call_tool(tool, {"text": reply})
+    return (await _call(client, tool, {"text": reply}))[1]
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> tuple[str, object]:
+    """Return the text and the structure of a tool's answer. Raises MCPError when it gave none."""
+    answer = await client.call_tool(tool, arguments)
     if answer.is_error:
         raise MCPError(INTERNAL_ERROR, f"{tool} gave no answer")
-    return answer.structured_content
+    text = "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
+    return text, answer.structured_content
 
 
 def _summary(verdict: VerdictModel) -> str:
@@ -241,8 +290,9 @@ def _summary(verdict: VerdictModel) -> str:
 def demo(format: Literal["text", "json"], colour: str) -> int:
     """Show the main job on real input, without network or key.
 
-    A faulty reply is judged, the agent is told what to mend, its second reply is accepted, and it is said what happens
-    next. Exit code: 0 when the story went as expected, else 1.
+    A faulty reply is judged, the agent is told what to mend, its second reply is accepted, it is said what happens
+    next, and what was learned is saved and found. It works in a folder of its own. Exit code: 0 when the story went as
+    expected, else 1.
     """
     stage = _Stage(colour=wants_colour(colour)) if format == "text" else None
     told: list[_Step] = []
@@ -259,7 +309,7 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
         story = {"passed": passed, "seconds": round(seconds, 3), "steps": [step.to_dict() for step in told]}
         emit(json.dumps(story, ensure_ascii=False, indent=2) + "\n")
     elif passed:
-        show(f"\nThat is the main job: rejected, told, mended, accepted, routed, in {seconds:.1f} seconds.\n")
+        show(f"\nThat is the main job, in {seconds:.1f} seconds: judged, told, mended, routed, remembered.\n")
     if answered and not passed:
         complain(f"the story went wrong at {told[-1].name}: its outcome was not expected; please report it")
     return 0 if passed else 1
@@ -267,15 +317,20 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
 
 async def _tell(told: list[_Step], stage: "_Stage | None") -> None:
     """Add the steps to `told`, up to the first that did not go as expected, and show each on `stage`."""
-    server = StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve"])
-    with anyio.fail_after(_PATIENCE):
-        async with Client(server) as client:
+    with TemporaryDirectory(prefix="goop-demo-") as project, anyio.fail_after(_PATIENCE):
+        async with Client(_server(project)) as client:
             for chapter in _CHAPTERS:
                 told.append(await chapter(client, told))
                 if stage is not None:
                     stage.present(len(told), told[-1])
                 if not told[-1].as_expected:
                     break
+
+
+def _server(project: str) -> StdioServerParameters:
+    """Return a server of a project of its own, whatever database its user has."""
+    options = ["--project", project, "--database", "sqlite:///.goopspec/goop.db"]
+    return StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve", *options])
 
 
 class _Stage:
@@ -318,6 +373,8 @@ def _parts(step: _Step) -> list[RenderableType]:
         parts.append(_findings(step.verdict))
     if step.feedback is not None:
         parts.append(Text(step.feedback))
+    if step.answer is not None:
+        parts.append(Text(step.answer))
     if step.decision is not None:
         parts.append(Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}"))
     return parts

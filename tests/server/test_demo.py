@@ -11,7 +11,7 @@ from goop_mcp.server.models import DecisionModel, VerdictModel
 from tests.repository import ROOT
 from tests.server.connections import environment
 
-STEPS = ["first_reply", "first_verdict", "feedback", "second_reply", "second_verdict", "next_action"]
+STEPS = ["first_reply", "first_verdict", "feedback", "second_reply", "second_verdict", "next_action", "save", "search"]
 DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
 # The program from the checkout, the server it starts from the current folder.
 DEMO_ELSEWHERE = [sys.executable, "-P", "-c", "import sys; from goop_mcp.cli import main; sys.exit(main(sys.argv[1:]))"]
@@ -52,6 +52,7 @@ class Step(BaseModel):
     verdict: VerdictModel | None = None
     feedback: str | None = None
     decision: DecisionModel | None = None
+    answer: str | None = None
 
 
 class Story(BaseModel):
@@ -92,7 +93,7 @@ def test_demo_tells_the_story_to_people_in_80_columns_within_ten_seconds() -> No
     assert all(line == line.rstrip() for line in lines)
     assert "\x1b" not in finished.stdout
     headings = [line.split(" ─")[0] for line in lines if line[:1].isdigit()]
-    assert [heading.split(".")[0] for heading in headings] == ["1", "2", "3", "4", "5", "6"]
+    assert [heading.split(".")[0] for heading in headings] == [str(number) for number in range(1, len(STEPS) + 1)]
     story = finished.stdout
     assert story.index("Rejected: ") < story.index("Your report was not accepted.") < story.index("Accepted: ")
     assert story.index("Accepted: ") < story.index("GoopSpec · Decision Required") < story.index("actions: ask_user")
@@ -114,7 +115,7 @@ def test_demo_gives_programs_one_object_with_every_step(story: Story) -> None:
 
 
 def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: Story) -> None:
-    first_reply, first_verdict, feedback, second_reply, second_verdict, _ = story.steps
+    first_reply, first_verdict, feedback, second_reply, second_verdict, *_ = story.steps
     for reply, told in ((first_reply, first_verdict), (second_reply, second_verdict)):
         assert reply.reply is not None
         assert told.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
@@ -127,6 +128,23 @@ def test_decision_of_the_demo_is_that_of_the_router_on_the_second_reply(story: S
     assert second_reply is not None
     assert told == DecisionModel.model_validate(route(validate(second_reply), RoutingContext()).to_dict())
     assert told.rule == "G1"
+
+
+def test_what_the_demo_saves_is_found_without_its_secret(story: Story) -> None:
+    save, search = (step for step in story.steps if step.name in {"save", "search"})
+    assert save.answer is not None
+    assert search.answer is not None
+    assert save.answer.startswith("saved: memory 1 ")
+    assert '"Tokens expire early when clocks differ"' in search.answer
+    assert "password=[REDACTED]" in search.answer
+    assert "tiger-4711" not in f"{save}{search}"
+
+
+def test_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    finished = run(DEMO, TMPDIR=str(tmp_path))
+    assert finished.returncode == 0, finished.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert not (ROOT / ".goopspec").exists()
 
 
 def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of_form(story: Story) -> None:
