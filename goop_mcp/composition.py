@@ -5,6 +5,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from goop_mcp.operations.workplace import Workplace
     from goop_mcp.settings import Settings
     from goop_mcp.store.interface import Store
     from goop_mcp.workspace.files import ProjectFiles
@@ -22,6 +23,8 @@ class Application:
         self.settings = settings
         self._store: Store | None = None
         self._opening = Lock()
+        self._caught_up = False
+        self._catching_up = Lock()
 
     @property
     def store(self) -> "Store":
@@ -44,6 +47,28 @@ class Application:
         from goop_mcp.workspace.files import ProjectFiles  # noqa: PLC0415 - as above
 
         return ProjectFiles(self.settings.project)
+
+    @cached_property
+    def workplace(self) -> "Workplace":
+        """Database and files together, for those who only look. Files are written beside a database in a file only."""
+        from goop_mcp.operations.workplace import Workplace  # noqa: PLC0415 - as above
+
+        database = self.settings.database
+        in_a_file = database is None or database.scheme == "sqlite"
+        return Workplace(store=self.store, files=self.files, writes_files=in_a_file)
+
+    def writing_workplace(self) -> "Workplace":
+        """Return the workplace to one who writes: what killed writers left undone is done before the first time.
+
+        Raises StoreError; then it is tried again the next time.
+        """
+        from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - as above
+
+        with self._catching_up:
+            if not self._caught_up:
+                self.workplace.catch_up(now=written(utc_now()))
+                self._caught_up = True
+        return self.workplace
 
     def close(self) -> None:
         """Let go of what was opened; may be called twice."""

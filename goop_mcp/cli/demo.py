@@ -29,12 +29,22 @@ from rich.text import Text
 from goop_mcp.cli.options import COLOUR
 from goop_mcp.cli.streams import complain, emit, show, terminal_width, wants_colour
 from goop_mcp.server.memory_models import FoundModel, SavedModel
-from goop_mcp.server.models import DecisionModel, FindingModel, RepairModel, VerdictModel
+from goop_mcp.server.models import (
+    DecisionModel,
+    FindingModel,
+    HandoffModel,
+    RecordedModel,
+    RepairModel,
+    StatusModel,
+    VerdictModel,
+)
 
 __all__ = ["demo"]
 
 _PATIENCE = 30.0
 """Seconds until a server that does not answer is given up."""
+
+_HANDOFF = ".goopspec/HANDOFF.md"
 
 _FIRST_REPLY = """\
 <thinking>
@@ -153,20 +163,29 @@ class _Step:
         return {key: value for key, value in values.items() if value is not None}
 
 
-_Chapter = Callable[[Client, Sequence[_Step]], Awaitable[_Step]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scene:
+    """Where a chapter plays: a client of the server, the folder of the project made for the demo, what was told."""
+
+    client: Client
+    project: str
+    told: Sequence[_Step]
 
 
-async def _first_reply(client: Client, _told: Sequence[_Step]) -> _Step:
+_Chapter = Callable[[_Scene], Awaitable[_Step]]
+
+
+async def _first_reply(scene: _Scene) -> _Step:
     return _Step(
         name="first_reply",
         title="An agent ends its task with this reply",
-        words=f"It goes to a server started for this demo, over MCP {client.protocol_version}.",
+        words=f"It goes to a server started for this demo, over MCP {scene.client.protocol_version}.",
         reply=_FIRST_REPLY,
     )
 
 
-async def _first_verdict(client: Client, _told: Sequence[_Step]) -> _Step:
-    verdict = await _judge(client, _FIRST_REPLY)
+async def _first_verdict(scene: _Scene) -> _Step:
+    verdict = await _judge(scene.client, _FIRST_REPLY)
     return _Step(
         name="first_verdict",
         title="The verdict",
@@ -176,8 +195,8 @@ async def _first_verdict(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
-async def _feedback(_client: Client, told: Sequence[_Step]) -> _Step:
-    verdict = told[-1].verdict
+async def _feedback(scene: _Scene) -> _Step:
+    verdict = scene.told[-1].verdict
     return _Step(
         name="feedback",
         title="What the agent is told",
@@ -186,7 +205,7 @@ async def _feedback(_client: Client, told: Sequence[_Step]) -> _Step:
     )
 
 
-async def _second_reply(_client: Client, _told: Sequence[_Step]) -> _Step:
+async def _second_reply(_scene: _Scene) -> _Step:
     return _Step(
         name="second_reply",
         title="The agent sends its report again",
@@ -195,8 +214,8 @@ async def _second_reply(_client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
-async def _second_verdict(client: Client, _told: Sequence[_Step]) -> _Step:
-    verdict = await _judge(client, _SECOND_REPLY)
+async def _second_verdict(scene: _Scene) -> _Step:
+    verdict = await _judge(scene.client, _SECOND_REPLY)
     return _Step(
         name="second_verdict",
         title="The verdict",
@@ -206,8 +225,8 @@ async def _second_verdict(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
-async def _next_action(client: Client, _told: Sequence[_Step]) -> _Step:
-    decision = DecisionModel.model_validate(await _ask(client, "route_next_action", _SECOND_REPLY))
+async def _next_action(scene: _Scene) -> _Step:
+    decision = DecisionModel.model_validate(await _ask(scene.client, "route_next_action", _SECOND_REPLY))
     return _Step(
         name="next_action",
         title="What happens next",
@@ -217,8 +236,21 @@ async def _next_action(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
-async def _save(client: Client, _told: Sequence[_Step]) -> _Step:
-    told, values = await _call(client, "save_memory", _MEMORY)
+async def _recorded(scene: _Scene) -> _Step:
+    # The file and the commit are made up, so the claims are believed.
+    arguments: dict[str, JsonValue] = {"text": _SECOND_REPLY, "check_workspace": False}
+    recorded = RecordedModel.model_validate((await _call(scene.client, "record_report", arguments))[1])
+    return _Step(
+        name="record",
+        title="The report is recorded",
+        words="In a project made for this demo, in one transaction. It stands in .goopspec/CHRONICLE.md now.",
+        as_expected=recorded.status == "recorded",
+        answer=recorded.written.chronicle,
+    )
+
+
+async def _save(scene: _Scene) -> _Step:
+    told, values = await _call(scene.client, "save_memory", _MEMORY)
     saved = SavedModel.model_validate(values)
     return _Step(
         name="save",
@@ -229,8 +261,8 @@ async def _save(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
-async def _search(client: Client, _told: Sequence[_Step]) -> _Step:
-    told, values = await _call(client, "search_memory", {"queries": [*_QUERIES]})
+async def _search(scene: _Scene) -> _Step:
+    told, values = await _call(scene.client, "search_memory", {"queries": [*_QUERIES]})
     found = FoundModel.model_validate(values)
     asked = " and ".join(f'"{query}"' for query in _QUERIES)
     return _Step(
@@ -242,6 +274,37 @@ async def _search(client: Client, _told: Sequence[_Step]) -> _Step:
     )
 
 
+async def _hand_over(scene: _Scene) -> _Step:
+    arguments: dict[str, JsonValue] = {
+        "kind": "session",
+        "write": True,
+        "next_action": "Compare the clocks of API and token store",
+    }
+    told, values = await _call(scene.client, "build_handoff", arguments)
+    handoff = HandoffModel.model_validate(values)
+    return _Step(
+        name="hand_over",
+        title="The session hands over",
+        words="What the next one needs is taken from what was recorded and saved, and written for it.",
+        as_expected=handoff.path == _HANDOFF and handoff.verdict.verdict == "accepted",
+        answer=told,
+    )
+
+
+async def _resume(scene: _Scene) -> _Step:
+    async with Client(_server(scene.project)) as next_session:
+        status = StatusModel.model_validate((await _call(next_session, "project_status", {}))[1])
+    handoff = await anyio.Path(scene.project, _HANDOFF).read_text(encoding="utf-8")
+    instructions = handoff.partition("## Next Session Instructions\n\n")[2].partition("\n\n---")[0]
+    return _Step(
+        name="resume",
+        title="A new session begins",
+        words=f"Another server knows of {len(status.blockers)} blocker. The agent goes on from {_HANDOFF}:",
+        as_expected=status.reports == len(status.blockers) == 1 and "Compare the clocks" in instructions,
+        answer=instructions,
+    )
+
+
 _CHAPTERS: tuple[_Chapter, ...] = (
     _first_reply,
     _first_verdict,
@@ -249,8 +312,11 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     _second_reply,
     _second_verdict,
     _next_action,
+    _recorded,
     _save,
     _search,
+    _hand_over,
+    _resume,
 )
 
 
@@ -290,9 +356,9 @@ def _summary(verdict: VerdictModel) -> str:
 def demo(format: Literal["text", "json"], colour: str) -> int:
     """Show the main job on real input, without network or key.
 
-    A faulty reply is judged, the agent is told what to mend, its second reply is accepted, it is said what happens
-    next, and what was learned is saved and found. It works in a folder of its own. Exit code: 0 when the story went as
-    expected, else 1.
+    A faulty reply is judged, the agent is told what to mend, its second reply is accepted and recorded, what was
+    learned is saved and found, and a second session goes on from there. It works in a folder of its own. Exit code: 0
+    when the story went as expected, else 1.
     """
     stage = _Stage(colour=wants_colour(colour)) if format == "text" else None
     told: list[_Step] = []
@@ -309,7 +375,7 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
         story = {"passed": passed, "seconds": round(seconds, 3), "steps": [step.to_dict() for step in told]}
         emit(json.dumps(story, ensure_ascii=False, indent=2) + "\n")
     elif passed:
-        show(f"\nThat is the main job, in {seconds:.1f} seconds: judged, told, mended, routed, remembered.\n")
+        show(f"\nThat is the main job, from a faulty reply to a new session, in {seconds:.1f} seconds.\n")
     if answered and not passed:
         complain(f"the story went wrong at {told[-1].name}: its outcome was not expected; please report it")
     return 0 if passed else 1
@@ -320,7 +386,7 @@ async def _tell(told: list[_Step], stage: "_Stage | None") -> None:
     with TemporaryDirectory(prefix="goop-demo-") as project, anyio.fail_after(_PATIENCE):
         async with Client(_server(project)) as client:
             for chapter in _CHAPTERS:
-                told.append(await chapter(client, told))
+                told.append(await chapter(_Scene(client=client, project=project, told=told)))
                 if stage is not None:
                     stage.present(len(told), told[-1])
                 if not told[-1].as_expected:

@@ -1,4 +1,4 @@
-"""`goop-mcp handoff`: build what one agent hands to another."""
+"""`goop-mcp handoff`: build what one agent hands to another, or a session to the next."""
 
 import json
 import os
@@ -7,14 +7,16 @@ from datetime import datetime
 
 import click
 
-from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
 from goop_mcp.cli.program import Subcommands
 from goop_mcp.cli.streams import complain, emit, show, standard_input
 from goop_mcp.errors import GoopError, UnreadableFileError
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.operations.build_request import BuiltRequest
 from goop_mcp.operations.check_files import STDIN, read_reply
 from goop_mcp.operations.hand_over import hand_over_request, parse_fields
-from goop_mcp.settings import read_settings
+from goop_mcp.operations.session_handoff import BuiltHandoff, build_session_handoff, session_fields
+from goop_mcp.settings import SettingsError, read_settings
 
 __all__ = ["handoff"]
 
@@ -27,7 +29,7 @@ class _Kinds(Subcommands):
 
 @click.group(cls=_Kinds, no_args_is_help=False, short_help="Build what one agent hands to another.")
 def handoff() -> None:
-    """Build what one agent hands to another."""
+    """Build what one agent hands to another, or a session to the next."""
 
 
 @handoff.command("agent-request", short_help="A prompt with an agent_request in it.")
@@ -57,8 +59,59 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     except GoopError as error:
         complain(str(error))
         return REFUSED
-    _present(built, form=form, written=write)
+    _present(built, form=form, is_written=write)
     return 0
+
+
+@handoff.command("session", short_help="HANDOFF.md for the next session.")
+@click.option("--json", "source", metavar="FILE|-", help="The fields as one JSON object; what is left out is recorded.")
+@click.option("--write", is_flag=True, help="Record the handoff, write HANDOFF.md and print only its path.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@PROJECT
+@DATABASE
+@PROJECT_ID
+def session(
+    source: str | None,
+    *,
+    write: bool,
+    form: str,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+) -> int:
+    """Build the handoff for the next session and print it.
+
+    The fields are one JSON object, all optional: summary, next_action, next_agent, next_command, and the lists
+    files_to_read, blockers and warnings. What is left out is taken from the reports, the plan and the memory since the
+    last handoff. A HANDOFF.md that somebody else wrote is left alone; ours lies beside it then.
+
+    Exit code: 0 built, 1 no handoff can be made of the fields or it cannot be recorded, 2 the fields could not be read
+    or the call is wrong.
+    """
+    with opened_application(project, database=database, project_id=project_id) as application:
+        try:
+            fields = {} if source is None else parse_fields(*_read(source))
+            workplace = application.writing_workplace() if write else application.workplace
+            now = written(utc_now())
+            built = build_session_handoff(session_fields(fields), workplace, write=write, now=now)
+        except (UnreadableFileError, SettingsError):
+            raise
+        except GoopError as error:
+            complain(str(error))
+            return REFUSED
+    _present_session(built, form=form)
+    return 0
+
+
+def _present_session(built: BuiltHandoff, *, form: str) -> None:
+    for remark in built.remarks:
+        complain(remark)
+    if form == "json":
+        emit(json.dumps(built.to_dict(), ensure_ascii=False, indent=2) + "\n")
+    elif built.revision is None:
+        emit(built.text)
+    else:
+        show(f"{built.path or f'recorded at revision {built.revision}'}\n")
 
 
 def _read(source: str | None) -> tuple[str, str]:
@@ -70,12 +123,12 @@ def _read(source: str | None) -> tuple[str, str]:
     return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name
 
 
-def _present(built: BuiltRequest, *, form: str, written: bool) -> None:
+def _present(built: BuiltRequest, *, form: str, is_written: bool) -> None:
     for finding in built.verdict.findings:
         complain(f"{finding.severity}: {finding.message}")
     if form == "json":
         emit(json.dumps(built.to_dict(), ensure_ascii=False, indent=2) + "\n")
-    elif written:
+    elif is_written:
         show(f"{built.path}\n")
     else:
         emit(built.text)

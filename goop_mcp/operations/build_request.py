@@ -55,17 +55,25 @@ class RequestFieldsError(GoopError, ValueError):
 class BuiltRequest:
     """A prompt as it should be written to `path`, relative to the project; None where the session has no id.
 
-    `verdict` is that of our own validator in strict mode: always accepted.
+    `verdict` is that of our own validator in strict mode: always accepted. `redactions` counts the secrets that were
+    taken out of the fields beforehand.
     """
 
     text: str
     path: str | None
     verdict: Verdict
+    redactions: int = 0
     kind: Literal["agent_request"] = "agent_request"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values, with the keys of INTERFACES, section 5."""
-        return {"kind": self.kind, "text": self.text, "path": self.path, "verdict": self.verdict.to_dict()}
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "path": self.path,
+            "verdict": self.verdict.to_dict(),
+            "redactions": self.redactions,
+        }
 
 
 def build_request(

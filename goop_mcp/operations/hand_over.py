@@ -1,6 +1,7 @@
 """From what a caller gives, over MCP or as JSON, to a prompt, and where it is wanted to its file."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ from typing import Any
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.operations.build_request import BuiltRequest, RequestFieldsError, build_request
 from goop_mcp.operations.json_objects import kind_of, parse_object
-from goop_mcp.operations.new_file import put_new_file
+from goop_mcp.redaction import redact_structure
 from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.replacing import place_file
 
 __all__ = ["REQUEST_FIELDS", "hand_over_request", "parse_fields"]
 
@@ -40,14 +43,16 @@ REQUEST_FIELDS = (
 def hand_over_request(fields: Mapping[str, object], *, project: Path, write: bool, now: datetime) -> BuiltRequest:
     """Return the prompt made of `fields`; with `write` it stands at its path below `project` afterwards.
 
-    None stands for a field that is left out. Without a session id there is no path, so one is made of `now` and the
-    title when the prompt is to be written. Raises UnknownNameError for a field that does not exist, RequestFieldsError
-    for one that is missing or of the wrong kind, UnwritableFileError, and what `build_request` raises.
+    None stands for a field that is left out; secrets are taken out first. Without a session id there is no path, so one
+    is made of `now` and the title when the prompt is to be written. Raises UnknownNameError for a field that does not
+    exist, RequestFieldsError for one that is missing or of the wrong kind, PathRefusedError, UnwritableFileError, and
+    what `build_request` raises.
     """
-    given = _checked(fields)
-    built = build_request(**given, now=now if write else None)
+    given, redactions = redact_structure(_checked(fields))
+    built = replace(build_request(**given, now=now if write else None), redactions=redactions)
     if write and built.path is not None:
-        put_new_file(project, built.path, built.text, advice="give another session_id, or move it away")
+        advice = "give another session_id, or move it away"
+        place_file(ProjectFiles(project), built.path, built.text.encode(), advice=advice)
     return built
 
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["parse_context", "route_reply"]
+__all__ = ["judge_reply", "parse_context", "route_reply"]
 
 
 def route_reply(
@@ -30,16 +31,29 @@ def route_reply(
 
     With `project` its claims are held against that folder and its memory `store` first; None takes them as they are.
     """
+    verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store)
+    return route(verdict, context)
+
+
+def judge_reply(
+    text: str,
+    context: RoutingContext,
+    *,
+    protocol: str = "auto",
+    mode: Mode = "lenient",
+    project: "Path | None" = None,
+    store: "Store | None" = None,
+) -> "Verdict":
+    """Return the verdict that a decision on `text` is made on; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
     if project is None:
-        return route(validate(text, protocol=protocol, mode=mode, expected=expected), context)
+        return validate(text, protocol=protocol, mode=mode, expected=expected)
     from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
 
     state = context.session_state
-    verdict = check_workspace(
+    return check_workspace(
         text, project, store=store, protocol=protocol, mode=mode, expected=expected, session_state=state
     )
-    return route(verdict, context)
 
 
 def parse_context(text: str, name: str) -> RoutingContext:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import UnknownNameError
-from goop_mcp.operations.new_file import put_new_file
+from goop_mcp.workspace.layout import SCHEMAS_FOLDER
 
 __all__ = ["Schema", "find_schema", "install_schemas", "list_schemas"]
 
@@ -46,7 +46,7 @@ _SERIES = {
         oldest=(1, 0),
         newest=(1, 1),
         versions={"agent-handoff-v1": "1.0", "agent-handoff-v1-corrected": "1.0-corrected"},
-        folder=".claude/schemas",
+        folder=SCHEMAS_FOLDER,
     ),
     "factory": _Series(title="Factory response {version}", oldest=(1, 0), newest=(1, 0)),
     "goop_report": _Series(
@@ -91,14 +91,18 @@ def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
 
     A file that is there already and says the same is left as it is; what was put in place before a fault stays. Raises
     UnknownNameError for a protocol whose schemas have no place in a project, and UnwritableFileError when another file
-    is in the way or nothing can be written.
+    is in the way or nothing can be written, PathRefusedError where a link is in the way.
     """
     kept = {name: series.folder for name, series in _SERIES.items() if series.folder is not None}
     if protocol not in kept:
         raise UnknownNameError("schema to install for", protocol, kept)
     places = {f"{kept[protocol]}/{each.file}": each.text for each in list_schemas() if each.protocol == protocol}
+    from goop_mcp.workspace.files import ProjectFiles  # noqa: PLC0415 - servers list schemas and install none
+    from goop_mcp.workspace.replacing import place_file  # noqa: PLC0415
+
+    files = ProjectFiles(project)
     for place, text in places.items():
-        put_new_file(project, place, text)
+        place_file(files, place, text.encode())
     return tuple(places)
 
 

@@ -10,14 +10,31 @@ from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.operations.build_request import BuiltRequest
+    from goop_mcp.operations.record_report import RecordedReport
+    from goop_mcp.operations.session_handoff import BuiltHandoff
     from goop_mcp.routing import Decision
 
-__all__ = ["MOST_CHARACTERS", "answer", "cap", "decision_answer", "handoff_answer", "verdict_answer"]
+__all__ = [
+    "MOST_CHARACTERS",
+    "answer",
+    "cap",
+    "decision_answer",
+    "handoff_answer",
+    "recorded_answer",
+    "session_answer",
+    "verdict_answer",
+]
 
 MOST_CHARACTERS = 40_000
 """Longest text of one answer, about 10,000 tokens."""
 
 _LISTED = 20
+_RECORDED = {
+    "recorded": "recorded at revision {revision}",
+    "duplicate": "duplicate: the same report was recorded at revision {revision}; nothing was written",
+    "rejected": "rejected: nothing was written",
+    "no_report": "not recorded: the envelope asks for work and reports none; nothing was written",
+}
 
 
 def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
@@ -59,6 +76,42 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
 
 def decision_answer(decision: "Decision") -> CallToolResult:
     """Return a decision: the actions first, then all that is needed to carry them out."""
+    return answer("\n".join(_decision_lines(decision)), decision.to_dict())
+
+
+def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
+    """Return what became of a report: what was written, then the decision."""
+    lines = [_RECORDED[recorded.status].format(revision=recorded.written.revision)]
+    lines += [f"written: {path}" for path in recorded.written.files]
+    if (state := recorded.written.state) is not None and state.phase != recorded.written.phase_before:
+        lines.append(f"phase: {recorded.written.phase_before} -> {state.phase}")
+    lines += [*_secrets(recorded.redactions), *recorded.remarks]
+    told = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
+    return answer(
+        "\n".join([*lines, *_listed("disagreement", told), *_decision_lines(recorded.decision)]), recorded.to_dict()
+    )
+
+
+def session_answer(built: "BuiltHandoff") -> CallToolResult:
+    """Return a session handoff: where it stands, or the whole of it when it was only built."""
+    secrets = _secrets(built.redactions)
+    if built.revision is None:
+        head = [
+            f"not written; it belongs to {built.path}:" if built.path else "not recorded:",
+            *secrets,
+            "",
+            built.text,
+        ]
+        return answer("\n".join(head), built.to_dict())
+    place = f"written: {built.path}" if built.path else "recorded"
+    return answer("\n".join([f"{place} (revision {built.revision})", *secrets, *built.remarks]), built.to_dict())
+
+
+def _secrets(redactions: int) -> list[str]:
+    return [f"secrets taken out: {redactions}"] if redactions else []
+
+
+def _decision_lines(decision: "Decision") -> list[str]:
     lines = [f"actions: {', '.join(decision.actions)}", decision.reason]
     for name in ("next_agent", "next_command", "instruction"):
         if value := getattr(decision, name):
@@ -66,12 +119,12 @@ def decision_answer(decision: "Decision") -> CallToolResult:
     lines += [
         f"{name}: {', '.join(found)}" for name in ("files_to_read", "blockers") if (found := getattr(decision, name))
     ]
-    return answer("\n".join(lines), decision.to_dict())
+    return lines
 
 
 def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
     """Return a prompt: where it stands, or the whole of it when it was not written."""
-    remarks = _listed("remark", built.verdict.findings)
+    remarks = [*_secrets(built.redactions), *_listed("remark", built.verdict.findings)]
     if written:
         return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
     place = f"it belongs to {built.path}; " if built.path else ""

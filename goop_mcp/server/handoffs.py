@@ -1,23 +1,17 @@
-"""The tool build_handoff: one tool for each kind of handoff, told apart by its first argument.
+"""The tool build_handoff: one tool for each kind of handoff, told apart by its first argument."""
 
-To offer another kind, add its arguments to the method, its word to the schema of `kind` and its builder to `_BUILDERS`.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field, JsonValue, WithJsonSchema
 
-from goop_mcp.server.answers import handoff_answer
+from goop_mcp.server.answers import handoff_answer, session_answer
 from goop_mcp.server.models import HandoffModel
 
 if TYPE_CHECKING:
-    from goop_mcp.operations.build_request import BuiltRequest
+    from goop_mcp.composition import Application
 
 __all__ = ["Handoffs"]
 
@@ -26,14 +20,17 @@ _SENTENCE = 2_000
 _TEXT = 65_536
 _ITEMS = 200
 
-# "session" is let through to be refused in words; the schema names only what works.
 _Kind = Annotated[
     Literal["agent_request", "session"],
-    WithJsonSchema({"type": "string", "enum": ["agent_request"]}),
-    Field(description="What to build: agent_request, a prompt that hands a task to another agent."),
+    Field(
+        description="agent_request: a prompt that hands a task to another agent; session: HANDOFF.md, to go on later."
+    ),
 ]
 _Write = Annotated[
-    bool, Field(description="Also write the prompt to its file in the project; never over another file.", strict=True)
+    bool,
+    Field(
+        description="Also write it to its file in the project; never over a file that somebody else wrote.", strict=True
+    ),
 ]
 _Mode = Annotated[
     Literal["spawn", "conversation_only", "blocking"],
@@ -98,13 +95,38 @@ _Context = Annotated[
 _XsdCompat = Annotated[
     bool, Field(description="Write what the literal XML schema accepts, for tools that check with it.", strict=True)
 ]
+_SessionSummary = Annotated[
+    str | None,
+    Field(description="session: where the work stands, 2 to 4 sentences; null: from the reports.", max_length=_TEXT),
+]
+_NextAction = Annotated[
+    str | None,
+    Field(description="session: what to do first; null: from the last report and the plan.", max_length=_TEXT),
+]
+_NextAgent = Annotated[str | None, Field(description="session: who does it; null: as reported.", max_length=_WORD)]
+_NextCommand = Annotated[
+    str | None,
+    Field(description="session: the command to run, such as /goop-execute; null: as decided.", max_length=_WORD),
+]
+_Sentences = list[Annotated[str, Field(max_length=_SENTENCE)]]
+_FilesToRead = Annotated[
+    _Sentences,
+    Field(description="session: what to read first; empty: the documents of the project.", max_length=_ITEMS),
+]
+_Blockers = Annotated[
+    _Sentences, Field(description="session: what stands in the way; empty: as reported.", max_length=_ITEMS)
+]
+_Warnings = Annotated[
+    _Sentences, Field(description="session: what to beware of; empty: where the project disagrees.", max_length=_ITEMS)
+]
 
 
-@dataclass(frozen=True, slots=True)
 class Handoffs:
-    """Builds handoffs for the project whose folder is given; prompts are written below it."""
+    """Builds handoffs for a project; the docstring of the method is what clients read."""
 
-    project: Path
+    def __init__(self, application: "Application") -> None:
+        """Take the application whose project the handoffs belong to."""
+        self._application = application
 
     def build_handoff(
         self,
@@ -126,46 +148,41 @@ class Handoffs:
         title: _Title = None,
         context: _Context = None,
         xsd_compat: _XsdCompat = False,
+        summary: _SessionSummary = None,
+        next_action: _NextAction = None,
+        next_agent: _NextAgent = None,
+        next_command: _NextCommand = None,
+        files_to_read: _FilesToRead = [],  # noqa: B006 - as above
+        blockers: _Blockers = [],  # noqa: B006
+        warnings: _Warnings = [],  # noqa: B006
     ) -> Annotated[CallToolResult, HandoffModel]:
-        """Build a handoff that is always valid: a prompt with an <agent_request> made of the fields given.
+        """Build a handoff that is always valid: a prompt for another agent, or HANDOFF.md for the next session.
 
-        Use it when you hand a task to another agent, in place of writing XML yourself: everything is escaped, and the
-        prompt has been judged in strict mode. goop://templates has prompts for common tasks. Starts no agent; with
-        write=true it makes one new file, docs/.scratch/sessions/<session_id>/prompt.md, and changes no other.
+        kind=agent_request makes an <agent_request> of the fields given: use it when you hand a task on, in place of
+        writing XML yourself. goop://templates has prompts for common tasks. kind=session makes HANDOFF.md: use it
+        before a session ends; what you leave out is taken from the reports, the plan and the memory since the last
+        handoff. Starts no agent. Secrets are taken out. With write=true the prompt stands in
+        docs/.scratch/sessions/<session_id>/prompt.md, or the handoff in .goopspec/HANDOFF.md; where somebody else wrote
+        that, beside it.
         """
-        fields = {
-            "mode": mode,
-            "original_intent": original_intent,
-            "current_task_summary": current_task_summary,
-            "workflow": workflow,
-            "task_details": task_details,
-            "constraints": constraints,
-            "deliverables": deliverables,
-            "backlog_notes": backlog_notes,
-            "session_id": session_id,
-            "parent_agent": parent_agent,
-            "target_agent": target_agent,
-            "priority": priority,
-            "title": title,
-            "context": context,
-            "xsd_compat": xsd_compat,
-        }
-        return handoff_answer(self._build(kind, fields, write=write), written=write)
+        # The arguments are the fields, under the same names.
+        given = locals()
+        return self._session(given, write=write) if kind == "session" else self._request(given, write=write)
 
-    def _build(self, kind: str, fields: Mapping[str, object], *, write: bool) -> "BuiltRequest":
-        if kind not in _BUILDERS:
-            raise ToolError(
-                f"handoffs of kind {kind} are not available in this version; the kind is {', '.join(_BUILDERS)}"
-            )
-        return _BUILDERS[kind](fields, self.project, write)
+    def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
+        from goop_mcp.operations import hand_over  # noqa: PLC0415 - a server starts without it
 
+        fields = {name: given[name] for name in hand_over.REQUEST_FIELDS}
+        project = self._application.settings.project
+        built = hand_over.hand_over_request(fields, project=project, write=write, now=datetime.now().astimezone())
+        return handoff_answer(built, written=write)
 
-def _agent_request(fields: Mapping[str, object], project: Path, write: bool) -> "BuiltRequest":
-    from goop_mcp.operations.hand_over import hand_over_request  # noqa: PLC0415 - a server starts without it
+    def _session(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
+        from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - as above
+        from goop_mcp.operations import session_handoff  # noqa: PLC0415
 
-    return hand_over_request(fields, project=project, write=write, now=datetime.now().astimezone())
-
-
-_BUILDERS: Mapping[str, Callable[[Mapping[str, object], Path, bool], "BuiltRequest"]] = {
-    "agent_request": _agent_request
-}
+        here = self._application
+        workplace = here.writing_workplace() if write else here.workplace
+        fields = session_handoff.session_fields({name: given[name] for name in session_handoff.SESSION_FIELDS})
+        now = written(utc_now())
+        return session_answer(session_handoff.build_session_handoff(fields, workplace, write=write, now=now))

@@ -7,15 +7,25 @@ from pydantic import BaseModel, Field, JsonValue, WithJsonSchema
 __all__ = [
     "AnyObject",
     "CandidateModel",
+    "ConflictModel",
+    "DatabaseModel",
     "DecisionModel",
     "FindingModel",
+    "GateModel",
     "HandoffModel",
+    "ProgressModel",
     "ProtocolChoice",
+    "RecordedModel",
     "RepairModel",
     "RetryModel",
     "RulePageModel",
     "SeverityName",
+    "StatusModel",
+    "TaskModel",
     "VerdictModel",
+    "WaveModel",
+    "WrittenModel",
+    "WrittenStateModel",
 ]
 
 ProtocolChoice = Literal["auto", "goop_report", "agent_request", "speckit", "factory"]
@@ -117,14 +127,134 @@ class DecisionModel(BaseModel):
 
 
 class HandoffModel(BaseModel):
-    """A handoff, ready to be sent."""
+    """A handoff, ready to be sent or read."""
 
-    kind: Literal["agent_request"] = Field(description="What was built.")
-    text: str = Field(description="The whole prompt, in Markdown.")
+    kind: Literal["agent_request", "session"] = Field(description="What was built.")
+    text: str = Field(description="The whole prompt or document, in Markdown.")
     path: str | None = Field(
-        description="Where the prompt belongs, relative to the project, and with write=true stands; null without an id."
+        description="Where it belongs, relative to the project, and with write=true stands; null: no file is written."
     )
     verdict: VerdictModel = Field(description="The judgement on the text in strict mode; always accepted.")
+    revision: int | None = Field(default=None, description="Of the recording; null: nothing was recorded.")
+    remarks: list[str] = Field(default=[], description="What people should know about the file.")
+    redactions: int = Field(default=0, ge=0, description="How many secrets were taken out of what was given.")
+
+
+class WrittenStateModel(BaseModel):
+    """state.json behind a change."""
+
+    phase: str = Field(description="The phase now.")
+    phase_before: str | None = Field(description="The phase before.")
+    current_wave: int = Field(ge=0, description="The current wave.")
+    total_waves: int = Field(ge=0, description="How many waves there are.")
+    last_activity: str | None = Field(description="Time of the change, UTC.")
+    revision: int | None = Field(description="Revision in the file.")
+
+
+class WrittenModel(BaseModel):
+    """What recording a report wrote."""
+
+    revision: int | None = Field(description="Revision of the recording, the first one of a duplicate; null: none.")
+    report: int | None = Field(description="Number of the report; null: nothing is recorded.")
+    chronicle: str | None = Field(description="The entry of CHRONICLE.md; null: nothing new was recorded.")
+    log: list[str] = Field(description="Entries of ADL.md.")
+    state: WrittenStateModel | None = Field(description="state.json as it is now; null: it was left alone.")
+    handoff: bool = Field(description="Whether a session handoff was made for a new session.")
+    files: list[str] = Field(description="Files that were written, relative to the project.")
+
+
+class RecordedModel(BaseModel):
+    """What became of a report that was to be recorded."""
+
+    status: Literal["recorded", "duplicate", "rejected", "no_report"] = Field(
+        description="duplicate: the same report is recorded already; rejected, no_report: nothing was written."
+    )
+    verdict: VerdictModel = Field(description="The judgement on the reply, secrets taken out.")
+    decision: DecisionModel = Field(description="What to do now, as route_next_action says it.")
+    written: WrittenModel = Field(description="What was written.")
+    findings: list[FindingModel] = Field(description="Where documents, state and reports of the project disagree.")
+    remarks: list[str] = Field(description="What people should know about the files.")
+    redactions: int = Field(ge=0, description="How many secrets were taken out before the report was stored.")
+
+
+class GateModel(BaseModel):
+    """One gate of the workflow."""
+
+    gate: str = Field(description="Discovery, Spec, Execution or Acceptance.")
+    before: str = Field(description="The step it stands before.")
+    passed: bool = Field(description="Whether it is open.")
+    missing: list[str] = Field(description="What it asks for and does not find.")
+    sentence: str | None = Field(description="What to tell people; null: it is open.")
+    command: str | None = Field(description="What to run; null: it is open.")
+
+
+class ProgressModel(BaseModel):
+    """How far the plan is done."""
+
+    current_wave: int | None = Field(description="By state.json; null: it does not say.")
+    total_waves: int = Field(ge=0, description="Waves of the plan.")
+    done_tasks: int = Field(ge=0, description="Tasks whose last report says that they are done.")
+    total_tasks: int = Field(ge=0, description="Tasks of the plan.")
+
+
+class TaskModel(BaseModel):
+    """One task of the plan."""
+
+    id: str = Field(description="Its id, for example W2.T3.")
+    name: str = Field(description="Its name.")
+    status: Literal["done", "failed", "open", "pending"] = Field(
+        description="By its last report; failed: a check failed; pending: no report."
+    )
+
+
+class WaveModel(BaseModel):
+    """One wave of the plan."""
+
+    number: int = Field(description="Its number.")
+    name: str = Field(description="Its name.")
+    done: int = Field(ge=0, description="How many of its tasks are done.")
+    tasks: list[TaskModel] = Field(description="Its tasks.")
+
+
+class ConflictModel(BaseModel):
+    """A document that people changed where it is ours."""
+
+    path: str = Field(description="Their document, left alone.")
+    ours: str = Field(description="Ours, beside it; removing it settles the conflict in their favour.")
+
+
+class DatabaseModel(BaseModel):
+    """Where reports and memories lie."""
+
+    place: str = Field(description="Path in the project, or address without password.")
+    exists: bool = Field(description="False: the first report or memory creates it.")
+    files_behind: bool = Field(description="Whether something recorded is not shown in the files yet.")
+
+
+class StatusModel(BaseModel):
+    """How a project stands."""
+
+    exists: bool = Field(description="Whether there is a .goopspec folder.")
+    project: str | None = Field(description="Name of the project, or null.")
+    profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")
+    phase: str | None = Field(description="By state.json; null: it does not say.")
+    spec_locked: bool = Field(description="Whether the specification is locked.")
+    interview_complete: bool = Field(description="Whether the interview is complete.")
+    acceptance_confirmed: bool = Field(description="Whether the user has accepted.")
+    gates: list[GateModel] = Field(description="The gates in the order of the work.")
+    progress: ProgressModel = Field(description="Waves and tasks of the plan in numbers.")
+    waves: list[WaveModel] = Field(description="Waves and tasks of the plan.")
+    blockers: list[str] = Field(description="Active blockers of the last reports.")
+    drift: list[FindingModel] = Field(description="Where documents, state and reports disagree.")
+    conflicts: list[ConflictModel] = Field(description="Documents that people changed where they are ours.")
+    unreadable: list[str] = Field(description="Documents that cannot be read.")
+    gate_ahead: str | None = Field(description="The gate that the work comes to next, or null.")
+    next_command: str | None = Field(description="What to run next; null: nobody knows.")
+    reports: int = Field(ge=0, description="How many reports are recorded.")
+    memories: dict[str, int] = Field(description="How many memories there are of each type.")
+    revision: int = Field(ge=0, description="Revision of the last change; 0: none yet.")
+    database: DatabaseModel = Field(description="The place of reports and memories.")
+    warnings: list[str] = Field(description="What people should know about the database.")
 
 
 class RulePageModel(BaseModel):

@@ -1,5 +1,6 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.types import CallToolResult
@@ -13,25 +14,56 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from goop_mcp.composition import Application
+    from goop_mcp.routing import RoutingContext
 
-__all__ = ["Replies"]
+__all__ = [
+    "AgentName",
+    "Attempt",
+    "Iteration",
+    "JudgingMode",
+    "Known",
+    "MaxIterations",
+    "PhaseName",
+    "PreviousRules",
+    "ProtocolName",
+    "Replies",
+    "ReplyText",
+    "routing_context",
+]
 
-_Reply = Annotated[str, Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes)]
-_Protocol = Annotated[ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")]
-_Mode = Annotated[
+ReplyText = Annotated[
+    str, Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes)
+]
+ProtocolName = Annotated[ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")]
+JudgingMode = Annotated[
     Literal["lenient", "strict"],
     Field(description="lenient mends faults of form and warns; strict makes each of them an error."),
 ]
-_Agent = Annotated[
+AgentName = Annotated[
     str | None, Field(description="The agent that was asked, for example goop-executor; null: any.", max_length=200)
 ]
-_Phase = Annotated[
+PhaseName = Annotated[
     str | None,
     Field(description="The current workflow phase, for example execute; null: any.", max_length=200),
 ]
-_WithClaims = Annotated[
+WithClaims = Annotated[
     bool,
     Field(description="Also look whether the files, commits, task, state and memories it names are real.", strict=True),
+]
+Attempt = Annotated[int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)]
+Iteration = Annotated[int, Field(description="How many feedbacks were given on this edge.", ge=0, le=1000)]
+MaxIterations = Annotated[
+    int | None, Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000)
+]
+PreviousRules = Annotated[
+    list[str] | None, Field(description="Rules that the last rejected reply broke; null: none.", max_length=100)
+]
+Known = Annotated[
+    AnyObject | None,
+    Field(
+        description="What else you know, above all the state_changes you stored: counters, policy, evidence, "
+        "dependencies, batch and so on; a name in it wins over the argument. null: nothing."
+    ),
 ]
 
 
@@ -44,13 +76,13 @@ class Replies:
 
     def validate_report(
         self,
-        text: _Reply,
+        text: ReplyText,
         *,
-        protocol: _Protocol = "auto",
-        mode: _Mode = "lenient",
-        expected_agent: _Agent = None,
-        expected_phase: _Phase = None,
-        check_workspace: _WithClaims = False,
+        protocol: ProtocolName = "auto",
+        mode: JudgingMode = "lenient",
+        expected_agent: AgentName = None,
+        expected_phase: PhaseName = None,
+        check_workspace: WithClaims = False,
     ) -> Annotated[CallToolResult, VerdictModel]:
         """Judge the envelope in an agent's reply: <goop_report>, <agent_request>, speckit or Factory JSON.
 
@@ -77,28 +109,18 @@ class Replies:
 
     def route_next_action(
         self,
-        text: _Reply,
+        text: ReplyText,
         *,
-        protocol: _Protocol = "auto",
-        mode: _Mode = "lenient",
-        expected_agent: _Agent = None,
-        expected_phase: _Phase = None,
-        attempt: Annotated[int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)] = 1,
-        iteration: Annotated[int, Field(description="How many feedbacks were given on this edge.", ge=0, le=1000)] = 0,
-        max_iterations: Annotated[
-            int | None, Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000)
-        ] = None,
-        previous_rules: Annotated[
-            list[str] | None, Field(description="Rules that the last rejected reply broke; null: none.", max_length=100)
-        ] = None,
-        context: Annotated[
-            AnyObject | None,
-            Field(
-                description="What else you know, above all the state_changes you stored: counters, policy, evidence, "
-                "dependencies, batch and so on; a name in it wins over the argument. null: nothing."
-            ),
-        ] = None,
-        check_workspace: _WithClaims = False,
+        protocol: ProtocolName = "auto",
+        mode: JudgingMode = "lenient",
+        expected_agent: AgentName = None,
+        expected_phase: PhaseName = None,
+        attempt: Attempt = 1,
+        iteration: Iteration = 0,
+        max_iterations: MaxIterations = None,
+        previous_rules: PreviousRules = None,
+        context: Known = None,
+        check_workspace: WithClaims = False,
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Judge an agent's reply and say what happens next: who continues, with which words, or why to ask the user.
 
@@ -108,26 +130,32 @@ class Replies:
         changes nothing.
         """
         from goop_mcp.operations.route_reply import route_reply  # noqa: PLC0415 - loaded by the first decision
-        from goop_mcp.routing import RoutingContext  # noqa: PLC0415
 
-        known = {
-            "expected_agent": expected_agent,
-            "phase": expected_phase,
-            "attempt": attempt,
-            "iteration": iteration,
-            "max_iterations": max_iterations,
-            "previous_rules": previous_rules or [],
-            **(context or {}),
-        }
+        known = routing_context(
+            expected_agent=expected_agent,
+            phase=expected_phase,
+            attempt=attempt,
+            iteration=iteration,
+            max_iterations=max_iterations,
+            previous_rules=previous_rules or [],
+            context=context,
+        )
         here = self._application
         project, store = (here.settings.project, here.store) if check_workspace else (None, None)
         return decision_answer(
             route_reply(
                 text,
-                RoutingContext.from_dict(known),
+                known,
                 protocol=protocol,
                 mode=mode,
                 project=project,
                 store=store,
             )
         )
+
+
+def routing_context(*, context: Mapping[str, object] | None, **arguments: object) -> "RoutingContext":
+    """Return what a caller knows: the arguments of a tool, over which a name in `context` wins. Raises ContextError."""
+    from goop_mcp.routing import RoutingContext  # noqa: PLC0415 - as above
+
+    return RoutingContext.from_dict({**arguments, **(context or {})})

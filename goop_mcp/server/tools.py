@@ -15,6 +15,7 @@ from goop_mcp.server.answers import answer
 from goop_mcp.server.handoffs import Handoffs
 from goop_mcp.server.memories import Memories
 from goop_mcp.server.models import RulePageModel
+from goop_mcp.server.projects import Projects
 from goop_mcp.server.replies import Replies
 
 __all__ = ["offered_tools"]
@@ -29,11 +30,13 @@ _ADDS_A_FILE = ToolAnnotations(
 
 def offered_tools(application: Application) -> list[Tool]:
     """Return the tools of `application`, in the order in which clients list them."""
-    replies, memories = Replies(application), Memories(application)
+    replies, projects, memories = Replies(application), Projects(application), Memories(application)
     tools = [
         _tool(replies.validate_report, title="Validate a report"),
         _tool(replies.route_next_action, title="Say what happens next"),
-        _tool(Handoffs(application.settings.project).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
+        _tool(projects.record_report, title="Record a report", annotations=_ADDS_ONCE),
+        _tool(projects.project_status, title="Say how the project stands"),
+        _tool(Handoffs(application).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
         _tool(memories.save_memory, title="Save a memory", annotations=_ADDS_ONCE),
         _tool(memories.search_memory, title="Search the memory"),
         _tool(memories.get_memory, title="Read a memory"),

@@ -1,11 +1,12 @@
 """The small interface behind which the databases stand. Both adapters pass one contract suite (tests/store)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from goop_mcp.store.records import (
     Event,
     MemoryFilter,
+    MemoryType,
     NewEvent,
     NewMemory,
     NewReport,
@@ -48,6 +49,10 @@ class Reading(Protocol):
         self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
     ) -> list[StoredMemory]:
         """Return memories, newest revision first; `before_revision` continues a list, None of `limit` means all."""
+        ...
+
+    def memory_counts(self) -> Mapping[MemoryType, int]:
+        """Return how many memories of each type there are; a type without any is left out."""
         ...
 
     def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:

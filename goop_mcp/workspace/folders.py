@@ -53,6 +53,10 @@ class Folder:
         """Put the entry `source` in place of `target`."""
         os.replace(self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle)
 
+    def link(self, source: str, target: str) -> None:
+        """Give the entry `source` the name `target` too; raises FileExistsError where something has it."""
+        os.link(self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
     def sync(self) -> None:
         """Wait until renames in this folder are on disk; does nothing where folders cannot be synced."""
         if self.handle is not None:

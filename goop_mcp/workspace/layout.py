@@ -19,6 +19,7 @@ __all__ = [
     "READING_ORDER",
     "REQUIREMENTS",
     "RESEARCH",
+    "SCHEMAS_FOLDER",
     "SESSIONS_FOLDER",
     "SESSION_FILES",
     "SPEC",
@@ -59,6 +60,9 @@ READING_ORDER: Final = (STATE, KNOWLEDGE_BASE, SPEC, CHRONICLE, BLUEPRINT)
 """What an agent reads before it starts (P-05); the search in memory stands between the second and the third."""
 
 SESSIONS_FOLDER: Final = "docs/.scratch/sessions"
+SCHEMAS_FOLDER: Final = ".claude/schemas"
+"""Where the tools of a project look for the schema of a handoff (xml-handoff-protocol)."""
+
 SESSION_FILES: Final = ("state.json", "prompt.md", "result.json", "output.log", "session.log")
 """What the folder of a spawned agent holds (H-42)."""
 
@@ -73,6 +77,7 @@ _OURS = re.compile(
     re.VERBOSE,
 )
 _LAID_DOWN = re.compile(rf"{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md")
+_SCHEMA_FILE = re.compile(rf"{re.escape(SCHEMAS_FOLDER)}/[a-z0-9.-]{{1,100}}\.xsd")
 _SESSION_FILE = re.compile(
     rf"{re.escape(SESSIONS_FOLDER)}/[0-9]{{8}}-[0-9]{{6}}-[a-z0-9-]+/(?:{'|'.join(SESSION_FILES)})"
 )
@@ -108,7 +113,7 @@ def may_write(path: str) -> bool:
 
 def may_create(path: str) -> bool:
     """Return whether `path` is one of the files that this program may lay down where nothing is yet."""
-    return may_write(path) or _LAID_DOWN.fullmatch(path) is not None
+    return may_write(path) or any(pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE))
 
 
 def _checked(session: str) -> str:

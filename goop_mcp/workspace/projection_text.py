@@ -61,6 +61,10 @@ class Block:
         """Tell whether the block stands in `document` as we wrote it, in whatever style of line ends."""
         return self.in_style(line_end_of(document)) in document
 
+    def begins_in(self, document: str) -> bool:
+        """Tell whether the first mark of the block stands in `document`: the block was written there."""
+        return _mark(self.revision) in document
+
 
 def blocks_of(events: Iterable[Event]) -> list[Block]:
     """Return one block for each revision among `events`, in order; what people wrote themselves makes none."""
@@ -133,7 +137,11 @@ def line_end_of(text: str) -> str:
 
 def _marked(revision: int, events: Iterable[Event]) -> str:
     texts = [_harmless(event.text).strip("\n") for event in events]
-    return "\n".join([f"<!-- goop:rev {revision} -->", "\n\n".join(texts), f"<!-- goop:end {revision} -->"])
+    return "\n".join([_mark(revision), "\n\n".join(texts), f"<!-- goop:end {revision} -->"])
+
+
+def _mark(revision: int) -> str:
+    return f"<!-- goop:rev {revision} -->"
 
 
 def _harmless(text: str) -> str:

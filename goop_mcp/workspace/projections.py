@@ -159,7 +159,7 @@ class _Document:
     def _plan_edited(self, row: Projection, lost: Sequence[Block], known: frozenset[str]) -> ProjectionPlan:
         # The newest block may never have been written: its writer was killed between commit and rename.
         unsure = row.revision if row.pending_sha256 is not None else row.revision + 1
-        changed = [block for block in lost if block.revision < unsure]
+        changed = [block for block in lost if block.revision < unsure or block.begins_in(self.text or "")]
         if changed and self._dismissed():
             assert self.conflict is not None  # noqa: S101 - what was dismissed was there
             self._adopt(since=self.conflict.revision)

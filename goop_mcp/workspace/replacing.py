@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from goop_mcp.errors import PathRefusedError, UnwritableFileError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.folders import Folder, open_folder
 from goop_mcp.workspace.layout import FOLDER, may_create, may_write
 from goop_mcp.workspace.paths import relative_parts
 
-__all__ = ["create_file", "is_stray", "replace_file", "sha256", "sweep_strays"]
+__all__ = ["create_file", "is_stray", "place_file", "replace_file", "sha256", "sweep_strays"]
 
 _NEW_FILE_MODE = 0o644
 _STRAY = re.compile(r"\..{1,200}\.\d{1,10}\.[0-9a-f]{8}\.goop-tmp")
 _PATIENCE_ON_WINDOWS = 1.0
 _PAUSE_ON_WINDOWS = 0.02
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
@@ -50,18 +51,34 @@ def replace_file(files: ProjectFiles, path: str, data: bytes) -> str:
     was, but for a fault of the last step, where it may be the new one.
     """
     with _writing(files, path, may_write) as (folder, name):
-        _put(folder, name, data, mode=_mode(folder, name))
+        _put(folder, name, data, mode=_mode(folder, name), into_place=_rename)
     return sha256(data)
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
-    """Write `data` to `path` unless something is there already; tell whether it was written. Raises as replace_file."""
+    """Write `data` to `path` unless something is there already; tell whether it was written. Raises as replace_file.
+
+    Nobody has to hold the queue of writers: of two who write at once one succeeds.
+    """
     with _writing(files, path, may_create) as (folder, name):
         with contextlib.suppress(FileNotFoundError):
             folder.stat(name)
             return False
-        _put(folder, name, data, mode=None)
-    return True
+        with contextlib.suppress(FileExistsError):
+            _put(folder, name, data, mode=None, into_place=_link)
+            return True
+    return False
+
+
+def place_file(files: ProjectFiles, path: str, data: bytes, *, advice: str = "move it away first") -> None:
+    """Write `data` to `path`; a file that says the same is left as it is. Raises as replace_file.
+
+    UnwritableFileError also where another file is there already; `advice` says what to do then.
+    """
+    if create_file(files, path, data):
+        return
+    if files.is_link(path) or files.kind(path) is not FileKind.FILE or files.read_bytes(path) != data:
+        raise UnwritableFileError(f"{files.relative(path)} is there already and says something else; {advice}")
 
 
 def is_stray(name: str) -> bool:
@@ -119,11 +136,13 @@ def _mode(folder: Folder, name: str) -> int | None:
     return stat.S_IMODE(found.st_mode)
 
 
-def _put(folder: Folder, name: str, data: bytes, *, mode: int | None) -> None:
+def _put(
+    folder: Folder, name: str, data: bytes, *, mode: int | None, into_place: Callable[[Folder, str, str], None]
+) -> None:
     temporary = f".{name}.{os.getpid()}.{secrets.token_hex(4)}.goop-tmp"
     try:
         _write_whole(folder, temporary, data, mode=mode)
-        _rename(folder, temporary, name)
+        into_place(folder, temporary, name)
         failpoint(Failpoint.RENAME)
         folder.sync()
         failpoint(Failpoint.DIRECTORY_FSYNC)
@@ -145,6 +164,19 @@ def _write_whole(folder: Folder, temporary: str, data: bytes, *, mode: int | Non
         if os.fstat(descriptor).st_size != len(data):
             raise OSError(errno.ENOSPC, "short write")
         failpoint(Failpoint.FSYNC)
+
+
+def _link(folder: Folder, temporary: str, name: str) -> None:
+    """Give the temporary file its name, if nobody has it: raises FileExistsError then."""
+    try:
+        folder.link(temporary, name)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Such a disk has no names that two can ask for at once; somebody may come between the look and this.
+        _rename(folder, temporary, name)
+    else:
+        folder.unlink(temporary)
 
 
 def _rename(folder: Folder, temporary: str, name: str) -> None:

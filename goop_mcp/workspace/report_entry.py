@@ -1,35 +1,66 @@
-"""The entry of CHRONICLE.md that a `<goop_report>` makes (G-49)."""
+"""What an agent's report leaves in the documents: an entry of CHRONICLE.md (G-49), and entries of ADL.md."""
 
-from goop_mcp.protocols.goop_report.model import Counter, Report
-from goop_mcp.workspace.documents.entries import ChronicleEntry
+from collections.abc import Iterator, Mapping
 
-__all__ = ["entry_of_report"]
+from goop_mcp.routing.deviations import parse_deviations
+from goop_mcp.routing.views import Place, ReportView
+from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry
+
+__all__ = ["entry_of_report", "log_of_report"]
+
+_DONE: Mapping[int, str] = {1: "The bug was fixed.", 2: "The safeguard was added.", 3: "The obstacle was removed."}
+"""What an executor does by each of the rules that need nobody's word (WORKFLOW, section 4)."""
+
+_DECISION = "decision"
 
 
-def entry_of_report(report: Report, *, time: str) -> ChronicleEntry:
+def entry_of_report(report: ReportView, *, time: str) -> ChronicleEntry:
     """Return what `report` leaves in the diary: files and commits from its artifacts, the position from its state.
 
     `time` is ISO 8601, of the recording. The texts are those of the agent; redact them before they are stored.
     """
-    state, artifacts = report.state, report.artifacts
     task = " ".join(filter(None, (report.task_id, report.task_name)))
-    status = str(report.status) if report.status is not None else "no status"
-    files = artifacts.files if artifacts is not None else ()
-    commits = artifacts.commits if artifacts is not None else ()
     return ChronicleEntry(
         time=time,
         agent=report.agent or "an agent",
-        action=f"{task or 'a task'}: {status}",
+        action=f"{task or 'a task'}: {report.native_status or 'no status'}",
         outcome=report.summary or "no summary",
-        phase=str(state.phase) if state is not None and state.phase is not None else None,
-        wave=_position(state.wave) if state is not None else None,
-        task=_position(state.task) if state is not None else None,
-        files=[(file.path, str(file.action) if file.action else None) for file in files if file.path],
-        commits=[(commit.sha, commit.message or None) for commit in commits if commit.sha],
+        phase=report.phase,
+        wave=_position(report.wave),
+        task=_position(report.task),
+        files=[(file.path, file.action) for file in report.files],
+        commits=[(commit.sha, commit.message or None) for commit in report.commits if commit.sha],
     )
 
 
-def _position(counter: Counter | None) -> str | None:
-    if counter is None:
+def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
+    """Return the deviations by rules 1 to 3 and the decisions that `report` tells of, each once.
+
+    A deviation reads `RULE n DEVIATION: …`; rule 4 waits for the user and leaves nothing yet. Redact as above.
+    """
+    files = tuple(file.path for file in report.files)
+    found = [
+        AdlEntry(kind="DEVIATION", time=time, rule=rule, description=text, action=_DONE[rule], files=files)
+        for rule, text in dict.fromkeys(_deviations(report))
+    ]
+    decision = report.extensions.get(_DECISION)
+    if isinstance(decision, str) and decision.strip():
+        action = report.summary or "The report says no more."
+        found.append(AdlEntry(kind="DECISION", time=time, description=decision, action=action, files=files))
+    return tuple(found)
+
+
+def _deviations(report: ReportView) -> Iterator[tuple[int, str]]:
+    memories = [memory.title for memory in report.memories if memory.type == _DECISION]
+    files = [file.note for file in report.files]
+    others = [text for text in report.extensions.values() if isinstance(text, str)]
+    for text in filter(None, (report.summary, report.blockers, *memories, *files, *others)):
+        for question in parse_deviations(text):
+            if question.rule is not None and question.rule in _DONE:
+                yield question.rule, question.text
+
+
+def _position(place: Place | None) -> str | None:
+    if place is None:
         return None
-    return "/".join("–" if number is None else str(number) for number in (counter.current, counter.total))
+    return "/".join("–" if number is None else str(number) for number in (place.current, place.total))

@@ -202,7 +202,7 @@ class Scaffolded:
 def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
     """Create the documents of a project and its state.json, each only where nothing is there. Calling again is safe.
 
-    `now` is ISO 8601 in UTC. The caller holds the queue of writers. Raises PathRefusedError and UnwritableFileError.
+    `now` is ISO 8601 in UTC. Raises PathRefusedError and UnwritableFileError.
     """
     title = line(name)
     texts = {document: text.replace("{name}", title).replace("{date}", now) for document, text in _DOCUMENTS.items()}

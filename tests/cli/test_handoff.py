@@ -46,7 +46,7 @@ def test_the_fields_may_come_from_a_file_with_a_byte_order_mark(tmp_path: Path) 
 def test_the_whole_answer_can_be_had_as_json(tmp_path: Path) -> None:
     answer = json.loads(build(tmp_path, {**FIELDS, "session_id": ID}, "--format", "json").out)
 
-    assert list(answer) == ["kind", "text", "path", "verdict"]
+    assert list(answer) == ["kind", "text", "path", "verdict", "redactions"]
     assert (answer["kind"], answer["path"], answer["verdict"]["verdict"]) == ("agent_request", PLACE, "accepted")
     assert not (tmp_path / PLACE).exists()
 
@@ -91,7 +91,7 @@ def test_no_link_leads_out_of_the_project(tmp_path: Path) -> None:
 
     ended = build(project, {**FIELDS, "session_id": ID}, "--write")
     assert (ended.code, ended.out) == (1, "")
-    assert "a part of its path is a link or no folder" in ended.err
+    assert "leads out of the project through a link" in ended.err
     assert list(outside.iterdir()) == []
 
 
@@ -152,7 +152,7 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ([], "missing command; see goop-mcp handoff --help"),
-        (["session"], "there is no kind of handoff 'session'; known are agent-request."),
+        (["sessions"], "there is no kind of handoff 'sessions'; did you mean 'session'?"),
         (["agent-requst"], "did you mean 'agent-request'?"),
         (["agent-request", "--json", "nowhere.json"], "'nowhere.json' does not exist"),
         (["agent-request", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),

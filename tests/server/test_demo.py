@@ -11,7 +11,19 @@ from goop_mcp.server.models import DecisionModel, VerdictModel
 from tests.repository import ROOT
 from tests.server.connections import environment
 
-STEPS = ["first_reply", "first_verdict", "feedback", "second_reply", "second_verdict", "next_action", "save", "search"]
+STEPS = [
+    "first_reply",
+    "first_verdict",
+    "feedback",
+    "second_reply",
+    "second_verdict",
+    "next_action",
+    "record",
+    "save",
+    "search",
+    "hand_over",
+    "resume",
+]
 DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
 # The program from the checkout, the server it starts from the current folder.
 DEMO_ELSEWHERE = [sys.executable, "-P", "-c", "import sys; from goop_mcp.cli import main; sys.exit(main(sys.argv[1:]))"]
@@ -138,6 +150,13 @@ def test_what_the_demo_saves_is_found_without_its_secret(story: Story) -> None:
     assert '"Tokens expire early when clocks differ"' in search.answer
     assert "password=[REDACTED]" in search.answer
     assert "tiger-4711" not in f"{save}{search}"
+
+
+def test_the_second_session_of_the_demo_goes_on_from_what_the_first_one_recorded(story: Story) -> None:
+    answers = {step.name: step.answer or "" for step in story.steps}
+    assert "- **Action:** W2.T3: BLOCKED" in answers["record"]
+    assert answers["hand_over"].startswith("written: .goopspec/HANDOFF.md")
+    assert "Compare the clocks of API and token store" in answers["resume"]
 
 
 def test_demo_leaves_nothing_behind(tmp_path: Path) -> None:

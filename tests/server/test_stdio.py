@@ -139,6 +139,8 @@ def test_noise_on_stdout_does_not_reach_the_client(era: str) -> None:
         assert list(connection.tools()) == [
             "validate_report",
             "route_next_action",
+            "record_report",
+            "project_status",
             "build_handoff",
             "explain_rule",
             "make_noise",

@@ -36,6 +36,8 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(connecti
     assert list(tools) == [
         "validate_report",
         "route_next_action",
+        "record_report",
+        "project_status",
         "build_handoff",
         "save_memory",
         "search_memory",
@@ -50,7 +52,7 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(connecti
         assert tool.annotations is not None
         hints = tool.annotations.model_dump(exclude={"title"})
         assert hints == {
-            "read_only_hint": tool.name not in {"build_handoff", "save_memory", "forget_memory"},
+            "read_only_hint": tool.name not in {"build_handoff", "record_report", "save_memory", "forget_memory"},
             "destructive_hint": tool.name == "forget_memory",
             "idempotent_hint": tool.name != "build_handoff",
             "open_world_hint": False,

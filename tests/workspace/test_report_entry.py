@@ -1,9 +1,10 @@
 """A report leaves an entry in the diary that says what it did and where."""
 
 from goop_mcp import validate
-from goop_mcp.protocols.goop_report.model import Report
+from goop_mcp.routing.adapters import ADAPTERS
+from goop_mcp.routing.views import NO_REPORT, FileView, MemoryView, Outcome, ReportView
 from goop_mcp.workspace.documents.entries import chronicle_text
-from goop_mcp.workspace.report_entry import entry_of_report
+from goop_mcp.workspace.report_entry import entry_of_report, log_of_report
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.workspace.projects import NOW
@@ -13,8 +14,8 @@ CASES = ROOT / "tests" / "cases" / "goop_report"
 
 @requirement("G-49")
 def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None:
-    report = validate((CASES / "016_executor_complete.xml").read_text(encoding="utf-8")).envelope
-    assert isinstance(report, Report)
+    report = ADAPTERS["goop_report"].read(validate((CASES / "016_executor_complete.xml").read_text(encoding="utf-8")))
+    assert isinstance(report, ReportView)
 
     lines = chronicle_text(entry_of_report(report, time=NOW)).split("\n")
 
@@ -31,8 +32,28 @@ def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None
 
 
 def test_a_report_that_says_little_leaves_a_short_entry() -> None:
-    entry = entry_of_report(Report(version=None, status=None, agent=None), time=NOW)
+    entry = entry_of_report(NO_REPORT, time=NOW)
 
     assert chronicle_text(entry) == (
         f"### {NOW} · an agent\n\n- **Action:** a task: no status\n- **Outcome:** no summary"
     )
+
+
+def test_deviations_that_need_nobodys_word_and_decisions_leave_entries_in_the_log() -> None:
+    report = ReportView(
+        outcome=Outcome.DONE,
+        summary="RULE 1 DEVIATION: The clock was read twice",
+        blockers="RULE 4 DEVIATION: Another database. Options: A) Postgres, B) SQLite",
+        memories=(MemoryView("decision", 0.7, "RULE 2 DEVIATION: Limits on the login"), MemoryView("note", 0.4, "Hm")),
+        extensions={"decision": "Use jose for tokens", "hint": "RULE 1 DEVIATION: The clock was read twice"},
+        files=(FileView("src/clock.py", "modified"),),
+    )
+
+    entries = log_of_report(report, time=NOW)
+
+    assert [(entry.kind, entry.rule, entry.description, entry.action) for entry in entries] == [
+        ("DEVIATION", 1, "The clock was read twice", "The bug was fixed."),
+        ("DEVIATION", 2, "Limits on the login", "The safeguard was added."),
+        ("DECISION", None, "Use jose for tokens", "RULE 1 DEVIATION: The clock was read twice"),
+    ]
+    assert {entry.files for entry in entries} == {("src/clock.py",)}

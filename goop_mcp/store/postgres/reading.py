@@ -13,6 +13,7 @@ from goop_mcp.store.postgres.faults import translating
 from goop_mcp.store.records import (
     Event,
     MemoryFilter,
+    MemoryType,
     Operator,
     Projection,
     SearchHit,
@@ -70,6 +71,10 @@ class PostgresReading:
         """Return memories, newest revision first; `before_revision` continues a list, None of `limit` means all."""
         values = {"before": before_revision, "limit": limit}
         return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
+
+    def memory_counts(self) -> Mapping[MemoryType, int]:
+        """Return how many memories of each type there are; a type without any is left out."""
+        return {row["type"]: row["count"] for row in self._rows(statements.MEMORY_COUNTS)}
 
     def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
         """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""

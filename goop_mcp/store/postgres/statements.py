@@ -15,6 +15,7 @@ __all__ = [
     "MEMORY_BY_ID",
     "MEMORY_BY_KEY",
     "MEMORY_BY_UID",
+    "MEMORY_COUNTS",
     "PROJECTIONS",
     "PURGE_MEMORY",
     "REPORTS",
@@ -55,6 +56,9 @@ SELECT {memory} FROM goop.memories
 WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR revision < %(before)s::bigint)
 ORDER BY revision DESC, id DESC LIMIT %(limit)s
 """)
+MEMORY_COUNTS = _statement(
+    "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP BY type"
+)
 # In two steps: the best by words, then importance among these. The filters stand before the cut.
 SEARCH = _statement("""
 WITH best AS MATERIALIZED (

@@ -10,6 +10,7 @@ import apsw
 from goop_mcp.store.records import (
     Event,
     MemoryFilter,
+    MemoryType,
     Operator,
     Projection,
     SearchHit,
@@ -68,6 +69,12 @@ class SqliteReading:
             StoredMemory,
             f"WHERE m.forgotten_at IS NULL {conditions} ORDER BY m.id DESC LIMIT :limit",
             {**bindings, "limit": _limit(limit)},
+        )
+
+    def memory_counts(self) -> Mapping[MemoryType, int]:
+        """Return how many memories of each type there are."""
+        return dict(
+            self._connection.execute("SELECT type, count(*) FROM memories WHERE forgotten_at IS NULL GROUP BY type")
         )
 
     def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:

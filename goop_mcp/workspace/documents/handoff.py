@@ -8,7 +8,7 @@ from goop_mcp.messages.quoting import cell, code, line, paragraph
 from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
 from goop_mcp.workspace.documents.marks import without_checkbox
 
-__all__ = ["Commit", "DoneTask", "Handoff", "NextTask", "handoff_text", "read_handoff"]
+__all__ = ["Commit", "DoneTask", "Handoff", "NextTask", "command_in", "handoff_text", "read_handoff"]
 
 _SHA = re.compile(r"`([0-9a-fA-F]{7,40})`")
 _COMMAND = re.compile(r"/goop-[a-z-]{1,40}")
@@ -172,6 +172,12 @@ def _bullets(texts: Sequence[str]) -> str:
     return "\n".join(listed) or _NONE
 
 
+def command_in(text: str) -> str | None:
+    """Return the first command of the packages in `text`, without its arguments; None where there is none."""
+    match = _COMMAND.search(text)
+    return match[0] if match else None
+
+
 def read_handoff(text: str) -> Handoff:
     """Read HANDOFF.md tolerantly: any order, any case, missing parts. Never raises."""
     document = read_markdown(text)
@@ -230,9 +236,7 @@ def _locked(text: str) -> bool | None:
 
 
 def _command(document: Section) -> str | None:
-    text = " ".join(each.text for each in _lines(document, "command to run", "next session instructions"))
-    match = _COMMAND.search(text)
-    return match[0] if match else None
+    return command_in(" ".join(each.text for each in _lines(document, "command to run", "next session instructions")))
 
 
 def _path(item: str) -> str:

@@ -1,0 +1,30 @@
+"""`goop-mcp init`: lay down the documents of a project."""
+
+import os
+
+import click
+
+from goop_mcp.cli.options import PROJECT
+from goop_mcp.cli.streams import show
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.settings import read_settings
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.scaffold import create_project
+
+__all__ = ["init"]
+
+
+@click.command(short_help="Lay down the documents of a project.")
+@PROJECT
+@click.option("--name", metavar="NAME", help="What the project is called; the default is the name of its folder.")
+def init(project: str | None, name: str | None) -> int:
+    """Lay down the documents of a project in .goopspec with their headings, and state.json in phase idle.
+
+    What is there already stays as it is, so calling again is safe. Exit code: 0, also when nothing was missing;
+    2 nothing could be written.
+    """
+    folder = read_settings(os.environ, project=project).project
+    done = create_project(ProjectFiles(folder), name=name or folder.name or "project", now=written(utc_now()))
+    lines = [f"created {path}" for path in done.created] + [f"kept {path}" for path in done.kept]
+    show("".join(f"{line}\n" for line in lines))
+    return 0

@@ -1,0 +1,30 @@
+"""`goop-mcp status`: how the project stands."""
+
+import json
+
+import click
+
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.streams import emit, show
+from goop_mcp.operations.project_status import project_status
+
+__all__ = ["status"]
+
+
+@click.command(short_help="Say how the project stands.")
+@PROJECT
+@DATABASE
+@PROJECT_ID
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def status(project: str | None, database: str | None, project_id: str | None, *, form: str) -> int:
+    """Say how the project stands: phase, gates, progress, blockers, and where its documents disagree.
+
+    Nothing is changed. Exit code: 0, also for a project that has not begun; 2 the call is wrong.
+    """
+    with opened_application(project, database=database, project_id=project_id) as application:
+        found = project_status(application.workplace)
+    if form == "json":
+        emit(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n")
+    else:
+        show(found.to_markdown())
+    return 0

@@ -1,0 +1,312 @@
+"""How a project stands: phase, gates, progress, blockers, and where its documents, state and reports disagree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from goop_mcp.errors import StoreError
+from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress, status_display
+from goop_mcp.operations.project_picture import ProjectPicture, take_picture
+from goop_mcp.operations.workplace import Workplace
+from goop_mcp.redaction import redact_structure
+from goop_mcp.routing.telling import counted_noun
+from goop_mcp.store.interface import Reading
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.workflow.commands import usual_next
+from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
+from goop_mcp.workspace.drift import find_drift
+from goop_mcp.workspace.project import Project, read_project
+from goop_mcp.workspace.projections import Conflict, is_behind, open_conflicts
+
+__all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
+
+_MOST_TOLD = 20
+_AHEAD: Mapping[str, GateName] = {
+    "idle": GateName.DISCOVERY,
+    "discuss": GateName.DISCOVERY,
+    "plan": GateName.SPEC,
+    "research": GateName.SPEC,
+    "specify": GateName.SPEC,
+    "execute": GateName.EXECUTION,
+    "accept": GateName.ACCEPTANCE,
+}
+# Merging is asked for at a place of its own and says nothing about how far the work is.
+_SHOWN_GATES = tuple(name for name in GATES if name is not GateName.MERGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStanding:
+    """A task of the plan by the id that we write; `status` is done, failed, open or pending: not reported yet."""
+
+    id: str
+    name: str
+    status: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as JSON values."""
+        return {"id": self.id, "name": self.name, "status": self.status}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveStanding:
+    """A wave of the plan and its tasks."""
+
+    number: int
+    name: str
+    tasks: tuple[TaskStanding, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wave as JSON values, with the number of its tasks that are done."""
+        done = sum(task.status == "done" for task in self.tasks)
+        tasks = [task.to_dict() for task in self.tasks]
+        return {"number": self.number, "name": self.name, "done": done, "tasks": tasks}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStatus:
+    """How a project stands; without secrets. `phase` is None where state.json says nothing.
+
+    `gate_ahead` is the one that the work comes to next. `drift` are findings, `conflicts` documents that people changed
+    where they are ours, `unreadable` and `warnings` sentences. `memories` counts by type. `database` is its place,
+    `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet.
+    `current_wave` is that of state.json.
+    """
+
+    exists: bool
+    project: str | None
+    profile: str
+    phase: str | None
+    spec_locked: bool
+    interview_complete: bool
+    accepted: bool
+    current_wave: int | None
+    gates: tuple[GateResult, ...]
+    gate_ahead: GateResult | None
+    waves: tuple[WaveStanding, ...]
+    blockers: tuple[str, ...]
+    drift: tuple[Finding, ...]
+    conflicts: tuple[Conflict, ...]
+    unreadable: tuple[str, ...]
+    next_command: str | None
+    reports: int
+    memories: Mapping[str, int]
+    revision: int
+    database: str
+    has_database: bool
+    behind: bool
+    warnings: tuple[str, ...]
+
+    @property
+    def tasks(self) -> tuple[TaskStanding, ...]:
+        """All tasks in the order of the plan."""
+        return tuple(task for wave in self.waves for task in wave.tasks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the status as JSON values."""
+        done = sum(task.status == "done" for task in self.tasks)
+        return {
+            "exists": self.exists,
+            "project": self.project,
+            "profile": self.profile,
+            "phase": self.phase,
+            "spec_locked": self.spec_locked,
+            "interview_complete": self.interview_complete,
+            "acceptance_confirmed": self.accepted,
+            "gates": [_gate_values(gate) for gate in self.gates],
+            "progress": {
+                "current_wave": self.current_wave,
+                "total_waves": len(self.waves),
+                "done_tasks": done,
+                "total_tasks": len(self.tasks),
+            },
+            "waves": [wave.to_dict() for wave in self.waves],
+            "blockers": list(self.blockers),
+            "drift": [finding.to_dict() for finding in self.drift],
+            "conflicts": [{"path": each.path, "ours": each.ours} for each in self.conflicts],
+            "unreadable": list(self.unreadable),
+            "gate_ahead": self.gate_ahead.gate.value if self.gate_ahead is not None else None,
+            "next_command": self.next_command,
+            "reports": self.reports,
+            "memories": dict(self.memories),
+            "revision": self.revision,
+            "database": {"place": self.database, "exists": self.has_database, "files_behind": self.behind},
+            "warnings": list(self.warnings),
+        }
+
+    def to_markdown(self) -> str:
+        """Return the status for people: messages in the visual style, ending with a line feed."""
+        return "\n\n".join(_messages(self)) + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What the database says beside the reports."""
+
+    memories: Mapping[str, int]
+    conflicts: tuple[Conflict, ...]
+    behind: bool
+
+
+def project_status(workplace: Workplace) -> ProjectStatus:
+    """Return how the project stands. Changes and creates nothing; a database that cannot be read is a warning."""
+    try:
+        picture, kept = take_picture(workplace), _kept(workplace)
+        has_database, faults = workplace.store.exists(), list[str]()
+    except StoreError as error:
+        picture = ProjectPicture(project=read_project(workplace.files))
+        kept, has_database, faults = _Kept(memories={}, conflicts=(), behind=False), True, [str(error)]
+    project, facts, state = picture.project, picture.facts, picture.project.state
+    gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
+    ahead = _gate_ahead(state.phase if state is not None else None, gates)
+    status = ProjectStatus(
+        exists=project.exists,
+        project=project.name,
+        profile=state.profile if state is not None else "0.x",
+        phase=state.phase if state is not None else None,
+        spec_locked=facts.spec_locked,
+        interview_complete=facts.interview_complete,
+        accepted=facts.user_accepted,
+        current_wave=state.current_wave if state is not None else None,
+        gates=gates,
+        waves=_waves(picture),
+        blockers=picture.records.blockers,
+        drift=find_drift(project, picture.records),
+        conflicts=kept.conflicts,
+        unreadable=project.unreadable,
+        gate_ahead=ahead,
+        next_command=_next_command(project, ahead),
+        reports=len(picture.reports),
+        memories=kept.memories,
+        revision=picture.revision,
+        database=workplace.store.location,
+        has_database=has_database,
+        behind=kept.behind,
+        warnings=(*workplace.store.warnings, *faults),
+    )
+    shareable, _ = redact_structure(status)
+    return shareable
+
+
+def _kept(workplace: Workplace) -> _Kept:
+    def ask(reading: Reading) -> _Kept:
+        shows = workplace.writes_files
+        return _Kept(
+            memories={str(type): number for type, number in reading.memory_counts().items()},
+            conflicts=open_conflicts(reading) if shows else (),
+            behind=shows and is_behind(reading, workplace.files),
+        )
+
+    if not workplace.store.exists():
+        return _Kept(memories={}, conflicts=(), behind=False)
+    return workplace.store.read(ask)
+
+
+def _waves(picture: ProjectPicture) -> tuple[WaveStanding, ...]:
+    blueprint, records = picture.project.blueprint, picture.records
+    if blueprint is None:
+        return ()
+    standing = dict.fromkeys(records.open, "open") | dict.fromkeys(records.failed, "failed")
+    standing |= dict.fromkeys(records.done, "done")
+    numbers = sorted({task.id.wave for task in blueprint.tasks})
+    names = {wave.number: wave.name for wave in blueprint.waves}
+    return tuple(
+        WaveStanding(
+            number=number,
+            name=names.get(number, ""),
+            tasks=tuple(
+                TaskStanding(id=str(task.id), name=task.name, status=standing.get(str(task.id), "pending"))
+                for task in blueprint.tasks
+                if task.id.wave == number
+            ),
+        )
+        for number in numbers
+    )
+
+
+def _gate_ahead(phase: str | None, gates: tuple[GateResult, ...]) -> GateResult | None:
+    """Return the gate that the work of `phase` comes to next; the first closed one where nobody knows the phase."""
+    wanted = _AHEAD.get(phase or "")
+    return next((gate for gate in gates if (gate.gate is wanted if wanted is not None else not gate.passed)), None)
+
+
+def _next_command(project: Project, gate: GateResult | None) -> str | None:
+    """Return what opens the gate ahead, or what stands behind it; None where state.json cannot be read."""
+    if not project.exists:
+        return "goop-mcp init"
+    if project.state_fault is not None or gate is None:
+        return None
+    if not gate.passed:
+        return gate.command
+    profile = project.state.profile if project.state is not None else "0.x"
+    return usual_next("/goop-accept", profile=profile) if gate.gate is GateName.ACCEPTANCE else GATES[gate.gate].before
+
+
+def _gate_values(gate: GateResult) -> dict[str, Any]:
+    return {
+        "gate": gate.gate.value,
+        "before": GATES[gate.gate].before,
+        "passed": gate.passed,
+        "missing": list(gate.missing),
+        "sentence": gate.sentence,
+        "command": gate.command,
+    }
+
+
+def _messages(status: ProjectStatus) -> list[str]:
+    gate = status.gate_ahead
+    messages = [
+        status_display(
+            project=status.project or "unnamed",
+            interview_complete=status.interview_complete,
+            spec_locked=status.spec_locked,
+            accepted=status.accepted,
+            next_command=status.next_command,
+        )
+    ]
+    if status.exists:
+        messages.append(_progress(status))
+    if gate is not None and not gate.passed and status.exists:
+        messages.append(gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing))
+    for title, lines in (("Blockers", status.blockers), ("Drift", _drift(status)), ("Database", _database(status))):
+        if lines:
+            messages.append(notice(title, *lines[:_MOST_TOLD]))
+    return messages
+
+
+def _progress(status: ProjectStatus) -> str:
+    tasks = status.tasks
+    done = [TaskLine(_number(task), task.name) for task in tasks if task.status == "done"]
+    begun = [
+        TaskLine(_number(task), f"{task.name} ({task.status})") for task in tasks if task.status in ("open", "failed")
+    ]
+    return progress(
+        phase=status.phase or "–",
+        wave=Position(status.current_wave, len(status.waves) or None),
+        task=Position(len(done), len(tasks) or None),
+        completed=done,
+        in_progress=begun,
+    )
+
+
+def _number(task: TaskStanding) -> str:
+    """Return the id as people count: 2.3 for W2.T3."""
+    return task.id.removeprefix("W").replace(".T", ".")
+
+
+def _drift(status: ProjectStatus) -> list[str]:
+    words = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ"}
+    said = [f"{words[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift]
+    said += [f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}" for each in status.conflicts]
+    return said + [f"⚠️ {sentence}" for sentence in status.unreadable]
+
+
+def _database(status: ProjectStatus) -> list[str]:
+    counts = ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
+    said = [
+        f"{status.database}: revision {status.revision}, {counted_noun(status.reports, 'report')}, memories: {counts}"
+        if status.has_database
+        else f"{status.database} does not exist yet; the first report or memory creates it"
+    ]
+    if status.behind:
+        said.append("⚠️ the files do not show all that is recorded yet; the next change brings them up to it")
+    return said + [f"⚠️ {sentence}" for sentence in status.warnings]

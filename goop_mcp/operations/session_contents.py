@@ -1,0 +1,214 @@
+"""What stands in a session handoff: what the caller says, and for the rest what was recorded since the last one."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.operations.project_picture import SessionSources, envelope_of
+from goop_mcp.redaction import map_texts, redact_structure
+from goop_mcp.store.records import StoredReport
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.workflow.commands import usual_next_of_phase
+from goop_mcp.workspace.documents.blueprint import BlueprintTask
+from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, command_in
+from goop_mcp.workspace.documents.marks import task_ids_in
+from goop_mcp.workspace.drift import find_drift
+from goop_mcp.workspace.layout import READING_ORDER, document_path
+
+__all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff"]
+
+_LATEST = 3
+_MOST_GOTCHAS = 10
+_UNKNOWN_PHASE = "unknown"
+# What would pass for an envelope when the document is read as a reply: a tag, also one that a host escaped, or JSON.
+_ENVELOPE = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])|\{(?=\s*[\"'])")
+_HARMLESS = {"{": "❴"}
+
+_Values = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFields:
+    """What the caller says; None and empty lists are taken from what is recorded."""
+
+    summary: str | None = None
+    next_action: str | None = None
+    next_agent: str | None = None
+    next_command: str | None = None
+    files_to_read: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+NOTHING_GIVEN = SessionFields()
+
+
+def compose_handoff(
+    fields: SessionFields, sources: SessionSources, *, decided_command: str | None = None, now: str
+) -> Handoff:
+    """Return the handoff made of `fields` and, where they say nothing, of `sources`; without secrets and envelopes.
+
+    `decided_command` is that of the newest decision where it is not recorded yet. `now` is ISO 8601 in UTC.
+    """
+    picture, reports = sources.picture, sources.reports
+    project, state = picture.project, picture.project.state
+    envelopes = [envelope_of(report) for report in reports]
+    task = _open_task(sources)
+    handoff = Handoff(
+        generated=now,
+        phase=_phase(sources),
+        completed=tuple(_completed(reports, envelopes)),
+        outcomes=_unique(_texts(envelopes, "summary")),
+        decisions=_unique(_decisions(sources, envelopes)),
+        spec_locked=state.spec_locked if state is not None else None,
+        wave=_wave(sources),
+        task=str(task.id) if task is not None else None,
+        files_modified=_unique(_files(envelopes)),
+        commits=tuple(_commits(envelopes)),
+        command=fields.next_command or _decided(decided_command) or _command(sources),
+        files_to_read=fields.files_to_read or _files_to_read(sources, envelopes),
+        context=fields.summary or _context(sources, envelopes),
+        next_task=_next_task(fields, task, envelopes),
+        blockers=fields.blockers or picture.records.blockers,
+        gotchas=fields.warnings or _gotchas(sources),
+        pending_decisions=project.chronicle.pending_decisions if project.chronicle is not None else (),
+        memories=tuple(f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories),
+    )
+    shareable, _ = redact_structure(handoff)
+    return map_texts(shareable, lambda text, _: _ENVELOPE.sub(lambda found: _HARMLESS.get(found[0], "‹"), text))
+
+
+def _phase(sources: SessionSources) -> str:
+    state = sources.picture.project.state
+    return state.phase if state is not None else sources.picture.records.phase or _UNKNOWN_PHASE
+
+
+def _completed(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[DoneTask]:
+    for report, envelope in zip(reports, envelopes, strict=True):
+        if report.task_id is not None and report.task_id in _done(report, reports):
+            name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
+            sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
+            yield DoneTask(name, sha)
+
+
+def _done(report: StoredReport, reports: Sequence[StoredReport]) -> set[str | None]:
+    """Return the task of `report` when this is its last word and says that it is done."""
+    last = next(each for each in reversed(reports) if each.task_id == report.task_id)
+    return {report.task_id} if last is report and report.status == "COMPLETE" else set()
+
+
+def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:
+    yield from (memory.title for memory in sources.memories if memory.type == "decision")
+    for envelope in envelopes:
+        yield from _texts([each for each in _parts(envelope, "memory") if each.get("type") == "decision"], "title")
+
+
+def _wave(sources: SessionSources) -> str | None:
+    state, blueprint = sources.picture.project.state, sources.picture.project.blueprint
+    total = (len(blueprint.waves) if blueprint is not None else 0) or (state.total_waves if state is not None else 0)
+    return f"{state.current_wave}/{total}" if state is not None and total else None
+
+
+def _files(envelopes: Sequence[_Values]) -> Iterator[str]:
+    for envelope in envelopes:
+        yield from _texts(_parts(envelope, "artifacts", "files"), "path")
+
+
+def _commits(envelopes: Sequence[_Values]) -> Iterator[Commit]:
+    for envelope in envelopes:
+        for each in _parts(envelope, "artifacts", "commits"):
+            if sha := _text(each.get("sha")):
+                yield Commit(sha, _text(each.get("message")) or "")
+
+
+def _decided(command: str | None) -> str | None:
+    return command if command is not None and command_in(command) is not None else None
+
+
+def _command(sources: SessionSources) -> str | None:
+    """Return the command of the newest decision, else the usual one of the phase."""
+    for report in sources.reports[-1:]:
+        if command := _decided(_text(json.loads(report.decision).get("next_command"))):
+            return command
+    project, facts = sources.picture.project, sources.picture.facts
+    profile = project.state.profile if project.state is not None else "0.x"
+    remain = facts.open_tasks_in_all > 0 or facts.total_tasks == 0
+    return usual_next_of_phase(_phase(sources), tasks_remain=remain, profile=profile)
+
+
+def _files_to_read(sources: SessionSources, envelopes: Sequence[_Values]) -> tuple[str, ...]:
+    present = [document_path(name) for name in READING_ORDER if name in sources.picture.project.present]
+    handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
+    listed = handoff.get("files_to_read")
+    named = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    return _unique([*present, *named])
+
+
+def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
+    latest = _unique(_texts(envelopes, "summary"))[-_LATEST:]
+    facts = sources.picture.facts
+    done = facts.total_tasks - facts.open_tasks_in_all
+    tasks = f" {done} of {facts.total_tasks} tasks are done." if facts.total_tasks else ""
+    said = " ".join(latest) or "Nothing was reported since the last handoff."
+    return f"{said} The project is in phase {_phase(sources)}.{tasks}"
+
+
+def _open_task(sources: SessionSources) -> BlueprintTask | None:
+    """Return the first task of the plan that no report calls done."""
+    blueprint, done = sources.picture.project.blueprint, sources.picture.records.done
+    tasks = blueprint.tasks if blueprint is not None else ()
+    return next((task for task in tasks if str(task.id) not in done), None)
+
+
+def _next_task(fields: SessionFields, task: BlueprintTask | None, envelopes: Sequence[_Values]) -> NextTask | None:
+    handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
+    reported = _object(handoff.get("next_action"))
+    action = fields.next_action or _text(reported.get("text"))
+    agent = fields.next_agent or _text(reported.get("agent"))
+    if task is None and not action:
+        return None
+    named = next(iter(task_ids_in(action)), None) if action else None
+    if named is not None and task is not None and task.id != named:
+        task = None
+    name = f"{task.id} {task.name}" if task is not None else action or ""
+    return NextTask(
+        task=f"{name} ({agent})" if agent else name,
+        files=tuple(file.path for file in task.files) if task is not None else (),
+        action=(action or task.intent) if task is not None else None,
+        verify="; ".join(task.verification) or None if task is not None else None,
+    )
+
+
+def _gotchas(sources: SessionSources) -> tuple[str, ...]:
+    """Return what does not fit together in the project; the handoff that is about to be replaced does not count."""
+    picture = sources.picture.without_handoff()
+    drift = find_drift(picture.project, picture.records)
+    return tuple(each.message for each in drift if each.severity is not Severity.INFO)[:_MOST_GOTCHAS]
+
+
+def _parts(values: _Values, *way: str) -> list[_Values]:
+    """Return the objects in the list that `way` leads to; none where there is no such list."""
+    found: JsonValue = values
+    for name in way:
+        found = _object(found).get(name)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def _texts(values: Iterable[_Values], key: str) -> Iterator[str]:
+    for each in values:
+        if text := _text(each.get(key)):
+            yield text
+
+
+def _object(value: JsonValue) -> _Values:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

@@ -1,0 +1,156 @@
+"""Build HANDOFF.md for the next session, and where it is wanted record it and write it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.messages.quoting import line
+from goop_mcp.operations.project_picture import HANDOFF_KIND, SessionSources, take_picture
+from goop_mcp.operations.session_contents import SessionFields, compose_handoff
+from goop_mcp.operations.workplace import Change, Shown, Workplace
+from goop_mcp.protocols import validate
+from goop_mcp.redaction import redact_structure
+from goop_mcp.store.interface import Writing
+from goop_mcp.store.records import NewEvent
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.documents.handoff import Handoff, command_in, handoff_text, read_handoff
+from goop_mcp.workspace.layout import HANDOFF, document_path
+
+__all__ = [
+    "SESSION_FIELDS",
+    "BuiltHandoff",
+    "SessionFieldsError",
+    "build_session_handoff",
+    "handoff_event",
+    "judge_handoff",
+    "session_fields",
+]
+
+SESSION_FIELDS = ("summary", "next_action", "next_agent", "next_command", "files_to_read", "blockers", "warnings")
+"""The fields of a session handoff, in the order of INTERFACES, section 5."""
+
+_AUTHOR = "goop-mcp"
+
+
+class SessionFieldsError(GoopError, ValueError):
+    """Raised when no session handoff can be made of the fields; the text says of each what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltHandoff:
+    """A session handoff. `path` is where it belongs or, once it was written, stands; None where no files are written.
+
+    `verdict` is always accepted: what was put in is read back from the text, and nothing in it can pass for an
+    envelope. `revision` is that of the recording, None when it was only built.
+    """
+
+    text: str
+    path: str | None
+    verdict: Verdict
+    revision: int | None = None
+    remarks: tuple[str, ...] = ()
+    redactions: int = 0
+    kind: Literal["session"] = "session"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values, with the keys of INTERFACES, section 5, and ours."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "path": self.path,
+            "verdict": self.verdict.to_dict(),
+            "revision": self.revision,
+            "remarks": list(self.remarks),
+            "redactions": self.redactions,
+        }
+
+
+def session_fields(fields: Mapping[str, object]) -> SessionFields:
+    """Return the fields that a caller gives by name; None stands for one that is left out.
+
+    Raises UnknownNameError for a field that does not exist, SessionFieldsError for a value of the wrong kind.
+    """
+    for name in fields:
+        if name not in SESSION_FIELDS:
+            raise UnknownNameError("field", name, SESSION_FIELDS)
+    return SessionFields(
+        summary=_as_text("summary", fields),
+        next_action=_as_text("next_action", fields),
+        next_agent=_as_text("next_agent", fields),
+        next_command=_as_text("next_command", fields),
+        files_to_read=_as_list("files_to_read", fields),
+        blockers=_as_list("blockers", fields),
+        warnings=_as_list("warnings", fields),
+    )
+
+
+def build_session_handoff(fields: SessionFields, workplace: Workplace, *, write: bool, now: str) -> BuiltHandoff:
+    """Return the handoff; with `write` it is recorded, and stands in HANDOFF.md afterwards.
+
+    A HANDOFF.md that another program or a person wrote is left alone: ours lies beside it then, and `path` says
+    where. `now` is ISO 8601 in UTC. Raises StoreError.
+    """
+    fields, redactions = redact_structure(fields)
+    picture = take_picture(workplace)
+    path = document_path(HANDOFF) if workplace.writes_files else None
+    if not write:
+        sources = SessionSources(picture=picture)
+        if workplace.store.exists():
+            sources = workplace.store.read(picture.since_handoff)
+        handoff = compose_handoff(fields, sources, now=now)
+        verdict, text = judge_handoff(handoff), handoff_text(handoff)
+        return BuiltHandoff(text=text, path=path, verdict=verdict, redactions=redactions)
+
+    def change(writing: Writing) -> Change[BuiltHandoff]:
+        handoff = compose_handoff(fields, picture.since_handoff(writing), now=now)
+        verdict = judge_handoff(handoff)
+        event = writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
+        built = BuiltHandoff(text=event.text, path=path, verdict=verdict, revision=event.revision)
+        return Change(answer=replace(built, redactions=redactions))
+
+    return _placed(*workplace.write(change, now=now))
+
+
+def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:
+    """Return the event by which `handoff` becomes HANDOFF.md."""
+    return NewEvent(kind=HANDOFF_KIND, author=author, text=handoff_text(handoff), created_at=now, document=HANDOFF)
+
+
+def judge_handoff(handoff: Handoff) -> Verdict:
+    """Return the verdict on the text of `handoff`, which has no envelope: it is read back, and must pass for none.
+
+    Raises SessionFieldsError when it is not read as it was meant.
+    """
+    text = handoff_text(handoff)
+    found = read_handoff(text)
+    if validate(text).candidates:
+        raise SessionFieldsError("the handoff holds what passes for an envelope; say in words what it is about")
+    meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
+    if (found.generated, found.phase, found.command) != meant or (handoff.command and not found.command):
+        raise SessionFieldsError(
+            "the handoff is not read as it was meant; give next_command as one command such as /goop-execute"
+        )
+    return Verdict(verdict="accepted", protocol=None, version=None, mode="strict")
+
+
+def _placed(built: BuiltHandoff, shown: Shown) -> BuiltHandoff:
+    """Return `built` with the place where it stands now: its own, or the one beside somebody else's file."""
+    beside = next((path for path in shown.files if path.rpartition("/")[2].startswith("HANDOFF.conflict-")), None)
+    return replace(built, path=beside or built.path, remarks=shown.remarks)
+
+
+def _as_text(name: str, fields: Mapping[str, object]) -> str | None:
+    value = fields.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise SessionFieldsError(f"{name} is no text; expected one")
+
+
+def _as_list(name: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    value = fields.get(name)
+    if value is None:
+        return ()
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    raise SessionFieldsError(f"{name} is no list of texts; expected one")

@@ -1,0 +1,111 @@
+"""Where a use case works: a project's database and its files, and how a change of the one shows in the other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from goop_mcp.redaction import redact
+from goop_mcp.store.interface import Store, Writing
+from goop_mcp.workspace.catching_up import catch_up
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
+from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state_writing import StatePlan
+
+__all__ = ["Change", "Shown", "Workplace"]
+
+T = TypeVar("T")
+
+_NOT_SHOWN = (
+    "it is stored, but the files could not be brought up to it; that is tried again with the next change, "
+    "and the log says what was in the way"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Generic[T]):
+    """What a transaction comes to: its answer, and the change of state.json if there is one.
+
+    `shows` False leaves the files alone: nothing was recorded.
+    """
+
+    answer: T
+    state: StatePlan | None = None
+    shows: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a change did to the files: the paths that were written, state.json as it is now if it was changed.
+
+    `remarks` are sentences about what people changed and what could not be written.
+    """
+
+    files: tuple[str, ...] = ()
+    state: ProjectState | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """A project's database and its files.
+
+    `writes_files` is False where many machines share the database: the files of one of them say nothing to the others,
+    and what is recorded is read from the database.
+    """
+
+    store: Store
+    files: ProjectFiles
+    writes_files: bool = True
+
+    def catch_up(self, *, now: str) -> None:
+        """Show what a killed writer acknowledged and could not show. Raises as `workspace.catching_up.catch_up`."""
+        if self.writes_files:
+            catch_up(self.store, self.files, now=now, redact=_hidden)
+
+    def write(self, change: Callable[[Writing], Change[T]], *, now: str) -> tuple[T, Shown]:
+        """Run `change` in one transaction, then show it in the files; the answer is given when it is on disk.
+
+        Raises StoreError; what follows from the commit never takes it back and is told by the remarks.
+        """
+        shown = Shown()
+
+        def whole(writing: Writing) -> tuple[Change[T], ProjectionPlan]:
+            made = change(writing)
+            if not (self.writes_files and made.shows):
+                return made, ProjectionPlan()
+            # Last, so that it sees all that the transaction has added.
+            return made, plan_projections(writing, self.files, now=now, redact=_hidden)
+
+        def then(planned: tuple[Change[T], ProjectionPlan]) -> None:
+            nonlocal shown
+            made, projections = planned
+            shown = _applied(projections, self.files)
+            if made.state is not None:
+                shown = replace(shown, state=made.state.apply(self.files))
+
+        made, projections = self.store.write(whole, then=then)
+        return made.answer, _told(shown, made, projections)
+
+
+def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
+    moved = plan.apply(files)
+    remarks = [f"{path} was saved by somebody at this moment; it is shown there with the next change" for path in moved]
+    remarks += [
+        f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in {each.ours}"
+        for each in plan.conflicts
+    ]
+    written = tuple(each.path for each in plan.files if each.path not in moved)
+    return Shown(files=written, remarks=tuple(remarks))
+
+
+def _told(shown: Shown, made: Change[T], plan: ProjectionPlan) -> Shown:
+    files_missing = bool(plan.files) and not shown.files and not shown.remarks
+    state_missing = made.state is not None and shown.state is None
+    if files_missing or state_missing:
+        return replace(shown, remarks=(*shown.remarks, _NOT_SHOWN))
+    return shown
+
+
+def _hidden(text: str) -> str:
+    return redact(text).text

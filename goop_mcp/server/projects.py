@@ -1,0 +1,101 @@
+"""The tools that work on the project as a whole: record what an agent did, and say how the project stands."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from goop_mcp.server.answers import answer, recorded_answer
+from goop_mcp.server.models import RecordedModel, StatusModel
+from goop_mcp.server.replies import (
+    AgentName,
+    Attempt,
+    Iteration,
+    JudgingMode,
+    Known,
+    MaxIterations,
+    PhaseName,
+    PreviousRules,
+    ProtocolName,
+    ReplyText,
+    routing_context,
+)
+
+if TYPE_CHECKING:
+    from goop_mcp.composition import Application
+
+__all__ = ["Projects"]
+
+_ClaimsChecked = Annotated[
+    bool,
+    Field(
+        description="Record it only if the files, commits, task, state and memories it names are real; false: believe "
+        "it, for example when the project is on another machine.",
+        strict=True,
+    ),
+]
+
+
+class Projects:
+    """Records reports and tells how the project stands; the docstrings of the methods are what clients read."""
+
+    def __init__(self, application: "Application") -> None:
+        """Take the application whose project it is."""
+        self._application = application
+
+    def record_report(
+        self,
+        text: ReplyText,
+        *,
+        protocol: ProtocolName = "auto",
+        mode: JudgingMode = "lenient",
+        expected_agent: AgentName = None,
+        expected_phase: PhaseName = None,
+        attempt: Attempt = 1,
+        iteration: Iteration = 0,
+        max_iterations: MaxIterations = None,
+        previous_rules: PreviousRules = None,
+        context: Known = None,
+        check_workspace: _ClaimsChecked = True,
+    ) -> Annotated[CallToolResult, RecordedModel]:
+        """Judge an agent's reply, say what happens next, and record it in the project if it is accepted.
+
+        Use it in place of route_next_action when you are the orchestrator of a GoopSpec project and the agent has done
+        its work. One call keeps the report, adds an entry to CHRONICLE.md, logs deviations in ADL.md, sets the counters
+        in state.json, moves the phase on only behind its gate, and writes HANDOFF.md when a new session is due. What it
+        says is recorded is on disk. A rejected reply leaves nothing, and the same report again is a duplicate. Secrets
+        are taken out. What people wrote is never overwritten.
+        """
+        from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - loaded by the first recording
+        from goop_mcp.operations.record_report import record_report  # noqa: PLC0415
+
+        known = routing_context(
+            expected_agent=expected_agent,
+            phase=expected_phase,
+            attempt=attempt,
+            iteration=iteration,
+            max_iterations=max_iterations,
+            previous_rules=previous_rules or [],
+            context=context,
+        )
+        recorded = record_report(
+            text,
+            known,
+            self._application.writing_workplace(),
+            protocol=protocol,
+            mode=mode,
+            check_workspace=check_workspace,
+            now=written(utc_now()),
+        )
+        return recorded_answer(recorded)
+
+    def project_status(self) -> Annotated[CallToolResult, StatusModel]:
+        """Say how the project stands: phase, gates with what is missing, waves and tasks, blockers, what to run next.
+
+        Use it when you begin, and whenever you are not sure where the work is. It also tells where state.json, the
+        documents and the recorded reports disagree. It changes nothing.
+        """
+        from goop_mcp.operations.project_status import project_status  # noqa: PLC0415 - loaded by the first look
+
+        status = project_status(self._application.workplace)
+        return answer(status.to_markdown(), status.to_dict())

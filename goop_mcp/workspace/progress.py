@@ -1,0 +1,54 @@
+"""What a report changes in state.json by itself: counters, and a phase only behind its gate (WORKFLOW, section 1)."""
+
+from collections.abc import Callable, Mapping
+
+from goop_mcp.routing.views import Outcome, ReportView
+from goop_mcp.workflow.gates import GateFacts, GateName, judge_gate
+from goop_mcp.workflow.phases import Move, may_progress
+from goop_mcp.workspace.documents.blueprint import Blueprint
+from goop_mcp.workspace.state import ProjectState
+from goop_mcp.workspace.state_changes import StateChange
+
+__all__ = ["progress_of"]
+
+_EXECUTE = "execute"
+_NEXT: Mapping[str, tuple[str, Callable[[GateFacts], bool]]] = {
+    "specify": (_EXECUTE, lambda facts: facts.spec_locked and facts.blueprint_exists),
+    _EXECUTE: ("accept", lambda facts: judge_gate(GateName.EXECUTION, facts).passed),
+    "accept": ("idle", lambda facts: facts.user_accepted),
+}
+"""Where each phase leads by itself, and what has to hold; no other phase ends without anybody asking for it."""
+
+
+def progress_of(
+    report: ReportView, state: ProjectState, facts: GateFacts, *, blueprint: Blueprint | None
+) -> StateChange:
+    """Return what is to become of `state` now that `report` is recorded; `facts` know of it already.
+
+    A report about another phase than that of `state` moves nothing and counts nothing: state.json counts.
+    """
+    if report.phase not in (None, state.phase):
+        return StateChange()
+    values = _counters(report, state, blueprint) if state.phase == _EXECUTE else {}
+    return StateChange(phase=_target(report, state, facts), values=values)
+
+
+def _target(report: ReportView, state: ProjectState, facts: GateFacts) -> str | None:
+    if report.outcome is not Outcome.DONE or state.phase not in _NEXT:
+        return None
+    target, holds = _NEXT[state.phase]
+    move = Move(start=state.phase, target=target, profile=state.profile)
+    passed = may_progress(move, gate_passed=holds(facts), manual_override=state.manual_override)
+    return target if passed else None
+
+
+def _counters(report: ReportView, state: ProjectState, blueprint: Blueprint | None) -> dict[str, int]:
+    """Return the counters that change: the plan counts for the number of waves, and no wave is gone back to."""
+    wave = report.wave
+    planned = len(blueprint.waves) if blueprint is not None else 0
+    total = planned or (wave.total if wave is not None else None) or state.total_waves
+    current = (wave.current if wave is not None else None) or 0
+    values = {"totalWaves": total} if total != state.total_waves else {}
+    if state.current_wave < current <= (total or current):
+        values["currentWave"] = current
+    return values

@@ -1,0 +1,113 @@
+"""A project laid down, looked at and handed over on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.workspace.documents.handoff import read_handoff
+from tests.cli.running import run
+from tests.operations.redaction_samples import ADDRESS, PASSWORD
+from tests.operations.reporting import record, report, working_in
+from tests.workspace.projects import copied
+
+
+def test_a_project_is_laid_down_once_and_then_kept(tmp_path: Path) -> None:
+    first = run("init", "--name", "Shop", cwd=tmp_path)
+    spec = tmp_path / ".goopspec/SPEC.md"
+    spec.write_text("mine", encoding="utf-8")
+    again = run("init", cwd=tmp_path)
+
+    assert (first.code, first.err) == (0, "")
+    assert "created .goopspec/SPEC.md\n" in first.out
+    assert (again.code, {line.split()[0] for line in again.out.splitlines()}) == (0, {"kept"})
+    assert spec.read_text(encoding="utf-8") == "mine"
+    assert sorted(path.name for path in spec.parent.iterdir()) == [
+        "ADL.md",
+        "BLUEPRINT.md",
+        "CHRONICLE.md",
+        "REQUIREMENTS.md",
+        "SPEC.md",
+        "state.json",
+    ]
+
+
+def test_a_place_that_leads_out_of_the_project_is_refused(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (tmp_path / ".goopspec").symlink_to(outside, target_is_directory=True)
+    ended = run("init", cwd=tmp_path)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "leads out of the project" in ended.err
+    assert list(outside.iterdir()) == []
+
+
+def test_the_status_is_told_for_people_and_for_programs(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    people = run("status", cwd=tmp_path)
+    programs = run("status", "--format", "json", "--project", str(tmp_path))
+
+    assert (people.code, people.err, programs.code) == (0, "", 0)
+    assert people.out.startswith("## 🔮 GoopSpec · Status\n\n**Project:** Todo API\n")
+    assert json.loads(programs.out)["phase"] == "execute"
+    assert not (tmp_path / ".goopspec/goop.db").exists()
+
+
+def test_another_database_is_looked_at_when_one_is_named(tmp_path: Path) -> None:
+    ended = run("status", "--database", "sqlite:///elsewhere.db", "--format", "json", cwd=tmp_path)
+    assert json.loads(ended.out)["database"] == {"place": "elsewhere.db", "exists": False, "files_behind": False}
+
+    refused = run("status", "--database", ADDRESS, cwd=tmp_path)
+    assert refused.code == 2
+    assert "--project-id" in refused.err
+    assert PASSWORD not in refused.err
+
+
+def test_a_session_is_handed_over(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    with working_in(tmp_path) as workplace:
+        record(workplace, report("W2.T1"))
+    built = run("handoff", "session", cwd=tmp_path)
+    written = run("handoff", "session", "--write", "--json", "-", stdin=b'{"warnings": ["Mind the gap"]}', cwd=tmp_path)
+
+    assert (built.code, built.err, written.code, written.err) == (0, "", 0, "")
+    assert read_handoff(built.out).completed[0].name == "W2.T1"
+    assert written.out == ".goopspec/HANDOFF.md\n"
+    assert read_handoff((tmp_path / ".goopspec/HANDOFF.md").read_text(encoding="utf-8")).gotchas == ("Mind the gap",)
+
+
+def test_a_handoff_beside_one_of_somebody_else_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    (tmp_path / ".goopspec/HANDOFF.md").write_text("theirs", encoding="utf-8")
+    ended = run("handoff", "session", "--write", cwd=tmp_path)
+
+    assert ended.code == 0
+    assert ended.out.startswith(".goopspec/HANDOFF.conflict-")
+    assert "left alone" in ended.err
+    assert (tmp_path / ".goopspec/HANDOFF.md").read_text(encoding="utf-8") == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "said"),
+    [
+        ("{", 2, "no JSON"),
+        ('{"sumary": "x"}', 1, "did you mean 'summary'?"),
+        ('{"blockers": "x"}', 1, "blockers is no list of texts"),
+        ('{"next_command": "make"}', 1, "give next_command as one command"),
+    ],
+)
+def test_fields_of_no_use_are_refused(tmp_path: Path, fields: str, code: int, said: str) -> None:
+    ended = run("handoff", "session", "--json", "-", stdin=fields.encode(), cwd=tmp_path)
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+
+
+def test_a_damaged_database_refuses_to_record_a_handoff(tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
+    ended = run("handoff", "session", "--write", cwd=tmp_path)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert "goop.db" in ended.err

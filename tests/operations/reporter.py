@@ -1,0 +1,31 @@
+"""An orchestrator that tests kill: it records reports one after the other, and says of each that it is done.
+
+`python -m tests.operations.reporter PROJECT NAME COUNT [FAILPOINT NTH]` kills itself at the n-th time of the failpoint.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from goop_mcp.store.failpoints import Failpoint
+from tests.operations.reporting import record, report, working_in
+from tests.workspace.recorder import die_at
+
+
+def record_many(project: Path, name: str, count: int) -> None:
+    """Record `count` reports, and append the summary of each to a file of acknowledgements once it is done."""
+    acknowledged = os.open(project / f"{name}.ack", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with working_in(project) as workplace:
+        for number in range(count):
+            summary = f"Report {name}-{number}."
+            new_session = "true" if number % 2 else "false"
+            recorded = record(workplace, report(summary=summary, new_session=new_session))
+            if recorded.status != "recorded":
+                raise SystemExit(f"{summary} is {recorded.status}")
+            os.write(acknowledged, f"{summary}\n".encode())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 4:
+        die_at(Failpoint(sys.argv[4]), int(sys.argv[5]))
+    record_many(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,118 @@
+"""How a project stands is told whole, from any state, and nothing is changed by looking."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.composition import Application
+from goop_mcp.messages import check_message
+from goop_mcp.operations.project_status import ProjectStatus, project_status
+from goop_mcp.server.models import StatusModel
+from goop_mcp.settings import Settings
+from tests.operations.redaction_samples import AWS_KEY
+from tests.operations.reporting import record, report, working_in
+from tests.requirements import requirement
+from tests.workspace.projects import CASES, copied
+
+
+def status_of(folder: Path) -> ProjectStatus:
+    with Application(Settings(project=folder)) as application:
+        return project_status(application.workplace)
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
+def test_looking_at_any_project_changes_nothing_and_is_told_in_the_style(tmp_path: Path, case: str) -> None:
+    copied(case, tmp_path)
+    before = files_below(tmp_path)
+
+    status = status_of(tmp_path)
+
+    StatusModel.model_validate(status.to_dict())
+    for message in status.to_markdown().split("\n---\n"):
+        if message.strip():
+            assert check_message(message.strip() + "\n\n---\n") == ()
+    assert files_below(tmp_path) == before
+
+
+def test_an_empty_folder_has_not_begun(tmp_path: Path) -> None:
+    status = status_of(tmp_path)
+
+    assert (status.exists, status.phase, status.next_command) == (False, None, "goop-mcp init")
+    assert not status.has_database
+    assert "does not exist yet" in status.to_markdown()
+    assert list(tmp_path.iterdir()) == []
+
+
+@requirement("V-15")
+def test_gates_progress_and_blockers_are_those_of_the_reports(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    with working_in(tmp_path) as workplace:
+        record(workplace, report("W1.T1"))
+        record(workplace, report("W1.T2", passed="false"))
+        record(workplace, report("W2.T1", status="BLOCKED"))
+        status = project_status(workplace)
+
+    assert [(wave.number, [task.status for task in wave.tasks]) for wave in status.waves] == [
+        (1, ["done", "failed"]),
+        (2, ["open", "pending"]),
+        (3, ["pending", "pending"]),
+    ]
+    assert status.blockers == ("Nobody decided",)
+    assert status.gate_ahead is not None
+    assert (status.gate_ahead.gate, status.next_command) == ("Execution", "/goop-execute")
+    assert status.gate_ahead.sentence == "Execution incomplete. 1 tasks remaining in Wave 1."
+    assert (status.reports, status.revision) == (3, 3)
+    text = status.to_markdown()
+    assert "| Spec Lock | 🔒 Locked |" in text
+    assert "- ✓ Task 1.1: Create the table" in text
+    assert "✗ Execution incomplete. 1 tasks remaining in Wave 1." in text
+
+
+def test_a_corrupt_state_is_told_with_its_place(tmp_path: Path) -> None:
+    copied("corrupt", tmp_path)
+    status = status_of(tmp_path)
+
+    (finding,) = [each for each in status.drift if each.rule == "workflow/state-corrupt"]
+    assert finding.line is not None
+    assert (status.phase, status.next_command) == (None, None)
+
+
+def test_what_people_changed_of_ours_is_an_open_conflict(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    with working_in(tmp_path) as workplace:
+        record(workplace, report())
+        path = tmp_path / ".goopspec/CHRONICLE.md"
+        path.write_text(path.read_text(encoding="utf-8").replace("went on", "did not"), encoding="utf-8")
+        assert project_status(workplace).behind
+        record(workplace, report("W2.T2"))
+        status = project_status(workplace)
+
+    (conflict,) = status.conflicts
+    assert conflict.path == ".goopspec/CHRONICLE.md"
+    assert conflict.ours in status.to_markdown()
+
+
+def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
+
+    status = status_of(tmp_path)
+
+    assert status.phase == "execute"
+    assert len(status.warnings) == 1
+    assert str(tmp_path) not in json.dumps(status.to_dict())
+
+
+def test_secrets_that_people_wrote_into_documents_are_not_told(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    path = tmp_path / ".goopspec/BLUEPRINT.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("Tokens", f"Tokens {AWS_KEY}"), encoding="utf-8")
+
+    status = status_of(tmp_path)
+    assert AWS_KEY not in json.dumps(status.to_dict()) + status.to_markdown()
+    assert "[REDACTED]" in status.to_markdown() or "[REDACTED]" in json.dumps(status.to_dict())
