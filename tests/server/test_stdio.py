@@ -142,6 +142,10 @@ def test_noise_on_stdout_does_not_reach_the_client(era: str) -> None:
             "record_report",
             "project_status",
             "build_handoff",
+            "save_memory",
+            "search_memory",
+            "get_memory",
+            "forget_memory",
             "explain_rule",
             "make_noise",
         ]
