@@ -1,7 +1,7 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench faults docs clean
+.PHONY: help demo test check bench faults compare-memory docs clean
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -19,6 +19,7 @@ help:
 	@echo "make check   lint, formatting, types and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
+	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
 	@echo "make docs    write the generated pages of docs/ again"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
 
@@ -40,6 +41,10 @@ bench: $(STAMP)
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)
 	$(PYTHON) -m tests.store.faults $(FAULTS)
+
+# Needs Node.js; npm puts the reference server into .cache the first time.
+compare-memory: $(STAMP)
+	$(PYTHON) -m tests.reliability.compare
 
 # Beside first, then in its place: a fault leaves the old page alone.
 docs: $(STAMP)

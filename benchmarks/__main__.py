@@ -8,7 +8,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import asking, families, imports, linear, memories, memory, route, server, store, validate
+from benchmarks import (
+    asking,
+    families,
+    imports,
+    linear,
+    memories,
+    memory,
+    memory_servers,
+    route,
+    server,
+    store,
+    validate,
+)
 from benchmarks.machine import describe_machine
 from benchmarks.tables import Table
 
@@ -20,6 +32,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "memory": memory.run,
     "memories": memories.run,
     "asking": asking.run,
+    "memory_servers": memory_servers.run,
     "imports": imports.run,
     "server": server.run,
     "store": store.run,

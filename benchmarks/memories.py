@@ -4,35 +4,29 @@ Each save is timed beside a bare INSERT of the same row into a copy of the same 
 """
 
 import math
-import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import accumulate, islice
 from pathlib import Path
 from typing import Final
 
 import apsw
 
+from benchmarks.notes import MEMORIES, WORDS_A_NOTE, Notes, fill
 from benchmarks.tables import Bound, Table
 from benchmarks.timing import Timing
-from goop_mcp.memory.drafts import MemoryDraft, prepare
-from goop_mcp.memory.saving import new_memory, save_memory
+from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.redaction import redact
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import NewMemory
 
 __all__ = ["run"]
 
-_MEMORIES: Final = 100_000
-_A_BATCH: Final = 5_000
-_WORDS_A_NOTE: Final = 60
-_VOCABULARY: Final = 20_000
 _SAVES: Final = 400
 _SEARCHES: Final = 200
 _COMMON_WORDS: Final = slice(20, 200)
@@ -69,7 +63,7 @@ def run() -> Table:
         "memories",
         ("", "p50 ms", "p95 ms", "p99 ms", "ratio"),
         [
-            f"{_MEMORIES:,} memories of {_WORDS_A_NOTE} words on SQLite, synced to disk at each save",
+            f"{MEMORIES:,} memories of {WORDS_A_NOTE} words on SQLite, synced to disk at each save",
             f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; redaction: a byte of 1 MB over 100 kB",
         ],
     )
@@ -81,21 +75,20 @@ def run() -> Table:
 
 
 def _measure_store(table: Table, folder: Path) -> None:
-    words = _Words()
+    notes = Notes()
     (folder / "store").mkdir()
     store = open_store(None, project=folder / "store")
-    for _ in range(_MEMORIES // _A_BATCH):
-        store.write(lambda writing: _fill(writing, list(islice(words.rows(), _A_BATCH))))
+    fill(store, notes)
     store.close()
     (folder / "copy").mkdir()
     shutil.copyfile(folder / "store" / ".goopspec" / "goop.db", folder / "copy" / "goop.db")
     store = open_store(None, project=folder / "store")
-    _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), words)
-    usual, common = words.vocabulary[_USUAL_WORDS], words.vocabulary[_COMMON_WORDS]
+    _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), notes)
+    usual, common = notes.vocabulary[_USUAL_WORDS], notes.vocabulary[_COMMON_WORDS]
     for search in (
-        _Search("search, usual words", lambda: [words.some(usual, 2)], _SEARCH),
-        _Search("search, common words", lambda: [words.some(common, 2)]),
-        _Search("search, three phrasings", lambda: [words.some(usual, 4) for _ in range(3)], _PHRASINGS, percent=95),
+        _Search("search, usual words", lambda: [notes.some(usual, 2)], _SEARCH),
+        _Search("search, common words", lambda: [notes.some(common, 2)]),
+        _Search("search, three phrasings", lambda: [notes.some(usual, 4) for _ in range(3)], _PHRASINGS, percent=95),
     ):
         _measure_search(table, store, search)
     store.close()
@@ -109,37 +102,6 @@ class _Search:
     queries: Callable[[], list[str]]
     bound: Bound | None = None
     percent: int = 50
-
-
-class _Words:
-    """Words as in a language: the tenth is a tenth as frequent as the first, and rare words are longer."""
-
-    def __init__(self) -> None:
-        self._random = random.Random(4711)  # noqa: S311 - the same notes each time
-        self.vocabulary = [self._word(rank) for rank in range(1, _VOCABULARY + 1)]
-        self._weights = list(accumulate(1 / rank for rank in range(1, _VOCABULARY + 1)))
-
-    def _word(self, rank: int) -> str:
-        length = max(2, round(2.5 + 0.4 * math.log2(rank) + self._random.gauss(0, 1.3)))
-        return "".join(self._random.choices("abcdefghijklmnopqrstuvwxyz", k=length))
-
-    def some(self, vocabulary: Sequence[str], count: int) -> str:
-        return " ".join(self._random.sample(vocabulary, count))
-
-    def draft(self) -> MemoryDraft:
-        words = self._random.choices(self.vocabulary, cum_weights=self._weights, k=_WORDS_A_NOTE)
-        return MemoryDraft(title=" ".join(words[:6]), content=" ".join(words[6:]), concepts=words[:2])
-
-    def rows(self) -> Iterator[NewMemory]:
-        while True:
-            uid = f"{self._random.getrandbits(128):032x}"
-            yield new_memory(prepare(self.draft()), uid=uid, created_at="2026-01-15T10:30:00.000Z")
-
-
-def _fill(writing: Writing, rows: Sequence[NewMemory]) -> None:
-    for row in rows:
-        if writing.memory_by_fingerprint(row.fingerprint) is None:
-            writing.add_memory(row)
 
 
 class _BareInsert:
@@ -159,11 +121,11 @@ class _BareInsert:
             self._connection.execute(f"INSERT INTO memories ({', '.join(values)}) VALUES ({slots})", values)  # noqa: S608 - names of fields
 
 
-def _measure_saves(table: Table, store: Store, bare: _BareInsert, words: _Words) -> None:
+def _measure_saves(table: Table, store: Store, bare: _BareInsert, notes: Notes) -> None:
     saves, inserts = [], []
-    rows = words.rows()
+    rows = notes.rows()
     for _ in range(_SAVES):
-        draft, row = words.draft(), next(rows)
+        draft, row = notes.draft(), next(rows)
         saves.append(_seconds(partial(save_memory, store, draft)))
         inserts.append(_seconds(partial(bare.add, row)))
     save, insert = Timing(tuple(saves)), Timing(tuple(inserts))

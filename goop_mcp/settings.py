@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -125,16 +125,21 @@ def _log_level(environment: Mapping[str, str]) -> LogLevel:
 class _OneLine(logging.Formatter):
     """Writes a record, its traceback included, on one line, so that no text can pass for a second record."""
 
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._clean = clean
+
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record with every line break shown as an escape."""
-        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+        """Return the record without secrets and with every line break shown as an escape."""
+        return self._clean(super().format(record)).replace("\r", "\\r").replace("\n", "\\n")
 
 
-def configure_logging(level: LogLevel) -> None:
+def configure_logging(level: LogLevel, *, clean: Callable[[str], str]) -> None:
     """Send the log of the whole process to stderr, from `level` upwards, one line a record.
 
-    Call it before the MCP SDK is used: the SDK sets up a wrapping handler where there is none.
+    `clean` takes out of a line what does not belong there. Call it before the MCP SDK is used: the SDK sets up a
+    wrapping handler where there is none.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_OneLine(clean))
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -5,12 +5,12 @@ import os
 
 import click
 
-from goop_mcp.cli.streams import emit, show, standard_input
+from goop_mcp.cli.streams import emit, show, standard_input, start_log
 from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
 from goop_mcp.operations.gate_log import append_to_log
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
-from goop_mcp.settings import configure_logging, read_settings
+from goop_mcp.settings import read_settings
 
 __all__ = ["gate"]
 
@@ -55,7 +55,7 @@ def gate(
     wrong.
     """
     settings = read_settings(os.environ, project=project)
-    configure_logging(settings.log_level)
+    start_log(settings.log_level)
     answer = gate_file(
         file,
         project=settings.project,

@@ -8,7 +8,8 @@ from types import FrameType
 import click
 
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
-from goop_mcp.settings import Settings, configure_logging, read_settings
+from goop_mcp.cli.streams import start_log
+from goop_mcp.settings import Settings, read_settings
 
 __all__ = ["run_stdio", "serve"]
 
@@ -36,7 +37,7 @@ def run_stdio(settings: Settings) -> int:
 
     An interrupt ends the process with 130, a request to terminate with 143.
     """
-    configure_logging(settings.log_level)
+    start_log(settings.log_level)
     _exit_on_signals()
     from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second
 

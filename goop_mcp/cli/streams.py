@@ -8,7 +8,18 @@ from typing import BinaryIO, TextIO
 
 import click
 
-__all__ = ["complain", "emit", "prepare_streams", "show", "standard_input", "terminal_width", "wants_colour"]
+from goop_mcp.settings import LogLevel, configure_logging
+
+__all__ = [
+    "complain",
+    "emit",
+    "prepare_streams",
+    "show",
+    "standard_input",
+    "start_log",
+    "terminal_width",
+    "wants_colour",
+]
 
 
 class _OutputLostError(click.ClickException):
@@ -36,9 +47,14 @@ def emit(document: str) -> None:
 
 
 def complain(sentence: str) -> None:
-    """Say on stderr what is wrong and what to do."""
+    """Say on stderr what is wrong and what to do, without secrets."""
     stop = "" if sentence.endswith((".", "?")) else "."
-    _write(f"goop-mcp: {sentence}{stop}\n", colour=False, to_stderr=True)
+    _write(f"goop-mcp: {_without_secrets(sentence)}{stop}\n", colour=False, to_stderr=True)
+
+
+def start_log(level: LogLevel) -> None:
+    """Send the log of the process to stderr, from `level` upwards, without secrets."""
+    configure_logging(level, clean=_without_secrets)
 
 
 def wants_colour(choice: str, *, to_stderr: bool = False) -> bool:
@@ -77,6 +93,12 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
     except OSError as error:
         _abandon(stream)
         raise _OutputLostError(f"the output cannot be written ({error.strerror}); write it elsewhere") from error
+
+
+def _without_secrets(text: str) -> str:
+    from goop_mcp.redaction import redact  # noqa: PLC0415 - most runs say nothing on stderr
+
+    return redact(text).text
 
 
 def _abandon(stream: TextIO) -> None:

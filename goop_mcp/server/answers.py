@@ -23,6 +23,7 @@ __all__ = [
     "recorded_answer",
     "session_answer",
     "verdict_answer",
+    "without_secrets",
 ]
 
 MOST_CHARACTERS = 40_000
@@ -49,6 +50,13 @@ def cap(result: CallToolResult) -> CallToolResult:
         for block in result.content
     ]
     return result.model_copy(update={"content": content})
+
+
+def without_secrets(text: str) -> str:
+    """Return what an error or a log says of the caller's words; hosts may keep it."""
+    from goop_mcp.redaction import redact  # noqa: PLC0415 - takes 30 ms to load, and most calls succeed
+
+    return redact(text).text
 
 
 def _cut(text: str) -> str:

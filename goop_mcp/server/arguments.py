@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from mcp.server.mcpserver.tools import Tool
 from pydantic import JsonValue, ValidationError
 
+from goop_mcp.server.answers import without_secrets
 from goop_mcp.validation.findings import excerpt
 
 __all__ = ["argument_faults"]
@@ -14,6 +15,7 @@ _Place = tuple[int | str, ...]
 
 _LONGEST_NAME = 200
 _LONGEST_NUMBER = 30
+_LONGEST_SHOWN = 1_000
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "a number",
@@ -59,7 +61,7 @@ def _item_of(place: Iterable[int | str]) -> int | None:
 def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
     near = _nearest(name, known)
     hint = f"did you mean {near!r}? It takes" if near else "it takes"
-    return f"{tool} has no argument {excerpt(name, 60)!r}; {hint} {', '.join(known) or 'none'}"
+    return f"{tool} has no argument {_shown(name)!r}; {hint} {', '.join(known) or 'none'}"
 
 
 def _wrong(
@@ -99,7 +101,7 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
     elif not value.isascii() and not _is_unicode(value):
         found = "a string with half a character in it (a lone surrogate)"
     elif choices:
-        found = repr(excerpt(value, 60))
+        found = repr(_shown(value))
         near = _nearest(value, choices)
         expected += f"; did you mean {near!r}?" if near else ""
     else:
@@ -126,6 +128,11 @@ def _choices(schema: Mapping[str, JsonValue]) -> list[str]:
 def _nearest(given: str, known: Iterable[str]) -> str | None:
     # Comparing takes time with the square of the length, and nobody bounds what a client sends.
     return next(iter(get_close_matches(given[:_LONGEST_NAME], known, n=1)), None)
+
+
+def _shown(text: str) -> str:
+    """Return a short form of the caller's words; secrets go before the cut, since half of one is no known shape."""
+    return excerpt(without_secrets(text[:_LONGEST_SHOWN]), 60)
 
 
 def _is_unicode(text: str) -> bool:

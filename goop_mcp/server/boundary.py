@@ -31,11 +31,13 @@ from mcp.types import (
 from pydantic import AnyUrl
 
 from goop_mcp.errors import GoopError, UnknownNameError
-from goop_mcp.server.answers import cap
+from goop_mcp.server.answers import cap, without_secrets
 from goop_mcp.server.arguments import argument_faults
 from goop_mcp.server.notices import Notices
 
 __all__ = ["GoopServer"]
+
+_LONGEST_NAME = 1_000
 
 _logger = logging.getLogger(__name__)
 
@@ -78,10 +80,10 @@ class GoopServer(MCPServer[Any]):
         tool = self._tool_manager.get_tool(name)
         if tool is None:
             known = [each.name for each in self._tool_manager.list_tools()]
-            raise ToolError(_sentence(UnknownNameError("tool", name, known)))
+            raise ToolError(_sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known)))
         if faults := argument_faults(tool, arguments):
             mend = f"{name} was not run; mend the arguments and call it again:"
-            raise ToolError("\n- ".join([mend, *faults]))
+            raise ToolError(without_secrets("\n- ".join([mend, *faults])))
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -96,7 +98,9 @@ class GoopServer(MCPServer[Any]):
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
             known = [str(resource.uri) for resource in await self.list_resources()]
-            raise ResourceNotFoundError(_sentence(UnknownNameError("resource", str(uri), known))) from error
+            raise ResourceNotFoundError(
+                _sentence(UnknownNameError("resource", without_secrets(str(uri)[:_LONGEST_NAME]), known))
+            ) from error
         except ResourceError as error:
             cause = error.__cause__
             if isinstance(cause, UnknownNameError) or (isinstance(cause, GoopError) and isinstance(cause, LookupError)):
@@ -109,7 +113,9 @@ class GoopServer(MCPServer[Any]):
         """Fill in a prompt. Raises MCPError: a prompt has no other way to say what is wrong."""
         prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
         if name not in prompts:
-            raise MCPError(INVALID_PARAMS, _sentence(UnknownNameError("prompt", name, prompts)))
+            raise MCPError(
+                INVALID_PARAMS, _sentence(UnknownNameError("prompt", without_secrets(name[:_LONGEST_NAME]), prompts))
+            )
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
@@ -123,15 +129,15 @@ def _explain(what: str, failure: Exception) -> str:
     if isinstance(cause, GoopError):
         return _sentence(cause)
     if isinstance(cause, ToolError):
-        return str(cause)
+        return without_secrets(str(cause))
     incident = secrets.token_hex(4)
     _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)
-    return (
+    return without_secrets(
         f"{what} failed because of a fault in this server (incident {incident}, see its log). "
         "Try once more; if it fails again, go on without it and report the incident."
     )
 
 
 def _sentence(error: GoopError) -> str:
-    text = str(error)
+    text = without_secrets(str(error))
     return text if text.endswith((".", "?")) else f"{text}."

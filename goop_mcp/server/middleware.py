@@ -4,12 +4,15 @@ The SDK calls this seam provisional, so it stays small.
 """
 
 import logging
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.types import INVALID_PARAMS
+
+from goop_mcp.server.answers import without_secrets
 
 __all__ = ["PAGE_SIZE", "log_timing", "paging"]
 
@@ -22,14 +25,13 @@ _LISTS = {
     "prompts/list": "prompts",
 }
 _SUBJECTS = ("name", "uri")
+_LONGEST_NAME = 1_000
 
 _logger = logging.getLogger(__name__)
 
 
 async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Log how long each message took; what it was about is named, its content is not."""
-    params = ctx.params or {}
-    subject = next((f" {params[key]:.100}" for key in _SUBJECTS if isinstance(params.get(key), str)), "")
     outcome = "failed"
     started = perf_counter()
     try:
@@ -38,7 +40,14 @@ async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
         return result
     finally:
         milliseconds = (perf_counter() - started) * 1000
-        _logger.info("%s%s %s in %.1f ms", ctx.method, subject, outcome, milliseconds)
+        if _logger.isEnabledFor(logging.INFO):
+            _logger.info("%s%s %s in %.1f ms", ctx.method, _subject(ctx.params or {}), outcome, milliseconds)
+
+
+def _subject(params: Mapping[str, Any]) -> str:
+    """Return the name that a message is about, cut only after its secrets are out: half of one is no known shape."""
+    name = next((params[key] for key in _SUBJECTS if isinstance(params.get(key), str)), None)
+    return "" if name is None else f" {without_secrets(name[:_LONGEST_NAME]):.100}"
 
 
 def paging(size: int) -> ServerMiddleware[Any]:

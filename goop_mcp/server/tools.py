@@ -17,6 +17,7 @@ from goop_mcp.server.memories import Memories
 from goop_mcp.server.models import RulePageModel
 from goop_mcp.server.projects import Projects
 from goop_mcp.server.replies import Replies
+from goop_mcp.server.texts import keep_texts
 
 __all__ = ["offered_tools"]
 
@@ -73,6 +74,7 @@ def _aliases(memories: Memories) -> list[Tool]:
 
 def _tool(function: Callable[..., CallToolResult], *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
     tool = Tool.from_function(function, title=title, description=_description(function), annotations=annotations)
+    keep_texts(tool)
     tool.parameters = _without_titles(tool.parameters)
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool

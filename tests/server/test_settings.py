@@ -60,7 +60,7 @@ def test_record_with_a_traceback_is_one_line_on_stderr(
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", [])
     monkeypatch.setattr(root, "level", root.level)
-    configure_logging("INFO")
+    configure_logging("INFO", clean=lambda text: text)
     try:
         raise RuntimeError("first\r\nsecond")
     except RuntimeError:

@@ -9,9 +9,11 @@ from pydantic import JsonValue
 from goop_mcp import validate
 from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.server.app import create_server
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
+from goop_mcp.settings import Settings
 from tests.repository import ROOT
-from tests.server.connections import Connection, check_against_schema, text_of
+from tests.server.connections import Connection, check_against_schema, connect, text_of
 
 CASES = ROOT / "tests" / "cases" / "goop_report"
 PROTOCOLS = "auto, goop_report, agent_request, speckit, factory"
@@ -252,3 +254,15 @@ def test_argument_names_every_protocol_family() -> None:
 def test_output_schemas_have_the_keys_of_what_they_describe() -> None:
     assert list(VerdictModel.model_fields) == list(validate(BAD).to_dict())
     assert list(RulePageModel.model_fields) == list(rule_page(RULES["xml/unescaped"]).to_dict())
+
+
+def test_a_text_that_is_json_stays_a_text_and_a_quoted_list_is_a_list(tmp_path: Path) -> None:
+    with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
+        saved = connection.tool("save_memory", title="A", content="B", agent='{"name": "x"}', session_id="null")
+        assert saved.structured_content is not None
+        memory = connection.tool("get_memory", id=saved.structured_content["id"]).structured_content
+        assert memory is not None
+        assert (memory["agent"], memory["session_id"]) == ('{"name": "x"}', "null")
+        for queries in ('{"a": "b"}', '["a", "b"]'):
+            assert not connection.tool("search_memory", queries=queries).is_error
+        assert not connection.tool("save_memory", title="C", content="D", concepts='["quoted"]').is_error

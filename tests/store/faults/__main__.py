@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
+from tests.reliability.served_kills import kill_servers
 from tests.store.faults.crowding import write_together
 from tests.store.faults.kills import kill_writers
 from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
@@ -24,6 +25,7 @@ Row = tuple[str, str, list[str]]
 _CROWDS = ((8, 500, 0.5), (50, 80, 4.0))
 _LONGEST_RESTART = 1.0
 _LONGEST_SILENCE = 10.0
+_LONGEST_START = 5.0
 _MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a disk in memory, where checkpoints are fastest
 
 
@@ -33,7 +35,7 @@ def main() -> int:
     failed = False
     for name, figures, faults in _rows(asked):
         failed |= bool(faults)
-        sys.stdout.write(f"{name:<30} {figures:<100} {'; '.join(faults) or 'ok'}\n")
+        sys.stdout.write(f"{name:<32} {figures:<100} {'; '.join(faults) or 'ok'}\n")
         sys.stdout.flush()
     return int(failed)
 
@@ -46,6 +48,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=10, help="how many rounds of stress there are")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long a round of stress lasts")
     parser.add_argument("--servers", type=int, default=5, help="how many times the PostgreSQL server is killed")
+    parser.add_argument(
+        "--served", type=int, default=25, help="how many rounds four of eight MCP servers are killed in"
+    )
     parser.add_argument("--slack", type=float, default=1.0, help="how many times longer than expected may be waited")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="which moments the kills choose")
     return parser.parse_args()
@@ -105,12 +110,21 @@ def _server_killed(asked: argparse.Namespace) -> Iterator[Row]:
     yield f"PostgreSQL kill -9 x {asked.servers}", figures, report.faults + late
 
 
+def _served(asked: argparse.Namespace) -> Iterator[Row]:
+    report = kill_servers(asked.served, seed=asked.seed, folder=_new_folder())
+    acknowledged = f"{report.saves} saves and {report.records} reports acknowledged"
+    figures = f"{report.kills} kills, {acknowledged}, start to first write {report.restart:.2f} s"
+    late = _late(report.restart, _LONGEST_START * asked.slack)
+    yield f"8 MCP servers, 4 killed, x {asked.served}", figures, report.faults + late
+
+
 _KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "kills": _killed,
     "crowds": _crowded,
     "stress": _stressed,
     "disk": _filled,
     "postgres": _server_killed,
+    "served": _served,
 }
 
 
