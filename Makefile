@@ -20,7 +20,7 @@ help:
 	@echo "make bench   run the benchmarks"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
-	@echo "make docs    write the generated pages of docs/ again"
+	@echo "make docs    write the generated pages of docs/ and the corpus of goop_mcp/testing again"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
 
 demo: $(STAMP)
@@ -52,6 +52,9 @@ docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new
+	$(PYTHON) -m goop_mcp.testing.writing goop_report > docs/goop_report.jsonl.new
+	$(PYTHON) -m goop_mcp.testing.writing factory > docs/factory.jsonl.new
+	for family in goop_report factory; do mv docs/$$family.jsonl.new goop_mcp/testing/corpus/$$family.jsonl; done
 	for page in rules routing workflow protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
 
 clean:

@@ -9,6 +9,8 @@
     ├── ContextError         a context for the router with an unknown field or a wrong value
     ├── UnwritableFileError  a file of a project that cannot be written, or would take the place of another
     ├── NotWritableError     a model that cannot be written as an envelope
+    ├── NotCorruptibleError  a reply that cannot be corrupted in the way asked for
+    ├── ScriptEndedError     a scripted agent that is asked once more than it has replies
     ├── WorkspaceError       the project folder cannot be read or written as asked; what was there is still there
     │   ├── PathRefusedError       a path that leads out of the project, or to a place that is not ours to write
     │   ├── DocumentMissingError   a document that is not there
@@ -41,11 +43,13 @@ __all__ = [
     "DocumentUnreadableError",
     "GoopError",
     "IllegalMoveError",
+    "NotCorruptibleError",
     "NotWritableError",
     "PathRefusedError",
     "PolicyError",
     "PromptArgumentError",
     "ReplyTypeError",
+    "ScriptEndedError",
     "StateCorruptError",
     "StateMovedError",
     "StateReadOnlyError",
@@ -108,6 +112,14 @@ class PromptArgumentError(GoopError, ValueError):
 
 class NotWritableError(GoopError, ValueError):
     """Raised when a model holds what no envelope can carry, such as a control character."""
+
+
+class NotCorruptibleError(GoopError, ValueError):
+    """Raised when a reply is not good to begin with, or has nothing in it that the slip asked for could happen to."""
+
+
+class ScriptEndedError(GoopError, RuntimeError):
+    """Raised when a scripted agent is asked once more than it has replies."""
 
 
 class ContextError(GoopError, ValueError):

@@ -1,0 +1,88 @@
+"""An agent that answers what it was told to."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import anyio
+
+from goop_mcp.errors import ScriptEndedError
+from goop_mcp.retry.replies import Message, Reply, Usage
+
+__all__ = ["ScriptedAgent", "ScriptedReply"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedReply:
+    """One answer: `text`, or `failure` to raise instead, after `delay` seconds; `usage` is what a conversation tells.
+
+    `text` may be of any type, so that a test can see what becomes of None or bytes.
+    """
+
+    text: object = ""
+    failure: BaseException | None = None
+    delay: float = 0.0
+    usage: Usage | None = None
+
+
+class ScriptedAgent:
+    """Answers each message with the next reply of its script, and keeps every message in `messages`.
+
+    Give it texts, exceptions to raise, or `ScriptedReply` for delays and usage. It is a conversation, which can be
+    asked under asyncio and trio and tells its usage; `plain` and `sync` are the same agent as an async function and
+    as an ordinary one. Raises ScriptEndedError when it is asked more often than it has replies; with `repeat_last`
+    it gives the last one for ever.
+    """
+
+    def __init__(self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False) -> None:
+        self.messages: list[Message] = []
+        self._script: Sequence[ScriptedReply] = [_scripted(each) for each in replies]
+        self._repeat_last = repeat_last
+
+    async def ask(self, message: Message) -> Reply:
+        """Answer as a conversation does."""
+        reply = self._next(message)
+        await anyio.sleep(reply.delay)
+        return Reply(text=_say(reply), usage=reply.usage)
+
+    async def plain(self, message: str) -> str:
+        """Answer as an async function does, from text to text."""
+        return (await self.ask(Message(message))).text
+
+    def sync(self, message: str) -> str:
+        """Answer as an ordinary function does; blocks for the delay."""
+        reply = self._next(Message(message))
+        time.sleep(reply.delay)
+        return _say(reply)
+
+    @property
+    def texts(self) -> list[str]:
+        """The words of every message so far."""
+        return [message.text for message in self.messages]
+
+    @property
+    def replies_left(self) -> int:
+        """How many replies of the script have not been given."""
+        return max(0, len(self._script) - len(self.messages))
+
+    def _next(self, message: Message) -> ScriptedReply:
+        self.messages.append(message)
+        number = len(self.messages)
+        if self._repeat_last and self._script:
+            return self._script[min(number, len(self._script)) - 1]
+        if number > len(self._script):
+            raise ScriptEndedError(f"asked {number} times; the script has {len(self._script)} replies")
+        return self._script[number - 1]
+
+
+def _scripted(reply: str | BaseException | ScriptedReply) -> ScriptedReply:
+    if isinstance(reply, ScriptedReply):
+        return reply
+    return ScriptedReply(failure=reply) if isinstance(reply, BaseException) else ScriptedReply(text=reply)
+
+
+def _say(reply: ScriptedReply) -> str:
+    if reply.failure is not None:
+        raise reply.failure
+    return cast("str", reply.text)  # what is no text is for the caller to refuse

@@ -1,0 +1,106 @@
+"""The corpus: corrupted replies with the answer that is wanted, as data that ships with the package."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.protocols import RULES
+from goop_mcp.testing.corruptions import Corruption, Never, Wanted
+from goop_mcp.testing.good_replies import DRAFT, GoodReply, Syntax
+from goop_mcp.testing.json_slips import JSON_SLIPS
+from goop_mcp.testing.places import JSON_PLACES, PLACES, XML_PLACES
+from goop_mcp.testing.xml_slips import XML_SLIPS
+
+__all__ = ["KINDS", "CorruptedReply", "Happening", "corrupt", "load_corpus"]
+
+Happening = Never | Literal["as wanted", "good reply refused"]
+
+KINDS: Final[dict[Syntax, dict[str, Corruption]]] = {
+    "xml": {each.kind: each for each in (*PLACES, *XML_PLACES, *XML_SLIPS)},
+    "json": {each.kind: each for each in (*PLACES, *JSON_PLACES, *JSON_SLIPS)},
+}
+"""Every kind by its name, for each syntax."""
+
+_FOLDER: Final = Path(__file__).parent / "corpus"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorruptedReply:
+    """One reply as a model may send it.
+
+    `wanted` is the right answer: "read" as it is, "mended" with a repair listed, "refused" with a finding; one of
+    `rules` at least, where there are any, must be named. `protocol` is what to ask for. `narrative` is what the agent
+    tells in the envelope, None where the reply must be refused. `never` is the harm that a careless reader does here.
+    """
+
+    id: str
+    kind: str
+    protocol: str
+    what: str
+    wanted: Wanted
+    rules: tuple[str, ...]
+    never: Never
+    narrative: str | None
+    text: str
+
+    def what_happened(self, narrative: str | None) -> Happening:
+        """Judge a reader by the narrative that it read from `text`, white space aside; None where it refused."""
+        if narrative is None:
+            return "as wanted" if self.narrative is None else "good reply refused"
+        if self.narrative is None:
+            return self.never
+        if narrative.split() == self.narrative.split():
+            return "as wanted"
+        return self.never if DRAFT in narrative else "text lost"
+
+
+def corrupt(reply: str, kind: str) -> CorruptedReply:
+    """Do to `reply`, which strict mode must accept as it stands, what a model does in the way of `kind`.
+
+    Raises NotCorruptibleError when the reply is not good to begin with, or offers nothing that the slip could happen
+    to; UnknownNameError for a kind that does not exist for the syntax of its envelope.
+    """
+    good = GoodReply.of(reply)
+    kinds = KINDS[good.syntax]
+    if kind not in kinds:
+        raise UnknownNameError("kind", kind, kinds)
+    slip = kinds[kind]
+    told = f"{good.narrative} {slip.adds}".rstrip()
+    return CorruptedReply(
+        id=f"{good.protocol}/{kind}",
+        kind=kind,
+        protocol="auto" if kind == "two_protocols" else good.protocol,
+        what=slip.what,
+        wanted=slip.wanted,
+        rules=_rules_of(slip, good.protocol),
+        never=slip.never,
+        narrative=None if slip.wanted == "refused" else told,
+        text=slip.make(good),
+    )
+
+
+def _rules_of(slip: Corruption, protocol: str) -> tuple[str, ...]:
+    names = (rule if "/" in rule else f"{protocol}/{rule}" for rule in slip.rules)
+    return tuple(name for name in names if name in RULES)
+
+
+def load_corpus() -> tuple[CorruptedReply, ...]:
+    """Return every corrupted reply that ships with the package, by protocol and in the order of the kinds."""
+    return _read_corpus()
+
+
+@cache
+def _read_corpus() -> tuple[CorruptedReply, ...]:
+    files = sorted(_FOLDER.glob("*.jsonl"))
+    return tuple(_from_line(line) for file in files for line in file.read_text("utf-8").splitlines())
+
+
+def _from_line(line: str) -> CorruptedReply:
+    """Read one line; its `before` is a sentence and how often it stands before the text."""
+    values: dict[str, Any] = json.loads(line)
+    sentence, times = values.pop("before", ("", 0))
+    values |= {"rules": tuple(values["rules"]), "text": sentence * times + values["text"]}
+    return CorruptedReply(**values)

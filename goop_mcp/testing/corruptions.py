@@ -1,0 +1,61 @@
+"""What models do to an envelope: a kind is a name, a way to do it to any good reply, and the answer that is wanted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from goop_mcp.testing.good_replies import GoodReply
+
+__all__ = ["Corruption", "Never", "Wanted", "mended", "placed", "refused"]
+
+Wanted = Literal["read", "mended", "refused"]
+"""Read as it is; mended, with a repair listed; refused, with a finding that names the fault."""
+
+Never = Literal[
+    "text lost",
+    "draft taken",
+    "example taken",
+    "cut reply accepted",
+    "placeholder accepted",
+    "value guessed",
+    "made up from nothing",
+    "entity expanded",
+    "empty answer accepted",
+    "one of two taken",
+]
+"""The harm that is done by a reader which does not give the wanted answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corruption:
+    """One kind of corrupted reply.
+
+    `make` does it to a good reply. `rules` are the rules of which one at least must be named: by a repair where
+    "mended" is wanted, by an error where "refused" is; a name without a family is that of the reply's own. `adds` is
+    what a right reading finds behind the narrative.
+    """
+
+    kind: str
+    what: str
+    wanted: Wanted
+    make: Callable[[GoodReply], str]
+    rules: tuple[str, ...] = ()
+    never: Never = "text lost"
+    adds: str = ""
+
+
+def placed(
+    kind: str, what: str, make: Callable[[GoodReply], str], *, never: Never = "text lost", adds: str = ""
+) -> Corruption:
+    """Return a kind that leaves the envelope good and puts it into an odd place."""
+    return Corruption(kind=kind, what=what, wanted="read", make=make, never=never, adds=adds)
+
+
+def mended(kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, adds: str = "") -> Corruption:
+    """Return a kind that is a slip of form with one reading only."""
+    return Corruption(kind=kind, what=what, wanted="mended", make=make, rules=rules, adds=adds)
+
+
+def refused(kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, never: Never) -> Corruption:
+    """Return a kind that leaves open what the agent means."""
+    return Corruption(kind=kind, what=what, wanted="refused", make=make, rules=rules, never=never)

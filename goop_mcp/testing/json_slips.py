@@ -1,0 +1,128 @@
+"""What models do to an envelope in JSON."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Final
+
+from goop_mcp.testing.corruptions import Corruption, mended, placed, refused
+from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
+
+__all__ = ["JSON_SLIPS"]
+
+_LOOSE: Final = "json/loose-syntax"
+_STATUS: Final = r'"status":\s*"(\w+)"'
+_FIRST_KEY: Final = r'^\{\s*"\w+":\s*"[^"]*",\s*'
+
+
+def _words(words: str) -> Callable[[GoodReply], str]:
+    return lambda good: fenced(good.adding(words), "json")
+
+
+def _slip(pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> Callable[[GoodReply], str]:
+    return lambda good: fenced(good.changed(pattern, replacement), "json")
+
+
+def _written(write: Callable[[str], str]) -> Callable[[GoodReply], str]:
+    return lambda good: fenced(write(good.envelope), "json")
+
+
+def _keyed(good: GoodReply) -> str:
+    return fenced(f'{{"{good.protocol}": {good.envelope}}}', "json")
+
+
+def _cut(good: GoodReply) -> str:
+    return unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip()
+
+
+def _cut_in_narrative(good: GoodReply) -> str:
+    return unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip()
+
+
+def _last_brace_missing(good: GoodReply) -> str:
+    return unfenced(good.envelope[:-1].rstrip()).rstrip()
+
+
+def _reversed_order(envelope: str) -> str:
+    return json.dumps(dict(reversed(json.loads(envelope).items())), indent=2)
+
+
+def _packed(envelope: str) -> str:
+    """Put all fields but the first into one string, as markup."""
+    values = json.loads(envelope)
+    first, *others = values
+    inside = "".join(f"<{name}>{json.dumps(values[name])}</{name}>" for name in others)
+    return json.dumps({first: f"{values[first]}</{first}>{inside}"}, indent=2)
+
+
+JSON_SLIPS: Final[tuple[Corruption, ...]] = (
+    placed(
+        "fence_inside_text", "a fence within the narrative", _words(r"See:\n```\nrun\n```\n"), adds="See: ``` run ```"
+    ),
+    placed("wrong_order", "the fields stand in another order", _written(_reversed_order)),
+    placed("invented_field", "a field that nobody knows", _slip(r"^\{", r'{"mood": "cheerful", ')),
+    mended("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
+    mended("comments", "a comment", _slip(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "), _LOOSE),
+    mended("python_dict", "a dict of Python", _written(lambda envelope: repr(json.loads(envelope))), _LOOSE),
+    mended(
+        "smart_quotes", "typographic quotes", _written(lambda envelope: re.sub('"([^"]*)"', r"“\1”", envelope)), _LOOSE
+    ),
+    mended("raw_line_break", "a line break within a string", _words("Then:\nmore."), _LOOSE, adds="Then: more."),
+    mended("unescaped_quote", "a quote within a string", _words('Renamed "a" to b.'), _LOOSE, adds='Renamed "a" to b.'),
+    mended(
+        "last_brace_missing",
+        "the last brace is missing, all else is there",
+        _last_brace_missing,
+        "envelope/root-not-closed",
+    ),
+    mended(
+        "value_in_wrong_case",
+        "a listed value in the wrong case",
+        _slip(_STATUS, lambda match: match[0].replace(match[1], match[1].swapcase())),
+        "value-case",
+    ),
+    mended("wrapped", "wrapped in an object of one key", _keyed, _LOOSE),
+    mended("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
+    refused("cut_at_70_percent", "cut off after seven tenths", _cut, "envelope/truncated", never="cut reply accepted"),
+    refused(
+        "cut_in_narrative",
+        "cut off within the narrative",
+        _cut_in_narrative,
+        "envelope/truncated",
+        never="cut reply accepted",
+    ),
+    refused(
+        "placeholder",
+        "the template's list of values is left",
+        _slip(_STATUS, lambda match: match[0].replace(match[1], "success|questions|failure")),
+        "placeholder-left",
+        never="placeholder accepted",
+    ),
+    refused("status_missing", "no status", _slip(_STATUS + r",?\s*", ""), "missing-field", never="value guessed"),
+    refused("empty", "nothing at all", lambda _: "", "no-envelope", never="made up from nothing"),
+    refused(
+        "duplicate_key",
+        "two statuses that contradict each other",
+        _slip(_STATUS, r'\g<0>, "status": "failure"'),
+        "json/duplicate-key",
+        never="one of two taken",
+    ),
+    refused(
+        "not_a_number", "NaN for a status", _slip(_STATUS, r'"status": NaN'), "json/malformed", never="value guessed"
+    ),
+    refused(
+        "fields_packed_in_string",
+        "fields as markup within a string",
+        _written(_packed),
+        "unknown-status",
+        "no-envelope",
+        never="value guessed",
+    ),
+    refused(
+        "degenerate_answer",
+        "a last try that says nothing",
+        lambda _: '```json\n{"test": "test"}\n```\n',
+        "no-envelope",
+        never="empty answer accepted",
+    ),
+)

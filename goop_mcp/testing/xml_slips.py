@@ -1,0 +1,223 @@
+"""What models do to an envelope in XML."""
+
+import html
+import re
+from collections.abc import Callable
+from typing import Final
+
+from goop_mcp.testing.corruptions import Corruption, mended, placed, refused
+from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
+
+__all__ = ["XML_SLIPS"]
+
+_ROOT: Final = r"^<[\w:-]+"
+_ATTRIBUTE: Final = r'([\w-]+)="([\w./-]+)"'
+_VALUE: Final = r"<(status)>(\w+)</\1>"
+_BOMB: Final = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>\n'
+
+
+def _words(words: str) -> Callable[[GoodReply], str]:
+    return lambda good: fenced(good.adding(words), "xml")
+
+
+def _slip(pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> Callable[[GoodReply], str]:
+    return lambda good: fenced(good.changed(pattern, replacement), "xml")
+
+
+def _cdata(good: GoodReply) -> str:
+    return fenced(good.telling(f"<![CDATA[{good.narrative} Login & logout, a < b.]]>"), "xml")
+
+
+def _without_narrative_end(good: GoodReply) -> str:
+    end = good.envelope.index(">", good.end) + 1
+    return fenced(good.envelope[: good.end] + good.envelope[end:], "xml")
+
+
+def _without_root_end(good: GoodReply) -> str:
+    return unfenced(good.envelope[: good.envelope.rindex("</")])
+
+
+def _name(good: GoodReply) -> str:
+    return good.envelope[1 : min(good.envelope.index(mark) for mark in " >")]
+
+
+def _cut(good: GoodReply) -> str:
+    return unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip()
+
+
+def _cut_in_narrative(good: GoodReply) -> str:
+    return unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip()
+
+
+def _bomb(good: GoodReply) -> str:
+    return fenced(_BOMB + good.adding("&b;"), "xml")
+
+
+def _elements_for_attributes(match: re.Match[str]) -> str:
+    children = "".join(f"<{name}>{value}</{name}>" for name, value in re.findall(r'([\w-]+)="([^"]*)"', match[2]))
+    return f"<{match[1]}>{children}{match[3]}</{match[1]}>"
+
+
+def _packed(good: GoodReply) -> str:
+    """Put all that follows the narrative into it, escaped."""
+    root = good.envelope.rindex("</")
+    rest = html.escape(good.envelope[good.end : root].rstrip(), quote=False)
+    end = good.envelope[good.end : good.envelope.index(">", good.end) + 1]
+    packed = f"{good.envelope[: good.end]}{rest}{end}\n{good.envelope[root:]}"
+    return fenced(packed, "xml")
+
+
+def _degenerate(good: GoodReply) -> str:
+    """Say test everywhere."""
+    return fenced(re.sub(r">[^<>\s][^<>]*<", ">test<", good.envelope), "xml")
+
+
+def _mentioned(good: GoodReply) -> str:
+    return f"Every reply ends with a <{_name(good)}> block, so here is mine.\n\n{good.fenced}"
+
+
+XML_SLIPS: Final[tuple[Corruption, ...]] = (
+    placed(
+        "xml_declaration",
+        "an XML declaration before the envelope",
+        lambda good: fenced(f'<?xml version="1.0" encoding="UTF-8"?>\n{good.envelope}', "xml"),
+    ),
+    placed("root_mentioned_first", "prose mentions the tag before", _mentioned),
+    placed("cdata", "the narrative stands in CDATA", _cdata, adds="Login & logout, a < b."),
+    placed(
+        "fence_inside_text", "a fence within the narrative", _words("See:\n```\nrun\n```\n"), adds="See: ``` run ```"
+    ),
+    mended("bare_ampersand", "a bare &", _words("Login & logout."), "xml/unescaped", adds="Login & logout."),
+    mended("bare_less_than", "a bare <", _words("Holds while a < b."), "xml/unescaped", adds="Holds while a < b."),
+    mended("generics", "type parameters", _words("Map<String, T>."), "xml/unescaped", adds="Map<String, T>."),
+    mended("html_break", "a line break of HTML", _words("One.<br>Two."), "xml/unescaped", adds="One.<br>Two."),
+    mended(
+        "ampersand_in_attribute", "a bare & in an attribute", _slip(r'="([\w./-]{3,})"', r'="\1&amp"'), "xml/unescaped"
+    ),
+    mended("html_entity", "an entity of HTML", _words("Ten&nbsp;tests."), "xml/unescaped", adds="Ten\u00a0tests."),
+    mended(
+        "broken_cdata",
+        "CDATA that is never closed",
+        _words("<![CDATA[Login & logout."),
+        "xml/unescaped",
+        adds="<![CDATA[Login & logout.",
+    ),
+    mended(
+        "smart_quotes", "typographic quotes round an attribute", _slip(_ATTRIBUTE, r"\1=“\2”"), "xml/attribute-quotes"
+    ),
+    mended("unquoted_attribute", "an attribute without quotes", _slip(_ATTRIBUTE, r"\1=\2"), "xml/attribute-quotes"),
+    mended(
+        "tag_in_wrong_case",
+        "a tag in capitals",
+        _slip(r"<(status)>(\w+)</\1>", r"<STATUS>\2</STATUS>"),
+        "xml/name-case",
+    ),
+    mended("end_tag_missing", "the end tag of the narrative is missing", _without_narrative_end, "xml/malformed"),
+    mended(
+        "root_end_missing",
+        "the last end tag is missing, all else is there",
+        _without_root_end,
+        "envelope/root-not-closed",
+    ),
+    mended(
+        "control_character", "colours of a terminal", _words("\x1b[32mok\x1b[0m."), "xml/control-character", adds="ok."
+    ),
+    mended(
+        "value_in_wrong_case",
+        "a listed value in the wrong case",
+        _slip(_VALUE, lambda match: match[0].replace(match[2], match[2].swapcase())),
+        "value-case",
+    ),
+    mended(
+        "cdata_end_in_text",
+        "]]> in the narrative",
+        _words("Reads a[b[0]]>c."),
+        "xml/unescaped",
+        adds="Reads a[b[0]]>c.",
+    ),
+    mended("nul", "a NUL character", _words("ok\x00."), "xml/control-character", adds="ok."),
+    placed(
+        "wrong_order",
+        "the first part comes last",
+        _slip(r"(?s)^(<[^>]*>\s*)(<(\w+)>[^<]*</\3>)(.*)(</[\w-]+>)$", r"\1\4\2\5"),
+    ),
+    placed("invented_element", "an element that nobody knows", _slip(r"</[\w:-]+>$", r"<mood>cheerful</mood>\g<0>")),
+    mended(
+        "unknown_namespace",
+        "a namespace that nobody knows",
+        _slip(_ROOT, r'\g<0> xmlns="urn:example:made-up"'),
+        "xml/unknown-namespace",
+    ),
+    refused(
+        "duplicate_attribute",
+        "an attribute twice",
+        _slip(_ATTRIBUTE, r'\g<0> \1="other"'),
+        "xml/malformed",
+        never="one of two taken",
+    ),
+    refused(
+        "elements_for_attributes",
+        "elements where attributes belong",
+        _slip(r"<(\w+)((?: [\w-]+=\"[^\"]*\")+)>([^<>]+)</\1>", _elements_for_attributes),
+        "missing-field",
+        never="value guessed",
+    ),
+    refused(
+        "attributes_for_elements",
+        "attributes where elements belong",
+        _slip(r"(<[\w-]+)([^>]*)>(\s*)<(status)>(\w+)</\4>", r'\1\2 \4="\5">\3'),
+        "missing-field",
+        never="value guessed",
+    ),
+    refused(
+        "words_for_a_number",
+        "words where a number belongs",
+        _slip(r'="\d+"', '="2 of 3"'),
+        "not-an-integer",
+        never="value guessed",
+    ),
+    refused(
+        "yes_for_true",
+        "yes and no where true and false belong",
+        _slip(r">(true|false)<", ">yes<"),
+        "not-a-boolean",
+        never="value guessed",
+    ),
+    refused(
+        "markdown_in_attribute",
+        "Markdown round a listed value",
+        _slip(r'(action|type)="(\w+)"', r'\1="**\2**"'),
+        "unknown-file-action",
+        never="value guessed",
+    ),
+    refused(
+        "fields_packed_in_string",
+        "fields as escaped markup within the narrative",
+        _packed,
+        "missing-field",
+        never="value guessed",
+    ),
+    refused("cut_at_70_percent", "cut off after seven tenths", _cut, "envelope/truncated", never="cut reply accepted"),
+    refused(
+        "cut_in_narrative",
+        "cut off within the narrative",
+        _cut_in_narrative,
+        "envelope/truncated",
+        never="cut reply accepted",
+    ),
+    refused("entity_bomb", "entities that grow", _bomb, "xml/doctype", never="entity expanded"),
+    refused(
+        "placeholder",
+        "the template's list of values is left",
+        _slip(r"<(status)>\w+</\1>", r"<\1>COMPLETE|PARTIAL|BLOCKED|CHECKPOINT</\1>"),
+        "placeholder-left",
+        never="placeholder accepted",
+    ),
+    refused(
+        "degenerate_answer",
+        "a last try that says nothing",
+        _degenerate,
+        "unknown-status",
+        never="empty answer accepted",
+    ),
+)
