@@ -1,8 +1,7 @@
 """Read one JSON envelope: as it stands if it can be, mended if it must be, partial if it was cut off."""
 
 import json
-import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -12,6 +11,7 @@ from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TOO_DEEP, TOO_LA
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.json_extraction import JsonObject, unwrapped
+from goop_mcp.validation.json_places import nearest_place
 from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
 from goop_mcp.validation.limits import Limits, utf8_length
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
@@ -19,9 +19,9 @@ from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
 __all__ = ["JsonPlaces", "JsonReading", "ValuesReading", "read_json", "written"]
 
 M = TypeVar("M")
-_COLON = re.compile(r"\s*+:\s*+")
 _SHOWN = 40
 _DEPTH = 128
+_LOOKUPS = 8
 
 
 @dataclass(slots=True)
@@ -56,33 +56,31 @@ class JsonReading(Generic[M]):
 
 
 class JsonPlaces:
-    """Finds JSON pointers in the source of an object; the source is read for that when the first place is asked for."""
+    """Finds JSON pointers in the source of an object.
 
-    def __init__(self, source: str, prefix: str = "", names: Collection[str] = ()) -> None:
-        """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper; `names` are its keys."""
+    `places` are those of all values where they are known. Where they are not, the source is sound: the first few
+    pointers are looked up one by one, and for many the source is read once with the place of each value.
+    """
+
+    def __init__(self, source: str, prefix: str = "", *, places: Mapping[str, int] | None = None) -> None:
+        """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper."""
         self._source = source
         self._prefix = prefix
-        self._names = names
-        self._places: dict[str, int] | None = None
+        self._places = places
+        self._lookups = _LOOKUPS
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of the value at `path`, or of the nearest object around it."""
         del found
-        if self._places is None and (at := self._only_place(path[1:])) is not None:
-            return at
-        if self._places is None:
-            self._places = read_loosely(self._source, depth=_DEPTH).places
         pointer = self._prefix + path
+        if self._places is None:
+            if self._lookups > 0:
+                self._lookups -= 1
+                return nearest_place(self._source, pointer)
+            self._places = read_loosely(self._source, depth=_DEPTH).places
         while pointer and pointer not in self._places:
             pointer = pointer.rpartition("/")[0]
         return self._places.get(pointer)
-
-    def _only_place(self, name: str) -> int | None:
-        """Return where the value of the key `name` of the envelope begins when the text holds that key only once."""
-        if name not in self._names or self._source.count(f'"{name}"') != 1:
-            return None
-        colon = _COLON.match(self._source, self._source.index(f'"{name}"') + len(name) + 2)
-        return None if colon is None else colon.end()
 
 
 def written(values: JsonObjectValue) -> str:
@@ -102,14 +100,14 @@ def read_json(
     source = text[found.start : found.end]
     refused = _over_limits(found, source, limits)
     if refused is not None:
-        return JsonReading(JsonPlaces(""), problems=[refused])
+        return JsonReading(JsonPlaces("", places={}), problems=[refused])
     values = found.value
     if values is None:
-        return JsonReading(JsonPlaces(""))
+        return JsonReading(JsonPlaces("", places={}))
     inner = unwrapped(values, name)
-    reading: JsonReading[M] = JsonReading(
-        JsonPlaces(source, "" if inner is values else f"/{next(iter(values))}", inner)
-    )
+    prefix = "" if inner is values else f"/{next(iter(values))}"
+    places = None if found.loose is None else found.loose.places
+    reading: JsonReading[M] = JsonReading(JsonPlaces(source, prefix, places=places))
     reading.values = inner
     if found.loose is not None:
         reading.problems = _loose_problems(found.loose, source, limits)
