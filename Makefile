@@ -1,10 +1,11 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench faults compare-memory docs clean
+.PHONY: help demo test check bench bench-peers faults compare-memory docs clean
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
+PEERS := .cache/peers
 
 # The stamp holds what was installed and where: a checkout that only touches the file costs nothing, and a tree that
 # was copied with its .venv sets up its own.
@@ -18,6 +19,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make check   lint, formatting, types and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
+	@echo "make bench-peers  measure beside other libraries, in an environment of their own (.cache/peers)"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
 	@echo "make docs    write the generated pages of docs/ and the corpus of goop_mcp/testing again"
@@ -37,6 +39,24 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(PYTHON) -m benchmarks
+
+# The peers want versions of their own and stay out of .venv; installed again only when the pins have changed.
+bench-peers: $(STAMP)
+	@set -e; wanted="$(WANTED) $$(cksum < benchmarks/peers/requirements.txt)"; \
+	if [ "$$(cat $(PEERS)/.installed 2>/dev/null)" != "$$wanted" ]; then \
+	  echo "Installing the peers into $(PEERS) (only when the pins have changed) ..."; \
+	  $(PYTHON) -m venv --clear $(PEERS); \
+	  install="$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check"; \
+	  $$install --editable . --requirement benchmarks/peers/requirements.txt || { \
+	    echo "They do not go together; installing one after the other."; \
+	    $$install --editable .; \
+	    grep -v '^#' benchmarks/peers/requirements.txt | while read -r peer; do \
+	      $$install "$$peer" || echo "$$peer cannot be installed and is left out."; \
+	    done; \
+	  }; \
+	  echo "$$wanted" > $(PEERS)/.installed; \
+	fi
+	$(PEERS)/bin/python -m benchmarks.peers
 
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)
