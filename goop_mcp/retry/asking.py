@@ -106,18 +106,28 @@ class Asking:
 
     async def _record(self, message: Message, *, fallback: bool) -> None:
         """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
-        attempt = Attempt(message=message.text, way=message.way, error=_CANCELLED, fallback=fallback)
+        reply, failure, repeatable, error = None, None, False, _CANCELLED
         began = self._clock()
         try:
             reply = await self._answer(message)
-        except Exception as failure:
-            attempt = _failed(attempt, failure, repeatable=is_repeatable(failure, self._job.policy))
-        else:
-            attempt = replace(attempt, reply=reply.text, error=None, usage=reply.usage)
-            if reply.usage is not None:
-                self._budget.spend(reply.usage)
+        except Exception as raised:
+            failure, error = raised, _told(raised)
+            repeatable = is_repeatable(raised, self._job.policy)
         finally:
-            self.attempts.append(replace(attempt, seconds=self._clock() - began))
+            attempt = Attempt(
+                message=message.text,
+                way=message.way,
+                reply=None if reply is None else reply.text,
+                error=error if reply is None else None,
+                failure=failure,
+                repeatable=repeatable,
+                seconds=self._clock() - began,
+                usage=None if reply is None else reply.usage,
+                fallback=fallback,
+            )
+            self.attempts.append(attempt)
+        if attempt.usage is not None:
+            self._budget.spend(attempt.usage)
 
     async def _answer(self, message: Message) -> Reply:
         left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
@@ -171,6 +181,5 @@ class Asking:
             await tell(listeners, outcome)
 
 
-def _failed(attempt: Attempt, failure: Exception, *, repeatable: bool) -> Attempt:
-    words = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
-    return replace(attempt, error=excerpt(words), failure=failure, repeatable=repeatable)
+def _told(failure: Exception) -> str:
+    return excerpt(f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__)
