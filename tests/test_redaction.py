@@ -138,7 +138,7 @@ def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
 
 def test_the_sources_of_this_package_hold_no_secret_and_stay_as_they_are() -> None:
     # Some show a secret that is taken out, or the form of an address with a password.
-    shows_secrets = re.compile(r"redaction|memory_rules|postgres|cli/demo|testing/corpus")
+    shows_secrets = re.compile(r"redaction|memor|postgres|cli/demo|testing/corpus")
     sources = [path for path in project_files() if path.suffix == ".py" and path.is_relative_to(ROOT / "goop_mcp")]
     texts = {path: path.read_text(encoding="utf-8") for path in sources if not shows_secrets.search(path.as_posix())}
 
