@@ -15,6 +15,9 @@ def nearest_place(source: str, pointer: str) -> int:
     `source` is an object that the decoder takes, from its first brace on. Takes time linear to what lies before the
     value.
     """
+    only = _only_mention(source, pointer[1:])
+    if only is not None:
+        return only
     at = 0
     for step in pointer.split("/")[1:]:
         child = _item(source, at, step) if source[at] == "[" else _member(source, at, step)
@@ -22,6 +25,16 @@ def nearest_place(source: str, pointer: str) -> int:
             return at
         at = child
     return at
+
+
+def _only_mention(source: str, name: str) -> int | None:
+    """Return the place of a member of the outermost object whose name stands in `source` once, None for any other."""
+    key = f'"{name}"'
+    at = source.find(key)
+    if at < 0 or not name.isidentifier() or source.find(key, at + 1) >= 0 or source.count("{", 0, at) != 1:
+        return None
+    colon = _skip_gap(source, at + len(key))
+    return _skip_gap(source, colon + 1) if source[colon] == ":" else None
 
 
 def _member(source: str, at: int, step: str) -> int | None:

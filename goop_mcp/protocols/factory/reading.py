@@ -91,10 +91,11 @@ def _unreadable(values: Values) -> tuple[str, ...]:
 
 
 def _deliverable(values: Values) -> Deliverable:
+    path, kind, description = values.get("path"), values.get("type"), values.get("description")
     return Deliverable(
-        path=_text(values, "path"),
-        type=_text(values, "type"),
-        description=_text(values, "description"),
+        path=path if isinstance(path, str) else None,
+        type=kind if isinstance(kind, str) else None,
+        description=description if isinstance(description, str) else None,
         extensions=_others(values, _DELIVERABLE_KEYS),
     )
 
