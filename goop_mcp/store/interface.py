@@ -7,12 +7,14 @@ from goop_mcp.store.records import (
     Event,
     MemoryFilter,
     MemoryType,
+    NewAttempt,
     NewEvent,
     NewMemory,
     NewReport,
     Operator,
     Projection,
     SearchHit,
+    StoredAttempt,
     StoredMemory,
     StoredReport,
 )
@@ -75,6 +77,10 @@ class Reading(Protocol):
         """Return what we know of the files we wrote, ordered by path."""
         ...
 
+    def attempts(self, *, since: str | None = None, limit: int | None = None) -> list[StoredAttempt]:
+        """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
+        ...
+
 
 class Writing(Reading, Protocol):
     """One transaction. What it adds is seen by its own reading methods at once."""
@@ -100,6 +106,10 @@ class Writing(Reading, Protocol):
 
     def add_event(self, new: NewEvent) -> Event:
         """Append an event."""
+        ...
+
+    def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
+        """Record attempts; no revision is used. The caller sees to it that call and number are free together."""
         ...
 
     def set_projection(self, projection: Projection) -> None:

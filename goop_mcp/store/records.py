@@ -4,21 +4,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 __all__ = [
+    "AttemptResult",
     "Event",
     "MemoryFilter",
     "MemoryType",
+    "NewAttempt",
     "NewEvent",
     "NewMemory",
     "NewReport",
     "Operator",
     "Projection",
     "SearchHit",
+    "StoredAttempt",
     "StoredMemory",
     "StoredReport",
 ]
 
 MemoryType = Literal["decision", "observation", "note", "todo", "session_summary"]
 Operator = Literal["AND", "OR"]
+AttemptResult = Literal["accepted", "rejected", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,3 +161,50 @@ class Projection:
     revision: int
     sha256: str | None = None
     pending_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAttempt:
+    """One message to an agent and how its reply was judged, for statistics.
+
+    `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` says how it was asked.
+    `rules` are those that rejected the reply, `repairs` those by which its form was mended; each rule stands once.
+    `seconds` is the time of the call; `tokens` is None where the agent did not say. `message` and `reply` are redacted,
+    and None unless somebody asked for texts.
+    """
+
+    call_id: str
+    number: int
+    result: AttemptResult
+    way: str
+    created_at: str
+    agent: str | None = None
+    session_id: str | None = None
+    protocol: str | None = None
+    rules: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    seconds: float = 0.0
+    tokens: int | None = None
+    message: str | None = None
+    reply: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAttempt:
+    """An attempt as it lies in the database."""
+
+    id: int
+    call_id: str
+    number: int
+    result: AttemptResult
+    way: str
+    created_at: str
+    agent: str | None = None
+    session_id: str | None = None
+    protocol: str | None = None
+    rules: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    seconds: float = 0.0
+    tokens: int | None = None
+    message: str | None = None
+    reply: str | None = None

@@ -1,7 +1,7 @@
 """Rows to be stored, whole but for what a test wants to say."""
 
 from goop_mcp.store.interface import Store
-from goop_mcp.store.records import MemoryFilter, NewEvent, NewMemory, NewReport, Operator, StoredMemory
+from goop_mcp.store.records import MemoryFilter, NewAttempt, NewEvent, NewMemory, NewReport, Operator, StoredMemory
 from goop_mcp.store.words import query_words
 
 NOW = "2026-01-15T10:30:00Z"
@@ -20,6 +20,22 @@ REPORT = NewReport(
 )
 EVENT = NewEvent(
     kind="report", author="goop-executor", text="Finished **W1.T1**.", created_at=NOW, document="CHRONICLE.md"
+)
+ATTEMPT = NewAttempt(
+    call_id="call-1",
+    number=1,
+    result="rejected",
+    way="first",
+    created_at="2026-01-15T10:30:00.000Z",
+    agent="goop-executor",
+    session_id="session-1",
+    protocol="goop_report",
+    rules=("goop_report/unknown-status",),
+    repairs=("xml/unescaped",),
+    seconds=1.5,
+    tokens=120,
+    message="Implement the login form.",
+    reply="Größe: done.",
 )
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from goop_mcp.errors import StoreError
 from goop_mcp.store.interface import Store, Writing
-from goop_mcp.store.records import Event, Projection, StoredReport
+from goop_mcp.store.records import Event, Projection, StoredAttempt, StoredReport
 from tests.store.conftest import OpenStore
-from tests.store.rows import EVENT, REPORT, add_named, new_memory
+from tests.store.rows import ATTEMPT, EVENT, REPORT, add_named, new_memory
 
 
 def test_a_report_is_read_back_in_every_field(store: Store, open_again: OpenStore) -> None:
@@ -61,12 +61,44 @@ def test_what_is_known_of_a_file_is_replaced_and_listed_by_path(store: Store) ->
     assert store.read(lambda reading: reading.projections())[1] == written
 
 
+def test_attempts_are_read_back_in_every_field_oldest_first(store: Store, open_again: OpenStore) -> None:
+    bare = replace(ATTEMPT, number=2, agent=None, session_id=None, protocol=None, rules=(), tokens=None, reply=None)
+    stored = store.write(lambda writing: writing.add_attempts([ATTEMPT, bare]))
+    assert stored == [StoredAttempt(id=id, **asdict(each)) for id, each in ((1, ATTEMPT), (2, bare))]
+    assert open_again().read(lambda reading: reading.attempts()) == stored
+    assert store.read(lambda reading: reading.attempts(limit=1)) == stored[:1]
+
+
+def test_attempts_are_listed_from_a_time_on(store: Store) -> None:
+    times = ("2026-01-15T10:30:00.000Z", "2026-01-15T10:30:00.001Z", "2026-02-01T00:00:00.000Z")
+    rows = [replace(ATTEMPT, number=number, created_at=time) for number, time in enumerate(times)]
+    store.write(lambda writing: writing.add_attempts(rows))
+    since = store.read(lambda reading: reading.attempts(since=times[1]))
+    assert [attempt.number for attempt in since] == [1, 2]
+
+
+def test_recorded_attempts_leave_the_revision_and_the_ids_of_others_alone(store: Store) -> None:
+    store.write(lambda writing: writing.add_attempts([ATTEMPT]))
+    assert store.read(lambda reading: reading.revision()) == 0
+    assert store.write(lambda writing: writing.add_event(EVENT)).id == 1
+    assert store.check() == []
+
+
+def test_an_attempt_is_recorded_once_and_a_change_whole_or_not_at_all(store: Store) -> None:
+    store.write(lambda writing: writing.add_attempts([ATTEMPT]))
+    with pytest.raises(StoreError):
+        store.write(lambda writing: writing.add_attempts([replace(ATTEMPT, number=2), ATTEMPT]))
+    assert [attempt.number for attempt in store.read(lambda reading: reading.attempts())] == [1]
+
+
 @pytest.mark.parametrize("text", ["\0", "\udc80"])
 def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
     with pytest.raises(StoreError, match=r"^text "):
         store.write(lambda writing: writing.add_event(replace(EVENT, text=text)))
     with pytest.raises(StoreError, match=r"^envelope "):
         store.write(lambda writing: writing.add_report(replace(REPORT, envelope=text)))
+    with pytest.raises(StoreError, match=r"^reply "):
+        store.write(lambda writing: writing.add_attempts([replace(ATTEMPT, reply=text)]))
     assert store.read(lambda reading: reading.revision()) == 0
 
 

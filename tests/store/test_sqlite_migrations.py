@@ -17,7 +17,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.sqlite import DatabaseFile, SqliteStore
 from tests.repository import ROOT
-from tests.store.rows import add_named, found
+from tests.store.rows import ATTEMPT, add_named, found
 
 OLD_FILES = ROOT / "tests" / "cases" / "store"
 SHIPPED = load_migrations("sqlite")
@@ -64,6 +64,7 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
     )
     assert (reports[0].task_id, events[0].document, projections[0].path) == ("W1.T1", "CHRONICLE.md", "HANDOFF.md")
     assert add_named(store, "four") == [4]
+    assert store.write(lambda writing: writing.add_attempts([ATTEMPT]))[0].rules == ATTEMPT.rules
     assert store.check() == []
     store.close()
 

@@ -49,14 +49,15 @@ class Beginning:
         return _in_order(self._changing(timeout), SQL("SELECT pg_advisory_xact_lock({})").format(self._turn))
 
     def writing(self, timeout: float, *, turn: OneOf["take", "held"]) -> Composed:
-        """Begin a change; the row is (version of the tables, revision, last ids of memories, reports, events).
+        """Begin a change; the row is (version of the tables, revision, last ids as `Counters` has them).
 
         The lock on the project's row would do by itself; the turn before it is first come first served, and one can
         ask who has it. `held` means that another transaction of the caller has it.
         """
         row = SQL(
             "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO NOTHING; "
-            "SELECT (SELECT max(version) FROM goop.versions), revision, memory_id, report_id, event_id FROM goop.meta "
+            "SELECT (SELECT max(version) FROM goop.versions), revision, memory_id, report_id, event_id, attempt_id "
+            "FROM goop.meta "
             "WHERE tenant = {tenant} AND project = {project} FOR UPDATE"
         ).format(**self._whose)
         return _in_order(self.waiting(timeout) if turn == "take" else self._changing(timeout), row)

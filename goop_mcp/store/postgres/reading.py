@@ -17,12 +17,16 @@ from goop_mcp.store.records import (
     Operator,
     Projection,
     SearchHit,
+    StoredAttempt,
     StoredMemory,
     StoredReport,
 )
 from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
 
-__all__ = ["PostgresReading", "Project", "event_of", "memory_of", "report_of"]
+__all__ = ["LISTS", "PostgresReading", "Project", "attempt_of", "event_of", "memory_of", "report_of"]
+
+LISTS = ("concepts", "facts", "source_files", "rules", "repairs")
+"""Fields that are lists in the database."""
 
 _BEST = 200  # candidates by words, among which importance then decides
 
@@ -103,6 +107,10 @@ class PostgresReading:
         """Return what we know of the files we wrote, ordered by path."""
         return [Projection(**row) for row in self._rows(statements.PROJECTIONS)]
 
+    def attempts(self, *, since: str | None = None, limit: int | None = None) -> list[StoredAttempt]:
+        """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
+        return [attempt_of(row) for row in self._rows(statements.ATTEMPTS, since=since, limit=limit)]
+
     def _one_memory(self, statement: Composed, value: int | str) -> StoredMemory | None:
         return next((memory_of(row) for row in self._rows(statement, value=value)), None)
 
@@ -118,8 +126,7 @@ class PostgresReading:
 
 def memory_of(row: Mapping[str, Any]) -> StoredMemory:
     """Return the memory of a row of the table of memories; other columns are passed over."""
-    lists = {name: tuple(row[name]) for name in ("concepts", "facts", "source_files")}
-    return StoredMemory(**{name: row[name] for name in StoredMemory.__slots__} | lists)
+    return StoredMemory(**{name: row[name] for name in StoredMemory.__slots__} | _lists(row))
 
 
 def report_of(row: Mapping[str, Any]) -> StoredReport:
@@ -130,6 +137,15 @@ def report_of(row: Mapping[str, Any]) -> StoredReport:
 def event_of(row: Mapping[str, Any]) -> Event:
     """Return the event of a row of the table of events."""
     return Event(**row)
+
+
+def attempt_of(row: Mapping[str, Any]) -> StoredAttempt:
+    """Return the attempt of a row of the table of attempts."""
+    return StoredAttempt(**{**row, **_lists(row)})
+
+
+def _lists(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(row[name]) for name in LISTS if name in row}
 
 
 def _filter(wanted: MemoryFilter) -> dict[str, object]:

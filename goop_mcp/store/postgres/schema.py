@@ -47,6 +47,7 @@ _COUNTED = SQL(
     "('memories', memory_id, (SELECT max(id) FROM goop.memories)), "
     "('reports', report_id, (SELECT max(id) FROM goop.reports)), "
     "('events', event_id, (SELECT max(id) FROM goop.events)), "
+    "('attempts', attempt_id, (SELECT max(id) FROM goop.attempts)), "
     "('revisions', revision, (SELECT max(revision) FROM goop.memories)), "
     "('revisions', revision, (SELECT max(revision) FROM goop.reports)), "
     "('revisions', revision, (SELECT max(revision) FROM goop.events))) AS counted(kind, given, used) WHERE used > given"

@@ -5,9 +5,11 @@ from typing import LiteralString
 from psycopg.sql import SQL, Composed
 
 __all__ = [
+    "ADD_ATTEMPT",
     "ADD_EVENT",
     "ADD_MEMORY",
     "ADD_REPORT",
+    "ATTEMPTS",
     "EVENTS",
     "FORGET_MEMORY",
     "MEMORIES",
@@ -40,6 +42,10 @@ _PARTS = {
         "status"
     ),
     "event": SQL("id, kind, author, text, created_at, revision, document"),
+    "attempt": SQL(
+        "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs, seconds, tokens, "
+        "message, reply"
+    ),
 }
 
 
@@ -127,4 +133,19 @@ INSERT INTO goop.projections (tenant, project, path, revision, sha256, pending_s
 VALUES (%(tenant)s, %(project)s, %(path)s, %(revision)s, %(sha256)s, %(pending_sha256)s)
 ON CONFLICT (tenant, project, path)
 DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = excluded.pending_sha256
+""")
+
+ATTEMPTS = _statement("""
+SELECT {attempt} FROM goop.attempts
+WHERE {mine} AND (%(since)s::text IS NULL OR created_at >= %(since)s::text)
+ORDER BY id LIMIT %(limit)s
+""")
+ADD_ATTEMPT = _statement("""
+INSERT INTO goop.attempts (
+    tenant, project, id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs, seconds,
+    tokens, message, reply
+) VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(call_id)s, %(number)s, %(result)s, %(way)s, %(created_at)s, %(agent)s,
+    %(session_id)s, %(protocol)s, %(rules)s, %(repairs)s, %(seconds)s, %(tokens)s, %(message)s, %(reply)s
+) RETURNING {attempt}
 """)

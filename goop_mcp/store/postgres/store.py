@@ -153,9 +153,9 @@ class PostgresStore:
         """Run `change` in a transaction, commit it and return its answer."""
         with self._begun(lambda: begin.writing(_left(deadline), turn=turn), deadline) as transaction:
             failpoint(Failpoint.BEGIN)
-            version, revision, memory_id, report_id, event_id = _numbers(transaction)
+            version, *counts = _numbers(transaction)
             schema.refuse_newer(version, self.location)
-            counters = Counters(revision=revision, memory_id=memory_id, report_id=report_id, event_id=event_id)
+            counters = Counters(*counts)
             writing = PostgresWriting(transaction.connection, self._project, place=self.location, counters=counters)
             answer = change(writing)
             transaction.commit(counters.statement(self._project))

@@ -1,26 +1,39 @@
 """Changes to one project's rows in PostgreSQL, within one transaction."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
-from psycopg.sql import SQL, Composed, Literal
+from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
-from goop_mcp.store.postgres.reading import PostgresReading, Project, event_of, memory_of, report_of
-from goop_mcp.store.records import Event, NewEvent, NewMemory, NewReport, Projection, StoredMemory, StoredReport
+from goop_mcp.store.postgres.reading import LISTS, PostgresReading, Project, attempt_of, event_of, memory_of, report_of
+from goop_mcp.store.records import (
+    Event,
+    NewAttempt,
+    NewEvent,
+    NewMemory,
+    NewReport,
+    Projection,
+    StoredAttempt,
+    StoredMemory,
+    StoredReport,
+)
 from goop_mcp.store.storable import refuse_unstorable
 from goop_mcp.store.words import fold_concept, search_text
 
 __all__ = ["Counters", "PostgresWriting"]
 
+_COUNTED = ("revision", "memory_id", "report_id", "event_id", "attempt_id")
+
 
 class Counters:
     """What the project's row counts; the row is locked while they are in use, and written once, at the end."""
 
-    def __init__(self, *, revision: int, memory_id: int, report_id: int, event_id: int) -> None:
-        """Begin with what the row says."""
-        self._last = {"revision": revision, "memory_id": memory_id, "report_id": report_id, "event_id": event_id}
+    def __init__(self, *counts: int) -> None:
+        """Begin with what the row says: revision, last ids of memories, reports, events and attempts."""
+        self._last = dict(zip(_COUNTED, counts, strict=True))
         self._first = dict(self._last)
 
     def last(self, name: str) -> int:
@@ -37,9 +50,9 @@ class Counters:
         if self._last == self._first:
             return SQL("SELECT")
         return SQL(
-            "UPDATE goop.meta SET (revision, memory_id, report_id, event_id) = ({counts}) "
-            "WHERE tenant = {tenant} AND project = {project}"
+            "UPDATE goop.meta SET ({names}) = ({counts}) WHERE tenant = {tenant} AND project = {project}"
         ).format(
+            names=SQL(", ").join(map(Identifier, self._last)),
             counts=SQL(", ").join(map(Literal, self._last.values())),
             tenant=Literal(project.tenant),
             project=Literal(project.name),
@@ -71,8 +84,7 @@ class PostgresWriting(PostgresReading):
             "search_title": search_text(new.title),
             "search_body": search_text(" ".join((new.content, *new.concepts))),
         }
-        lists = {name: list(getattr(new, name)) for name in ("concepts", "facts", "source_files")}
-        return memory_of(self._add(statements.ADD_MEMORY, new, id_name="memory_id", **lists, **made))
+        return memory_of(self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made))
 
     def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
         """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
@@ -100,6 +112,12 @@ class PostgresWriting(PostgresReading):
         """Append an event."""
         return event_of(self._add(statements.ADD_EVENT, new, id_name="event_id"))
 
+    def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
+        """Record attempts; no revision is used. Raises StoreError when one of them is recorded already."""
+        return [
+            attempt_of(self._insert(statements.ADD_ATTEMPT, each, id_name="attempt_id", **_lists(each))) for each in new
+        ]
+
     def set_projection(self, projection: Projection) -> None:
         """Remember what we write to a file, in place of what was remembered of it."""
         refuse_unstorable(projection)
@@ -109,8 +127,17 @@ class PostgresWriting(PostgresReading):
     def _add(
         self, statement: Composed, new: NewMemory | NewReport | NewEvent, *, id_name: str, **made: object
     ) -> dict[str, object]:
+        return self._insert(statement, new, id_name=id_name, revision=self.next_revision(), **made)
+
+    def _insert(
+        self, statement: Composed, new: NewMemory | NewReport | NewEvent | NewAttempt, *, id_name: str, **made: object
+    ) -> dict[str, object]:
         refuse_unstorable(new)
-        numbers = {"id": self._counters.next(id_name), "revision": self.next_revision()}
-        [row] = self._rows(statement, **(asdict(new) | made), **numbers)
+        [row] = self._rows(statement, **(asdict(new) | made), id=self._counters.next(id_name))
         failpoint(Failpoint.INSERT)
         return row
+
+
+def _lists(new: NewMemory | NewAttempt) -> dict[str, list[str]]:
+    """Return the fields that are lists in the database."""
+    return {name: list(getattr(new, name)) for name in LISTS if hasattr(new, name)}

@@ -14,6 +14,7 @@ from goop_mcp.store.records import (
     Operator,
     Projection,
     SearchHit,
+    StoredAttempt,
     StoredMemory,
     StoredReport,
 )
@@ -21,13 +22,19 @@ from goop_mcp.store.sqlite.search import filtering, search
 
 __all__ = ["LISTS", "SqliteReading"]
 
-Record = TypeVar("Record", StoredMemory, StoredReport, Event, Projection)
+Record = TypeVar("Record", StoredMemory, StoredReport, Event, StoredAttempt, Projection)
 Bindings = Mapping[str, str | float | None]
 
-LISTS: Final = ("concepts", "facts", "source_files")
-"""Fields of a memory that lie in the database as JSON."""
+LISTS: Final = ("concepts", "facts", "source_files", "rules", "repairs")
+"""Fields that lie in the database as JSON."""
 
-_TABLES: Final = {StoredMemory: "memories", StoredReport: "reports", Event: "events", Projection: "projections"}
+_TABLES: Final = {
+    StoredMemory: "memories",
+    StoredReport: "reports",
+    Event: "events",
+    StoredAttempt: "attempts",
+    Projection: "projections",
+}
 _ALL: Final = -1
 
 
@@ -110,6 +117,14 @@ class SqliteReading:
     def projections(self) -> list[Projection]:
         """Return what we know of the files we wrote, ordered by path."""
         return self._select(Projection, "ORDER BY path", {})
+
+    def attempts(self, *, since: str | None = None, limit: int | None = None) -> list[StoredAttempt]:
+        """Return recorded attempts, oldest first."""
+        return self._select(
+            StoredAttempt,
+            "WHERE :since IS NULL OR created_at >= :since ORDER BY id LIMIT :limit",
+            {"since": since, "limit": _limit(limit)},
+        )
 
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return the rows of the table that keeps `kind`, whose columns are named like its fields; the table is `m`."""

@@ -1,13 +1,24 @@
 """Change the rows of a SQLite database, inside a transaction that is begun already."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
 import apsw
 
 from goop_mcp.store.failpoints import Failpoint, failpoint
-from goop_mcp.store.records import Event, NewEvent, NewMemory, NewReport, Projection, StoredMemory, StoredReport
+from goop_mcp.store.records import (
+    Event,
+    NewAttempt,
+    NewEvent,
+    NewMemory,
+    NewReport,
+    Projection,
+    StoredAttempt,
+    StoredMemory,
+    StoredReport,
+)
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReading
 from goop_mcp.store.storable import refuse_unstorable
 from goop_mcp.store.words import fold_concept
@@ -51,9 +62,8 @@ class SqliteWriting(SqliteReading):
         refuse_unstorable(new)
         revision = self.next_revision()
         values = _values_of(new)
-        lists = {name: json.dumps(values[name], ensure_ascii=False) for name in LISTS}
         words = "\n".join(new.concepts)
-        id = self._insert("memories", {**values, **lists, "concept_words": words, "revision": revision})
+        id = self._insert("memories", {**values, "concept_words": words, "revision": revision})
         self._connection.executemany(
             "INSERT INTO memory_concepts (concept, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
             _concept_rows(id, new.concepts),
@@ -89,16 +99,26 @@ class SqliteWriting(SqliteReading):
         values, revision = _values_of(new), self.next_revision()
         return Event(id=self._insert("events", {**values, "revision": revision}), revision=revision, **values)
 
+    def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
+        """Record attempts."""
+        return [self._add_attempt(each) for each in new]
+
+    def _add_attempt(self, new: NewAttempt) -> StoredAttempt:
+        refuse_unstorable(new)
+        values = _values_of(new)
+        return StoredAttempt(id=self._insert("attempts", values), **values)
+
     def set_projection(self, projection: Projection) -> None:
         """Remember what we write to a file."""
         refuse_unstorable(projection)
         self._connection.execute(_PROJECTION, _values_of(projection))
         failpoint(Failpoint.INSERT)
 
-    def _insert(self, table: str, values: dict[str, str | float | None]) -> int:
+    def _insert(self, table: str, values: dict[str, Any]) -> int:
+        lists = {name: json.dumps(values[name], ensure_ascii=False) for name in LISTS if name in values}
         names = ", ".join(values)
         slots = ", ".join(f":{name}" for name in values)
-        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values)  # noqa: S608 - constants
+        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values | lists)  # noqa: S608 - constants
         failpoint(Failpoint.INSERT)
         return self._connection.last_insert_rowid()
 
@@ -107,6 +127,6 @@ def _concept_rows(id: int, concepts: tuple[str, ...]) -> list[tuple[str, int]]:
     return [(fold_concept(concept), id) for concept in concepts]
 
 
-def _values_of(record: NewMemory | NewReport | NewEvent | Projection) -> dict[str, Any]:
+def _values_of(record: NewMemory | NewReport | NewEvent | NewAttempt | Projection) -> dict[str, Any]:
     """Return the fields as they are; `dataclasses.asdict` copies each of them, which costs a fifth of a save."""
     return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -12,12 +12,13 @@ from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store import opening
 from goop_mcp.store.interface import Writing
+from goop_mcp.store.migrations import load_migrations
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, save
-from tests.store.rows import NOW
+from tests.store.rows import ATTEMPT, NOW
 
 ALL = MemoryFilter()
 
@@ -81,10 +82,22 @@ def test_a_database_of_a_newer_program_is_refused(
     with database.connect() as connection:
         connection.execute("INSERT INTO goop.versions (version) VALUES (99)")
     for opened in (store, open_store()):
-        with pytest.raises(StoreVersionError, match=r"version 99.*up to 1.*update goop-mcp"):
+        with pytest.raises(StoreVersionError, match=r"version 99.*up to 2.*update goop-mcp"):
             opened.read(lambda rows: rows.revision())
         with pytest.raises(StoreVersionError, match="version 99"):
             opened.write(lambda rows: rows.next_revision())
+
+
+def test_the_tables_of_the_first_version_are_brought_up_to_date_by_a_reader(
+    store: PostgresStore, database: Database
+) -> None:
+    with database.connect("plain_owner") as connection:
+        connection.execute(load_migrations("postgres")[0].sql.encode())
+        connection.execute("INSERT INTO goop.versions (version) VALUES (1)")
+    assert store.read(lambda rows: rows.attempts()) == []
+    assert store.write(lambda rows: rows.add_attempts([ATTEMPT]))[0].id == 1
+    assert store.write(lambda rows: rows.add_memory(memory())).id == 1
+    assert store.check() == []
 
 
 def test_many_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> None:
