@@ -21,6 +21,7 @@
     │   └── IllegalMoveError       a change of phase that the profile does not allow
     ├── PolicyError          a policy of asking again that contradicts itself
     ├── ReplyTypeError       an agent that answers with something that is no text
+    ├── PackageMissingError  a package that an extra of this one brings along
     ├── NotAcceptedError     no acceptable reply came; in `goop_mcp.retry`, as it carries the outcome
     └── StoreError           the database cannot do what was asked; nothing was half done
         ├── StoreBusyError         others wrote for too long; retryable
@@ -45,6 +46,7 @@ __all__ = [
     "IllegalMoveError",
     "NotCorruptibleError",
     "NotWritableError",
+    "PackageMissingError",
     "PathRefusedError",
     "PolicyError",
     "PromptArgumentError",
@@ -147,6 +149,10 @@ class ReplyTypeError(GoopError, TypeError):
         self.answer = answer
         hint = "; decode it first" if isinstance(answer, bytes | bytearray) else ""
         super().__init__(f"the agent answered with {type(answer).__name__}; expected {expected}{hint}")
+
+
+class PackageMissingError(GoopError, ImportError):
+    """Raised when a framework is used that is not installed; the text says how to install it."""
 
 
 class StoreError(GoopError, OSError):

@@ -13,6 +13,7 @@ from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.many import ask_many
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Conversation, Message, Reply, Usage, Way
+from goop_mcp.retry.review import Review
 
 if TYPE_CHECKING:
     from goop_mcp.retry.following import Following, follow
@@ -36,6 +37,7 @@ __all__ = [
     "Reply",
     "ReplyTypeError",
     "RetryPolicy",
+    "Review",
     "Step",
     "StoppedBecause",
     "Usage",

@@ -9,10 +9,11 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from goop_mcp.retry.attempts import LONG_REPLY, Attempt, Outcome, StoppedBecause, gave_up
+from goop_mcp.retry.attempts import LONG_REPLY, Attempt, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
 from goop_mcp.retry.calls import DeadlinePassedError, call_of, is_repeatable, pause_before
 from goop_mcp.retry.course import Ask, Stop, next_step
+from goop_mcp.retry.ending import outcome_of
 from goop_mcp.retry.hooks import tell
 from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.replies import Message, Reply
@@ -24,10 +25,6 @@ __all__ = ["Asking"]
 _FAREWELL_SECONDS = 1.0
 
 _CANCELLED = "the call was cancelled"
-_UNCOUNTED = "the agent does not say what its answers cost, so the limits on tokens and cost could not be kept"
-_LAST = "accepted at the last attempt that the policy allows"
-_SHORT = "the accepted envelope is much shorter than an earlier one; look whether it still says everything"
-_FALLBACK = "the answer is the fallback's"
 
 _logger = logging.getLogger(__name__)
 
@@ -155,18 +152,7 @@ class Asking:
         self.attempts[-1] = replace(attempt, verdict=verdict)
 
     def _outcome(self, because: StoppedBecause) -> Outcome:
-        replies = [each for each in self.attempts if each.verdict is not None]
-        accepted = because == "accepted"
-        fallback = accepted and replies[-1].fallback
-        last = accepted and not fallback and 1 < len(replies) == self._job.policy.max_attempts
-        uncounted = self._budget.counts_usage and any(each.usage is None for each in replies)
-        warnings = {_FALLBACK: fallback, _LAST: last, _SHORT: accepted and gave_up(replies), _UNCOUNTED: uncounted}
-        return Outcome(
-            attempts=tuple(self.attempts),
-            stopped_because=because,
-            accepted_at_last_attempt=last,
-            warnings=tuple([text for text, holds in warnings.items() if holds]),
-        )
+        return outcome_of(self.attempts, because, self._job.policy, counts_usage=self._budget.counts_usage)
 
     async def _say_farewell(self, outcome: Outcome) -> None:
         count_outcome(outcome)

@@ -14,7 +14,7 @@ from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["DEFAULT_POLICY", "Job"]
+__all__ = ["DEFAULT_POLICY", "Job", "check_names", "judge"]
 
 DEFAULT_POLICY = RetryPolicy()
 
@@ -40,21 +40,26 @@ class Job:
         prompt: object = self.prompt
         if not isinstance(prompt, str):
             raise TypeError(f"the prompt is {type(prompt).__name__}; expected a text")
-        _check_names(self.protocol, None if self.expected is None else self.expected.phase)
+        check_names(self.protocol, None if self.expected is None else self.expected.phase)
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply: that of `validate`, but for repairs that the policy does not want."""
-        policy = self.policy
-        mode: Mode = "lenient" if policy.mend_form else "strict"
-        verdict = validate(reply, protocol=self.protocol, mode=mode, expected=self.expected, limits=self.limits)
-        if not policy.unmended or not verdict.repairs:
-            return verdict
-        unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
-        return _rejected(verdict, unwanted, self.limits) if unwanted else verdict
+        """Return the verdict on a reply."""
+        return judge(reply, protocol=self.protocol, expected=self.expected, policy=self.policy, limits=self.limits)
+
+
+def judge(reply: str, *, protocol: str, expected: Expectations | None, policy: RetryPolicy, limits: Limits) -> Verdict:
+    """Return the verdict on a reply: that of `validate`, but for repairs that the policy does not want."""
+    mode: Mode = "lenient" if policy.mend_form else "strict"
+    verdict = validate(reply, protocol=protocol, mode=mode, expected=expected, limits=limits)
+    if not policy.unmended or not verdict.repairs:
+        return verdict
+    unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
+    return _rejected(verdict, unwanted, limits) if unwanted else verdict
 
 
 @lru_cache(maxsize=64)
-def _check_names(protocol: str, phase: str | None) -> None:
+def check_names(protocol: str, phase: str | None) -> None:
+    """Raise UnknownNameError for a protocol or phase that does not exist."""
     validate("", protocol=protocol, expected=Expectations(phase=phase))
 
 

@@ -1,0 +1,1 @@
+"""Where agents run: their hosts and frameworks, each on its own extension point."""

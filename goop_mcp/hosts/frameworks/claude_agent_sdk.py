@@ -1,0 +1,129 @@
+"""claude-agent-sdk: hooks that keep a subagent at work until its report is accepted."""
+
+import json
+import logging
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal, Unpack
+
+from goop_mcp.errors import PolicyError
+from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
+from goop_mcp.hosts.frameworks.packages import needing
+from goop_mcp.protocols import validate
+from goop_mcp.retry.jobs import DEFAULT_POLICY
+from goop_mcp.retry.review import Review, ReviewTerms
+from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
+
+with needing("claude_agent_sdk", extra="claude-agent-sdk"):
+    from claude_agent_sdk import HookMatcher
+
+__all__ = ["MainThread", "envelope_hooks"]
+
+MainThread = Literal["if_present", "always", "never"]
+"""Whether what the main agent says is judged: if it holds an envelope, in any case, or not at all."""
+
+_MOST_ATTEMPTS: Final = 8  # the host cuts a ninth block in a row short, and the final text may then be lost
+_TAIL_BYTES: Final = 4_000_000
+
+_logger = logging.getLogger(__name__)
+
+
+def envelope_hooks(
+    *, agents: str = "goop-.*", main_thread: MainThread = "if_present", **terms: Unpack[ReviewTerms]
+) -> dict[str, list[HookMatcher]]:
+    """Return the hooks for `ClaudeAgentOptions(hooks=...)`.
+
+    `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`; without an expected
+    agent the subagent's own name is expected. A reply that is rejected goes back with what is wrong; when the review
+    ends without an accepted one, the agent may stop, a message says what is left, and `on_stop` hears the outcome.
+    A failure of the hook itself is logged and lets the agent stop. Raises PolicyError for more than 8 attempts and for
+    `when_exhausted="raise"`, as a hook has nobody to raise to.
+    """
+    _check_policy(terms)
+    hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
+    return {
+        "SubagentStop": [HookMatcher(matcher=agents, hooks=[hook.on_subagent])],
+        "Stop": [HookMatcher(hooks=[hook.on_main])],
+    }
+
+
+def _check_policy(terms: ReviewTerms) -> None:
+    policy = terms.get("policy", DEFAULT_POLICY)
+    if policy.max_attempts > _MOST_ATTEMPTS:
+        raise PolicyError(f"max_attempts is {policy.max_attempts}; the host allows {_MOST_ATTEMPTS} at most")
+    if policy.when_exhausted == "raise":
+        raise PolicyError("when_exhausted is raise; a hook has nobody to raise to, so expected return and an on_stop")
+
+
+class _StopHook:
+    """Answers the events SubagentStop and Stop."""
+
+    def __init__(self, reviews: OpenReviews, expected: Expectations, main_thread: MainThread) -> None:
+        self._reviews, self._expected, self._main_thread = reviews, expected, main_thread
+
+    async def on_subagent(self, event: Mapping[str, Any], _tool: str | None, _context: object) -> dict[str, Any]:
+        try:
+            expected = replace(self._expected, agent=self._expected.agent or event.get("agent_type"))
+            return self._answer(event, _last_text(event), expected)
+        except Exception:
+            _logger.exception("the reply could not be judged; the agent may stop")
+            return {}
+
+    async def on_main(self, event: Mapping[str, Any], _tool: str | None, _context: object) -> dict[str, Any]:
+        try:
+            text = _last_text(event)
+            if self._main_thread == "never" or _subagents_run(event):
+                return {}
+            if self._main_thread == "if_present" and not validate(text).candidates:
+                return {}
+            return self._answer(event, text, self._expected)
+        except Exception:
+            _logger.exception("the reply could not be judged; the agent may stop")
+            return {}
+
+    def _answer(self, event: Mapping[str, Any], text: str, expected: Expectations) -> dict[str, Any]:
+        with self._reviews.of(_conversation(event), expected=expected) as review:
+            feedback = review.hear(text)
+        if feedback is not None:
+            return {"decision": "block", "reason": feedback}
+        return _farewell(review)
+
+
+def _conversation(event: Mapping[str, Any]) -> Hashable:
+    """Return what the attempts are counted by: each prompt starts anew."""
+    return event.get("session_id"), event.get("agent_id") or "main", event.get("prompt_id") or ""
+
+
+def _subagents_run(event: Mapping[str, Any]) -> bool:
+    return any(task.get("status") == "running" for task in event.get("background_tasks") or ())
+
+
+def _last_text(event: Mapping[str, Any]) -> str:
+    """Return the last words of the agent; an older host gives the place of its transcript only."""
+    text = event.get("last_assistant_message")
+    if isinstance(text, str):
+        return text
+    path = event.get("agent_transcript_path") or event.get("transcript_path")
+    return _last_in_transcript(Path(path)) if path else ""
+
+
+def _last_in_transcript(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        lines = file.read().splitlines()
+    for line in reversed(lines):
+        entry = json.loads(line) if line.startswith(b'{"') else {}
+        if entry.get("type") == "assistant":
+            content = entry["message"]["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            return "\n".join(block["text"] for block in blocks if block.get("type") == "text")
+    return ""
+
+
+def _farewell(review: Review) -> dict[str, Any]:
+    outcome = review.outcome
+    if outcome.accepted:
+        return {}
+    rules = sorted({rule for rule, _ in review.attempts[-1].findings_key})
+    return {"systemMessage": f"the report was not accepted ({outcome.stopped_because}): {', '.join(rules)}"}
