@@ -1,7 +1,7 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults compare-memory docs clean
+.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs clean
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-peers  measure beside other libraries, in an environment of their own (.cache/peers)"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
+	@echo "make frameworks  test the adapters of agent frameworks, each with the real one; installs 2 GB the first time"
 	@echo "make docs    write the generated pages of docs/ and the corpus of goop_mcp/testing again"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
 
@@ -65,6 +66,10 @@ faults: $(STAMP)
 # Needs Node.js; npm puts the reference server into .cache the first time.
 compare-memory: $(STAMP)
 	$(PYTHON) -m tests.reliability.compare
+
+# Arguments: make frameworks FRAMEWORKS="langchain crewai"
+frameworks: $(STAMP)
+	$(PYTHON) -m tests.frameworks $(FRAMEWORKS)
 
 # Beside first, then in its place: a fault leaves the old page alone.
 docs: $(STAMP)

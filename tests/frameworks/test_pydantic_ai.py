@@ -7,6 +7,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.pydantic_ai import check_output
+from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD, OPENING, names_of
 
 
@@ -19,7 +20,9 @@ class ScriptedModel:
 
     def answer(self, said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
         self.heard.append(str(said[-1]))
-        return messages.ModelResponse(parts=[messages.TextPart(self.replies[min(len(self.heard), len(self.replies)) - 1])])
+        return messages.ModelResponse(
+            parts=[messages.TextPart(self.replies[min(len(self.heard), len(self.replies)) - 1])]
+        )
 
 
 async def test_the_recipe_sends_a_bad_report_back_and_returns_the_good_one() -> None:
@@ -61,7 +64,7 @@ async def test_a_smaller_limit_of_the_framework_ends_the_run_without_losing_an_a
 
 
 async def test_the_last_reply_is_handed_on_only_when_asked_for() -> None:
-    outcomes: list[object] = []
+    outcomes: list[Outcome] = []
     agent = Agent(ScriptedModel(BAD_STATUS).model, retries={"output": 2})
     result = await check_output(agent, hand_on_unaccepted=True, on_stop=outcomes.append).run("Implement it.")
     assert result.output == BAD_STATUS

@@ -1,0 +1,110 @@
+"""A model on loopback that speaks the messages API: it delegates, and its subagent sends `bad` until it is told why.
+
+Looks only at the conversation it is sent. A prompt with GOOP-STUBBORN is never repaired.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+__all__ = ["scripted_messages"]
+
+_USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+
+
+@contextmanager
+def scripted_messages(*, bad: str, good: str, feedback: str) -> Iterator[str]:
+    """Serve the model within the context; gives its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self._send(b"", "application/json")
+
+        def do_GET(self) -> None:
+            self._send(b'{"data": [], "has_more": false, "object": "list"}', "application/json")
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "count_tokens" in self.path:
+                self._send(b'{"input_tokens": 10}', "application/json")
+            elif body.get("stream"):
+                self._send(_events(body, _block(body)), "text/event-stream")
+            else:
+                message = _message(body, _block(body))
+                self._send(json.dumps(message).encode(), "application/json")
+
+        def _send(self, content: bytes, kind: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    def _block(body: dict[str, Any]) -> dict[str, Any]:
+        said = json.dumps(body["messages"])
+        if "GOOP-SUB" in _first_text(body) or "GOOP-ALONE" in said:
+            repaired = feedback in said and "GOOP-STUBBORN" not in said
+            return {"type": "text", "text": good if repaired else bad}
+        if "GOOP-MAIN" in said and '"tool_use"' not in said:
+            return _delegation("GOOP-STUBBORN" if "GOOP-STUBBORN" in said else "")
+        return {"type": "text", "text": "ok"}
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+def _first_text(body: dict[str, Any]) -> str:
+    return json.dumps(body["messages"][0])
+
+
+def _delegation(words: str) -> dict[str, Any]:
+    task = {"description": "do it", "prompt": f"GOOP-SUB please {words}", "subagent_type": "goop-executor"}
+    return {"type": "tool_use", "id": "toolu_0001", "name": "Agent", "input": task}
+
+
+def _message(body: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
+    stop = "tool_use" if block["type"] == "tool_use" else "end_turn"
+    return {
+        "id": "msg_0001",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [block],
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": _USAGE,
+    }
+
+
+def _events(body: dict[str, Any], block: dict[str, Any]) -> bytes:
+    whole = _message(body, block)
+    called = block["type"] == "tool_use"
+    empty = {**block, "input": {}} if called else {**block, "text": ""}
+    delta = (
+        {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        if called
+        else {"type": "text_delta", "text": block["text"]}
+    )
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("message_start", {"message": whole | {"content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": empty}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None}, "usage": _USAGE}),
+        ("message_stop", {}),
+    ]
+    return b"".join(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode() for name, data in events)

@@ -1,0 +1,36 @@
+"""Without a framework its module says which extra to install; all others are not touched."""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import cast
+
+import pytest
+
+from goop_mcp.errors import PackageMissingError
+
+FRAMEWORKS = {
+    "claude_agent_sdk": ("claude_agent_sdk", "claude-agent-sdk"),
+    "langchain": ("langchain_core", "langchain"),
+    "langgraph": ("langchain_core", "langchain"),
+    "openai_agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+}
+FOLDER = "goop_mcp.hosts.frameworks"
+BARE = ["command_line", "crewai", "open_reviews", "packages", "reply_text", "smolagents", "unaccepted"]
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_missing_framework_is_named_with_the_extra_that_brings_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package, extra = FRAMEWORKS[name]
+    for module in (f"{FOLDER}.{name}", f"{FOLDER}.langchain_messages"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    # None stands for a module that is not there.
+    monkeypatch.setitem(cast("dict[str, ModuleType | None]", sys.modules), package, None)
+    with pytest.raises(PackageMissingError, match=rf"{package} is not installed; pip install 'goop-mcp\[{extra}\]'"):
+        importlib.import_module(f"{FOLDER}.{name}")
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_what_needs_no_framework_imports_without_any(name: str) -> None:
+    assert importlib.import_module(f"{FOLDER}.{name}").__all__

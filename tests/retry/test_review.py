@@ -1,0 +1,134 @@
+"""A conversation that somebody else drives is judged and counted by the same rules."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from goop_mcp import NotAcceptedError, RetryPolicy, UnknownNameError, ask_until_accepted
+from goop_mcp.errors import PolicyError
+from goop_mcp.retry import Outcome, Review, shared_budget
+from goop_mcp.retry.review import ReviewTerms
+from goop_mcp.validation.feedback import OPENING
+from tests.retry.agents import BAD_AGENT, BAD_STATUS, CUT_OFF, GOOD, PROSE, Scripted
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_bad_reply_is_answered_and_a_good_one_ends_the_review() -> None:
+    review = Review()
+    feedback = review.hear(BAD_STATUS)
+    assert feedback is not None
+    assert feedback.startswith(OPENING)
+    assert review.hear(GOOD) is None
+    assert review.stopped
+    assert review.outcome.accepted
+    assert [attempt.message for attempt in review.outcome.attempts] == ["", feedback]
+
+
+@pytest.mark.parametrize("replies", [(BAD_STATUS, GOOD), (BAD_STATUS, BAD_STATUS), (BAD_STATUS, BAD_AGENT, PROSE)])
+async def test_it_says_and_ends_as_asking_would(replies: tuple[str, ...]) -> None:
+    agent, review = Scripted(*replies), Review()
+    policy = RetryPolicy(ways=("same_conversation",))
+    asked = await ask_until_accepted(agent, "Implement it.", policy=policy)
+    answers = [review.hear(reply) for reply in replies]
+    assert answers == [*agent.heard[1:], None]
+    assert review.outcome.stopped_because == asked.stopped_because
+    assert review.outcome.warnings == asked.warnings
+
+
+def test_a_reply_accepted_at_the_last_attempt_is_marked() -> None:
+    review = Review(policy=RetryPolicy(max_attempts=2))
+    review.hear(BAD_STATUS)
+    review.hear(GOOD)
+    assert review.outcome.accepted_at_last_attempt
+
+
+def test_the_deadline_ends_it_before_another_answer() -> None:
+    clock = Clock()
+    review = Review(clock=clock, policy=RetryPolicy(deadline=10, max_attempts=9))
+    assert review.hear(BAD_STATUS)
+    clock.now = 11.0
+    assert review.hear(BAD_AGENT) is None
+    assert review.outcome.stopped_because == "deadline"
+    assert [attempt.seconds for attempt in review.attempts] == [0.0, 11.0]
+
+
+def test_a_deadline_around_it_counts_too() -> None:
+    with shared_budget(deadline=1e-9):
+        review = Review()
+        assert review.hear(BAD_STATUS) is None
+    assert review.outcome.stopped_because == "deadline"
+
+
+def test_the_last_reply_that_a_framework_allows_ends_it() -> None:
+    review = Review(policy=RetryPolicy(max_attempts=9))
+    assert review.hear(BAD_STATUS, last=True) is None
+    assert review.outcome.stopped_because == "attempts"
+    assert Review().hear(GOOD, last=True) is None
+
+
+def test_a_review_that_was_left_in_the_middle_tells_what_it_heard() -> None:
+    review = Review()
+    review.hear(BAD_STATUS)
+    assert (review.outcome.stopped_because, review.outcome.text) == ("attempts", BAD_STATUS)
+
+
+def test_the_end_raises_with_every_attempt_where_the_policy_says_so() -> None:
+    outcomes: list[Outcome] = []
+    review = Review(policy=RetryPolicy(max_attempts=2, when_exhausted="raise"), on_stop=outcomes.append)
+    review.hear(BAD_STATUS)
+    with pytest.raises(NotAcceptedError) as caught:
+        review.hear(CUT_OFF)
+    assert outcomes == [caught.value.outcome]
+    assert [attempt.reply for attempt in outcomes[0].attempts] == [BAD_STATUS, CUT_OFF]
+
+
+def test_what_on_stop_raises_is_logged_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_outcome: Outcome) -> None:
+        raise RuntimeError("no room")
+
+    review = Review(on_stop=fail)
+    with caplog.at_level(logging.ERROR):
+        assert review.hear(GOOD) is None
+    assert review.outcome.accepted
+    assert "on_stop failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("policy", "named"),
+    [
+        (RetryPolicy(attempt_timeout=3), "attempt_timeout"),
+        (RetryPolicy(max_tokens=3), "max_tokens"),
+        (RetryPolicy(ways=("fresh",)), "ways"),
+        (RetryPolicy(when_exhausted="fallback", fallback=Scripted(GOOD)), "fallback"),
+    ],
+)
+def test_a_policy_that_only_asking_can_keep_is_refused_by_the_name_of_the_field(
+    policy: RetryPolicy, named: str
+) -> None:
+    with pytest.raises(PolicyError, match=named):
+        Review(policy=policy)
+
+
+def test_the_only_way_of_asking_again_may_be_named() -> None:
+    review = Review(policy=RetryPolicy(ways=("same_conversation",)))
+    assert review.hear(BAD_STATUS)
+
+
+def test_an_unknown_protocol_is_refused_before_anything_is_heard() -> None:
+    terms: ReviewTerms = {"protocol": "goop_rapport"}
+    with pytest.raises(UnknownNameError):
+        Review(**terms)
+
+
+def test_form_that_must_not_be_mended_is_an_error() -> None:
+    slip = GOOD.replace("login/logout endpoints", "login & logout")
+    assert Review().hear(slip) is None
+    assert Review(policy=replace(RetryPolicy(), mend_form=False)).hear(slip)
