@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.repository import ROOT
@@ -30,7 +31,7 @@ def names() -> dict[str, Any]:
 
 
 def test_every_example_is_found() -> None:
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
 
 
 def test_the_line_around_an_agent_call_gives_the_summary() -> None:
@@ -74,6 +75,14 @@ def test_the_call_with_a_button_is_cancelled_by_it() -> None:
     outcome = asyncio.run(defined["with_a_button"](button))
     assert outcome.stopped_because == "cancelled"
     assert len(outcome.attempts) == 1
+
+
+def test_the_call_on_record_is_counted(tmp_path: Path) -> None:
+    accepted, by_rule, by_agent, by_week = asyncio.run(names()["work_on_record"](tmp_path))
+    assert accepted
+    assert by_rule == {"goop_report/unknown-status": 1}
+    assert list(by_agent) == ["goop-executor"]
+    assert len(by_week) == 1
 
 
 def test_hooks_of_the_page_are_hooks() -> None:
