@@ -1,11 +1,14 @@
 import asyncio
+import importlib.util
 import os
 from typing import Any
 
 import pytest
 
+if importlib.util.find_spec("crewai") is None:
+    pytest.skip("make frameworks installs it", allow_module_level=True)
+# Read when it is imported: nothing of a test goes out.
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
-pytest.importorskip("crewai", reason="make frameworks installs it")
 
 from crewai import Agent, BaseLLM, Crew, Task
 
