@@ -30,6 +30,8 @@ _REASONS = {
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
     errno.EFBIG: "the file would become larger than the system allows",
     errno.EROFS: "the disk is read-only",
+    errno.ENOTDIR: "a part of its path is no folder; move it away",
+    errno.ELOOP: "a part of its path is a link that is not followed; put a folder there",
     errno.EACCES: "this user may not write there; change the permissions of the folder",
     errno.EPERM: "this user may not write there; change the permissions of the folder",
     errno.EMFILE: "too many files are open in this process",

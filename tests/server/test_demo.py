@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from pydantic import BaseModel
@@ -95,10 +94,8 @@ def run_with_server(source: str, folder: Path, *options: str) -> subprocess.Comp
     return run(DEMO_ELSEWHERE, "demo", *options, cwd=folder, PYTHONPATH=str(ROOT))
 
 
-def test_demo_tells_the_story_to_people_in_80_columns_within_ten_seconds() -> None:
-    started = monotonic()
+def test_demo_tells_the_story_to_people_in_80_columns() -> None:
     finished = run(DEMO)
-    assert monotonic() - started < 10
     assert (finished.returncode, finished.stderr) == (0, "")
     lines = finished.stdout.splitlines()
     assert max(map(len, lines)) <= 80

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from goop_mcp import Severity, Verdict, validate
 from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.protocols.goop_report.writing import write_report
+from goop_mcp.validation.escaping import visible
 from goop_mcp.validation.findings import Mode
 from tests.validation.replies import (
     EXECUTOR,
@@ -221,6 +222,7 @@ def test_slips_together_are_mended_as_each_alone(text: str) -> None:
 def test_text_in_a_proper_cdata_section_is_kept_whole(words: str, element: str) -> None:
     assume("]]>" not in words)
     assume("goop_report" not in words)
+    assume(visible(words))
     envelope = f"<{element}><![CDATA[{words}]]></{element}>"
     text = EXECUTOR.replace("  <handoff>", f"  {envelope}\n  <handoff>")
     if element != "evidence":
