@@ -48,7 +48,7 @@ def main_event(text: str, **changed: object) -> dict[str, Any]:
     return {key: value for key, value in told.items() if not key.startswith("agent_")}
 
 
-async def answer(hooks: dict[str, list[HookMatcher]], told: dict[str, Any]) -> Any:  # noqa: ANN401 - the hook's JSON
+async def answer(hooks: dict[Any, list[HookMatcher]], told: dict[str, Any]) -> Any:  # noqa: ANN401 - the hook's JSON
     [matcher] = hooks[told["hook_event_name"]]
     [hook] = matcher.hooks
     return await hook(told, None, {"signal": None})

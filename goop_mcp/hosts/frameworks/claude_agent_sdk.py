@@ -5,7 +5,7 @@ import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, Unpack
+from typing import Any, Final, Literal, Unpack, cast
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
@@ -16,12 +16,16 @@ from goop_mcp.retry.review import Review, ReviewTerms
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 
 with needing("claude_agent_sdk", extra="claude-agent-sdk"):
-    from claude_agent_sdk import HookMatcher
+    from claude_agent_sdk import HookContext, HookInput, HookJSONOutput, HookMatcher
+    from claude_agent_sdk.types import HookEvent
 
 __all__ = ["MainThread", "envelope_hooks"]
 
 MainThread = Literal["if_present", "always", "never"]
 """Whether what the main agent says is judged: if it holds an envelope, in any case, or not at all."""
+
+Event = Mapping[str, Any]
+"""What the host tells of an event; newer hosts tell more than the types of the SDK know."""
 
 _MOST_ATTEMPTS: Final = 8  # the host cuts a ninth block in a row short, and the final text may then be lost
 _TAIL_BYTES: Final = 4_000_000
@@ -31,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 def envelope_hooks(
     *, agents: str = "goop-.*", main_thread: MainThread = "if_present", **terms: Unpack[ReviewTerms]
-) -> dict[str, list[HookMatcher]]:
+) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks for `ClaudeAgentOptions(hooks=...)`.
 
     `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`; without an expected
@@ -62,7 +66,8 @@ class _StopHook:
     def __init__(self, reviews: OpenReviews, expected: Expectations, main_thread: MainThread) -> None:
         self._reviews, self._expected, self._main_thread = reviews, expected, main_thread
 
-    async def on_subagent(self, event: Mapping[str, Any], _tool: str | None, _context: object) -> dict[str, Any]:
+    async def on_subagent(self, told: HookInput, _tool: str | None, _context: HookContext) -> HookJSONOutput:
+        event = cast("Event", told)
         try:
             expected = replace(self._expected, agent=self._expected.agent or event.get("agent_type"))
             return self._answer(event, _last_text(event), expected)
@@ -70,7 +75,8 @@ class _StopHook:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
 
-    async def on_main(self, event: Mapping[str, Any], _tool: str | None, _context: object) -> dict[str, Any]:
+    async def on_main(self, told: HookInput, _tool: str | None, _context: HookContext) -> HookJSONOutput:
+        event = cast("Event", told)
         try:
             text = _last_text(event)
             if self._main_thread == "never" or _subagents_run(event):
@@ -82,7 +88,7 @@ class _StopHook:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
 
-    def _answer(self, event: Mapping[str, Any], text: str, expected: Expectations) -> dict[str, Any]:
+    def _answer(self, event: Event, text: str, expected: Expectations) -> HookJSONOutput:
         with self._reviews.of(_conversation(event), expected=expected) as review:
             feedback = review.hear(text)
         if feedback is not None:
@@ -90,16 +96,16 @@ class _StopHook:
         return _farewell(review)
 
 
-def _conversation(event: Mapping[str, Any]) -> Hashable:
+def _conversation(event: Event) -> Hashable:
     """Return what the attempts are counted by: each prompt starts anew."""
     return event.get("session_id"), event.get("agent_id") or "main", event.get("prompt_id") or ""
 
 
-def _subagents_run(event: Mapping[str, Any]) -> bool:
+def _subagents_run(event: Event) -> bool:
     return any(task.get("status") == "running" for task in event.get("background_tasks") or ())
 
 
-def _last_text(event: Mapping[str, Any]) -> str:
+def _last_text(event: Event) -> str:
     """Return the last words of the agent; an older host gives the place of its transcript only."""
     text = event.get("last_assistant_message")
     if isinstance(text, str):
@@ -121,7 +127,7 @@ def _last_in_transcript(path: Path) -> str:
     return ""
 
 
-def _farewell(review: Review) -> dict[str, Any]:
+def _farewell(review: Review) -> HookJSONOutput:
     outcome = review.outcome
     if outcome.accepted:
         return {}
