@@ -195,7 +195,7 @@ def show_memory(id: int, *, store: Store, form: str) -> int:
 @memory.command(name="list", short_help="List memories, newest first.")
 @_with_filters
 @click.option("--limit", type=int, default=50, show_default=True, metavar="NUMBER", help="How many at most.")
-@click.option("--before", type=int, metavar="REVISION", help="Only those saved before this revision.")
+@click.option("--before", type=int, metavar="ID", help="Only those saved before the memory ID.")
 @_with_store
 @_FORMAT
 def list_command(
@@ -210,13 +210,13 @@ def list_command(
 ) -> int:
     """List memories, newest first, one a line: id, day, type, importance, title."""
     found = list_memories(
-        store, types=types, concepts=concepts, min_importance=min_importance, limit=limit, before_revision=before
+        store, types=types, concepts=concepts, min_importance=min_importance, limit=limit, before_id=before
     )
     _present([memory_values(each) for each in found], render_list(found, width=terminal_width()), form=form)
     if form == "text" and not found:
         complain("no memory fits; goop-mcp memory save keeps one")
     elif form == "text" and len(found) == limit:
-        complain(f"these are the newest {limit}; --before {found[-1].revision} goes on")
+        complain(f"these are the newest {limit}; --before {found[-1].id} goes on")
     return 0
 
 

@@ -77,16 +77,16 @@ def list_memories(
     concepts: Sequence[str] = (),
     min_importance: float = 0.0,
     limit: int | None = None,
-    before_revision: int | None = None,
+    before_id: int | None = None,
 ) -> list[StoredMemory]:
-    """Return memories, newest first; the revision of the last one continues the list. None of `limit` means all.
+    """Return memories, newest first; the id of the last one continues the list. None of `limit` means all.
 
     Raises SearchArgumentError for a filter or limit that is not allowed.
     """
     if limit is not None and limit < 1:
         raise SearchArgumentError(f"limit is {limit}; expected at least 1")
     wanted = wanted_memories(types=types, concepts=concepts, min_importance=min_importance)
-    return store.read(lambda reading: reading.memories(wanted, limit=limit, before_revision=before_revision))
+    return store.read(lambda reading: reading.memories(wanted, limit=limit, before_id=before_id))
 
 
 def forget_memory(

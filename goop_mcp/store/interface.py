@@ -48,9 +48,9 @@ class Reading(Protocol):
         ...
 
     def memories(
-        self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
+        self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
-        """Return memories, newest revision first; `before_revision` continues a list, None of `limit` means all."""
+        """Return memories, newest first; the id of the last one, as `before_id`, continues the list. None is no limit."""
         ...
 
     def memory_counts(self) -> Mapping[MemoryType, int]:

@@ -1,10 +1,12 @@
 """Memories are listed newest first, and forgotten by their id only."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from goop_mcp.memory.drafts import MemoryDraft
+from goop_mcp.memory.exchange.importing import import_memories
 from goop_mcp.memory.keeping import MemoryNotFoundError, forget_memory, get_memory, list_memories
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchArgumentError
@@ -15,13 +17,24 @@ def save(store: Store, title: str, type: str = "observation") -> int:
     return save_memory(store, MemoryDraft(title=title, content=f"{title}, in full.", type=type)).id
 
 
-def test_the_list_is_newest_first_and_goes_on_from_a_revision(store: Store) -> None:
+def test_the_list_is_newest_first_and_goes_on_from_a_memory(store: Store) -> None:
     ids = [save(store, f"Note {n}") for n in range(5)]
 
     first = list_memories(store, limit=2)
-    rest = list_memories(store, before_revision=first[-1].revision)
+    rest = list_memories(store, before_id=first[-1].id)
 
     assert [memory.id for memory in first + rest] == ids[::-1]
+
+
+def test_the_list_goes_on_within_one_change(store: Store) -> None:
+    lines = "".join(json.dumps({"title": f"Note {n}", "content": f"Imported {n}."}) + "\n" for n in range(5))
+    import_memories(store, lines)
+
+    first = list_memories(store, limit=2)
+    rest = list_memories(store, before_id=first[-1].id)
+
+    assert len({memory.revision for memory in first + rest}) == 1
+    assert [memory.title for memory in first + rest] == [f"Note {n}" for n in (4, 3, 2, 1, 0)]
 
 
 def test_the_list_can_be_restricted(store: Store) -> None:

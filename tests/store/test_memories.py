@@ -97,7 +97,7 @@ def test_memories_are_listed_newest_first_and_the_list_can_be_continued(store: S
     assert listed(store) == [4, 3, 2, 1]
     assert listed(store, limit=2) == [4, 3]
     assert listed(store, limit=0) == []
-    rest = store.read(lambda reading: reading.memories(MemoryFilter(), limit=5, before_revision=3))
+    rest = store.read(lambda reading: reading.memories(MemoryFilter(), limit=5, before_id=3))
     assert [memory.id for memory in rest] == [2, 1]
 
 

@@ -70,10 +70,10 @@ class PostgresReading:
         return self._one_memory(statements.MEMORY_BY_FINGERPRINT, fingerprint)
 
     def memories(
-        self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
+        self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
-        """Return memories, newest revision first; `before_revision` continues a list, None of `limit` means all."""
-        values = {"before": before_revision, "limit": limit}
+        """Return memories, newest first; `before_id` continues a list, None of `limit` means all."""
+        values = {"before": before_id, "limit": limit}
         return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:

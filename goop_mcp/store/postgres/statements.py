@@ -59,8 +59,8 @@ MEMORY_BY_UID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND 
 MEMORY_BY_FINGERPRINT = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND fingerprint = %(value)s")
 MEMORIES = _statement("""
 SELECT {memory} FROM goop.memories
-WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR revision < %(before)s::bigint)
-ORDER BY revision DESC, id DESC LIMIT %(limit)s
+WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR id < %(before)s::bigint)
+ORDER BY id DESC LIMIT %(limit)s
 """)
 MEMORY_COUNTS = _statement(
     "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP BY type"

@@ -65,13 +65,13 @@ class SqliteReading:
         return _first(self._select(StoredMemory, "WHERE fingerprint = :print", {"print": fingerprint}))
 
     def memories(
-        self, wanted: MemoryFilter, *, limit: int | None = None, before_revision: int | None = None
+        self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
         """Return memories, newest first."""
         conditions, bindings = filtering(wanted)
-        if before_revision is not None:
-            conditions += " AND m.revision < :before"
-            bindings["before"] = before_revision
+        if before_id is not None:
+            conditions += " AND m.id < :before"
+            bindings["before"] = before_id
         return self._select(
             StoredMemory,
             f"WHERE m.forgotten_at IS NULL {conditions} ORDER BY m.id DESC LIMIT :limit",

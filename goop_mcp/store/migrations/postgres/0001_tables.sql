@@ -47,7 +47,6 @@ CREATE TABLE goop.memories (
     UNIQUE (tenant, project, idempotency_key),
     UNIQUE (tenant, project, fingerprint)
 );
-CREATE INDEX memories_by_revision ON goop.memories (tenant, project, revision DESC) WHERE forgotten_at IS NULL;
 CREATE INDEX memories_by_word ON goop.memories USING gin (tsv);
 
 CREATE TABLE goop.reports (
