@@ -35,7 +35,7 @@ class SessionSources:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectPicture:
-    """What the folder says, and the reports up to `revision`, newest first."""
+    """What the folder says, and what the reports up to `revision` say, newest first: of each task its last ones."""
 
     project: Project
     reports: tuple[StoredReport, ...] = ()
@@ -53,8 +53,7 @@ class ProjectPicture:
 
     def with_reports(self, reading: Reading, new: NewReport) -> "ProjectPicture":
         """Return the picture with the reports that others have recorded since, and `new` as the newest."""
-        since = reading.revision() - self.revision
-        later = [each for each in reading.reports(limit=since) if each.revision > self.revision] if since else []
+        later = reading.reports(after_revision=self.revision)
         values = {each.name: getattr(new, each.name) for each in fields(new)}
         newest = StoredReport(id=0, revision=reading.revision() + 1, **values)
         return replace(self, reports=(newest, *later, *self.reports))
@@ -77,8 +76,7 @@ class ProjectPicture:
         handoffs = [each.revision for each in reading.events(document=HANDOFF) if each.kind == HANDOFF_KIND]
         last = max(handoffs, default=0)
         memories = [each for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES) if each.revision > last]
-        reports = [each for each in self.reports if each.revision > last]
-        return SessionSources(picture=self, reports=reports[::-1], memories=memories[::-1])
+        return SessionSources(picture=self, reports=reading.reports(after_revision=last)[::-1], memories=memories[::-1])
 
 
 def take_picture(workplace: Workplace) -> ProjectPicture:
@@ -88,7 +86,7 @@ def take_picture(workplace: Workplace) -> ProjectPicture:
         return ProjectPicture(project=project)
 
     def ask(reading: Reading) -> ProjectPicture:
-        return ProjectPicture(project=project, reports=tuple(reading.reports()), revision=reading.revision())
+        return ProjectPicture(project=project, reports=tuple(reading.last_reports()), revision=reading.revision())
 
     return workplace.store.read(ask)
 

@@ -142,9 +142,13 @@ class ProjectStatus:
 class _Kept:
     """What the database says beside the reports."""
 
+    reports: int
     memories: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     behind: bool
+
+
+_NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), behind=False)
 
 
 def project_status(workplace: Workplace) -> ProjectStatus:
@@ -154,7 +158,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         has_database, faults = workplace.store.exists(), list[str]()
     except StoreError as error:
         picture = ProjectPicture(project=read_project(workplace.files))
-        kept, has_database, faults = _Kept(memories={}, conflicts=(), behind=False), True, [str(error)]
+        kept, has_database, faults = _NOTHING_KEPT, True, [str(error)]
     project, facts, state = picture.project, picture.facts, picture.project.state
     gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
     ahead = _gate_ahead(state.phase if state is not None else None, gates)
@@ -175,7 +179,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         unreadable=project.unreadable,
         gate_ahead=ahead,
         next_command=_next_command(project, ahead),
-        reports=len(picture.reports),
+        reports=kept.reports,
         memories=kept.memories,
         revision=picture.revision,
         database=workplace.store.location,
@@ -191,13 +195,14 @@ def _kept(workplace: Workplace) -> _Kept:
     def ask(reading: Reading) -> _Kept:
         shows = workplace.writes_files
         return _Kept(
+            reports=reading.report_count(),
             memories={str(type): number for type, number in reading.memory_counts().items()},
             conflicts=open_conflicts(reading) if shows else (),
             behind=shows and is_behind(reading, workplace.files),
         )
 
     if not workplace.store.exists():
-        return _Kept(memories={}, conflicts=(), behind=False)
+        return _NOTHING_KEPT
     return workplace.store.read(ask)
 
 

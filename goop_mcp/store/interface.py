@@ -50,7 +50,7 @@ class Reading(Protocol):
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:
-        """Return memories, newest first; the id of the last one, as `before_id`, continues the list. None is no limit."""
+        """Return memories, newest first, at most `limit`; `before_id`, the id of the last one, continues the list."""
         ...
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
@@ -61,8 +61,16 @@ class Reading(Protocol):
         """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
         ...
 
-    def reports(self, *, task_id: str | None = None, limit: int | None = None) -> list[StoredReport]:
-        """Return recorded envelopes, newest first."""
+    def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
+        """Return recorded envelopes, newest first, those behind `after_revision` only."""
+        ...
+
+    def last_reports(self) -> list[StoredReport]:
+        """Return of each task, agent and phase the newest envelope, newest first; None is a task, agent, phase too."""
+        ...
+
+    def report_count(self) -> int:
+        """Return how many envelopes are recorded."""
         ...
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:

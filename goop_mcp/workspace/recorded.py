@@ -33,7 +33,10 @@ class Records:
 
 
 def read_records(reports: Iterable[StoredReport]) -> Records:
-    """Return what `reports`, newest first, say together; those without a task count for phase and blockers only."""
+    """Return what `reports`, newest first, say together; those without a task count for phase and blockers only.
+
+    The newest of each task, agent and phase are enough: the others count for nothing.
+    """
     listed = [(report, _envelope(report)) for report in reports]
     last: dict[str, tuple[StoredReport, Mapping[str, JsonValue]]] = {}
     for report, envelope in listed:

@@ -18,16 +18,40 @@ def test_a_report_is_read_back_in_every_field(store: Store, open_again: OpenStor
     assert store.read(lambda reading: reading.report_by_key("report-2")) is None
 
 
-def test_reports_are_listed_newest_first_for_one_task_or_all(store: Store) -> None:
+def test_reports_are_listed_newest_first(store: Store) -> None:
     def record(writing: Writing) -> None:
         for number, task in enumerate(("W1.T1", "W1.T2", None, "W1.T1")):
             writing.add_report(replace(REPORT, idempotency_key=f"k{number}", task_id=task))
 
     store.write(record)
     everything = store.read(lambda reading: [report.id for report in reading.reports()])
-    one_task = store.read(lambda reading: [report.id for report in reading.reports(task_id="W1.T1")])
     newest = store.read(lambda reading: [report.id for report in reading.reports(limit=1)])
-    assert (everything, one_task, newest) == ([4, 3, 2, 1], [4, 1], [4])
+    assert (everything, newest) == ([4, 3, 2, 1], [4])
+    store.write(lambda writing: writing.add_report(REPORT))
+    assert store.read(lambda reading: [report.id for report in reading.reports(after_revision=1)]) == [5]
+    assert store.read(lambda reading: reading.report_count()) == 5
+
+
+def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -> None:
+    said = [
+        ("W1.T1", "goop-executor", "execute"),
+        ("W1.T1", "goop-verifier", "execute"),
+        ("W1.T1", "goop-executor", "execute"),
+        (None, "goop-planner", "plan"),
+        (None, "goop-planner", "plan"),
+        (None, "goop-planner", None),
+        (None, None, None),
+        (None, None, None),
+    ]
+
+    def record(writing: Writing) -> None:
+        for number, (task, agent, phase) in enumerate(said):
+            row = replace(REPORT, idempotency_key=f"k{number}", task_id=task, agent=agent, phase=phase)
+            writing.add_report(row)
+
+    assert store.read(lambda reading: (reading.last_reports(), reading.report_count())) == ([], 0)
+    store.write(record)
+    assert store.read(lambda reading: [report.id for report in reading.last_reports()]) == [8, 6, 5, 3, 2]
 
 
 def test_a_second_report_under_the_same_key_is_refused(store: Store) -> None:

@@ -90,9 +90,17 @@ class PostgresReading:
         rows = self._rows(statements.SEARCH, **_filter(wanted), query=query, best=best, limit=limit)
         return [SearchHit(memory_of(row), row["score"]) for row in rows]
 
-    def reports(self, *, task_id: str | None = None, limit: int | None = None) -> list[StoredReport]:
-        """Return recorded envelopes, newest first."""
-        return [report_of(row) for row in self._rows(statements.REPORTS, task=task_id, limit=limit)]
+    def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
+        """Return recorded envelopes, newest first, those behind `after_revision` only."""
+        return [report_of(row) for row in self._rows(statements.REPORTS, after=after_revision, limit=limit)]
+
+    def last_reports(self) -> list[StoredReport]:
+        """Return of each task, agent and phase the newest envelope, newest first."""
+        return [report_of(row) for row in self._rows(statements.LAST_REPORTS)]
+
+    def report_count(self) -> int:
+        """Return how many envelopes are recorded."""
+        return next((row["count"] for row in self._rows(statements.REPORT_COUNT)), 0)
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key, None when there is none."""

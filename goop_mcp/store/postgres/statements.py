@@ -12,6 +12,7 @@ __all__ = [
     "ATTEMPTS",
     "EVENTS",
     "FORGET_MEMORY",
+    "LAST_REPORTS",
     "MEMORIES",
     "MEMORY_BY_FINGERPRINT",
     "MEMORY_BY_ID",
@@ -22,6 +23,7 @@ __all__ = [
     "PURGE_MEMORY",
     "REPORTS",
     "REPORT_BY_KEY",
+    "REPORT_COUNT",
     "SEARCH",
     "SET_PROJECTION",
 ]
@@ -99,9 +101,14 @@ PURGE_MEMORY = _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)
 
 REPORTS = _statement("""
 SELECT {report} FROM goop.reports
-WHERE {mine} AND (%(task)s::text IS NULL OR task_id = %(task)s::text)
-ORDER BY id DESC LIMIT %(limit)s
+WHERE {mine} AND revision > %(after)s ORDER BY id DESC LIMIT %(limit)s
 """)
+LAST_REPORTS = _statement("""
+SELECT {report} FROM goop.reports
+WHERE {mine} AND id IN (SELECT max(id) FROM goop.reports WHERE {mine} GROUP BY task_id, agent, phase)
+ORDER BY id DESC
+""")
+REPORT_COUNT = _statement("SELECT count(*) AS count FROM goop.reports WHERE {mine}")
 REPORT_BY_KEY = _statement("SELECT {report} FROM goop.reports WHERE {mine} AND idempotency_key = %(key)s")
 ADD_REPORT = _statement("""
 INSERT INTO goop.reports (

@@ -94,13 +94,22 @@ class SqliteReading:
         memories = {memory.id: memory for memory in found}
         return [SearchHit(memories[id], score) for id, score in scores.items()]
 
-    def reports(self, *, task_id: str | None = None, limit: int | None = None) -> list[StoredReport]:
+    def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
         """Return recorded envelopes, newest first."""
         return self._select(
             StoredReport,
-            "WHERE (:task IS NULL OR task_id = :task) ORDER BY id DESC LIMIT :limit",
-            {"task": task_id, "limit": _limit(limit)},
+            "WHERE revision > :after ORDER BY id DESC LIMIT :limit",
+            {"after": after_revision, "limit": _limit(limit)},
         )
+
+    def last_reports(self) -> list[StoredReport]:
+        """Return of each task, agent and phase the newest envelope, newest first."""
+        last = "SELECT max(id) FROM reports GROUP BY task_id, agent, phase"
+        return self._select(StoredReport, f"WHERE id IN ({last}) ORDER BY id DESC", {})
+
+    def report_count(self) -> int:
+        """Return how many envelopes are recorded."""
+        return int(self._connection.execute("SELECT count(*) FROM reports").get)
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key."""

@@ -67,7 +67,8 @@ CREATE TABLE goop.reports (
     PRIMARY KEY (tenant, project, id),
     UNIQUE (tenant, project, idempotency_key)
 );
-CREATE INDEX reports_by_task ON goop.reports (tenant, project, task_id, id DESC);
+CREATE INDEX reports_by_task ON goop.reports (tenant, project, task_id, agent, phase, id);
+CREATE INDEX reports_by_revision ON goop.reports (tenant, project, revision);
 
 CREATE TABLE goop.events (
     tenant text NOT NULL,
