@@ -1,5 +1,6 @@
 """Put the application together: the one place that knows which database a project uses."""
 
+import logging
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from goop_mcp.workspace.files import ProjectFiles
 
 __all__ = ["Application"]
+
+_log = logging.getLogger(__name__)
 
 
 class Application:
@@ -69,6 +72,16 @@ class Application:
                 self.workplace.catch_up(now=written(utc_now()))
                 self._caught_up = True
         return self.workplace
+
+    def writing_store(self) -> "Store":
+        """Return the database to one who writes what no file shows; catching up is no condition for that."""
+        from goop_mcp.errors import GoopError  # noqa: PLC0415 - as above
+
+        try:
+            self.writing_workplace()
+        except GoopError as error:
+            _log.warning("the files could not be brought up to the database: %s", error)
+        return self.store
 
     def close(self) -> None:
         """Let go of what was opened; may be called twice."""

@@ -86,17 +86,13 @@ def _phase(sources: SessionSources) -> str:
 
 
 def _completed(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[DoneTask]:
+    """Yield the tasks whose last word in `reports` is that they are done."""
+    last = {report.task_id: report for report in reports}
     for report, envelope in zip(reports, envelopes, strict=True):
-        if report.task_id is not None and report.task_id in _done(report, reports):
+        if report.task_id is not None and last[report.task_id] is report and report.status == "COMPLETE":
             name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
             yield DoneTask(name, sha)
-
-
-def _done(report: StoredReport, reports: Sequence[StoredReport]) -> set[str | None]:
-    """Return the task of `report` when this is its last word and says that it is done."""
-    last = next(each for each in reversed(reports) if each.task_id == report.task_id)
-    return {report.task_id} if last is report and report.status == "COMPLETE" else set()
 
 
 def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:

@@ -153,7 +153,7 @@ class Memories:
         """
         from goop_mcp.memory.keeping import forget_memory  # noqa: PLC0415 - loaded by the first memory
 
-        return forgotten_answer(forget_memory(self._application.store, id))
+        return forgotten_answer(forget_memory(self._application.writing_store(), id))
 
     def memory_save(
         self,
@@ -209,7 +209,7 @@ class Memories:
         from goop_mcp.memory.saving import save_memory  # noqa: PLC0415
 
         try:
-            return saved_answer(save_memory(self._application.store, draft, scale=scale))
+            return saved_answer(save_memory(self._application.writing_store(), draft, scale=scale))
         except MemoryRefusedError as error:
             raise ToolError(_refusal(error)) from error
 

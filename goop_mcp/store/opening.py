@@ -1,5 +1,6 @@
 """Choose the database that a URL names."""
 
+import os
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -18,7 +19,7 @@ def open_store(
 ) -> Store:
     """Return the store that `url` names, with nothing opened yet; None means `.goopspec/goop.db` in the project.
 
-    `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute. `project_id` and `tenant` say whose rows
+    `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute; a folder outside of the project must exist. `project_id` and `tenant` say whose rows
     are meant in a database of many projects. Raises SettingsError for a URL that cannot be used.
     """
     given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
@@ -39,7 +40,10 @@ def _sqlite(url: DatabaseUrl, project: Path) -> Store:
         raise SettingsError(f"the database is {url}; expected sqlite:///FILE, where FILE is a path and nothing else")
     path = project / name
     shown = path.relative_to(project).as_posix() if path.is_relative_to(project) else path.name
-    return SqliteStore(DatabaseFile(path=path, name=shown, migrations=load_migrations("sqlite")))
+    # A name that is mistyped must not leave folders anywhere on the machine.
+    inside = project in Path(os.path.normpath(path)).parents
+    migrations = load_migrations("sqlite")
+    return SqliteStore(DatabaseFile(path=path, name=shown, migrations=migrations, makes_folder=inside))
 
 
 def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:

@@ -97,8 +97,11 @@ def plan_projections(
 def is_behind(reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED) -> bool:
     """Tell whether `plan_projections` has anything to do: events not shown yet, or files not as they were written."""
     rows = {row.path: row for row in reading.projections()}
+    # While people's change stands, what is ours is shown beside it.
+    beside = {each.path: rows[each.ours] for each in open_conflicts(reading)}
     for name in documents:
-        row = rows.get(f"{FOLDER}/{name}")
+        path = f"{FOLDER}/{name}"
+        row = beside.get(path) or rows.get(path)
         if reading.events(after_revision=row.revision if row else 0, document=name, limit=1):
             return True
         if row is not None and _digest(_read(files, row.path)) != (row.pending_sha256 or row.sha256):

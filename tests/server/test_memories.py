@@ -17,7 +17,7 @@ from goop_mcp.server.app import create_server
 from goop_mcp.server.memory_models import ForgottenModel, FoundModel, MemoryModel, SavedModel
 from goop_mcp.settings import Settings
 from goop_mcp.store.opening import open_store
-from goop_mcp.store.records import MemoryFilter
+from goop_mcp.store.records import MemoryFilter, NewEvent
 from tests.postgres import Database, Server
 from tests.repository import ROOT
 from tests.requirements import requirement
@@ -336,3 +336,32 @@ def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path
         said = refused(opened, "save_memory", title="a", content="b")
     assert "cannot be reached" in said
     assert TIGER not in said
+
+
+def test_the_first_save_of_a_server_shows_what_a_killed_one_recorded(tmp_path: Path) -> None:
+    report = NewEvent(
+        kind="report",
+        author="goop-executor",
+        text="### Done",
+        created_at="2026-01-15T10:30:00Z",
+        document="CHRONICLE.md",
+    )
+    killed = open_store(None, project=tmp_path)
+    killed.write(lambda writing: writing.add_event(report))
+    killed.close()
+
+    with connect(create_server(Settings(project=tmp_path)), "auto") as client:
+        client.tool("save_memory", title="One", content="Two.")
+
+    assert "### Done" in (tmp_path / ".goopspec/CHRONICLE.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_through_a_link_keeps_no_memory_from_being_saved(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".goopspec").symlink_to(tmp_path / "elsewhere")
+
+    with connect(create_server(Settings(project=tmp_path)), "auto") as client:
+        for number in (1, 2):
+            saved = client.tool("save_memory", title=f"T{number}", content=f"C{number}.")
+            assert saved.structured_content is not None
+            assert saved.structured_content["status"] == "saved"

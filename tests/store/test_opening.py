@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.errors import StoreError
 from goop_mcp.settings import DatabaseUrl, SettingsError, read_settings
 from goop_mcp.store.opening import open_store
 from tests.store.rows import add_named
@@ -40,6 +41,17 @@ def test_a_path_with_a_slash_of_its_own_is_absolute_and_shown_by_its_name_only(t
     assert (elsewhere / "goop.db").is_file()
     assert store.location == "goop.db"
     assert list(project.iterdir()) == []
+
+
+def test_no_folder_is_made_outside_of_the_project(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for url in (f"sqlite:///{tmp_path}/typo/goop.db", "sqlite:///../typo/goop.db"):
+        store = open_store(url, project=project)
+        with pytest.raises(StoreError, match=r"the folder of goop\.db does not exist; create it"):
+            add_named(store, "one")
+        store.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["project"]
 
 
 @pytest.mark.parametrize(

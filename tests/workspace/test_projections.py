@@ -15,7 +15,7 @@ from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.documents.chronicle import read_chronicle
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import Block, insert_blocks
-from goop_mcp.workspace.projections import ProjectionPlan, Redact, open_conflicts, plan_projections
+from goop_mcp.workspace.projections import ProjectionPlan, Redact, is_behind, open_conflicts, plan_projections
 from tests.workspace.projects import NOW, as_it_is, copied, text_of
 
 CHRONICLE, ADL, HANDOFF = (f".goopspec/{name}.md" for name in ("CHRONICLE", "ADL", "HANDOFF"))
@@ -214,6 +214,17 @@ def test_a_conflict_grows_in_its_own_file_until_it_is_settled(project: Project) 
     assert plan.conflicts == ()
     assert project.read() == theirs + "\n<!-- goop:rev 5 -->\nfive\n<!-- goop:end 5 -->\n"
     assert project.store.read(open_conflicts) == ()
+
+
+def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(project: Project) -> None:
+    for text in ("one", "two"):
+        project.record(text)
+    project.edit(project.read().replace("one", "1"))
+    project.record("three")
+
+    assert not project.store.read(lambda reading: is_behind(reading, project.files))
+    (project.root / ".goopspec/CHRONICLE.conflict-3.md").unlink()
+    assert project.store.read(lambda reading: is_behind(reading, project.files))
 
 
 def test_a_conflict_is_over_when_our_entry_stands_there_again(project: Project) -> None:

@@ -1,5 +1,6 @@
 """Open one SQLite file: for the one thread that writes, and for many that read."""
 
+import errno
 import os
 import stat
 import sys
@@ -38,12 +39,16 @@ def refuse_unsafe_sqlite(version: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFile:
-    """A place for a database. `name` is what people call it, `migrations` leads to the tables of this program."""
+    """A place for a database. `name` is what people call it, `migrations` leads to the tables of this program.
+
+    `makes_folder` tells whether the folder of the file is created with it; the folders above it never are.
+    """
 
     path: Path
     name: str
     migrations: Sequence[Migration]
     mount_table: Path = MOUNT_TABLE
+    makes_folder: bool = False
 
     @property
     def newest(self) -> int:
@@ -68,8 +73,12 @@ class DatabaseFile:
         return found.st_dev, found.st_ino
 
     def create_folder(self) -> None:
-        """Create the folder of the database, but none above it."""
+        """Create the folder of the database, if that is wanted, but none above it. Raises StoreError without one."""
         folder = self.path.parent
+        if not self.makes_folder:
+            if not folder.is_dir():
+                raise file_fault(errno.ENOENT, self.name)
+            return
         try:
             folder.mkdir()
             _sync(folder.parent)
