@@ -1,7 +1,7 @@
 """How a project stands: phase, gates, progress, blockers, and where its documents, state and reports disagree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from goop_mcp.errors import StoreError
@@ -68,8 +68,8 @@ class ProjectStatus:
 
     `gate_ahead` is the one that the work comes to next. `drift` are findings, `conflicts` documents that people changed
     where they are ours, `unreadable` and `warnings` sentences. `memories` counts by type. `database` is its place,
-    `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet.
-    `current_wave` is that of state.json.
+    `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet,
+    `is_readable` False that nobody knows what is recorded. `current_wave` is that of state.json.
     """
 
     exists: bool
@@ -94,6 +94,7 @@ class ProjectStatus:
     database: str
     has_database: bool
     behind: bool
+    is_readable: bool
     warnings: tuple[str, ...]
 
     @property
@@ -126,9 +127,9 @@ class ProjectStatus:
             "unreadable": list(self.unreadable),
             "gate_ahead": self.gate_ahead.gate.value if self.gate_ahead is not None else None,
             "next_command": self.next_command,
-            "reports": self.reports,
-            "memories": dict(self.memories),
-            "revision": self.revision,
+            "reports": self.reports if self.is_readable else None,
+            "memories": dict(self.memories) if self.is_readable else None,
+            "revision": self.revision if self.is_readable else None,
             "database": {"place": self.database, "exists": self.has_database, "files_behind": self.behind},
             "warnings": list(self.warnings),
         }
@@ -146,6 +147,7 @@ class _Kept:
     memories: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     behind: bool
+    is_readable: bool = True
 
 
 _NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), behind=False)
@@ -158,7 +160,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         has_database, faults = workplace.store.exists(), list[str]()
     except StoreError as error:
         picture = ProjectPicture(project=read_project(workplace.files))
-        kept, has_database, faults = _NOTHING_KEPT, True, [str(error)]
+        kept, has_database, faults = replace(_NOTHING_KEPT, is_readable=False), True, [str(error)]
     project, facts, state = picture.project, picture.facts, picture.project.state
     gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
     ahead = _gate_ahead(state.phase if state is not None else None, gates)
@@ -185,6 +187,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         database=workplace.store.location,
         has_database=has_database,
         behind=kept.behind,
+        is_readable=kept.is_readable,
         warnings=(*workplace.store.warnings, *faults),
     )
     shareable, _ = redact_structure(status)
@@ -306,6 +309,8 @@ def _drift(status: ProjectStatus) -> list[str]:
 
 
 def _database(status: ProjectStatus) -> list[str]:
+    if not status.is_readable:
+        return [f"⚠️ {sentence}" for sentence in status.warnings]
     counts = ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
     said = [
         f"{status.database}: revision {status.revision}, {counted_noun(status.reports, 'report')}, memories: {counts}"

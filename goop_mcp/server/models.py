@@ -250,9 +250,11 @@ class StatusModel(BaseModel):
     unreadable: list[str] = Field(description="Documents that cannot be read.")
     gate_ahead: str | None = Field(description="The gate that the work comes to next, or null.")
     next_command: str | None = Field(description="What to run next; null: nobody knows.")
-    reports: int = Field(ge=0, description="How many reports are recorded.")
-    memories: dict[str, int] = Field(description="How many memories there are of each type.")
-    revision: int = Field(ge=0, description="Revision of the last change; 0: none yet.")
+    reports: Annotated[int, Field(ge=0)] | None = Field(description="How many are recorded; null: cannot be read.")
+    memories: dict[str, int] | None = Field(description="How many there are of each type; null: cannot be read.")
+    revision: Annotated[int, Field(ge=0)] | None = Field(
+        description="Revision of the last change; 0: none yet; null: cannot be read."
+    )
     database: DatabaseModel = Field(description="The place of reports and memories.")
     warnings: list[str] = Field(description="What people should know about the database.")
 

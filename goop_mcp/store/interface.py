@@ -53,6 +53,14 @@ class Reading(Protocol):
         """Return memories, newest first, at most `limit`; `before_id`, the id of the last one, continues the list."""
         ...
 
+    def memories_without_vector(self, model: str, *, dimensions: int, limit: int) -> list[StoredMemory]:
+        """Return memories that have no vector of `model` with so many numbers, oldest first."""
+        ...
+
+    def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
+        """Return the ids of memories and their vectors of `model` with so many numbers, by id."""
+        ...
+
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are; a type without any is left out."""
         ...
@@ -101,8 +109,15 @@ class Writing(Reading, Protocol):
         """Add a memory. The caller has looked for key and fingerprint in this transaction; both must be free."""
         ...
 
+    def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
+        """Keep the vector of a memory, in place of an earlier one of `model`; a forgotten memory gets none.
+
+        It is no change of the project and has no revision.
+        """
+        ...
+
     def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
-        """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
+        """Empty a memory's texts and vectors, free its key, take it out of the index; `purge` removes the row itself.
 
         Returns the memory as it was, None when there is none or, unless it is to be purged, it is forgotten already.
         """

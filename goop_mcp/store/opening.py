@@ -19,8 +19,9 @@ def open_store(
 ) -> Store:
     """Return the store that `url` names, with nothing opened yet; None means `.goopspec/goop.db` in the project.
 
-    `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute; a folder outside of the project must exist. `project_id` and `tenant` say whose rows
-    are meant in a database of many projects. Raises SettingsError for a URL that cannot be used.
+    `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute; a folder outside of the project must exist.
+    `project_id` and `tenant` say whose rows are meant in a database of many projects. Raises SettingsError for a URL
+    that cannot be used.
     """
     given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
     given = DatabaseUrl(given) if isinstance(given, str) else given

@@ -105,6 +105,8 @@ def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(tmp
 
     assert status.phase == "execute"
     assert len(status.warnings) == 1
+    assert (status.to_dict()["reports"], status.to_dict()["memories"], status.to_dict()["revision"]) == (None,) * 3
+    assert "0 reports" not in status.to_markdown()
     assert str(tmp_path) not in json.dumps(status.to_dict())
 
 

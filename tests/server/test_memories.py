@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -17,12 +18,13 @@ from goop_mcp.server.app import create_server
 from goop_mcp.server.memory_models import ForgottenModel, FoundModel, MemoryModel, SavedModel
 from goop_mcp.settings import Settings
 from goop_mcp.store.opening import open_store
-from goop_mcp.store.records import MemoryFilter, NewEvent
+from goop_mcp.store.records import MemoryFilter
 from tests.postgres import Database, Server
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.server.conftest import COMBINATIONS
 from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, environment, text_of
+from tests.store.rows import EVENT
 
 TIGER = "tiger-4711-xyz"
 ABSENT = "nothing was ever saved in this project; save what you learn, and it will be found"
@@ -339,13 +341,7 @@ def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path
 
 
 def test_the_first_save_of_a_server_shows_what_a_killed_one_recorded(tmp_path: Path) -> None:
-    report = NewEvent(
-        kind="report",
-        author="goop-executor",
-        text="### Done",
-        created_at="2026-01-15T10:30:00Z",
-        document="CHRONICLE.md",
-    )
+    report = replace(EVENT, text="### Done")
     killed = open_store(None, project=tmp_path)
     killed.write(lambda writing: writing.add_event(report))
     killed.close()

@@ -21,6 +21,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
 
 __all__ = ["LISTS", "PostgresReading", "Project", "attempt_of", "event_of", "memory_of", "report_of"]
@@ -75,6 +76,17 @@ class PostgresReading:
         """Return memories, newest first; `before_id` continues a list, None of `limit` means all."""
         values = {"before": before_id, "limit": limit}
         return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
+
+    def memories_without_vector(self, model: str, *, dimensions: int, limit: int) -> list[StoredMemory]:
+        """Return memories that have no vector of `model` with so many numbers, oldest first."""
+        size = dimensions * BYTES_A_NUMBER
+        rows = self._rows(statements.MEMORIES_WITHOUT_VECTOR, model=model, size=size, limit=limit)
+        return [memory_of(row) for row in rows]
+
+    def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
+        """Return the ids of memories and their vectors of `model` with so many numbers, by id."""
+        rows = self._rows(statements.VECTORS, model=model, size=dimensions * BYTES_A_NUMBER)
+        return [(row["memory_id"], unpacked(row["vector"])) for row in rows]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are; a type without any is left out."""

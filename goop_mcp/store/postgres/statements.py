@@ -12,8 +12,10 @@ __all__ = [
     "ATTEMPTS",
     "EVENTS",
     "FORGET_MEMORY",
+    "FORGET_VECTORS",
     "LAST_REPORTS",
     "MEMORIES",
+    "MEMORIES_WITHOUT_VECTOR",
     "MEMORY_BY_FINGERPRINT",
     "MEMORY_BY_ID",
     "MEMORY_BY_KEY",
@@ -26,6 +28,8 @@ __all__ = [
     "REPORT_COUNT",
     "SEARCH",
     "SET_PROJECTION",
+    "SET_VECTOR",
+    "VECTORS",
 ]
 
 _PARTS = {
@@ -64,6 +68,26 @@ SELECT {memory} FROM goop.memories
 WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR id < %(before)s::bigint)
 ORDER BY id DESC LIMIT %(limit)s
 """)
+MEMORIES_WITHOUT_VECTOR = _statement("""
+SELECT {memory} FROM goop.memories AS m
+WHERE {mine} AND forgotten_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM goop.vectors AS v
+    WHERE v.tenant = m.tenant AND v.project = m.project AND v.memory_id = m.id AND v.model = %(model)s
+        AND length(v.vector) = %(size)s
+)
+ORDER BY id LIMIT %(limit)s
+""")
+VECTORS = _statement("""
+SELECT memory_id, vector FROM goop.vectors
+WHERE {mine} AND model = %(model)s AND length(vector) = %(size)s ORDER BY memory_id
+""")
+SET_VECTOR = _statement("""
+INSERT INTO goop.vectors (tenant, project, memory_id, model, vector)
+SELECT tenant, project, id, %(model)s::text, %(vector)s::bytea FROM goop.memories
+WHERE {mine} AND id = %(id)s AND forgotten_at IS NULL
+ON CONFLICT (tenant, project, memory_id, model) DO UPDATE SET vector = excluded.vector
+""")
+FORGET_VECTORS = _statement("DELETE FROM goop.vectors WHERE {mine} AND memory_id = %(id)s")
 MEMORY_COUNTS = _statement(
     "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP BY type"
 )

@@ -21,6 +21,7 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.storable import refuse_unstorable
+from goop_mcp.store.vectors import packed
 from goop_mcp.store.words import fold_concept, search_text
 
 __all__ = ["Counters", "PostgresWriting"]
@@ -86,6 +87,11 @@ class PostgresWriting(PostgresReading):
         }
         return memory_of(self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made))
 
+    def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
+        """Keep the vector of a memory, in place of an earlier one of `model`; a forgotten memory gets none."""
+        self._rows(statements.SET_VECTOR, id=id, model=model, vector=packed(vector))
+        failpoint(Failpoint.INSERT)
+
     def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
         """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
 
@@ -94,6 +100,7 @@ class PostgresWriting(PostgresReading):
         was = self.memory(id)
         if was is None or (was.forgotten_at and not purge):
             return None
+        self._rows(statements.FORGET_VECTORS, id=id)
         self._rows(
             statements.PURGE_MEMORY if purge else statements.FORGET_MEMORY,
             id=id,

@@ -19,6 +19,7 @@ from goop_mcp.store.records import (
     StoredReport,
 )
 from goop_mcp.store.sqlite.search import filtering, search
+from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 
 __all__ = ["LISTS", "SqliteReading"]
 
@@ -77,6 +78,23 @@ class SqliteReading:
             f"WHERE m.forgotten_at IS NULL {conditions} ORDER BY m.id DESC LIMIT :limit",
             {**bindings, "limit": _limit(limit)},
         )
+
+    def memories_without_vector(self, model: str, *, dimensions: int, limit: int) -> list[StoredMemory]:
+        """Return memories that have no such vector, oldest first."""
+        has_one = (
+            "SELECT 1 FROM vectors AS v WHERE v.memory_id = m.id AND v.model = :model AND length(v.vector) = :size"
+        )
+        return self._select(
+            StoredMemory,
+            f"WHERE m.forgotten_at IS NULL AND NOT EXISTS ({has_one}) ORDER BY m.id LIMIT :limit",
+            {"model": model, "size": dimensions * BYTES_A_NUMBER, "limit": limit},
+        )
+
+    def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
+        """Return the ids of memories and their vectors."""
+        asked = "SELECT memory_id, vector FROM vectors WHERE model = ? AND length(vector) = ? ORDER BY memory_id"
+        rows = self._connection.execute(asked, (model, dimensions * BYTES_A_NUMBER))
+        return [(id, unpacked(vector)) for id, vector in rows]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are."""

@@ -21,6 +21,7 @@ from goop_mcp.store.records import (
 )
 from goop_mcp.store.sqlite.reading import LISTS, SqliteReading
 from goop_mcp.store.storable import refuse_unstorable
+from goop_mcp.store.vectors import packed
 from goop_mcp.store.words import fold_concept
 
 __all__ = ["SqliteWriting"]
@@ -30,6 +31,10 @@ UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '
   agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = :revision,
   forgotten_at = :forgotten_at
 WHERE id = :id
+"""
+_VECTOR: Final = """
+INSERT OR REPLACE INTO vectors (memory_id, model, vector)
+SELECT id, :model, :vector FROM memories WHERE id = :id AND forgotten_at IS NULL
 """
 _PROJECTION: Final = """
 INSERT INTO projections (path, revision, sha256, pending_sha256)
@@ -70,6 +75,11 @@ class SqliteWriting(SqliteReading):
         )
         return StoredMemory(id=id, revision=revision, **values)
 
+    def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
+        """Keep the vector of a memory that is not forgotten."""
+        self._connection.execute(_VECTOR, {"id": id, "model": model, "vector": packed(vector)})
+        failpoint(Failpoint.INSERT)
+
     def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
         """Empty a memory, or remove its row."""
         found = self.memory(id)
@@ -79,6 +89,7 @@ class SqliteWriting(SqliteReading):
         self._connection.executemany(
             "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?", _concept_rows(id, found.concepts)
         )
+        self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (id,))
         if purge:
             self._connection.execute("DELETE FROM memories WHERE id = ?", (id,))
             self.has_purged = True

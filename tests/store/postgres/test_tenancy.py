@@ -15,18 +15,20 @@ from tests.store.rows import NOW
 
 ALL = MemoryFilter()
 PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]
-TABLES = ("meta", "memories", "reports", "events", "projections")
+TABLES = ("meta", "memories", "vectors", "reports", "events", "projections")
 
 
 def _everything(rows: Reading) -> str:
     """Return all that can be read without a key."""
     found = rows.search(["common"], operator="OR", wanted=ALL, limit=50)
-    return repr((rows.memories(ALL), found, rows.reports(), rows.events(), rows.projections()))
+    vectors = [rows.vectors(f"{tenant}{project}", dimensions=1) for tenant, project in PROJECTS]
+    return repr((rows.memories(ALL), found, vectors, rows.reports(), rows.events(), rows.projections()))
 
 
 def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> int:
     if pick.random() < 0.6:
-        rows.add_memory(memory(number, title=f"{owner} common", content=owner))
+        added = rows.add_memory(memory(number, title=f"{owner} common", content=owner))
+        rows.set_vector(added.id, owner, [float(number)])
     if pick.random() < 0.3:
         rows.add_report(report(number))
     if pick.random() < 0.3:
@@ -109,7 +111,7 @@ def bound_connection(
 
 
 def _fill(rows: Writing) -> None:
-    rows.add_memory(memory())
+    rows.set_vector(rows.add_memory(memory()).id, "small", [1.0, 2.0])
     rows.add_report(report())
     rows.add_event(event())
     rows.set_projection(Projection(path="HANDOFF.md", revision=1))

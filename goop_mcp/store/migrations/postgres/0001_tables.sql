@@ -47,6 +47,7 @@ CREATE TABLE goop.memories (
     UNIQUE (tenant, project, idempotency_key),
     UNIQUE (tenant, project, fingerprint)
 );
+CREATE INDEX memories_by_revision ON goop.memories (tenant, project, revision DESC) WHERE forgotten_at IS NULL;
 CREATE INDEX memories_by_word ON goop.memories USING gin (tsv);
 
 CREATE TABLE goop.reports (
@@ -67,8 +68,7 @@ CREATE TABLE goop.reports (
     PRIMARY KEY (tenant, project, id),
     UNIQUE (tenant, project, idempotency_key)
 );
-CREATE INDEX reports_by_task ON goop.reports (tenant, project, task_id, agent, phase, id);
-CREATE INDEX reports_by_revision ON goop.reports (tenant, project, revision);
+CREATE INDEX reports_by_task ON goop.reports (tenant, project, task_id, id DESC);
 
 CREATE TABLE goop.events (
     tenant text NOT NULL,

@@ -76,8 +76,7 @@ CREATE TABLE reports (
   created_at      TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX reports_by_task ON reports (task_id, agent, phase);
-CREATE INDEX reports_by_revision ON reports (revision);
+CREATE INDEX reports_by_task ON reports (task_id);
 
 CREATE TABLE events (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
