@@ -195,6 +195,7 @@ def test_a_network_filesystem_gets_another_way_of_writing_and_a_warning(tmp_path
     table = tmp_path / "mounts"
     table.write_text(f"36 35 {os.major(device)}:{os.minor(device)} / {tmp_path} rw - nfs4 server:/x rw\n")
     path = tmp_path / NAME
+    path.parent.mkdir()
     file = DatabaseFile(path=path, name=NAME, migrations=load_migrations("sqlite"), mount_table=table)
     store = SqliteStore(file)
     assert add_named(store, "one", "two") == [1, 2]
