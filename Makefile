@@ -1,7 +1,7 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs clean
+.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs clean e2e
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -20,6 +20,7 @@ help:
 	@echo "make check   lint, formatting, types and the layers of the architecture"
 	@echo "make bench   run the benchmarks"
 	@echo "make bench-peers  measure beside other libraries, in an environment of their own (.cache/peers)"
+	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
 	@echo "make frameworks  test the adapters of agent frameworks, each with the real one; installs 2 GB the first time"
@@ -58,6 +59,10 @@ bench-peers: $(STAMP)
 	  echo "$$wanted" > $(PEERS)/.installed; \
 	fi
 	$(PEERS)/bin/python -m benchmarks.peers
+
+# Arguments: make e2e E2E="-k stubborn"
+e2e: $(STAMP)
+	$(PYTHON) -m tests.e2e $(E2E)
 
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)

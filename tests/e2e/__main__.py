@@ -1,0 +1,37 @@
+"""Install the pinned clients, then run the scenes where no network can be reached, if the system lets us."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from tests.e2e.clients import CLIENTS
+from tests.repository import ROOT
+
+_INSIDE = 'ip link set lo up && exec "$@"'
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Install what is missing and become pytest; `arguments` go to it."""
+    for client in CLIENTS:
+        print(client.absence() or f"{client.package}@{client.version} is there", flush=True)
+        client.install()
+    command = [*_without_network(), sys.executable, "-m", "pytest", "-q", "-rs", "tests/e2e", *arguments]
+    os.chdir(ROOT)
+    os.execv(command[0], command)  # noqa: S606 - nothing of the command comes from outside
+
+
+def _without_network() -> list[str]:
+    """Return how to start a program that reaches loopback only; nothing where the system does not allow it."""
+    unshare, shell = shutil.which("unshare"), shutil.which("sh")
+    if unshare is None or shell is None:
+        return []
+    command = [unshare, "--map-root-user", "--net", shell, "-c", _INSIDE, "sh"]
+    allowed = subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0
+    print("without any network" if allowed else "with the network in reach: this system gives no namespace", flush=True)
+    return command if allowed else []
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

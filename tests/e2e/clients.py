@@ -1,0 +1,149 @@
+"""The pinned clients: installed into a cache that git ignores, and run with an environment of their own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.repository import ROOT
+
+__all__ = ["CLAUDE_CODE", "CLIENTS", "OPENCODE", "Client", "Ended", "Sandbox", "make_sandbox"]
+
+_CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or ROOT / ".cache" / "clients")
+_LONGEST_INSTALL = 900
+_LONGEST_RUN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A client from npm. `program` is its command."""
+
+    package: str
+    version: str
+    program: str
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, or would be, installed."""
+        return _CACHE / f"{self.program}-{self.version}"
+
+    @property
+    def path(self) -> Path:
+        """The command."""
+        return self.folder / "node_modules" / ".bin" / self.program
+
+    def absence(self) -> str | None:
+        """Say why it cannot be run; None when it can."""
+        if self.path.exists():
+            return None
+        told = self.folder / "absent.txt"
+        reason = told.read_text(encoding="utf-8") if told.exists() else "it was not installed; run make e2e"
+        return f"{self.package}@{self.version} is not there: {reason}"
+
+    def install(self) -> None:
+        """Install it unless it is there; the reason why that did not work is kept for whoever skips a test."""
+        if self.path.exists():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        fault = self._run_npm()
+        told = self.folder / "absent.txt"
+        if fault is None:
+            told.unlink(missing_ok=True)
+        else:
+            told.write_text(fault, encoding="utf-8")
+
+    def _run_npm(self) -> str | None:
+        npm = shutil.which("npm")
+        if npm is None:
+            return "there is no npm on the path"
+        wanted = f"{self.package}@{self.version}"
+        command = [npm, "install", "--prefix", str(self.folder), "--no-audit", "--no-fund", wanted]
+        try:
+            ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LONGEST_INSTALL)
+        except subprocess.TimeoutExpired:
+            return f"npm took longer than {_LONGEST_INSTALL} seconds"
+        if ended.returncode:
+            return f"npm ended with {ended.returncode}: {ended.stderr.strip()[-400:]}"
+        return None if self.path.exists() else f"npm installed no command {self.program}"
+
+
+CLAUDE_CODE = Client(package="@anthropic-ai/claude-code", version="2.1.329", program="claude")
+OPENCODE = Client(package="opencode-ai", version="1.18.33", program="opencode")
+CLIENTS = (CLAUDE_CODE, OPENCODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a client ended; `lines` are the JSON lines that it printed. `seconds` is the time it took."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def lines(self) -> list[dict[str, object]]:
+        """Every line of the output that is a JSON object."""
+        return list(_objects(self.out))
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A project and a home of its own; nothing of the caller's environment reaches the client."""
+
+    project: Path
+    home: Path
+    scratch: Path
+    programs: Path
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        """Return the whole environment of a client: `goop-mcp`, `sh` and `node` are on its path."""
+        node = shutil.which("node")
+        folders = [str(self.programs), *([str(Path(node).parent)] if node else []), "/usr/bin", "/bin"]
+        return {
+            "PATH": os.pathsep.join(folders),
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(self.scratch),
+            **extra,
+        }
+
+    def run(self, command: Sequence[str | Path], *, environment: Mapping[str, str]) -> Ended:
+        """Run a client in the project until it ends; `environment` comes on top of that of the sandbox."""
+        began = time.monotonic()
+        ended = subprocess.run(
+            [str(word) for word in command],
+            cwd=self.project,
+            env=self.environment(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=_LONGEST_RUN,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr, time.monotonic() - began)
+
+
+def make_sandbox(folder: Path) -> Sandbox:
+    """Lay down an empty project, a home and a `goop-mcp` that runs this checkout."""
+    sandbox = Sandbox(folder / "project", folder / "home", folder / "scratch", folder / "programs")
+    for place in (sandbox.project, sandbox.home, sandbox.scratch, sandbox.programs):
+        place.mkdir(parents=True)
+    program = sandbox.programs / "goop-mcp"
+    start = f'PYTHONPATH="{ROOT}" PYTHONUTF8=1 exec "{sys.executable}" -m goop_mcp "$@"'
+    program.write_text(f"#!/bin/sh\n{start}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return sandbox
+
+
+def _objects(text: str) -> Iterator[dict[str, object]]:
+    for line in text.splitlines():
+        if line.startswith("{"):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value

@@ -1,0 +1,90 @@
+"""What a client sends to its model, read from the two published forms into plain values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["Conversation", "Json", "Message", "ToolCall", "read_conversation"]
+
+Json: TypeAlias = Mapping[str, "object"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model asks for."""
+
+    name: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: who speaks, every text in it (results of tools too), the tools it calls."""
+
+    role: str
+    text: str
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The messages so far and the names of the tools that are offered."""
+
+    form: Literal["messages", "completions"]
+    model: str
+    streamed: bool
+    messages: tuple[Message, ...]
+    tools: tuple[str, ...]
+
+    @property
+    def first_words(self) -> str:
+        """The text of the first message of the user; hosts put their reminders before the task."""
+        return next((message.text for message in self.messages if message.role == "user"), "")
+
+    def said_by(self, *roles: str) -> str:
+        """Return all that these roles have said."""
+        return "\n".join(message.text for message in self.messages if message.role in roles)
+
+    def has_called(self, tool: str) -> bool:
+        """Tell whether the model has asked for `tool` before."""
+        return any(tool in message.calls for message in self.messages)
+
+
+def read_conversation(body: Json, *, form: Literal["messages", "completions"]) -> Conversation:
+    """Return the conversation in the body of a request."""
+    messages = [_message(each) for each in _objects(body.get("messages"))]
+    system = "\n".join(_texts(body.get("system")))
+    if system:
+        messages.insert(0, Message("prompt", system))
+    return Conversation(
+        form=form,
+        model=str(body.get("model", "")),
+        streamed=body.get("stream") is True,
+        messages=tuple(messages),
+        tools=tuple(_tool_name(tool) for tool in _objects(body.get("tools"))),
+    )
+
+
+def _message(value: Json) -> Message:
+    calls = [str(block.get("name")) for block in _objects(value.get("content")) if block.get("type") == "tool_use"]
+    calls += [_tool_name(call) for call in _objects(value.get("tool_calls"))]
+    return Message(str(value.get("role")), "\n".join(_texts(value.get("content"))), tuple(calls))
+
+
+def _tool_name(tool: Json) -> str:
+    function = tool.get("function")
+    return str((function if isinstance(function, Mapping) else tool).get("name", ""))
+
+
+def _texts(content: object) -> Iterator[str]:
+    """Yield every text of a content, which is a string or blocks, with blocks in the results of tools."""
+    if isinstance(content, str):
+        yield content
+    for block in _objects(content):
+        if isinstance(block.get("text"), str):
+            yield str(block["text"])
+        yield from _texts(block.get("content"))
+
+
+def _objects(value: object) -> list[Json]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,114 @@
+"""What the scripted model answers. It looks only at the conversation it is sent, so retries change nothing.
+
+Marks in the task choose the scene:
+
+    GOOP-MAIN      the main agent: it delegates once with the mark GOOP-SUB, then ends
+    GOOP-SUB       the subagent: a bad report, and a good one once our feedback stands in the conversation
+    GOOP-STUBBORN  the subagent never mends its report, and makes other mistakes each time
+    GOOP-SAME      the subagent sends the same bad report each time
+    GOOP-TOOL      the subagent calls validate_report before it reports
+    GOOP-FREE      the subagent is of the client's own kind, which owes no report
+    GOOP-OWN       the main agent reports itself and delegates nothing
+"""
+
+import re
+
+from goop_mcp.validation.feedback import OPENING
+from tests.e2e.conversation import Conversation, ToolCall
+
+__all__ = ["BAD_REPORTS", "CHAT", "DONE", "GOOD_REPORT", "answer"]
+
+GOOD_REPORT = """\
+I added the endpoint. Its report:
+
+<goop_report version="0.1.6">
+  <status>COMPLETE</status>
+  <agent>goop-executor</agent>
+  <task_id>W1.T2</task_id>
+  <state><phase>execute</phase></state>
+  <summary>Added the login endpoint.</summary>
+  <artifacts>
+    <files><file path="src/login.py" action="created">Login endpoint</file></files>
+    <commits><commit sha="a1b2c3d">feat(auth): add login endpoint</commit></commits>
+  </artifacts>
+  <memory><saved type="decision" importance="0.7">Sessions are kept in Redis</saved></memory>
+  <verification><check name="tests" passed="true">pytest: 12 passed</check></verification>
+  <handoff>
+    <ready>true</ready>
+    <next_action agent="goop-tester">W1.T3: test the login endpoint</next_action>
+    <blockers>None</blockers>
+    <suggest_new_session>false</suggest_new_session>
+  </handoff>
+</goop_report>
+"""
+
+BAD_REPORTS = (
+    "I did the work but forgot the envelope.",
+    GOOD_REPORT.replace("COMPLETE", "FINISHED"),
+    GOOD_REPORT.replace("<phase>execute</phase>", "<phase>coding</phase>"),
+    GOOD_REPORT.replace("<ready>true</ready>", ""),
+)
+"""Each with other mistakes than the one before."""
+
+DONE = "All subagents are done."
+CHAT = "ok"
+_VALIDATE = re.compile(r"goop.*validate")
+_DELEGATING = ("Agent", "Task", "task")
+_MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE")
+
+
+def answer(conversation: Conversation) -> str | ToolCall:
+    """Return what the model says next, or the tool that it calls."""
+    if "GOOP-SUB" in conversation.first_words:
+        return _subagent(conversation)
+    if "GOOP-MAIN" in conversation.said_by("user"):
+        return _main(conversation)
+    return CHAT
+
+
+def _main(conversation: Conversation) -> str | ToolCall:
+    told = conversation.said_by("user")
+    if "GOOP-OWN" in told:
+        return _report(conversation)
+    delegate = next((name for name in _DELEGATING if name in conversation.tools), None)
+    if delegate is None or conversation.has_called(delegate):
+        return DONE
+    marks = " ".join(mark for mark in _MARKS if mark in told)
+    kind = "general-purpose" if "GOOP-FREE" in told else _agent_kind(told)
+    prompt = f"GOOP-SUB {marks} add the login endpoint"
+    return ToolCall(delegate, {"description": "Add login", "prompt": prompt, "subagent_type": kind})
+
+
+def _agent_kind(told: str) -> str:
+    """Return the agent to start: the one that the task names with `agent=`, else the executor."""
+    named = re.search(r"agent=(\S+)", told)
+    return named[1] if named else "goop-executor"
+
+
+def _subagent(conversation: Conversation) -> str | ToolCall:
+    if "GOOP-TOOL" in conversation.first_words:
+        call = _validation(conversation)
+        if call is not None:
+            return call
+    return _report(conversation)
+
+
+def _validation(conversation: Conversation) -> ToolCall | None:
+    """Return the call of our tool, or the search that makes the client offer it; None once it was called."""
+    tool = next((name for name in conversation.tools if _VALIDATE.search(name)), None)
+    if tool is not None:
+        return None if conversation.has_called(tool) else ToolCall(tool, {"text": BAD_REPORTS[1]})
+    if "ToolSearch" in conversation.tools and not conversation.has_called("ToolSearch"):
+        return ToolCall("ToolSearch", {"query": "+goop validate", "max_results": 5})
+    return None
+
+
+def _report(conversation: Conversation) -> str:
+    times = conversation.said_by("user", "system").count(OPENING)
+    told = conversation.said_by("user")
+    if "GOOP-SAME" in told:
+        return BAD_REPORTS[0]
+    if "GOOP-STUBBORN" in told:
+        return BAD_REPORTS[times % len(BAD_REPORTS)]
+    first = BAD_REPORTS[1] if "GOOP-OWN" in told else BAD_REPORTS[0]
+    return GOOD_REPORT if times else first

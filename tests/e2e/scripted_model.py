@@ -1,0 +1,173 @@
+"""A model server on loopback that speaks the two published forms and says what the script says.
+
+It keeps every conversation that it was sent, and no headers: they hold keys.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.e2e.conversation import Conversation, Json, ToolCall, read_conversation
+from tests.e2e.script import answer
+
+__all__ = ["ScriptedModel", "scripted_model"]
+
+_USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
+_OPENAI_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+_Script = Callable[[Conversation], str | ToolCall]
+
+
+class ScriptedModel(ThreadingHTTPServer):
+    """Listens on a free port of 127.0.0.1. `conversations` are those it was sent, in order."""
+
+    daemon_threads = True
+
+    def __init__(self, script: _Script) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.script = script
+        self.conversations: list[Conversation] = []
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """Its address, without a path."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def scripted_model(script: _Script = answer) -> Iterator[ScriptedModel]:
+    """Run a scripted model until the end of the context."""
+    with ScriptedModel(script) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join(timeout=10)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ScriptedModel
+
+    def do_HEAD(self) -> None:
+        """Say that the server is there."""
+        self._send(b"", "application/json")
+
+    def do_GET(self) -> None:
+        """List no models; answer all else with nothing."""
+        models = {"data": [], "has_more": False, "object": "list"}
+        self._send_json(models if "models" in self.path else {})
+
+    def do_POST(self) -> None:
+        """Answer a conversation in the form in which it was sent."""
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        path = self.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            self._send_json({"input_tokens": 10})
+        elif path.endswith("/v1/messages"):
+            self._answer(read_conversation(body, form="messages"))
+        elif path.endswith("/chat/completions"):
+            self._answer(read_conversation(body, form="completions"))
+        else:
+            self._send_json({})
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep silent: the conversations are the log."""
+
+    def _answer(self, conversation: Conversation) -> None:
+        self.server.conversations.append(conversation)
+        said = self.server.script(conversation)
+        number = len(self.server.conversations)
+        if conversation.form == "completions":
+            self._send(_completion(conversation, said, number), "text/event-stream")
+        elif conversation.streamed:
+            self._send(_events(conversation, said, number), "text/event-stream")
+        else:
+            message, _ = _message(conversation, said, number)
+            self._send_json(message)
+
+    def _send_json(self, value: Json) -> None:
+        self._send(json.dumps(value).encode(), "application/json")
+
+    def _send(self, content: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(content)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+        self.close_connection = True
+
+
+def _message(conversation: Conversation, said: str | ToolCall, number: int) -> tuple[dict[str, object], str]:
+    """Return a message in one piece and why it stops."""
+    if isinstance(said, str):
+        block: dict[str, object] = {"type": "text", "text": said}
+        stop = "end_turn"
+    else:
+        block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": said.name, "input": said.arguments}
+        stop = "tool_use"
+    message: dict[str, object] = {
+        "id": f"msg_{number:04}",
+        "type": "message",
+        "role": "assistant",
+        "model": conversation.model,
+        "content": [block],
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": _USAGE,
+    }
+    return message, stop
+
+
+def _events(conversation: Conversation, said: str | ToolCall, number: int) -> bytes:
+    message, stop = _message(conversation, said, number)
+    if isinstance(said, str):
+        block: Json = {"type": "text", "text": ""}
+        delta: Json = {"type": "text_delta", "text": said}
+    else:
+        block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": said.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
+    events: list[tuple[str, Json]] = [
+        ("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": block}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 5}}),
+        ("message_stop", {}),
+    ]
+    lines = (f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n" for name, data in events)
+    return "".join(lines).encode()
+
+
+def _completion(conversation: Conversation, said: str | ToolCall, number: int) -> bytes:
+    delta: dict[str, object] = {"role": "assistant", "content": said if isinstance(said, str) else None}
+    if isinstance(said, ToolCall):
+        function = {"name": said.name, "arguments": json.dumps(said.arguments)}
+        delta["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]
+    end = "stop" if isinstance(said, str) else "tool_calls"
+    chunks: list[Json] = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": end}]},
+        {"choices": [], "usage": _OPENAI_USAGE},
+    ]
+    head = {
+        "id": f"completion_{number}",
+        "created": 0,
+        "model": conversation.model,
+        "object": "chat.completion.chunk",
+    }
+    lines = "".join(f"data: {json.dumps({**head, **chunk})}\n\n" for chunk in chunks)
+    return f"{lines}data: [DONE]\n\n".encode()
