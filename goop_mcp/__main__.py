@@ -14,11 +14,20 @@ def main() -> int:
     """Load the command line, run it with the arguments of the process and return its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
+    if _is_hook(sys.argv[1:]):
+        from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415 - a host waits for it at every turn
+
+        return answer(sys.argv[2:])
     from goop_mcp.cli import main as run  # noqa: PLC0415 - loaded under the handler above
 
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return run()
+
+
+def _is_hook(arguments: list[str]) -> bool:
+    """Tell whether an event of a host is to be answered: without the command line, which takes longer to load."""
+    return arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

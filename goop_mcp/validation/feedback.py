@@ -10,7 +10,7 @@ from goop_mcp.validation.envelope_rules import TOO_LARGE, TRUNCATED
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.validation.limits import Limits
 
-__all__ = ["OPENING", "compose_feedback"]
+__all__ = ["OPENING", "compose_feedback", "for_last_message"]
 
 OPENING = "Your report was not accepted."
 """How every feedback begins; hosts and tests recognise it by this."""
@@ -21,6 +21,13 @@ _FEW_ERRORS = 2
 _LEAST_MESSAGE = 60
 _SKELETON_CHARACTERS = 500
 _RESEND = "Send the whole envelope again with these mended and nothing else changed."
+_SEND_ENVELOPE = "Send only the envelope, in this form and filled in; the rest of your reply is kept."
+_FOR_LAST_MESSAGE = {
+    _SEND_ENVELOPE: "Send your whole reply again with the envelope, in this form and filled in, at its end; "
+    "only your last message is handed on.",
+    _RESEND: "Send your whole reply again with these mended and nothing else changed; only your last message is "
+    "handed on.",
+}
 _FIRST = {TRUNCATED.id: 0, TOO_LARGE.id: 1, "xml/doctype": 2, "xml/malformed": 3, "json/malformed": 3}
 
 
@@ -40,12 +47,16 @@ def compose_feedback(findings: Sequence[Finding], *, no_envelope: bool, skeleton
     return _list_errors(errors, limits)
 
 
+def for_last_message(feedback: str) -> str:
+    """Return `feedback` for an agent of which nothing but the last message is kept: it is to repeat the whole reply."""
+    body, break_, instruction = feedback.rpartition("\n")
+    return body + break_ + _FOR_LAST_MESSAGE.get(instruction, instruction)
+
+
 def _ask_for_envelope(errors: Sequence[Finding], skeleton: str) -> str:
     what = _sentence(errors[0].message) if errors else "It holds no envelope."
     form = skeleton if len(skeleton) <= _SKELETON_CHARACTERS else ""
-    return (
-        f"{OPENING} {what}\n{form}\nSend only the envelope, in this form and filled in; the rest of your reply is kept."
-    )
+    return f"{OPENING} {what}\n{form}\n{_SEND_ENVELOPE}"
 
 
 def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:

@@ -45,6 +45,10 @@ class Conversation:
         """Return all that these roles have said."""
         return "\n".join(message.text for message in self.messages if message.role in roles)
 
+    def times_told(self, words: str) -> int:
+        """Count how often the host has told the agent `words`; some say it as the user and as the system, too."""
+        return max(self.said_by(role).count(words) for role in ("user", "system"))
+
     def has_called(self, tool: str) -> bool:
         """Tell whether the model has asked for `tool` before."""
         return any(tool in message.calls for message in self.messages)

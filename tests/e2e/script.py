@@ -104,11 +104,12 @@ def _validation(conversation: Conversation) -> ToolCall | None:
 
 
 def _report(conversation: Conversation) -> str:
-    times = conversation.said_by("user", "system").count(OPENING)
+    times = conversation.times_told(OPENING)
     told = conversation.said_by("user")
     if "GOOP-SAME" in told:
         return BAD_REPORTS[0]
+    # A main agent without an envelope owes none.
+    bad = BAD_REPORTS[1:] if "GOOP-OWN" in told else BAD_REPORTS
     if "GOOP-STUBBORN" in told:
-        return BAD_REPORTS[times % len(BAD_REPORTS)]
-    first = BAD_REPORTS[1] if "GOOP-OWN" in told else BAD_REPORTS[0]
-    return GOOD_REPORT if times else first
+        return bad[times % len(bad)]
+    return GOOD_REPORT if times else bad[0]

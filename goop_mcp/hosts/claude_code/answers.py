@@ -1,0 +1,147 @@
+"""From an event to the answer that the host understands; {} lets everything pass (HOSTS, 1.2)."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from goop_mcp.hosts.claude_code.events import HookEvent
+from goop_mcp.operations.stopping.policy import read_policy
+
+if TYPE_CHECKING:
+    from goop_mcp.operations.stopping.attempt_file import AttemptFile
+
+__all__ = ["answer_event"]
+
+Answer: TypeAlias = Mapping[str, object]
+_Remarks: TypeAlias = tuple[str, ...]
+
+_PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+_DELEGATING_TOOLS: Final = ("Agent", "Task")
+
+
+class _Session:
+    """What an event is answered from: the project, its wishes, the environment."""
+
+    def __init__(self, event: HookEvent, environment: Mapping[str, str]) -> None:
+        named = next((environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None)
+        self.project = named or event.folder or os.getcwd()  # noqa: PTH109 - pathlib is slow to load
+        self.event, self.environment = event, environment
+        self.policy, self.remarks = read_policy(self.project)
+
+
+def answer_event(event: HookEvent, environment: Mapping[str, str]) -> tuple[Answer, _Remarks]:
+    """Return the answer to `event` and sentences for whoever looks into the host's log.
+
+    An event that is not known is let pass: hosts add new ones.
+    """
+    answer = _ANSWERS.get(event.name)
+    if answer is None:
+        return {}, ()
+    session = _Session(event, environment)
+    said, remarks = answer(session)
+    return said, (*session.remarks, *remarks)
+
+
+def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
+    from goop_mcp.operations.stopping.judging import SendBack, Turn, is_owed, judge_turn  # noqa: PLC0415 - see _ANSWERS
+
+    event, policy = session.event, session.policy
+    if main and event.busy:
+        return {}, ()  # the main agent waits for its subagents, and stops again when they are done
+    if not main and not policy.owes(event.agent_type or ""):
+        return {}, ()
+    text, remarks = _last_words(event)
+    if text is None:
+        return {}, remarks
+    turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
+    if not is_owed(turn, policy):
+        return {}, remarks
+    outcome = judge_turn(turn, policy, attempts=_attempts(session.environment))
+    if isinstance(outcome, SendBack):
+        return {"decision": "block", "reason": outcome.feedback}, remarks
+    return ({"systemMessage": outcome.told} if outcome.told else {}), remarks
+
+
+def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
+    if event.message is not None:
+        return event.message, ()
+    from goop_mcp.hosts.claude_code.transcript import last_words  # noqa: PLC0415 - most hosts hand the message over
+
+    try:
+        text = last_words(event.transcript) if event.transcript else None
+    except OSError as error:
+        return None, (f"the transcript cannot be read ({error.strerror or error}); the turn was let pass unread",)
+    return text, () if text is not None else ("the event holds no message of the agent; the turn was let pass unread",)
+
+
+def _key(event: HookEvent) -> str:
+    """Name the agent and the prompt that it works on: each prompt of a session starts anew."""
+    return "\n".join((event.session or "", event.agent_id or "main", event.prompt_id or ""))[:1000]
+
+
+def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
+    agent = session.event.agent_type or ""
+    if not session.policy.inform or not session.policy.owes(agent):
+        return {}, ()
+    from goop_mcp.operations.stopping.briefing import brief_subagent  # noqa: PLC0415 - see _ANSWERS
+
+    return _context(session, brief_subagent(agent, protocol=session.policy.protocol, project=session.project)), ()
+
+
+def _start_of_session(session: _Session) -> tuple[Answer, _Remarks]:
+    """Tell the main agent, in a project of GoopSpec only; a file that cannot be used is told to the person."""
+    told = {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
+    if not session.policy.inform or not os.path.isdir(os.path.join(session.project, ".goopspec")):  # noqa: PTH112, PTH118
+        return told, ()
+    from goop_mcp.operations.stopping.briefing import brief_main_agent  # noqa: PLC0415 - see _ANSWERS
+
+    return {**told, **_context(session, brief_main_agent(session.project))}, ()
+
+
+def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
+    """Mark a report that came through although it is not accepted, so that nobody takes its task for done."""
+    event, policy = session.event, session.policy
+    agent = event.result_agent
+    if event.tool not in _DELEGATING_TOOLS or agent is None or event.result is None or not policy.owes(agent):
+        return {}, ()
+    from goop_mcp.operations.stopping.judging import Turn, describe_errors, judge_text  # noqa: PLC0415 - see _ANSWERS
+
+    turn = Turn(agent=agent, text=event.result, main=False, again=False, key="")
+    verdict = judge_text(turn, policy)
+    if verdict.accepted:
+        return {}, ()
+    words = (
+        f"goop-mcp: the report of {agent} is not accepted: {describe_errors(verdict)}. Its task is not done, "
+        "whatever the reply says; give its text to route_next_action, which says who continues, or start it again."
+    )
+    return _context(session, words), ()
+
+
+def _context(session: _Session, words: str) -> Answer:
+    return {"hookSpecificOutput": {"hookEventName": session.event.name, "additionalContext": words}}
+
+
+def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
+    """Return where attempts are kept: the folder that a plugin is given, else the person's own for such things."""
+    from pathlib import Path  # noqa: PLC0415 - see _ANSWERS
+
+    from goop_mcp.operations.stopping.attempt_file import AttemptFile  # noqa: PLC0415 - as above
+
+    given = environment.get("CLAUDE_PLUGIN_DATA")
+    if given:
+        return AttemptFile(Path(given), now=time.time())
+    from platformdirs import user_state_path  # noqa: PLC0415 - as above
+
+    return AttemptFile(user_state_path("goop-mcp", appauthor=False), now=time.time())
+
+
+_ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
+    "SubagentStop": partial(_answer_stop, main=False),
+    "Stop": partial(_answer_stop, main=True),
+    "SubagentStart": _start_of_subagent,
+    "SessionStart": _start_of_session,
+    "PostToolUse": _after_tool,
+}
+"""Each event that is answered. A hook is a process an event: what one answer needs is loaded by that answer."""

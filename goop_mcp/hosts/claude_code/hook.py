@@ -1,0 +1,71 @@
+"""`goop-mcp hook claude-code` and `hook codex`: one event on standard input, the answer on standard output.
+
+A fault of ours never breaks a session: every way ends with 0, and what went wrong is one line on standard error.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from goop_mcp.errors import GoopError
+from goop_mcp.hosts.claude_code.answers import answer_event
+from goop_mcp.hosts.claude_code.events import read_event
+
+__all__ = ["HOSTS", "main"]
+
+HOSTS: Final = ("claude-code", "codex")
+_MOST_BYTES = 32 * 1024 * 1024
+_PIECE = 1024 * 1024
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer the event on standard input for the host that `arguments` name; return 0 whatever happens.
+
+    Any other code would be taken for a fault of the session, and 2 for a request to go on.
+    """
+    try:
+        _answer(arguments)
+    except GoopError as error:
+        _say(str(error))
+    except Exception as error:  # a fault of ours must not stop somebody else's work
+        _say(f"the hook failed and lets everything pass ({type(error).__name__}: {error}); please report this")
+    return 0
+
+
+def _answer(arguments: Sequence[str]) -> None:
+    if len(arguments) != 1 or arguments[0] not in HOSTS:
+        _say(
+            f"hook takes the name of a host; expected one of {', '.join(HOSTS)}, for example: goop-mcp hook claude-code"
+        )
+        return
+    answer, remarks = answer_event(read_event(_read_input()), os.environ)
+    for remark in remarks:
+        _say(remark)
+    if answer:
+        _write(json.dumps(answer).encode())
+
+
+def _read_input() -> bytes:
+    if sys.stdin is None:
+        return b""
+    content = b""
+    while piece := os.read(sys.stdin.fileno(), _PIECE):
+        content += piece
+        if len(content) > _MOST_BYTES:
+            raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it was let pass unread")
+    return content
+
+
+def _write(content: bytes) -> None:
+    # Past Python's buffer: what nobody reads any more would be a fault at the very end of the process.
+    if sys.stdout is not None:
+        while content:
+            content = content[os.write(sys.stdout.fileno(), content) :]
+
+
+def _say(words: str) -> None:
+    if sys.stderr is not None:
+        line = " ".join(f"goop-mcp: {words}".split())
+        os.write(sys.stderr.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))

@@ -1,0 +1,1 @@
+"""May an agent end its turn? What a host's hooks ask before a report reaches whoever waits for it."""

@@ -1,0 +1,105 @@
+"""The attempts of all running agents in one small file, shared by processes that live for one check each."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+from goop_mcp.errors import StoreBusyError
+from goop_mcp.operations.stopping.attempts import Attempt
+from goop_mcp.operations.stopping.small_files import read_whole
+from goop_mcp.store.write_lock import WriteLock
+
+__all__ = ["NAME", "AttemptFile"]
+
+NAME: Final = "hook-attempts.json"
+_KEPT_SECONDS = 24 * 60 * 60
+_MOST_ENTRIES = 1000
+_MOST_BYTES = 1024 * 1024
+_PATIENCE = 3.0
+_PAUSE = 0.01
+_T = TypeVar("_T")
+_Entries = dict[str, tuple[float, Attempt]]
+
+
+class AttemptFile:
+    """Attempts by key. Each change is made under a lock between processes, and the file replaced whole.
+
+    `now` is in seconds since 1970. Entries are forgotten a day after their last change, the oldest first when there
+    are too many. Methods raise OSError, StoreError among them.
+    """
+
+    def __init__(self, folder: Path, *, now: float) -> None:
+        """Take the file in `folder`, which is made when something is kept."""
+        self._folder, self._now = folder, now
+        self._path = folder / NAME
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Let `decide` say what follows on the attempt under `key`, keep that, and return what it says besides."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._alone():
+            entries = self._read()
+            attempt, said = decide(entries[key][1] if key in entries else None)
+            self._write({**entries, key: (self._now, attempt)})
+        return said
+
+    def forget(self, key: str) -> None:
+        """Drop the attempt under `key`, if there is any; without one nothing is written."""
+        if key not in self._read():
+            return
+        with self._alone():
+            entries = self._read()
+            entries.pop(key, None)
+            self._write(entries)
+
+    def find(self, key: str) -> Attempt | None:
+        """Return the attempt under `key`, None when there is none."""
+        entry = self._read().get(key)
+        return None if entry is None else entry[1]
+
+    def _read(self) -> _Entries:
+        """Return the entries that are not too old; a damaged file holds none, and is replaced by the next change."""
+        content = read_whole(str(self._path), most=_MOST_BYTES)
+        try:
+            values = json.loads(content or b"{}")
+        except (ValueError, RecursionError):
+            return {}
+        read = _entries(values) if isinstance(values, dict) else {}
+        return {key: entry for key, entry in read.items() if abs(self._now - entry[0]) < _KEPT_SECONDS}
+
+    def _write(self, entries: _Entries) -> None:
+        newest = sorted(entries.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
+        values = {key: [at, one.asked, one.reply, one.findings, one.over] for key, (at, one) in newest}
+        # Under the lock there is one writer: what a killed one left under this name is written over.
+        beside = self._path.with_suffix(".new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(beside, flags, 0o600), "wb") as file:
+            file.write(json.dumps(values).encode())
+        beside.replace(self._path)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        lock = WriteLock(self._path.with_suffix(".lock"), name=NAME)
+        give_up = time.monotonic() + _PATIENCE
+        try:
+            while not lock.try_acquire():
+                if time.monotonic() > give_up:
+                    raise StoreBusyError(f"{NAME} is held by {lock.holder() or 'another process'}")
+                time.sleep(_PAUSE)
+            yield
+        finally:
+            lock.forget()
+
+
+def _entries(values: Mapping[str, object]) -> _Entries:
+    read: _Entries = {}
+    for key, value in values.items():
+        match value:
+            case [int() | float() as at, int() as asked, str() as reply, str() as findings, bool() as over]:
+                read[key] = (at, Attempt(asked, reply, findings, over))
+            case _:
+                continue
+    return read

@@ -1,0 +1,57 @@
+"""What agents are told before they work: how a report has to look, and what to read first. Few words: each costs."""
+
+import os
+from typing import Final
+
+from goop_mcp.protocols import FAMILIES
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+from goop_mcp.workspace.layout import FOLDER, READING_ORDER
+
+__all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
+
+_BEFORE_SEARCH: Final = 2
+_RULES: Final = """\
+Your last message must end with one envelope in this form, filled in, and nothing after it. goop-mcp checks it and \
+sends it back when it is missing or wrong.
+{skeleton}"""
+_GOOP_REPORT_RULES: Final = """
+Where | divides words, write one of them. COMPLETE needs <verification> with checks that passed; BLOCKED needs its \
+reason in <blockers>. For what you changed and saved add before <handoff>: \
+<artifacts><files><file path="" action="created|modified|deleted">what</file></files>\
+<commits><commit sha="">message</commit></commits></artifacts>\
+<memory><saved type="decision|observation|note" importance="0.7">title</saved></memory>\
+<verification><check name="tests" passed="true|false">command: result</check></verification>. \
+In text write & as &amp; and < as &lt;."""
+_MAIN: Final = """\
+Subagents end with a machine-readable report; goop-mcp sends a missing or wrong one back before you see it. One that \
+is marked as not accepted is not done. Tool route_next_action says who continues after a report."""
+
+
+def brief_subagent(agent: str, *, protocol: str, project: str) -> str:
+    """Return what a subagent of the type `agent` is told: the form of its report and what to read before it works."""
+    name = plain_agent_name(agent)
+    expected = Expectations(agent=name if is_agent_name(name) else None)
+    wanted = "goop_report" if protocol == "auto" else protocol
+    family = next(each for each in FAMILIES if each.name == wanted)
+    rules = _RULES.format(skeleton=family.skeleton(expected))
+    more = _GOOP_REPORT_RULES if wanted == "goop_report" else ""
+    return f"{rules}{more}\n{first_reading(project)}"
+
+
+def brief_main_agent(project: str) -> str:
+    """Return what the main agent is told when a session begins."""
+    return f"{_MAIN}\n{first_reading(project)}"
+
+
+def first_reading(project: str) -> str:
+    """Return the order in which to read, memory before files, naming only the documents that are there (P-05)."""
+    there = [name for name in READING_ORDER if os.path.isfile(os.path.join(project, FOLDER, name))]  # noqa: PTH113, PTH118 - pathlib is slow to load
+    early = _read([name for name in READING_ORDER[:_BEFORE_SEARCH] if name in there])
+    late = _read([name for name in READING_ORDER[_BEFORE_SEARCH:] if name in there])
+    steps = [*early, "search the project's memory (tool search_memory)", *late]
+    return f"Before you work {', then '.join(steps)}."
+
+
+def _read(names: list[str]) -> list[str]:
+    return [f"read {', '.join(f'{FOLDER}/{name}' for name in names)}"] if names else []

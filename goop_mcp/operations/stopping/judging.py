@@ -1,0 +1,164 @@
+"""Judge the last message of an agent that wants to end its turn: send it back, or let it pass and say why."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias, TypeVar
+
+from goop_mcp.operations.stopping.attempts import Attempt, Outcome, Rejection, weigh
+from goop_mcp.operations.stopping.policy import StopPolicy
+from goop_mcp.protocols import FAMILIES, validate
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.feedback import for_last_message
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+
+__all__ = ["Attempts", "LetPass", "SendBack", "Turn", "describe_errors", "is_owed", "judge_text", "judge_turn"]
+
+_T = TypeVar("_T")
+_MOST_NAMED = 3
+_WHY: Final = {
+    Outcome.LIMIT: "it was asked {asked}",
+    Outcome.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
+    Outcome.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What an agent says last. `agent` is its type, None where the host names none; `text` is as the agent gave it.
+
+    `main` is True for the agent that talks with the person. `again` tells that this follows a request to mend. `key`
+    names the agent and its task among all that run.
+    """
+
+    agent: str | None
+    text: str
+    main: bool
+    again: bool
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendBack:
+    """The agent goes on: `feedback` is what it is told."""
+
+    feedback: str
+
+
+@dataclass(frozen=True, slots=True)
+class LetPass:
+    """The turn ends. `verdict` is None where nothing was owed; `told` is for the person, None when all is well."""
+
+    verdict: Verdict | None = None
+    told: str | None = None
+
+
+class Attempts(Protocol):
+    """Where attempts are kept; raises OSError when they cannot be."""
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
+        ...  # pragma: no cover
+
+    def forget(self, key: str) -> None:
+        """Drop the attempt under `key`."""
+        ...  # pragma: no cover
+
+
+Judge: TypeAlias = Callable[[str, Expectations], Verdict]
+
+
+def is_owed(turn: Turn, policy: StopPolicy) -> bool:
+    """Tell whether the message is to be judged: a report is owed, or the main agent gives one of its own accord.
+
+    A person talks with the main agent, so that most of its messages are no reports. A main agent that runs as one of
+    the agents of the policy is held to it like a subagent.
+    """
+    if turn.agent is not None and policy.owes(turn.agent):
+        return True
+    if not turn.main or policy.main == "ignored":
+        return False
+    return policy.main == "required" or _may_report(turn.text, policy)
+
+
+def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Judge | None = None) -> SendBack | LetPass:
+    """Return what happens with a turn of which a report is owed.
+
+    `judge` gives the verdict; None means that of the text alone. When `attempts` cannot be kept, the agent is asked
+    once, which the host's own word for a second check is enough for.
+    """
+    verdict = judge_text(turn, policy) if judge is None else judge(turn.text, _expectations(turn))
+    if verdict.accepted or _only_mentioned(turn, verdict, policy):
+        attempts.forget(turn.key)
+        return LetPass(verdict)
+    rejection = Rejection(reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again)
+    asked, outcome, fault = _count(turn, rejection, policy, attempts)
+    if outcome is Outcome.ASK:
+        return SendBack(for_last_message(verdict.feedback or ""))
+    return LetPass(verdict, _tell(turn, verdict, asked, outcome) + fault)
+
+
+def judge_text(turn: Turn, policy: StopPolicy) -> Verdict:
+    """Return the verdict on what the agent says, without a look at the project."""
+    return validate(turn.text, protocol=policy.protocol, mode=policy.mode, expected=_expectations(turn))
+
+
+def describe_errors(verdict: Verdict) -> str:
+    """Return the worst of what is wrong in one line: rules with their lines, the rest counted."""
+    errors = verdict.of_severity(Severity.ERROR)
+    named = [f"{each.rule} (line {each.line})" if each.line else each.rule for each in errors[:_MOST_NAMED]]
+    left = len(errors) - len(named) + verdict.omitted
+    return ", ".join(named) + (f" and {left} more" if left else "")
+
+
+def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attempts) -> tuple[int, Outcome, str]:
+    """Return how often the agent was asked, what to do, and a sentence about a count that cannot be kept."""
+
+    def decide(before: Attempt | None) -> tuple[Attempt, tuple[int, Outcome]]:
+        after, outcome = weigh(before, rejection, limit=policy.ask_again)
+        return after, (after.asked, outcome)
+
+    try:
+        asked, outcome = attempts.change(turn.key, decide)
+    except OSError as error:
+        outcome = Outcome.ASK if policy.ask_again and not rejection.again else Outcome.LIMIT
+        return 1, outcome, f" (The count of requests cannot be kept: {error.strerror or error}.)"
+    return asked, outcome, ""
+
+
+def _tell(turn: Turn, verdict: Verdict, asked: int, outcome: Outcome) -> str:
+    times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
+    name = plain_agent_name(turn.agent) if turn.agent else "the main agent"
+    return (
+        f"goop-mcp lets the report of {name} pass although it is not accepted: {_WHY[outcome].format(asked=times)}. "
+        f"Still wrong: {describe_errors(verdict)}. The reply is unchanged; do not count its task as done."
+    )
+
+
+def _expectations(turn: Turn) -> Expectations:
+    """Return what the envelope has to say; an agent of another name than GoopSpec's may bear any in it."""
+    name = plain_agent_name(turn.agent) if turn.agent else ""
+    return Expectations(agent=name if is_agent_name(name) else None)
+
+
+def _may_report(text: str, policy: StopPolicy) -> bool:
+    """Tell without loading a protocol whether `text` may hold an envelope of it."""
+    marks: Sequence[str] = [mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks]
+    return any(mark in text for mark in marks)
+
+
+def _only_mentioned(turn: Turn, verdict: Verdict, policy: StopPolicy) -> bool:
+    """Tell whether the main agent only talked about envelopes."""
+    owes = policy.main == "required" or (turn.agent is not None and policy.owes(turn.agent))
+    return not owes and not any(candidate.chosen for candidate in verdict.candidates)
+
+
+def _findings_digest(verdict: Verdict) -> str:
+    errors = sorted({(each.rule, each.path or "") for each in verdict.of_severity(Severity.ERROR)})
+    return _digest(repr(errors))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,123 @@
+"""What a project wants of the hooks: `.goopspec/hooks.json`, each key with a default that holds without the file."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, Literal
+
+from goop_mcp.operations.stopping.small_files import read_whole
+from goop_mcp.validation.findings import Mode
+from goop_mcp.workflow.agents import plain_agent_name
+
+__all__ = ["FILE", "HOST_CAP", "StopPolicy", "read_policy"]
+
+FILE: Final = ".goopspec/hooks.json"
+HOST_CAP: Final = 7
+"""The most that an agent may be asked again: hosts that stop a hook by themselves do it after eight (HOSTS, 1.3)."""
+
+_MOST_BYTES = 64 * 1024
+_MOST_PATTERNS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopPolicy:
+    """Who owes an envelope and what becomes of it. The fields are the keys of the file.
+
+    `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix of a plugin. `main`
+    says when the main agent is judged: when its last message holds an envelope, always, or never. `ask_again` is how
+    often an agent is asked to mend its report, 0 to 7; 0 only tells. `check_workspace` holds claims against the
+    project, `record` keeps an accepted report (and does that too), `inform` tells agents the rules beforehand.
+    """
+
+    agents: tuple[str, ...] = ("goop-*", "memory-distiller")
+    exempt: tuple[str, ...] = ()
+    main: Literal["present", "required", "ignored"] = "present"
+    protocol: str = "goop_report"
+    mode: Mode = "lenient"
+    ask_again: int = 2
+    check_workspace: bool = False
+    record: bool = False
+    inform: bool = True
+
+    def owes(self, agent: str) -> bool:
+        """Tell whether a subagent of this name has to end with an envelope."""
+        name = plain_agent_name(agent)
+        return _fits(name, self.agents) and not _fits(name, self.exempt)
+
+
+def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
+    """Return what the project wants, and a sentence for each part of the file that could not be used.
+
+    Such a part has its default; one slip of a person must not switch off the rest.
+    """
+    try:
+        content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118 - pathlib is slow to load
+    except OSError as error:
+        return StopPolicy(), (f"{FILE} cannot be read ({error.strerror or error}); the defaults hold",)
+    if content is None:
+        return StopPolicy(), ()
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return StopPolicy(), (f"{FILE} is no JSON ({_place(error)}); the defaults hold until it is mended",)
+    if not isinstance(values, Mapping):
+        return StopPolicy(), (f"{FILE} holds no object; expected {{…}} with the keys of the documentation",)
+    return _read(values)
+
+
+def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
+    remarks = [f"{FILE}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}" for key in values.keys() - _KEYS]
+    for key in _KEYS.keys() & values.keys():
+        fits, expected = _KEYS[key]
+        if not fits(values[key]):
+            remarks.append(f"{FILE}: {key} is {json.dumps(values[key])[:60]}; expected {expected}; the default holds")
+    usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
+    return _policy(usable), tuple(sorted(remarks))
+
+
+def _policy(usable: Mapping[str, object]) -> StopPolicy:
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()}
+    return StopPolicy(**given)  # type: ignore[arg-type] # each value was held against the table of the keys
+
+
+def _one_of(*words: str) -> tuple[Callable[[object], bool], str]:
+    return lambda value: isinstance(value, str) and value in words, f"one of {', '.join(words)}"
+
+
+def _is_patterns(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= _MOST_PATTERNS
+        and all(isinstance(pattern, str) and pattern for pattern in value)
+    )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HOST_CAP
+
+
+_SWITCH: Final = (lambda value: isinstance(value, bool), "true or false")
+_PATTERNS: Final = (_is_patterns, 'a list of patterns such as ["goop-*"]')
+_KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "agents": _PATTERNS,
+    "exempt": _PATTERNS,
+    "main": _one_of("present", "required", "ignored"),
+    "protocol": _one_of("goop_report", "agent_request", "speckit", "factory", "auto"),
+    "mode": _one_of("lenient", "strict"),
+    "ask_again": (_is_count, f"a whole number from 0 to {HOST_CAP}"),
+    "check_workspace": _SWITCH,
+    "record": _SWITCH,
+    "inform": _SWITCH,
+}
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern.lower()) for pattern in patterns)
+
+
+def _place(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}"
+    return "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else "it is nested too deeply"

@@ -1,0 +1,72 @@
+"""Claude Code in a sandbox: its settings, an agent, and how it is started."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
+from tests.e2e.scripted_model import ScriptedModel
+
+__all__ = ["AGENT", "final_text", "handed_back", "hook_settings", "run_claude", "write_json", "write_project"]
+
+AGENT = "---\nname: goop-executor\ndescription: Builds one task of the plan.\n---\nYou build one task.\n"
+_EVENTS = ("SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse")
+
+
+def hook_settings(command: str = "goop-mcp") -> dict[str, object]:
+    """Return project settings with our hook on every event that it answers."""
+    hook = {"type": "command", "command": command, "args": ["hook", "claude-code"], "timeout": 30}
+    return {"hooks": {event: [{"hooks": [hook]}] for event in _EVENTS}, "enabledMcpjsonServers": ["goop"]}
+
+
+def write_project(sandbox: Sandbox, *, settings: Mapping[str, object] | None) -> None:
+    """Lay down the agent, the server's registration, and the settings where there are any."""
+    agents = sandbox.project / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "goop-executor.md").write_text(AGENT, encoding="utf-8")
+    write_json(sandbox.project / ".mcp.json", {"mcpServers": {"goop": {"command": "goop-mcp", "args": ["serve"]}}})
+    if settings is not None:
+        write_json(sandbox.project / ".claude" / "settings.json", settings)
+
+
+def write_json(path: Path, value: Mapping[str, object]) -> None:
+    """Write a JSON file, its folder too."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2), encoding="utf-8")
+
+
+def run_claude(
+    sandbox: Sandbox,
+    model: ScriptedModel,
+    prompt: str,
+    *,
+    arguments: Sequence[str | Path] = (),
+    background: bool = False,
+) -> Ended:
+    """Ask Claude Code one thing and wait until it has ended; subagents run in the foreground unless `background`."""
+    environment = {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "test-key",
+        "CLAUDE_CODE_TMPDIR": str(sandbox.scratch),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+    if not background:
+        environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
+    tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
+    command: list[str | Path] = [CLAUDE_CODE.path, "-p", prompt, "--output-format", "stream-json", "--verbose"]
+    return sandbox.run([*command, *arguments, "--allowedTools", *tools], environment=environment)
+
+
+def final_text(ended: Ended) -> str:
+    """Return what the person reads at the end."""
+    results = [line for line in ended.lines if line.get("type") == "result"]
+    assert results, ended.err or ended.out[-2000:]
+    return str(results[-1].get("result"))
+
+
+def handed_back(model: ScriptedModel) -> str:
+    """Return all that the main agent was told, the report of its subagent among it."""
+    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_words]
+    return main[-1].said_by("user", "system")

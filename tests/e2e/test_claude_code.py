@@ -1,0 +1,124 @@
+import pytest
+
+from goop_mcp.validation.feedback import OPENING
+from tests.e2e.claude_code import final_text, handed_back, hook_settings, run_claude, write_json, write_project
+from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
+from tests.e2e.conversation import Conversation
+from tests.e2e.script import BAD_REPORTS, DONE
+from tests.e2e.scripted_model import ScriptedModel
+
+SECONDS = 15
+MENDED = "<status>COMPLETE</status>"
+
+pytestmark = pytest.mark.skipif(CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or "")
+
+
+def subagent_turns(model: ScriptedModel) -> list[Conversation]:
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_words]
+
+
+def requests_to_mend(model: ScriptedModel) -> int:
+    """Count how often a subagent was asked to mend its report."""
+    return subagent_turns(model)[-1].times_told(OPENING)
+
+
+def assert_ended_well(ended: Ended) -> None:
+    assert ended.code == 0, ended.err
+    assert ended.seconds < SECONDS
+
+
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 1
+    assert MENDED in handed_back(model)
+    assert final_text(ended) == DONE
+
+
+def test_without_the_hook_the_bad_report_reaches_the_main_agent(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=None)
+    ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
+    write_project(sandbox, settings=hook_settings())
+    ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 2
+    assert "<phase>coding</phase>" in handed_back(model)
+    assert "goop-mcp: the report of goop-executor is not accepted" in handed_back(model)
+    assert final_text(ended) == DONE
+
+
+def test_a_subagent_is_told_the_rules_before_it_starts(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate"))
+    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by("user", "system")
+
+
+def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    (sandbox.project / ".goopspec").mkdir()
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate"))
+    assert "search the project's memory" in handed_back(model)
+
+
+def test_an_agent_that_owes_no_report_passes(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-FREE delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 0
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_an_agent_that_repeats_itself_is_asked_once(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-SAME delegate"))
+    assert requests_to_mend(model) == 1
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-OWN report")
+    assert_ended_well(ended)
+    assert MENDED in final_text(ended)
+
+
+def test_a_main_agent_that_never_mends_keeps_its_last_words(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-OWN GOOP-STUBBORN report")
+    assert_ended_well(ended)
+    assert final_text(ended).strip() == BAD_REPORTS[3].strip()
+
+
+def test_a_subagent_in_the_background_is_sent_back_while_the_main_agent_waits(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
+    write_project(sandbox, settings=hook_settings())
+    write_json(sandbox.project / ".goopspec" / "hooks.json", {"main": "required"})
+    ended = run_claude(sandbox, model, "GOOP-MAIN delegate", background=True)
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 1
+    told = handed_back(model)
+    assert "&lt;status&gt;COMPLETE" in told
+    assert told.index("<task-notification>") < told.index(OPENING), "the main agent was judged while it waited"
+
+
+def test_a_hook_that_cannot_be_started_lets_the_session_go_on(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings("no-such-program"))
+    ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert final_text(ended) == DONE
+
+
+def test_the_model_calls_a_tool_of_the_server(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-TOOL delegate"))
+    answered = subagent_turns(model)[-1].said_by("user")
+    assert "goop_report/unknown-status" in answered
