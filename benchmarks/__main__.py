@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks import (
     asking,
     families,
+    hook,
     imports,
     linear,
     memories,
@@ -34,6 +35,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "asking": asking.run,
     "memory_servers": memory_servers.run,
     "imports": imports.run,
+    "hook": hook.run,
     "server": server.run,
     "store": store.run,
 }

@@ -1,4 +1,4 @@
-"""The files that ship with the package: schemas, prompts, templates, protocol pages, installed or in a checkout."""
+"""The files that ship with the package, installed or in a checkout: schemas, prompts, templates, pages, plugins."""
 
 from functools import cache
 from pathlib import Path
@@ -8,7 +8,7 @@ from goop_mcp.errors import AssetMissingError
 
 __all__ = ["AssetKind", "list_assets", "read_asset"]
 
-AssetKind = Literal["schemas", "prompts", "templates", "docs"]
+AssetKind = Literal["schemas", "prompts", "templates", "docs", "plugins"]
 
 _PACKAGE = Path(__file__).parent
 _IN_CHECKOUT: dict[AssetKind, str] = {
@@ -16,6 +16,7 @@ _IN_CHECKOUT: dict[AssetKind, str] = {
     "prompts": "prompts",
     "templates": "templates",
     "docs": "docs/protocols",
+    "plugins": "plugins",
 }
 
 

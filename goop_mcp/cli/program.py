@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "schema": "List the schemas, or print one.",
     "prompt": "List the prompts for agents, or print one.",
     "serve": "Serve MCP clients.",
+    "hook": "Answer an event of a host's hooks.",
     "demo": "Show the main job on real input, without network or key.",
 }
 """Every command and what it does. The command `x` is the attribute `x` of the module `goop_mcp.cli.x`."""

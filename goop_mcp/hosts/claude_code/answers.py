@@ -1,6 +1,7 @@
 """From an event to the answer that the host understands; {} lets everything pass (HOSTS, 1.2)."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -19,6 +20,8 @@ _Remarks: TypeAlias = tuple[str, ...]
 
 _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
+_MOST_OF_AN_ID = 200
+_NOTICE: Final = re.compile(r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
 
 
 class _Session:
@@ -78,7 +81,11 @@ def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
 
 def _key(event: HookEvent) -> str:
     """Name the agent and the prompt that it works on: each prompt of a session starts anew."""
-    return "\n".join((event.session or "", event.agent_id or "main", event.prompt_id or ""))[:1000]
+    return _agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_MOST_OF_AN_ID]
+
+
+def _agent_key(event: HookEvent, agent_id: str) -> str:
+    return f"{(event.session or '')[:_MOST_OF_AN_ID]}\n{agent_id[:_MOST_OF_AN_ID]}\n"
 
 
 def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
@@ -106,17 +113,30 @@ def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
     agent = event.result_agent
     if event.tool not in _DELEGATING_TOOLS or agent is None or event.result is None or not policy.owes(agent):
         return {}, ()
+    return _mark_unaccepted(session, agent, event.result), ()
+
+
+def _before_prompt(session: _Session) -> tuple[Answer, _Remarks]:
+    """Mark the report of a subagent that ran in the background: it comes as a prompt, without the agent's name."""
+    notice = _NOTICE.match(session.event.prompt or "")
+    if notice is None:
+        return {}, ()
+    if not _attempts(session.environment).is_let_go(_agent_key(session.event, notice["id"])):
+        return {}, ()
+    return _mark_unaccepted(session, None, session.event.prompt or ""), ()
+
+
+def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
     from goop_mcp.operations.stopping.judging import Turn, describe_errors, judge_text  # noqa: PLC0415 - see _ANSWERS
 
-    turn = Turn(agent=agent, text=event.result, main=False, again=False, key="")
-    verdict = judge_text(turn, policy)
+    verdict = judge_text(Turn(agent=agent, text=report, main=False, again=False, key=""), session.policy)
     if verdict.accepted:
-        return {}, ()
+        return {}
     words = (
-        f"goop-mcp: the report of {agent} is not accepted: {describe_errors(verdict)}. Its task is not done, "
-        "whatever the reply says; give its text to route_next_action, which says who continues, or start it again."
+        f"goop-mcp: the report of {agent or 'this agent'} is not accepted: {describe_errors(verdict)}. Its task is not "
+        "done, whatever the reply says. Give its text to route_next_action, which says who continues, or start anew."
     )
-    return _context(session, words), ()
+    return _context(session, words)
 
 
 def _context(session: _Session, words: str) -> Answer:
@@ -143,5 +163,6 @@ _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
     "SubagentStart": _start_of_subagent,
     "SessionStart": _start_of_session,
     "PostToolUse": _after_tool,
+    "UserPromptSubmit": _before_prompt,
 }
 """Each event that is answered. A hook is a process an event: what one answer needs is loaded by that answer."""

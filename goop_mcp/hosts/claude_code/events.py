@@ -24,7 +24,7 @@ class HookEvent:
     """One event. `message` is the agent's last text, raw; `transcript` the file that holds it too.
 
     `active` tells that the agent goes on because a hook asked for it. `busy` tells that subagents still run in the
-    background. `result` is the text that a tool gave.
+    background. `result` is the text that a tool gave, `prompt` what the main agent is asked.
     """
 
     name: str
@@ -40,6 +40,7 @@ class HookEvent:
     tool: str | None = None
     result: str | None = None
     result_agent: str | None = None
+    prompt: str | None = None
 
 
 def read_event(content: bytes) -> HookEvent:
@@ -68,6 +69,7 @@ def read_event(content: bytes) -> HookEvent:
         tool=_text(values, "tool_name"),
         result=_last_text(response.get("content")),
         result_agent=_text(response, "agentType"),
+        prompt=_text(values, "prompt"),
     )
 
 

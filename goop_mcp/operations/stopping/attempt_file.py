@@ -55,10 +55,9 @@ class AttemptFile:
             entries.pop(key, None)
             self._write(entries)
 
-    def find(self, key: str) -> Attempt | None:
-        """Return the attempt under `key`, None when there is none."""
-        entry = self._read().get(key)
-        return None if entry is None else entry[1]
+    def is_let_go(self, prefix: str) -> bool:
+        """Tell whether an agent, whose keys all begin with `prefix`, passed with a report that was not accepted."""
+        return any(one.over for key, (_, one) in self._read().items() if key.startswith(prefix))
 
     def _read(self) -> _Entries:
         """Return the entries that are not too old; a damaged file holds none, and is replaced by the next change."""

@@ -1,0 +1,143 @@
+"""Whatever comes in, the session goes on: exit code 0, a valid answer or none, one line on stderr."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run, run_command, run_in_shell
+from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+
+EVENT = "SubagentStop"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"   \n",
+        b"no JSON",
+        b'{"hook_event_name": "SubagentStop"',
+        b"[]",
+        b"null",
+        b'"SubagentStop"',
+        b"{}",
+        b'{"hook_event_name": 7}',
+        b'{"hook_event_name": null}',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"hook_event_name": "SubagentStop", "agent_type": "goop-executor", "cwd": "\\u0000"' + b"," * 3,
+    ],
+)
+def test_what_is_no_event_is_told_on_stderr_and_passes(host: Host, content: bytes) -> None:
+    answer = host.send_raw(content)
+    assert answer.ended.out == ""
+    assert answer.ended.err.startswith("goop-mcp: standard input")
+    assert answer.ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("event", ["PreCompact", "SubagentStopped", "", "stop"])
+def test_an_event_that_is_not_known_passes_without_a_word(host: Host, event: str) -> None:
+    answer = host.send(EVENT, hook_event_name=event)
+    assert (answer.ended.out, answer.ended.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"session_id": 7, "agent_id": [], "prompt_id": {}},
+        {"stop_hook_active": "yes", "background_tasks": "none", "effort": 3},
+        {"background_tasks": [None, 1, {"status": 5}, []]},
+        {"session_id": "\ud800", "agent_id": "x" * 100_000},
+        {"transcript_path": "\x00", "cwd": "\x00"},
+        {"a key of tomorrow": {"deep": [1, 2, 3]}},
+    ],
+)
+def test_fields_of_another_type_are_taken_for_missing(host: Host, changes: dict[str, object]) -> None:
+    assert not host.send(EVENT, **changes).passed
+
+
+@pytest.mark.parametrize("message", [7, ["text"], {"text": BAD}])
+def test_a_message_of_another_type_is_read_from_the_transcript(host: Host, message: object) -> None:
+    answer = host.send(EVENT, last_assistant_message=message)
+    assert answer.passed
+    assert "transcript cannot be read" in answer.ended.err
+
+
+@pytest.mark.parametrize("response", [None, 7, "text", [], {"content": "text", "agentType": 7}, {"content": [7, None]}])
+def test_an_answer_of_a_tool_in_another_form_passes(host: Host, response: object) -> None:
+    assert host.send("PostToolUse", tool_response=response).ended.out == ""
+
+
+def test_half_characters_in_a_message_are_judged_like_any_text(host: Host) -> None:
+    assert not host.send(EVENT, last_assistant_message=f"{BAD} \ud83d").passed
+
+
+def test_a_message_over_the_limit_is_sent_back(host: Host) -> None:
+    assert "expected at most" in host.send(EVENT, last_assistant_message="x" * 3_000_000).reason
+
+
+def test_an_event_that_is_far_too_large_passes_unread(host: Host) -> None:
+    answer = host.send(EVENT, last_assistant_message="x" * 40_000_000)
+    assert answer.ended.out == ""
+    assert "let pass unread" in answer.ended.err
+
+
+def test_a_pipe_in_place_of_a_file_does_not_hold_up_the_session(host: Host, tmp_path: Path) -> None:
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    (host.project / ".goopspec").mkdir()
+    os.mkfifo(host.project / ".goopspec" / "hooks.json")
+    answer = host.send(EVENT, last_assistant_message=None, agent_transcript_path=str(fifo))
+    assert answer.ended.out == ""
+    assert "it is no file" in answer.ended.err
+
+
+@pytest.mark.parametrize("arguments", [(), ("cursor",), ("claude-code", "more"), ("--protocol", "speckit")])
+def test_a_wrong_call_is_told_and_does_not_block(arguments: tuple[str, ...]) -> None:
+    ended = run("hook", *arguments, stdin=b"{}")
+    assert (ended.code, ended.out) == (0, "")
+    assert "expected one of claude-code, codex" in ended.err
+
+
+def test_closed_streams_are_no_fault(host: Host) -> None:
+    event = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD})
+    (host.project / "event.json").write_text(event, encoding="utf-8")
+    environment = {"CLAUDE_PLUGIN_DATA": str(host.data)}
+    for streams in ("<&-", "< event.json >&-", "< event.json 2>&-", "< event.json | true", "<&- >&- 2>&-"):
+        ended = run_in_shell(f'"$@" hook claude-code {streams}', cwd=host.project, env=environment)
+        assert ended.code == 0
+        assert "Traceback" not in ended.err
+
+
+def test_a_project_that_is_not_there_is_no_fault(host: Host) -> None:
+    away = Host(host.project, host.data, environment={"CLAUDE_PROJECT_DIR": str(host.project / "gone")})
+    assert not away.send(EVENT).passed
+    assert away.send(EVENT, agent_id="b", last_assistant_message=GOOD).ended.out == ""
+
+
+def test_a_damaged_installation_lets_the_session_go_on(host: Host) -> None:
+    script = "import sys; sys.modules['lxml'] = None; from goop_mcp.__main__ import main; sys.exit(main())"
+    report = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": GOOD})
+    ended = run_command([sys.executable, "-c", script, "hook", "claude-code"], stdin=report.encode(), cwd=host.project)
+    assert (ended.code, ended.out) == (0, "")
+    assert "the hook failed and lets everything pass" in ended.err
+
+
+HEAVY = {"anyio", "apsw", "asyncio", "click", "jinja2", "logging", "mcp", "pydantic", "rich", "sqlite3", "subprocess"}
+
+
+@pytest.mark.parametrize("event", ["SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse"])
+def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
+    recorded = Path(__file__).parent.parent.parent / "cases" / "hosts" / "claude_code" / f"{event}.json"
+    script = "import sys; from goop_mcp.__main__ import main; main(); print(*sys.modules, file=sys.stderr)"
+    ended = run_command(
+        [sys.executable, "-c", script, "hook", "claude-code"],
+        stdin=recorded.read_bytes(),
+        cwd=host.project,
+        env={"CLAUDE_PLUGIN_DATA": str(host.data)},
+    )
+    assert ended.code == 0
+    assert HEAVY & set(ended.err.split()) == set()

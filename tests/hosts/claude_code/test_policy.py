@@ -1,0 +1,112 @@
+"""`.goopspec/hooks.json`: who owes a report in a project, and what becomes of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+
+
+def test_a_project_names_the_agents_that_owe_a_report(host: Host) -> None:
+    host.wish(agents=["builder", "qa-*"], exempt=["qa-notes"])
+    judged = {
+        agent: not host.send("SubagentStop", agent_type=agent, agent_id=agent).passed
+        for agent in ("builder", "my-plugin:builder", "qa-unit", "qa-notes", "goop-executor")
+    }
+    assert judged == {
+        "builder": True,
+        "my-plugin:builder": True,
+        "qa-unit": True,
+        "qa-notes": False,
+        "goop-executor": False,
+    }
+
+
+def test_an_agent_of_another_name_may_report_under_any_name(host: Host) -> None:
+    host.wish(agents=["builder"])
+    assert host.send("SubagentStop", agent_type="builder", last_assistant_message=GOOD).ended.out == ""
+
+
+def test_a_project_without_agents_is_left_alone(host: Host) -> None:
+    host.wish(agents=[])
+    assert host.send("SubagentStop").ended.out == ""
+    assert host.send("SubagentStart").ended.out == ""
+
+
+@pytest.mark.parametrize(("main", "owed", "given"), [("required", True, True), ("ignored", False, False)])
+def test_a_project_says_when_the_main_agent_is_judged(host: Host, main: str, owed: bool, given: bool) -> None:
+    host.wish(main=main)
+    assert host.send("Stop", prompt_id="a").passed is not owed
+    wrong = GOOD.replace("COMPLETE", "FINISHED")
+    assert host.send("Stop", prompt_id="b", last_assistant_message=wrong).passed is not given
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_a_project_says_how_often_an_agent_is_asked(host: Host, most: int) -> None:
+    host.wish(ask_again=most)
+    wrong = [
+        BAD,
+        GOOD.replace("COMPLETE", "FINISHED"),
+        GOOD.replace(">execute<", ">coding<"),
+        GOOD.replace("true", "?"),
+    ]
+    passed = [
+        host.send("SubagentStop", last_assistant_message=reply, stop_hook_active=number > 0).passed
+        for number, reply in enumerate(wrong)
+    ]
+    assert passed == [number >= most for number in range(len(wrong))]
+
+
+def test_a_project_may_want_the_strict_mode(host: Host) -> None:
+    mended = GOOD.replace("the login endpoint.</summary>", "login & logout.</summary>")
+    assert host.send("SubagentStop", last_assistant_message=mended).passed
+    host.wish(mode="strict")
+    assert not host.send("SubagentStop", last_assistant_message=mended).passed
+
+
+def test_a_project_may_want_another_protocol(host: Host) -> None:
+    host.wish(protocol="speckit")
+    assert "speckit" in host.send("SubagentStop", last_assistant_message=GOOD).reason
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "no JSON (line 1, column 2)"),
+        ("[]", "holds no object"),
+        ('{"ask_again": 8}', "ask_again is 8; expected a whole number from 0 to 7"),
+        ('{"ask_again": true}', "ask_again is true"),
+        ('{"agents": "goop-*"}', "expected a list of patterns"),
+        ('{"mode": "Strict"}', "expected one of lenient, strict"),
+        ('{"recrod": true}', "there is no key 'recrod'"),
+        ("[" * 50_000, "nested too deeply"),
+        ("x" * 100_000, "more than 65,536 bytes"),
+    ],
+)
+def test_a_slip_in_the_file_is_told_and_the_default_holds(host: Host, text: str, words: str) -> None:
+    (host.project / ".goopspec").mkdir()
+    (host.project / ".goopspec" / "hooks.json").write_text(text, encoding="utf-8")
+    answer = host.send("SubagentStop")
+    assert not answer.passed
+    assert words in answer.ended.err
+    assert words in host.send("SessionStart").told
+
+
+def test_one_slip_leaves_the_rest_of_the_file_in_force(host: Host) -> None:
+    host.wish(agents=["builder"], ask_again="often")
+    assert host.send("SubagentStop").passed
+    assert not host.send("SubagentStop", agent_type="builder").passed
+
+
+def test_a_file_that_is_a_folder_is_told(host: Host) -> None:
+    (host.project / ".goopspec" / "hooks.json").mkdir(parents=True)
+    answer = host.send("SubagentStop")
+    assert not answer.passed
+    assert "hooks.json cannot be read" in answer.ended.err
+
+
+def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None:
+    for event in ("SessionStart", "SubagentStart", "SubagentStop", "PostToolUse", "UserPromptSubmit", "Stop"):
+        host.send(event)
+    assert list(host.project.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
