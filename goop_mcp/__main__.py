@@ -17,7 +17,8 @@ def main() -> int:
     if _is_hook(sys.argv[1:]):
         from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415 - a host waits for it at every turn
 
-        return answer(sys.argv[2:])
+        # The host waits for the end of the process; there is nothing to clear away that the system does not.
+        os._exit(answer(sys.argv[2:]))
     from goop_mcp.cli import main as run  # noqa: PLC0415 - loaded under the handler above
 
     if signal.getsignal(signal.SIGINT) is _end:

@@ -2,26 +2,17 @@
 
 import os
 import stat
-import sys
-import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from goop_mcp.errors import StoreError
 from goop_mcp.store.file_faults import file_fault
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from goop_mcp.store.file_locks import give_lock, take_lock, take_lock_if_free
 
 __all__ = ["WriteLock"]
 
 _NOTE_LENGTH = 48
-# Windows locks bytes, and locked bytes cannot be read: the one that is locked lies far behind the holder's note.
-_LOCKED_BYTE = 1 << 30
-_WINDOWS_PAUSE = 0.005
 
 
 class WriteLock:
@@ -40,7 +31,7 @@ class WriteLock:
         while True:
             file = self._open()
             try:
-                _take(file)
+                take_lock(file)
             except OSError as error:
                 raise file_fault(error, self._name) from error
             # Somebody may have removed the folder meanwhile: a lock on a file that nobody else finds guards nothing.
@@ -52,7 +43,7 @@ class WriteLock:
     def try_acquire(self) -> bool:
         """Take the lock if it is free, and tell whether it is ours."""
         file = self._open()
-        if not _take_if_free(file):
+        if not take_lock_if_free(file):
             return False
         _note_holder(file)
         return True
@@ -60,7 +51,7 @@ class WriteLock:
     def release(self) -> None:
         """Let the next one in."""
         if self._file is not None:
-            _give(self._file)
+            give_lock(self._file)
 
     def holder(self) -> str | None:
         """Say who took the lock last and when, None when that is not to be found out."""
@@ -107,37 +98,3 @@ def _note_holder(file: int) -> None:
         if os.read(file, _NOTE_LENGTH) != note:
             os.lseek(file, 0, os.SEEK_SET)
             os.write(file, note)
-
-
-if sys.platform == "win32":
-
-    def _take(file: int) -> None:
-        while not _take_if_free(file):
-            time.sleep(_WINDOWS_PAUSE)
-
-    def _take_if_free(file: int) -> bool:
-        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _give(file: int) -> None:
-        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
-
-else:
-
-    def _take(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-    def _take_if_free(file: int) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _give(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from goop_mcp.validation.claims import Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.findings import Problem
@@ -13,6 +12,9 @@ from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Envelope
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.claims import Claims
 
 __all__ = ["Family", "FamilyOnDemand", "Places", "Reading", "put_in_place"]
 
@@ -80,7 +82,7 @@ class Family(Protocol):
         """Return `text` with the mended `envelope` in place of `span`, and what was wrong with its place mended."""
         ...  # pragma: no cover
 
-    def claims(self, envelope: Envelope) -> Claims:
+    def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope`, a model of this family, says is true of the project; a partial one says nothing."""
         ...  # pragma: no cover
 
@@ -136,7 +138,7 @@ class FamilyOnDemand:
         """Return `text` with the mended `envelope` in place of `span`."""
         return self.loaded.put_back(text, span, envelope)
 
-    def claims(self, envelope: Envelope) -> Claims:
+    def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope`, a model of this family, says is true of the project."""
         return self.loaded.claims(envelope)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.choosing import Choice, choose
-from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.envelope_rules import NO_ENVELOPE, TOO_LARGE
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.extraction import Extraction
@@ -15,6 +15,9 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.weighing import weigh
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.claims import Claims
 
 __all__ = ["Examination", "Family", "Reading", "examine", "validate"]
 
@@ -30,9 +33,11 @@ class Examination:
     limits: Limits
 
     @property
-    def claims(self) -> Claims:
+    def claims(self) -> "Claims":
         """What the envelope says is true of the project; nothing where there is none, or only a part of one."""
         envelope = self.reading.envelope
+        from goop_mcp.validation.claims import NO_CLAIMS  # noqa: PLC0415 - who only validates does not pay for it
+
         return NO_CLAIMS if envelope is None else self.choice.family.claims(envelope)
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from goop_mcp.validation.expectations import Profile
-from goop_mcp.workflow.gates import GateName
+from goop_mcp.workflow.gate_names import GateName
 
 __all__ = ["COMMANDS", "KNOWN_COMMANDS", "Command", "command_name", "usual_next", "usual_next_of_phase"]
 

@@ -5,19 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from goop_mcp.workflow.gate_names import GateName
+
 __all__ = ["GATES", "Bypass", "Condition", "Gate", "GateFacts", "GateName", "GateResult", "judge_gate"]
 
 _VISION_SENTENCES = 3
-
-
-class GateName(StrEnum):
-    """The five gates, in the order in which a project meets them."""
-
-    DISCOVERY = "Discovery"
-    SPEC = "Spec"
-    EXECUTION = "Execution"
-    ACCEPTANCE = "Acceptance"
-    MERGE = "Merge"
 
 
 class Bypass(StrEnum):

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from goop_mcp.hosts.claude_code.events import HookEvent
+from goop_mcp.hosts.claude_code.state_folder import state_folder
 from goop_mcp.operations.stopping.policy import read_policy
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ def answer_event(event: HookEvent, environment: Mapping[str, str]) -> tuple[Answ
 
 
 def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
-    from goop_mcp.operations.stopping.judging import SendBack, Turn, is_owed, judge_turn  # noqa: PLC0415 - see _ANSWERS
-
     event, policy = session.event, session.policy
     if main and event.busy:
         return {}, ()  # the main agent waits for its subagents, and stops again when they are done
@@ -58,6 +57,8 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     text, remarks = _last_words(event)
     if text is None:
         return {}, remarks
+    from goop_mcp.operations.stopping.judging import SendBack, Turn, is_owed, judge_turn  # noqa: PLC0415 - see _ANSWERS
+
     turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
     if not is_owed(turn, policy):
         return {}, remarks
@@ -144,17 +145,9 @@ def _context(session: _Session, words: str) -> Answer:
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
-    """Return where attempts are kept: the folder that a plugin is given, else the person's own for such things."""
-    from pathlib import Path  # noqa: PLC0415 - see _ANSWERS
+    from goop_mcp.operations.stopping.attempt_file import AttemptFile  # noqa: PLC0415 - see _ANSWERS
 
-    from goop_mcp.operations.stopping.attempt_file import AttemptFile  # noqa: PLC0415 - as above
-
-    given = environment.get("CLAUDE_PLUGIN_DATA")
-    if given:
-        return AttemptFile(Path(given), now=time.time())
-    from platformdirs import user_state_path  # noqa: PLC0415 - as above
-
-    return AttemptFile(user_state_path("goop-mcp", appauthor=False), now=time.time())
+    return AttemptFile(state_folder(environment), now=time.time())
 
 
 _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {

@@ -6,7 +6,7 @@ type is None.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from goop_mcp.errors import GoopError
 
@@ -19,8 +19,7 @@ class EventError(GoopError, ValueError):
     """Raised when what came on standard input is no event of a hook."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """One event. `message` is the agent's last text, raw; `transcript` the file that holds it too.
 
     `active` tells that the agent goes on because a hook asked for it. `busy` tells that subagents still run in the

@@ -5,13 +5,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final, TypeVar
 
-from goop_mcp.errors import StoreBusyError
 from goop_mcp.operations.stopping.attempts import Attempt
 from goop_mcp.operations.stopping.small_files import read_whole
-from goop_mcp.store.write_lock import WriteLock
+from goop_mcp.store.file_locks import take_lock_if_free
 
 __all__ = ["NAME", "AttemptFile"]
 
@@ -29,17 +27,17 @@ class AttemptFile:
     """Attempts by key. Each change is made under a lock between processes, and the file replaced whole.
 
     `now` is in seconds since 1970. Entries are forgotten a day after their last change, the oldest first when there
-    are too many. Methods raise OSError, StoreError among them.
+    are too many. Methods raise OSError.
     """
 
-    def __init__(self, folder: Path, *, now: float) -> None:
+    def __init__(self, folder: str, *, now: float) -> None:
         """Take the file in `folder`, which is made when something is kept."""
         self._folder, self._now = folder, now
-        self._path = folder / NAME
+        self._path = f"{folder}{os.sep}{NAME}"
 
     def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
         """Let `decide` say what follows on the attempt under `key`, keep that, and return what it says besides."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103 - pathlib is slow to load
         with self._alone():
             entries = self._read()
             attempt, said = decide(entries[key][1] if key in entries else None)
@@ -61,7 +59,7 @@ class AttemptFile:
 
     def _read(self) -> _Entries:
         """Return the entries that are not too old; a damaged file holds none, and is replaced by the next change."""
-        content = read_whole(str(self._path), most=_MOST_BYTES)
+        content = read_whole(self._path, most=_MOST_BYTES)
         try:
             values = json.loads(content or b"{}")
         except (ValueError, RecursionError):
@@ -73,24 +71,28 @@ class AttemptFile:
         newest = sorted(entries.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
         values = {key: [at, one.asked, one.reply, one.findings, one.over] for key, (at, one) in newest}
         # Under the lock there is one writer: what a killed one left under this name is written over.
-        beside = self._path.with_suffix(".new")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(beside, flags, 0o600), "wb") as file:
+        beside = f"{self._path}.new"
+        with os.fdopen(_open(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             file.write(json.dumps(values).encode())
-        beside.replace(self._path)
+        os.replace(beside, self._path)  # noqa: PTH105 - as above
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        lock = WriteLock(self._path.with_suffix(".lock"), name=NAME)
+        lock = _open(f"{self._path}.lock", os.O_RDWR)
         give_up = time.monotonic() + _PATIENCE
         try:
-            while not lock.try_acquire():
+            while not take_lock_if_free(lock):
                 if time.monotonic() > give_up:
-                    raise StoreBusyError(f"{NAME} is held by {lock.holder() or 'another process'}")
+                    raise OSError(f"{NAME} is in use by another process for over {_PATIENCE:.0f} seconds")
                 time.sleep(_PAUSE)
             yield
         finally:
-            lock.forget()
+            os.close(lock)
+
+
+def _open(path: str, flags: int) -> int:
+    flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, 0o600)
 
 
 def _entries(values: Mapping[str, object]) -> _Entries:

@@ -1,7 +1,7 @@
 """How often an agent was asked to mend its report, and whether to ask once more (D-89)."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 __all__ = ["Attempt", "Outcome", "Rejection", "weigh"]
 
@@ -15,8 +15,7 @@ class Outcome(StrEnum):
     SAME_FINDINGS = "same findings"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """What is kept between two checks: how often the agent was `asked`, its last rejection, and if that is `over`."""
 
     asked: int
@@ -25,8 +24,7 @@ class Attempt:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejection:
+class Rejection(NamedTuple):
     """One rejected report: digests of its text and of its set of (rule, path), and whether it follows a request.
 
     `again` is what the host says: False for the first check of a turn.

@@ -1,9 +1,11 @@
-"""Judge the last message of an agent that wants to end its turn: send it back, or let it pass and say why."""
+"""Judge the last message of an agent that wants to end its turn: send it back, or let it pass and say why.
 
-import hashlib
+A host waits for a process that loads this: the values are named tuples, as a dataclass takes a millisecond to make.
+"""
+
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from zlib import crc32
 
 from goop_mcp.operations.stopping.attempts import Attempt, Outcome, Rejection, weigh
 from goop_mcp.operations.stopping.policy import StopPolicy
@@ -25,8 +27,7 @@ _WHY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(NamedTuple):
     """What an agent says last. `agent` is its type, None where the host names none; `text` is as the agent gave it.
 
     `main` is True for the agent that talks with the person. `again` tells that this follows a request to mend. `key`
@@ -40,15 +41,13 @@ class Turn:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class SendBack:
+class SendBack(NamedTuple):
     """The agent goes on: `feedback` is what it is told."""
 
     feedback: str
 
 
-@dataclass(frozen=True, slots=True)
-class LetPass:
+class LetPass(NamedTuple):
     """The turn ends. `verdict` is None where nothing was owed; `told` is for the person, None when all is well."""
 
     verdict: Verdict | None = None
@@ -161,4 +160,6 @@ def _findings_digest(verdict: Verdict) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Return what tells two texts apart; whom a chance in billions meets is let go one request early."""
+    content = text.encode("utf-8", "surrogatepass")
+    return f"{len(content)}-{crc32(content):08x}"

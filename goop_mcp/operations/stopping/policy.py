@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from goop_mcp.operations.stopping.small_files import read_whole
-from goop_mcp.validation.findings import Mode
 from goop_mcp.workflow.agents import plain_agent_name
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.findings import Mode
 
 __all__ = ["FILE", "HOST_CAP", "StopPolicy", "read_policy"]
 
@@ -21,8 +22,7 @@ _MOST_BYTES = 64 * 1024
 _MOST_PATTERNS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopPolicy:
+class StopPolicy(NamedTuple):
     """Who owes an envelope and what becomes of it. The fields are the keys of the file.
 
     `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix of a plugin. `main`
@@ -35,7 +35,7 @@ class StopPolicy:
     exempt: tuple[str, ...] = ()
     main: Literal["present", "required", "ignored"] = "present"
     protocol: str = "goop_report"
-    mode: Mode = "lenient"
+    mode: "Mode" = "lenient"
     ask_again: int = 2
     check_workspace: bool = False
     record: bool = False

@@ -4,13 +4,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from goop_mcp.protocols.goop_report.claims import claims_of
 from goop_mcp.protocols.goop_report.model import Report
-from goop_mcp.protocols.goop_report.older_forms import find_older_form, read_older_form
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD, NO_ENVELOPE
-from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.envelope_rules import NOT_AT_END
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
@@ -26,6 +23,8 @@ from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
 if TYPE_CHECKING:
     from lxml import etree
+
+    from goop_mcp.validation.claims import Claims
 
 __all__ = ["GOOP_REPORT", "GoopReportFamily"]
 
@@ -63,6 +62,8 @@ class GoopReportFamily:
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older or sibling form in `text`, None when there is none."""
+        from goop_mcp.protocols.goop_report.older_forms import find_older_form  # noqa: PLC0415 - only where no report is
+
         return find_older_form(text, limits)
 
     def is_marked(self, block: Block) -> bool:
@@ -73,6 +74,8 @@ class GoopReportFamily:
     def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
         """Read and judge `block`."""
         if block.root != "goop_report":
+            from goop_mcp.protocols.goop_report.older_forms import read_older_form  # noqa: PLC0415 - loaded to find it
+
             return read_older_form(extraction, block, expected, limits)
         text = extraction.source.read
 
@@ -102,8 +105,11 @@ class GoopReportFamily:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
 
-    def claims(self, envelope: Envelope) -> Claims:
+    def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope` says is true of the project."""
+        from goop_mcp.protocols.goop_report.claims import claims_of  # noqa: PLC0415 - only for truth checks
+        from goop_mcp.validation.claims import NO_CLAIMS  # noqa: PLC0415 - as above
+
         return claims_of(envelope) if isinstance(envelope, Report) else NO_CLAIMS
 
     def absence(self, text: str) -> str:

@@ -132,7 +132,10 @@ HEAVY = {"anyio", "apsw", "asyncio", "click", "jinja2", "logging", "mcp", "pydan
 @pytest.mark.parametrize("event", ["SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse"])
 def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
     recorded = Path(__file__).parent.parent.parent / "cases" / "hosts" / "claude_code" / f"{event}.json"
-    script = "import sys; from goop_mcp.__main__ import main; main(); print(*sys.modules, file=sys.stderr)"
+    script = (
+        "import sys; from goop_mcp.__main__ import _is_hook; assert _is_hook(sys.argv[1:]);"
+        "from goop_mcp.hosts.claude_code.hook import main; main(sys.argv[2:]); print(*sys.modules, file=sys.stderr)"
+    )
     ended = run_command(
         [sys.executable, "-c", script, "hook", "claude-code"],
         stdin=recorded.read_bytes(),
