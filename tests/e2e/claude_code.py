@@ -7,10 +7,19 @@ from pathlib import Path
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.scripted_model import ScriptedModel
 
-__all__ = ["AGENT", "final_text", "handed_back", "hook_settings", "run_claude", "write_json", "write_project"]
+__all__ = [
+    "AGENT",
+    "final_text",
+    "handed_back",
+    "hook_settings",
+    "run_claude",
+    "run_plugin_command",
+    "write_json",
+    "write_project",
+]
 
 AGENT = "---\nname: goop-executor\ndescription: Builds one task of the plan.\n---\nYou build one task.\n"
-_EVENTS = ("SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse")
+_EVENTS = ("SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse", "UserPromptSubmit")
 
 
 def hook_settings(command: str = "goop-mcp") -> dict[str, object]:
@@ -57,6 +66,11 @@ def run_claude(
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
     command: list[str | Path] = [CLAUDE_CODE.path, "-p", prompt, "--output-format", "stream-json", "--verbose"]
     return sandbox.run([*command, *arguments, "--allowedTools", *tools], environment=environment)
+
+
+def run_plugin_command(sandbox: Sandbox, *words: str | Path) -> Ended:
+    """Run `claude plugin` with `words`."""
+    return sandbox.run([CLAUDE_CODE.path, "plugin", *words], environment={})
 
 
 def final_text(ended: Ended) -> str:

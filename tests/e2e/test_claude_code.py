@@ -1,14 +1,28 @@
+from pathlib import Path
+
 import pytest
 
 from goop_mcp.validation.feedback import OPENING
-from tests.e2e.claude_code import final_text, handed_back, hook_settings, run_claude, write_json, write_project
+from tests.e2e.claude_code import (
+    final_text,
+    handed_back,
+    hook_settings,
+    run_claude,
+    run_plugin_command,
+    write_json,
+    write_project,
+)
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel
+from tests.repository import ROOT
 
 SECONDS = 15
 MENDED = "<status>COMPLETE</status>"
+MARKETPLACE = ROOT / "plugins" / "claude-code"
+PLUGIN = MARKETPLACE / "goop-mcp"
+IN_PLUGIN = "goop-mcp:goop-executor"
 
 pytestmark = pytest.mark.skipif(CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or "")
 
@@ -122,3 +136,41 @@ def test_the_model_calls_a_tool_of_the_server(sandbox: Sandbox, model: ScriptedM
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-TOOL delegate"))
     answered = subagent_turns(model)[-1].said_by("user")
     assert "goop_report/unknown-status" in answered
+
+
+def test_the_plugin_sends_a_report_of_its_own_agent_back(sandbox: Sandbox, model: ScriptedModel) -> None:
+    prompt = f"GOOP-MAIN GOOP-TOOL delegate agent={IN_PLUGIN}"
+    ended = run_claude(sandbox, model, prompt, arguments=["--plugin-dir", PLUGIN])
+    assert_ended_well(ended)
+    assert "goop_report/unknown-status" in subagent_turns(model)[-1].said_by("user")
+    assert requests_to_mend(model) == 1
+    assert MENDED in handed_back(model)
+
+
+def test_the_plugin_is_installed_from_its_marketplace(sandbox: Sandbox, model: ScriptedModel) -> None:
+    for words in (["marketplace", "add", MARKETPLACE], ["install", "goop-mcp@goop-tools"]):
+        ended = run_plugin_command(sandbox, *words)
+        assert ended.code == 0, ended.out + ended.err
+    assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
+    assert requests_to_mend(model) == 1
+    assert MENDED in handed_back(model)
+    assert list(sandbox.home.rglob("hook-attempts.json")), "the count lies in the folder that the host gives a plugin"
+
+
+@pytest.mark.parametrize("folder", [PLUGIN, MARKETPLACE])
+def test_the_plugin_passes_the_strict_check_of_the_host(sandbox: Sandbox, folder: Path) -> None:
+    ended = run_plugin_command(sandbox, "validate", "--strict", folder)
+    assert ended.code == 0, ended.out
+
+
+def test_a_plugin_without_the_program_lets_the_session_go_on(sandbox: Sandbox, model: ScriptedModel) -> None:
+    (sandbox.programs / "goop-mcp").unlink()
+    ended = run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}", arguments=["--plugin-dir", PLUGIN])
+    assert_ended_well(ended)
+    assert final_text(ended) == DONE
+
+
+def test_the_background_report_of_an_agent_that_was_let_go_is_marked(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox, settings=hook_settings())
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate", background=True))
+    assert "goop-mcp: the report of this agent is not accepted" in handed_back(model)
