@@ -16,7 +16,6 @@ from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
 from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
-from goop_mcp.validation.repair import scan_xml
 
 __all__ = ["XmlEnvelope"]
 
@@ -119,6 +118,8 @@ class XmlEnvelope:
     def scan(self) -> XmlScan:
         """The scan of the source, made when it is first asked for."""
         if self._scan is None:
+            from goop_mcp.validation.repair import scan_xml  # noqa: PLC0415 - most envelopes need no mending
+
             self._scan = scan_xml(self.source, self.grammar, depth=self.limits.depth)
         return self._scan
 
