@@ -97,7 +97,9 @@ def test_wheel_holds_the_package_with_its_schemas_prompts_and_pages(distribution
         "goop_mcp/prompts",
         "goop_mcp/templates",
         "goop_mcp/docs",
+        "goop_mcp/plugins",
     } <= folders
+    assert "goop_mcp/plugins/claude-code/goop-mcp/.claude-plugin/plugin.json" in names
     assert "goop_mcp/store/migrations/sqlite/0001_tables.sql" in names
     assert "goop_mcp/testing/corpus/factory.jsonl" in names
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"goop_mcp"}

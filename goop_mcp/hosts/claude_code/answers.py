@@ -13,8 +13,11 @@ from goop_mcp.operations.stopping.policy import read_policy
 
 if TYPE_CHECKING:
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
+    from goop_mcp.operations.stopping.judging import Judge
+    from goop_mcp.validation.expectations import Expectations
+    from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["answer_event"]
+__all__ = ["EVENTS", "answer_event"]
 
 Answer: TypeAlias = Mapping[str, object]
 _Remarks: TypeAlias = tuple[str, ...]
@@ -62,10 +65,34 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
     if not is_owed(turn, policy):
         return {}, remarks
-    outcome = judge_turn(turn, policy, attempts=_attempts(session.environment))
+    judge = _judge_in(session) if policy.check_workspace else None
+    outcome = judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
     if isinstance(outcome, SendBack):
         return {"decision": "block", "reason": outcome.feedback}, remarks
     return ({"systemMessage": outcome.told} if outcome.told else {}), remarks
+
+
+def _judge_in(session: _Session) -> "Judge":
+    """Return what judges a report together with what it claims of the project."""
+    from goop_mcp.composition import Application  # noqa: PLC0415 - only for projects that ask for it
+    from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - as above
+    from goop_mcp.settings import read_settings  # noqa: PLC0415 - as above
+
+    policy = session.policy
+
+    def judge(text: str, expected: "Expectations") -> "Verdict":
+        settings = read_settings(session.environment, project=session.project)
+        with Application(settings) as application:
+            return check_workspace(
+                text,
+                settings.project,
+                store=application.store,
+                protocol=policy.protocol,
+                mode=policy.mode,
+                expected=expected,
+            )
+
+    return judge
 
 
 def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
@@ -159,3 +186,6 @@ _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
     "UserPromptSubmit": _before_prompt,
 }
 """Each event that is answered. A hook is a process an event: what one answer needs is loaded by that answer."""
+
+EVENTS: Final = tuple(_ANSWERS)
+"""The names of the events that are answered."""

@@ -16,7 +16,7 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
-__all__ = ["Attempts", "LetPass", "SendBack", "Turn", "describe_errors", "is_owed", "judge_text", "judge_turn"]
+__all__ = ["Attempts", "Judge", "LetPass", "SendBack", "Turn", "describe_errors", "is_owed", "judge_text", "judge_turn"]
 
 _T = TypeVar("_T")
 _MOST_NAMED = 3

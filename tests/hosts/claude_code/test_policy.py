@@ -78,7 +78,7 @@ def test_a_project_may_want_another_protocol(host: Host) -> None:
         ('{"ask_again": true}', "ask_again is true"),
         ('{"agents": "goop-*"}', "expected a list of patterns"),
         ('{"mode": "Strict"}', "expected one of lenient, strict"),
-        ('{"recrod": true}', "there is no key 'recrod'"),
+        ('{"infrom": true}', "there is no key 'infrom'"),
         ("[" * 50_000, "nested too deeply"),
         ("x" * 100_000, "more than 65,536 bytes"),
     ],
@@ -110,3 +110,9 @@ def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None
         host.send(event)
     assert list(host.project.iterdir()) == []
     assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
+
+
+def test_a_project_may_want_reports_held_against_its_files(host: Host) -> None:
+    assert host.send("SubagentStop", last_assistant_message=GOOD).passed
+    host.wish(check_workspace=True)
+    assert "src/login.py" in host.send("SubagentStop", last_assistant_message=GOOD).reason
