@@ -12,9 +12,9 @@ from goop_mcp.hosts.claude_code.state_folder import state_folder
 from goop_mcp.operations.stopping.policy import read_policy
 
 if TYPE_CHECKING:
+    from goop_mcp.hosts.claude_code.in_project import InProject
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
-    from goop_mcp.operations.stopping.judging import Judge
-    from goop_mcp.validation.expectations import Expectations
+    from goop_mcp.operations.stopping.judging import Turn
     from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["EVENTS", "answer_event"]
@@ -65,34 +65,28 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
     if not is_owed(turn, policy):
         return {}, remarks
-    judge = _judge_in(session) if policy.check_workspace else None
+    judge = _in_project(session).judge if policy.check_workspace else None
     outcome = judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
     if isinstance(outcome, SendBack):
         return {"decision": "block", "reason": outcome.feedback}, remarks
-    return ({"systemMessage": outcome.told} if outcome.told else {}), remarks
+    if outcome.told:
+        return {"systemMessage": outcome.told}, remarks
+    return _record(session, turn, outcome.verdict), remarks
 
 
-def _judge_in(session: _Session) -> "Judge":
-    """Return what judges a report together with what it claims of the project."""
-    from goop_mcp.composition import Application  # noqa: PLC0415 - only for projects that ask for it
-    from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - as above
-    from goop_mcp.settings import read_settings  # noqa: PLC0415 - as above
+def _in_project(session: _Session) -> "InProject":
+    from goop_mcp.hosts.claude_code.in_project import InProject  # noqa: PLC0415 - only for projects that ask for it
 
-    policy = session.policy
+    return InProject(session.project, session.policy, session.environment)
 
-    def judge(text: str, expected: "Expectations") -> "Verdict":
-        settings = read_settings(session.environment, project=session.project)
-        with Application(settings) as application:
-            return check_workspace(
-                text,
-                settings.project,
-                store=application.store,
-                protocol=policy.protocol,
-                mode=policy.mode,
-                expected=expected,
-            )
 
-    return judge
+def _record(session: _Session, turn: "Turn", verdict: "Verdict | None") -> Answer:
+    """Record an accepted report where the project wants it; the person is told when that did not work."""
+    if not session.policy.record or verdict is None or not verdict.accepted:
+        return {}
+    agent = turn.expected.agent
+    told = _in_project(session).record(turn.text, agent=agent, session=session.event.session)
+    return {"systemMessage": told} if told else {}
 
 
 def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:

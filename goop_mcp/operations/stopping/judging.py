@@ -40,6 +40,12 @@ class Turn(NamedTuple):
     again: bool
     key: str
 
+    @property
+    def expected(self) -> Expectations:
+        """What the envelope has to say; an agent of another name than GoopSpec's may bear any in it."""
+        name = plain_agent_name(self.agent) if self.agent else ""
+        return Expectations(agent=name if is_agent_name(name) else None)
+
 
 class SendBack(NamedTuple):
     """The agent goes on: `feedback` is what it is told."""
@@ -88,7 +94,7 @@ def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Jud
     `judge` gives the verdict; None means that of the text alone. When `attempts` cannot be kept, the agent is asked
     once, which the host's own word for a second check is enough for.
     """
-    verdict = judge_text(turn, policy) if judge is None else judge(turn.text, _expectations(turn))
+    verdict = judge_text(turn, policy) if judge is None else judge(turn.text, turn.expected)
     if verdict.accepted or _only_mentioned(turn, verdict, policy):
         attempts.forget(turn.key)
         return LetPass(verdict)
@@ -101,7 +107,7 @@ def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Jud
 
 def judge_text(turn: Turn, policy: StopPolicy) -> Verdict:
     """Return the verdict on what the agent says, without a look at the project."""
-    return validate(turn.text, protocol=policy.protocol, mode=policy.mode, expected=_expectations(turn))
+    return validate(turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected)
 
 
 def describe_errors(verdict: Verdict) -> str:
@@ -134,12 +140,6 @@ def _tell(turn: Turn, verdict: Verdict, asked: int, outcome: Outcome) -> str:
         f"goop-mcp lets the report of {name} pass although it is not accepted: {_WHY[outcome].format(asked=times)}. "
         f"Still wrong: {describe_errors(verdict)}. The reply is unchanged; do not count its task as done."
     )
-
-
-def _expectations(turn: Turn) -> Expectations:
-    """Return what the envelope has to say; an agent of another name than GoopSpec's may bear any in it."""
-    name = plain_agent_name(turn.agent) if turn.agent else ""
-    return Expectations(agent=name if is_agent_name(name) else None)
 
 
 def _may_report(text: str, policy: StopPolicy) -> bool:

@@ -28,7 +28,7 @@ class StopPolicy(NamedTuple):
     `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix of a plugin. `main`
     says when the main agent is judged: when its last message holds an envelope, always, or never. `ask_again` is how
     often an agent is asked to mend its report, 0 to 7; 0 only tells. `check_workspace` holds claims of a report against
-    the project, `inform` tells agents the rules beforehand.
+    the project, `record` keeps an accepted one in it, `inform` tells agents the rules beforehand.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -38,6 +38,7 @@ class StopPolicy(NamedTuple):
     mode: "Mode" = "lenient"
     ask_again: int = 2
     check_workspace: bool = False
+    record: bool = False
     inform: bool = True
 
     def owes(self, agent: str) -> bool:
@@ -107,6 +108,7 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "mode": _one_of("lenient", "strict"),
     "ask_again": (_is_count, f"a whole number from 0 to {HOST_CAP}"),
     "check_workspace": _SWITCH,
+    "record": _SWITCH,
     "inform": _SWITCH,
 }
 

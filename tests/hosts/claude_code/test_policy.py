@@ -116,3 +116,22 @@ def test_a_project_may_want_reports_held_against_its_files(host: Host) -> None:
     assert host.send("SubagentStop", last_assistant_message=GOOD).passed
     host.wish(check_workspace=True)
     assert "src/login.py" in host.send("SubagentStop", last_assistant_message=GOOD).reason
+
+
+def test_a_project_may_want_accepted_reports_recorded(host: Host) -> None:
+    host.wish(record=True)
+    assert not host.send("SubagentStop").passed
+    assert not (host.project / ".goopspec" / "goop.db").exists()
+    for _ in range(2):
+        answer = host.send("SubagentStop", last_assistant_message=GOOD, stop_hook_active=True)
+        assert (answer.ended.out, answer.ended.err) == ("", "")
+    chronicle = (host.project / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
+    assert chronicle.count("Added the login endpoint.") == 1
+
+
+def test_a_report_that_cannot_be_recorded_passes_and_the_person_is_told(host: Host) -> None:
+    host.wish(record=True)
+    (host.project / ".goopspec" / "goop.db").write_text("no database", encoding="utf-8")
+    answer = host.send("SubagentStop", last_assistant_message=GOOD)
+    assert answer.passed
+    assert "could not record it" in answer.told

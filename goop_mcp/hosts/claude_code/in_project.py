@@ -1,0 +1,55 @@
+"""What a hook does with a project when that asks for it: hold claims against it, and record what was accepted."""
+
+from collections.abc import Mapping
+
+from goop_mcp.composition import Application
+from goop_mcp.errors import GoopError
+from goop_mcp.memory.times import utc_now, written
+from goop_mcp.operations.check_workspace import check_workspace
+from goop_mcp.operations.record_report import record_report
+from goop_mcp.operations.stopping.policy import StopPolicy
+from goop_mcp.routing import RoutingContext
+from goop_mcp.settings import read_settings
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["InProject"]
+
+
+class InProject:
+    """The project of one event, and what it wants."""
+
+    def __init__(self, project: str, policy: StopPolicy, environment: Mapping[str, str]) -> None:
+        self._settings = read_settings(environment, project=project)
+        self._policy = policy
+
+    def judge(self, text: str, expected: Expectations) -> Verdict:
+        """Return the verdict on a report together with what it claims of the project. Raises GoopError."""
+        with Application(self._settings) as application:
+            return check_workspace(
+                text,
+                self._settings.project,
+                store=application.store,
+                protocol=self._policy.protocol,
+                mode=self._policy.mode,
+                expected=expected,
+            )
+
+    def record(self, text: str, *, agent: str | None, session: str | None) -> str | None:
+        """Record an accepted report and return None, or a sentence for the person why it was not recorded."""
+        try:
+            with Application(self._settings) as application:
+                recorded = record_report(
+                    text,
+                    RoutingContext(expected_agent=agent, session_id=session),
+                    application.writing_workplace(),
+                    protocol=self._policy.protocol,
+                    mode=self._policy.mode,
+                    check_workspace=self._policy.check_workspace,
+                    now=written(utc_now()),
+                )
+        except GoopError as error:
+            return f"goop-mcp accepted a report and could not record it: {error}"
+        if recorded.status == "rejected":
+            return f"goop-mcp accepted a report and did not record it: {recorded.decision.message}"
+        return None
