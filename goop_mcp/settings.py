@@ -66,7 +66,7 @@ class Settings:
 
     `project` is an absolute folder that exists. `database` is None for the file in the project. `project_id` says
     whose rows are meant in a database of many projects, None when nobody has said it. `goopspec_aliases` offers tools
-    under the names of the GoopSpec packages as well.
+    under the names of the GoopSpec packages as well, `hook_tool` one that only hooks of a host use.
     """
 
     project: Path
@@ -74,6 +74,7 @@ class Settings:
     database: DatabaseUrl | None = None
     project_id: str | None = None
     goopspec_aliases: bool = False
+    hook_tool: bool = False
 
 
 def read_settings(

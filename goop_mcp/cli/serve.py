@@ -24,12 +24,19 @@ __all__ = ["run_stdio", "serve"]
 @click.option(
     "--goopspec-aliases", is_flag=True, help="Offer memory_save and memory_search as the GoopSpec packages do."
 )
+@click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
-    transport: str, *, project: str | None, database: str | None, project_id: str | None, goopspec_aliases: bool
+    transport: str,
+    *,
+    project: str | None,
+    database: str | None,
+    project_id: str | None,
+    goopspec_aliases: bool,
+    hook_tool: bool,
 ) -> int:
     """Serve MCP clients until they close the connection."""
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
-    return _SERVERS[transport](replace(settings, goopspec_aliases=goopspec_aliases))
+    return _SERVERS[transport](replace(settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool))
 
 
 def run_stdio(settings: Settings) -> int:

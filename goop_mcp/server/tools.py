@@ -13,6 +13,7 @@ from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import RULES
 from goop_mcp.server.answers import answer
 from goop_mcp.server.handoffs import Handoffs
+from goop_mcp.server.hook_checks import HookChecks
 from goop_mcp.server.memories import Memories
 from goop_mcp.server.models import RulePageModel
 from goop_mcp.server.projects import Projects
@@ -44,6 +45,8 @@ def offered_tools(application: Application) -> list[Tool]:
         _tool(memories.forget_memory, title="Forget a memory", annotations=_REMOVES),
         _tool(explain_rule, title="Explain a rule"),
     ]
+    if application.settings.hook_tool:
+        tools.append(_tool(HookChecks(application).hook_check, title="Answer a hook of the host"))
     return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
 
 

@@ -174,3 +174,17 @@ def test_the_background_report_of_an_agent_that_was_let_go_is_marked(sandbox: Sa
     write_project(sandbox, settings=hook_settings())
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate", background=True))
     assert "goop-mcp: the report of this agent is not accepted" in handed_back(model)
+
+
+def test_a_hook_may_ask_the_server_in_place_of_a_process(sandbox: Sandbox, model: ScriptedModel) -> None:
+    names = ("agent_id", "agent_type", "session_id")
+    asked = {"event": "SubagentStop", "text": "${last_assistant_message}", "active": "${stop_hook_active}"}
+    hook = {"type": "mcp_tool", "server": "goop", "tool": "hook_check", "timeout": 20}
+    hook |= {"input": {**asked, **{name: f"${{{name}}}" for name in names}}}
+    settings = {"hooks": {"SubagentStop": [{"hooks": [hook]}]}, "enabledMcpjsonServers": ["goop"]}
+    write_project(sandbox, settings=settings)
+    server = {"command": "goop-mcp", "args": ["serve", "--hook-tool"]}
+    write_json(sandbox.project / ".mcp.json", {"mcpServers": {"goop": server}})
+    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate"))
+    assert requests_to_mend(model) == 2
+    assert "<phase>coding</phase>" in handed_back(model)

@@ -60,18 +60,15 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     text, remarks = _last_words(event)
     if text is None:
         return {}, remarks
-    from goop_mcp.operations.stopping.judging import SendBack, Turn, is_owed, judge_turn  # noqa: PLC0415 - see _ANSWERS
+    from goop_mcp.operations.stopping.judging import LetPass, Turn, hook_answer, is_owed, judge_turn  # noqa: PLC0415
 
     turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
     if not is_owed(turn, policy):
         return {}, remarks
     judge = _in_project(session).judge if policy.check_workspace else None
     outcome = judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
-    if isinstance(outcome, SendBack):
-        return {"decision": "block", "reason": outcome.feedback}, remarks
-    if outcome.told:
-        return {"systemMessage": outcome.told}, remarks
-    return _record(session, turn, outcome.verdict), remarks
+    verdict = outcome.verdict if isinstance(outcome, LetPass) else None
+    return hook_answer(outcome) or _record(session, turn, verdict), remarks
 
 
 def _in_project(session: _Session) -> "InProject":

@@ -1,9 +1,14 @@
 """How often an agent was asked to mend its report, and whether to ask once more (D-89)."""
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import NamedTuple
+from threading import Lock
+from typing import NamedTuple, TypeVar
 
-__all__ = ["Attempt", "Outcome", "Rejection", "weigh"]
+__all__ = ["Attempt", "AttemptsInMemory", "Outcome", "Rejection", "weigh"]
+
+_T = TypeVar("_T")
+_MOST_ENTRIES = 1000
 
 
 class Outcome(StrEnum):
@@ -56,3 +61,26 @@ def _outcome(before: Attempt | None, rejection: Rejection, limit: int) -> Outcom
     if before is not None and before.findings == rejection.findings:
         return Outcome.SAME_FINDINGS
     return Outcome.ASK
+
+
+class AttemptsInMemory:
+    """Attempts by key for a process that lives as long as the session; may be shared by threads."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._kept: dict[str, Attempt] = {}
+        self._lock = Lock()
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
+        with self._lock:
+            attempt, said = decide(self._kept.pop(key, None))
+            self._kept[key] = attempt
+            while len(self._kept) > _MOST_ENTRIES:
+                del self._kept[next(iter(self._kept))]
+        return said
+
+    def forget(self, key: str) -> None:
+        """Drop the attempt under `key`, if there is any."""
+        with self._lock:
+            self._kept.pop(key, None)

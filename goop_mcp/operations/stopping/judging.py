@@ -16,7 +16,18 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
-__all__ = ["Attempts", "Judge", "LetPass", "SendBack", "Turn", "describe_errors", "is_owed", "judge_text", "judge_turn"]
+__all__ = [
+    "Attempts",
+    "Judge",
+    "LetPass",
+    "SendBack",
+    "Turn",
+    "describe_errors",
+    "hook_answer",
+    "is_owed",
+    "judge_text",
+    "judge_turn",
+]
 
 _T = TypeVar("_T")
 _MOST_NAMED = 3
@@ -103,6 +114,13 @@ def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Jud
     if outcome is Outcome.ASK:
         return SendBack(for_last_message(verdict.feedback or ""))
     return LetPass(verdict, _tell(turn, verdict, asked, outcome) + fault)
+
+
+def hook_answer(outcome: SendBack | LetPass) -> dict[str, str]:
+    """Return `outcome` as hosts with the hooks of Claude Code understand it; {} lets the turn end without a word."""
+    if isinstance(outcome, SendBack):
+        return {"decision": "block", "reason": outcome.feedback}
+    return {"systemMessage": outcome.told} if outcome.told else {}
 
 
 def judge_text(turn: Turn, policy: StopPolicy) -> Verdict:

@@ -1,0 +1,62 @@
+"""The tool by which a host's hook asks the server that runs anyway, in place of a process an event (HOSTS, 1.5)."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp.types import CallToolResult
+from pydantic import BaseModel, Field
+
+from goop_mcp.operations.stopping.attempts import AttemptsInMemory
+from goop_mcp.server.answers import answer
+
+if TYPE_CHECKING:
+    from goop_mcp.composition import Application
+
+__all__ = ["HookAnswerModel", "HookChecks"]
+
+_LONGEST_TEXT = 4 * 1024 * 1024
+_Text = Annotated[str, Field(description="The agent's last message.", max_length=_LONGEST_TEXT)]
+_Word = Annotated[str, Field(description="As the host gives it; empty where it gives none.", max_length=1_000)]
+
+
+class HookAnswerModel(BaseModel):
+    """What the host does: nothing, go on with a reason, or tell the person."""
+
+    decision: Literal["block"] | None = None
+    reason: str | None = None
+    systemMessage: str | None = None  # noqa: N815 - the host's name
+
+
+class HookChecks:
+    """Judges turns for one host; how often an agent was asked is known as long as the server runs."""
+
+    def __init__(self, application: "Application") -> None:
+        """Take the application whose project it is."""
+        self._application = application
+        self._attempts = AttemptsInMemory()
+
+    def hook_check(
+        self,
+        event: Literal["SubagentStop", "Stop"],
+        text: _Text,
+        *,
+        agent_id: _Word = "",
+        agent_type: _Word = "",
+        active: _Word = "",
+        session_id: _Word = "",
+        prompt_id: _Word = "",
+    ) -> Annotated[CallToolResult, HookAnswerModel]:
+        """Answer a hook of the host. For hooks of type mcp_tool only; agents use validate_report."""
+        from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn  # noqa: PLC0415 - loaded by the first turn
+        from goop_mcp.operations.stopping.policy import read_policy  # noqa: PLC0415
+
+        policy, _ = read_policy(str(self._application.settings.project))
+        turn = Turn(
+            agent=agent_type or None,
+            text=text,
+            main=event == "Stop",
+            again=active == "true",
+            key="\n".join((session_id, agent_id or "main", prompt_id)),
+        )
+        said = hook_answer(judge_turn(turn, policy, attempts=self._attempts)) if is_owed(turn, policy) else {}
+        return answer(json.dumps(said), said)

@@ -1,0 +1,44 @@
+"""`hook_check`: what a hook of type mcp_tool asks the server that runs anyway."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.server.app import create_server
+from goop_mcp.settings import Settings
+from tests.server.connections import ERAS, Connection, connect
+
+BAD = "I did the work but forgot the envelope."
+
+
+@pytest.fixture(params=ERAS)
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    with connect(create_server(Settings(project=tmp_path, hook_tool=True)), request.param) as opened:
+        yield opened
+
+
+def answer_of(host: Connection, text: str, **values: str) -> dict[str, object]:
+    arguments = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false", **values}
+    result = host.tool("hook_check", text=text, **arguments)
+    (block,) = result.content
+    said = json.loads(block.text)  # type: ignore[union-attr] # the tool answers with one text
+    assert isinstance(said, dict)
+    return said
+
+
+def test_a_bad_report_is_sent_back_once_and_then_let_go_when_nothing_changes(host: Connection) -> None:
+    assert answer_of(host, BAD)["decision"] == "block"
+    again = answer_of(host, BAD, active="true")
+    assert "sent the same reply again" in str(again["systemMessage"])
+
+
+def test_an_agent_that_owes_no_report_passes(host: Connection) -> None:
+    assert answer_of(host, BAD, agent_type="Explore") == {}
+    assert answer_of(host, "All done.", event="Stop", agent_type="", agent_id="") == {}
+
+
+def test_the_tool_is_offered_only_on_request(tmp_path: Path) -> None:
+    with connect(create_server(Settings(project=tmp_path)), "auto") as opened:
+        assert "hook_check" not in opened.tools()
