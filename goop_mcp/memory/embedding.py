@@ -55,13 +55,13 @@ async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
     A failing embedder takes nothing back: what has no vector is found by words, and gets one the next time. Raises
     the errors of the store.
     """
-    count = 0
-    while some := await anyio.to_thread.run_sync(_without_vector, store, embedder):
+    count = last = 0
+    while some := await anyio.to_thread.run_sync(_without_vector, store, embedder, last):
         vectors, fault = await _embedded(embedder, [f"{each.title}\n{each.content}" for each in some], query=False)
         if fault is not None:
             return Embedded(count, f"{fault}; {count} memories got a vector, the others are found by words only")
         await anyio.to_thread.run_sync(_keep, store, embedder.model, some, vectors)
-        count += len(some)
+        count, last = count + len(some), some[-1].id
     return Embedded(count)
 
 
@@ -108,10 +108,11 @@ async def _embedded(embedder: Embedder, texts: Sequence[str], *, query: bool) ->
     return vectors, None
 
 
-def _without_vector(store: Store, embedder: Embedder) -> list[StoredMemory]:
+def _without_vector(store: Store, embedder: Embedder, after: int) -> list[StoredMemory]:
     def ask(reading: Reading) -> list[StoredMemory]:
-        dimensions, limit = embedder.dimensions, _MEMORIES_A_CALL
-        return reading.memories_without_vector(embedder.model, dimensions=dimensions, limit=limit)
+        return reading.memories_without_vector(
+            embedder.model, dimensions=embedder.dimensions, limit=_MEMORIES_A_CALL, after_id=after
+        )
 
     return store.read(ask)
 

@@ -53,8 +53,13 @@ class Reading(Protocol):
         """Return memories, newest first, at most `limit`; `before_id`, the id of the last one, continues the list."""
         ...
 
-    def memories_without_vector(self, model: str, *, dimensions: int, limit: int) -> list[StoredMemory]:
-        """Return memories that have no vector of `model` with so many numbers, oldest first."""
+    def memories_without_vector(
+        self, model: str, *, dimensions: int, limit: int, after_id: int = 0
+    ) -> list[StoredMemory]:
+        """Return memories that have no vector of `model` with so many numbers, oldest first.
+
+        `after_id`, the id of the last one, continues the list.
+        """
         ...
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:

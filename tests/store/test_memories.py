@@ -210,8 +210,11 @@ def test_memories_without_a_vector_of_a_model_are_listed_oldest_first(store: Sto
     store.write(lambda writing: writing.set_vector(two, "small", [1.0, 2.0]))
     store.write(lambda writing: writing.set_vector(one, "large", [1.0, 2.0]))
 
-    def missing(dimensions: int, limit: int) -> list[int]:
-        rows = store.read(lambda reading: reading.memories_without_vector("small", dimensions=dimensions, limit=limit))
+    def missing(dimensions: int, limit: int, after: int = 0) -> list[int]:
+        rows = store.read(
+            lambda reading: reading.memories_without_vector("small", dimensions=dimensions, limit=limit, after_id=after)
+        )
         return [memory.id for memory in rows]
 
     assert (missing(2, 9), missing(2, 1), missing(3, 9)) == ([one, three], [one], [one, two, three])
+    assert (missing(2, 9, after=one), missing(2, 9, after=three)) == ([three], [])

@@ -77,10 +77,13 @@ class PostgresReading:
         values = {"before": before_id, "limit": limit}
         return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
 
-    def memories_without_vector(self, model: str, *, dimensions: int, limit: int) -> list[StoredMemory]:
+    def memories_without_vector(
+        self, model: str, *, dimensions: int, limit: int, after_id: int = 0
+    ) -> list[StoredMemory]:
         """Return memories that have no vector of `model` with so many numbers, oldest first."""
         size = dimensions * BYTES_A_NUMBER
-        rows = self._rows(statements.MEMORIES_WITHOUT_VECTOR, model=model, size=size, limit=limit)
+        values = {"size": size, "limit": limit, "after": after_id}
+        rows = self._rows(statements.MEMORIES_WITHOUT_VECTOR, model=model, **values)
         return [memory_of(row) for row in rows]
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:

@@ -70,7 +70,7 @@ ORDER BY id DESC LIMIT %(limit)s
 """)
 MEMORIES_WITHOUT_VECTOR = _statement("""
 SELECT {memory} FROM goop.memories AS m
-WHERE {mine} AND forgotten_at IS NULL AND NOT EXISTS (
+WHERE {mine} AND id > %(after)s AND forgotten_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM goop.vectors AS v
     WHERE v.tenant = m.tenant AND v.project = m.project AND v.memory_id = m.id AND v.model = %(model)s
         AND length(v.vector) = %(size)s

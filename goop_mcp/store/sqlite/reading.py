@@ -79,15 +79,17 @@ class SqliteReading:
             {**bindings, "limit": _limit(limit)},
         )
 
-    def memories_without_vector(self, model: str, *, dimensions: int, limit: int) -> list[StoredMemory]:
+    def memories_without_vector(
+        self, model: str, *, dimensions: int, limit: int, after_id: int = 0
+    ) -> list[StoredMemory]:
         """Return memories that have no such vector, oldest first."""
         has_one = (
             "SELECT 1 FROM vectors AS v WHERE v.memory_id = m.id AND v.model = :model AND length(v.vector) = :size"
         )
         return self._select(
             StoredMemory,
-            f"WHERE m.forgotten_at IS NULL AND NOT EXISTS ({has_one}) ORDER BY m.id LIMIT :limit",
-            {"model": model, "size": dimensions * BYTES_A_NUMBER, "limit": limit},
+            f"WHERE m.id > :after AND m.forgotten_at IS NULL AND NOT EXISTS ({has_one}) ORDER BY m.id LIMIT :limit",
+            {"model": model, "size": dimensions * BYTES_A_NUMBER, "limit": limit, "after": after_id},
         )
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
