@@ -1,4 +1,4 @@
-"""`goop-mcp hook claude-code` and `hook codex`: one event on standard input, the answer on standard output.
+"""`goop-mcp hook` for Claude Code, Codex and OpenCode: an event on standard input, the answer on standard output.
 
 A fault of ours never breaks a session: every way ends with 0, and what went wrong is one line on standard error.
 """
@@ -15,7 +15,7 @@ from goop_mcp.hosts.claude_code.events import read_event
 
 __all__ = ["HOSTS", "main"]
 
-HOSTS: Final = ("claude-code", "codex")
+HOSTS: Final = ("claude-code", "codex", "opencode")
 _MOST_BYTES = 32 * 1024 * 1024
 _PIECE = 1024 * 1024
 
