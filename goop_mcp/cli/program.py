@@ -20,9 +20,12 @@ COMMANDS: Final = {
     "memory": "Save, find and forget what agents learned.",
     "rules": "List the rules, or show the page of one.",
     "schema": "List the schemas, or print one.",
-    "prompt": "List the prompts for agents, or print one.",
+    "prompt": "Print the instructions for agents, or another prompt.",
     "serve": "Serve MCP clients.",
     "hook": "Answer an event of a host's hooks.",
+    "install": "Register goop-mcp in a host.",
+    "uninstall": "Take goop-mcp out of a host again.",
+    "doctor": "Check installation, database and hosts.",
     "demo": "Show the main job on real input, without network or key.",
 }
 """Every command and what it does. The command `x` is the attribute `x` of the module `goop_mcp.cli.x`."""

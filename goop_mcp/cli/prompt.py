@@ -1,4 +1,4 @@
-"""`goop-mcp prompt`: the list of all prompts for agents, or one of them filled in."""
+"""`goop-mcp prompt`: the instructions for a project's agents, the list of all prompts, or one of them filled in."""
 
 import os
 from collections.abc import Iterator
@@ -14,24 +14,30 @@ from goop_mcp.settings import read_settings
 __all__ = ["prompt"]
 
 _WIDEST_NAME = 30
+_INSTRUCTIONS = "instructions"
 
 
-@click.command(short_help="List the prompts for agents, or print one.")
+@click.command(short_help="Print the instructions for agents, or another prompt.")
 @click.argument("name", required=False)
 @click.option(
     "--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Fill in an argument; may be given several times."
 )
+@click.option("--list", "listed", is_flag=True, help="List all prompts with their arguments.")
 @PROJECT
-def prompt(name: str | None, pairs: tuple[str, ...], project: str | None) -> int:
-    """List the prompts with their arguments, or print the prompt NAME with its arguments filled in."""
-    if name is not None:
-        settings = read_settings(os.environ, project=project)
-        emit(render_prompt(name, dict(_split(pair) for pair in pairs), project=settings.project))
-    elif pairs:
+def prompt(name: str | None, pairs: tuple[str, ...], *, listed: bool, project: str | None) -> int:
+    """Print the prompt NAME with its arguments filled in.
+
+    Without NAME it is the block to paste into AGENTS.md or CLAUDE.md; `goop-mcp install HOST --instructions` puts it
+    there.
+    """
+    if pairs and name is None:
         raise WrongCallError("--set needs the NAME of a prompt before it")
-    else:
+    if listed:
         rows = [row for each in list_prompts() for row in _rows(each)]
         show(render_listing(rows, width=terminal_width(), widest_name=_WIDEST_NAME))
+    else:
+        values = dict(_split(pair) for pair in pairs)
+        emit(render_prompt(name or _INSTRUCTIONS, values, project=read_settings(os.environ, project=project).project))
     return 0
 
 

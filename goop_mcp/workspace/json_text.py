@@ -1,6 +1,7 @@
 """JSON as its author wrote it: find values by place, change single ones, leave every other character alone."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +15,7 @@ Scalar: TypeAlias = "bool | int | str | None"
 _BLANKS = " \t\r\n"
 _DEPTH = 64
 _BOM = "\ufeff"
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ def parse_object(text: str) -> Mapping[str, JsonValue] | JsonFault:
     A key that stands twice is a fault too: nobody can tell which of its values other programs take.
     """
     start = _object_start(text)
-    if nesting(text) > _DEPTH:
+    if nesting(_STRING.sub("", text)) > _DEPTH:
         return JsonFault(message=f"it nests deeper than {_DEPTH}", line=1, column=1)
     decoded = decode_object(text, start) if text.startswith("{", start) else None
     if decoded is not None and not text[decoded[1] :].strip(_BLANKS):

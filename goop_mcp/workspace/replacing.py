@@ -44,15 +44,17 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def replace_file(files: ProjectFiles, path: str, data: bytes) -> str:
+def replace_file(files: ProjectFiles, path: str, data: bytes, *, allowed: Callable[[str], bool] = may_write) -> str:
     """Put `data` in place of the file at `path`, or create it; a reader sees the old or the new, whole.
+
+    `allowed` tells which paths the caller may write; the default is what belongs to us in a project.
 
     Missing folders are made; the mode of an existing file is kept. The caller holds the queue of writers. Returns the
     sha256 of `data`. Raises PathRefusedError for a path outside the list of what we write and where a link stands in
     place of the file or of a folder, UnwritableFileError when the system refuses; the old file then lies there as it
     was, but for a fault of the last step, where it may be the new one.
     """
-    with _writing(files, path, may_write) as (folder, name):
+    with _writing(files, path, allowed) as (folder, name):
         _put(folder, name, data, mode=_mode(folder, name), into_place=_rename)
     return sha256(data)
 

@@ -61,7 +61,7 @@ def test_a_schema_is_printed_as_it_ships(version: list[str]) -> None:
 
 
 def test_every_prompt_is_listed_with_its_arguments() -> None:
-    listed = run("prompt").out
+    listed = run("prompt", "--list").out
     for prompt in list_prompts():
         assert f"{prompt.name} " in listed
         for argument in prompt.arguments:

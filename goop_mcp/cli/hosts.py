@@ -1,0 +1,72 @@
+"""What `install` and `uninstall` share: their arguments, and how they tell what was done."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from goop_mcp.cli.streams import show
+from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
+from goop_mcp.hosts.installing import Action, Change, Seat
+from goop_mcp.settings import read_settings
+
+__all__ = ["DRY_RUN", "HOST", "REFUSED", "SCOPE", "find_seat", "show_plan", "show_result"]
+
+REFUSED = 1
+
+HOST = click.argument("host", metavar="|".join(HOSTS))
+SCOPE = click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in Scope]),
+    default=Scope.PROJECT.value,
+    show_default=True,
+    help="project: for all who work in it; user: for you, in all projects.",
+)
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
+
+_DONE = {
+    Action.CREATE: "created",
+    Action.CHANGE: "changed",
+    Action.RESTORE: "restored",
+    Action.REMOVE: "removed",
+    Action.KEEP: "unchanged",
+}
+
+
+def find_seat(host: str, scope: str, project: str | None) -> Seat:
+    """Return what the arguments mean here. Raises UnknownNameError and SettingsError."""
+    return Seat(
+        host=find_host(host),
+        scope=Scope(scope),
+        project=read_settings(os.environ, project=project).project,
+        environment=os.environ,
+    )
+
+
+def show_plan(changes: Sequence[Change]) -> None:
+    """Print the difference that the changes would make."""
+    for change in changes:
+        show(change.diff() or _line(change, None))
+        show(_notes(change))
+
+
+def show_result(changes: Sequence[Change], backups: Sequence[Path | None]) -> None:
+    """Print one line for each file, and what people should know about it."""
+    for change, backup in zip(changes, backups, strict=True):
+        show(_line(change, backup) + _notes(change))
+
+
+def _line(change: Change, backup: Path | None) -> str:
+    if change.after is None and change.action is Action.KEEP:
+        return ""
+    kept = "" if backup is None else f" (backup: {_shown(backup)})"
+    return f"{_DONE[change.action]:9} {change.target.shown}{kept}\n"
+
+
+def _shown(path: Path) -> str:
+    return f"~/{path.relative_to(Path.home()).as_posix()}" if path.is_relative_to(Path.home()) else str(path)
+
+
+def _notes(change: Change) -> str:
+    return "".join(f"          {note}\n" for note in change.notes)

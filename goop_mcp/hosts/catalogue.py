@@ -1,0 +1,294 @@
+"""The hosts that can be configured, as data: which files, which keys, which form."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from goop_mcp.errors import UnknownNameError
+from goop_mcp.hosts.launch import Launch, is_ours
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = [
+    "HOSTS",
+    "SERVER",
+    "Asset",
+    "Element",
+    "Host",
+    "Part",
+    "Place",
+    "Scope",
+    "ServerEntry",
+    "command_words",
+    "find_host",
+    "is_our_element",
+]
+
+SERVER: Final = "goop"
+"""The name under which hosts know the server."""
+
+
+class Scope(StrEnum):
+    """Whom a configuration concerns: everybody who works in the project, or one person in all projects."""
+
+    PROJECT = "project"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a file lies: the first of `names` that exists, else the last; relative to the project or to `base`.
+
+    `base` takes the environment and returns a folder; None means the project.
+    """
+
+    names: tuple[str, ...]
+    base: Callable[[Mapping[str, str]], Path] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEntry:
+    """The server's entry in a JSON file, behind `key` and the server's name."""
+
+    place: Place
+    key: str
+    form: Callable[[Launch], JsonValue]
+    beside: tuple[tuple[str, str], ...] = ()
+    """Keys of the file itself that are set in a new file only, such as its schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """Something in a list behind `keys` of a JSON file."""
+
+    place: Place
+    keys: tuple[str, ...]
+    form: Callable[[Launch], JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asset:
+    """A file of ours that is put in place whole; `source` is its name among the assets of kind plugins."""
+
+    place: Place
+    source: str
+
+
+Part: TypeAlias = "ServerEntry | Element"
+"""What is put into a JSON file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A program in which agents run: what it has to be told, and where it looks for instructions, if anywhere.
+
+    `then` is what a person has to do in it after installing.
+    """
+
+    name: str
+    title: str
+    then: str
+    instructions: Mapping[Scope, Place]
+    parts: Mapping[Scope, tuple[ServerEntry | Element | Asset, ...]]
+
+
+def find_host(name: str) -> Host:
+    """Return the host called `name`. Raises UnknownNameError, which suggests the nearest."""
+    if name not in HOSTS:
+        raise UnknownNameError("host", name, HOSTS)
+    return HOSTS[name]
+
+
+def command_words(entry: JsonValue) -> tuple[str, ...]:
+    """Return the command of a server's entry or of a hook, in whatever form it is written; empty for none."""
+    if not isinstance(entry, Mapping):
+        return ()
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [*(_elements(command) or [command]), *_elements(arguments)]
+    return tuple(word for word in words if isinstance(word, str))
+
+
+def is_our_element(value: JsonValue) -> bool:
+    """Tell whether an element of a list is one that goop-mcp puts there: a group of hooks, or the server's name."""
+    if value == SERVER:
+        return True
+    hooks = value.get("hooks") if isinstance(value, Mapping) else None
+    elements = _elements(hooks)
+    return bool(elements) and all(_is_our_hook(hook) for hook in elements)
+
+
+def _is_our_hook(hook: JsonValue) -> bool:
+    words = command_words(hook)
+    if len(words) == 1:
+        words = tuple(words[0].split())
+    return is_ours(words) and "hook" in words
+
+
+def _elements(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def _claude_server(launch: Launch) -> JsonValue:
+    return {"type": "stdio", "command": launch.command, "args": list(launch.arguments)}
+
+
+def _cursor_server(launch: Launch) -> JsonValue:
+    return {"command": launch.command, "args": list(launch.arguments)}
+
+
+def _in_workspace(form: Callable[[Launch], JsonValue]) -> Callable[[Launch], JsonValue]:
+    """Add the folder of the project, which these hosts put in for the variable; they start servers just anywhere."""
+
+    def with_folder(launch: Launch) -> JsonValue:
+        entry = form(launch)
+        return {**entry, "env": {"GOOP_PROJECT_DIR": "${workspaceFolder}"}} if isinstance(entry, Mapping) else entry
+
+    return with_folder
+
+
+def _opencode_server(launch: Launch) -> JsonValue:
+    # 10 seconds: the default of 5 can be too short for the first start of Python on a cold disk.
+    return {"type": "local", "command": list(launch.words), "enabled": True, "timeout": 10_000}
+
+
+def _hooks(matcher: str | None, seconds: int) -> Callable[[Launch], JsonValue]:
+    def form(launch: Launch) -> JsonValue:
+        hook: JsonValue = {
+            "type": "command",
+            "command": launch.command,
+            "args": [*launch.arguments, "hook", "claude-code"],
+            "timeout": seconds,
+        }
+        return {"hooks": [hook]} if matcher is None else {"matcher": matcher, "hooks": [hook]}
+
+    return form
+
+
+def _claude_hooks(place: Place) -> tuple[Element, ...]:
+    return tuple(
+        Element(place=place, keys=("hooks", event), form=_hooks(matcher, seconds))
+        for event, matcher, seconds in CLAUDE_HOOKS
+    )
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    home = environment.get("HOME") or environment.get("USERPROFILE")
+    return Path(home) if home else Path.home()
+
+
+def _claude_folder(environment: Mapping[str, str]) -> Path:
+    folder = environment.get("CLAUDE_CONFIG_DIR")
+    return Path(folder) if folder else _home(environment) / ".claude"
+
+
+def _claude_json(environment: Mapping[str, str]) -> Path:
+    folder = environment.get("CLAUDE_CONFIG_DIR")
+    return Path(folder) if folder else _home(environment)
+
+
+def _opencode_folder(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "opencode"
+
+
+def _vscode_folder(environment: Mapping[str, str]) -> Path:
+    if os.name == "nt":
+        return Path(environment.get("APPDATA") or _home(environment) / "AppData" / "Roaming") / "Code" / "User"
+    if sys.platform == "darwin":
+        return _home(environment) / "Library" / "Application Support" / "Code" / "User"
+    return Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "Code" / "User"
+
+
+CLAUDE_HOOKS: Final = (
+    ("SubagentStart", None, 10),
+    ("SubagentStop", None, 30),
+    ("Stop", None, 30),
+    ("SessionStart", None, 10),
+    ("UserPromptSubmit", None, 10),
+    ("PostToolUse", "Agent|Task", 30),
+)
+"""Event, matcher and seconds of each hook of Claude Code. Which agents owe a report is for the project to say."""
+
+_CLAUDE_PROJECT_SETTINGS = Place(names=(".claude/settings.json",))
+_CLAUDE_USER_SETTINGS = Place(names=("settings.json",), base=_claude_folder)
+_OPENCODE_SCHEMA = (("$schema", "https://opencode.ai/config.json"),)
+_OPENCODE_FILES = ("opencode.jsonc", "opencode.json")
+
+_CLAUDE_CODE = Host(
+    name="claude-code",
+    title="Claude Code",
+    then="Start it again; it asks once whether you trust the folder, and starts no server of a project before.",
+    instructions={
+        Scope.PROJECT: Place(names=("CLAUDE.md",)),
+        Scope.USER: Place(names=("CLAUDE.md",), base=_claude_folder),
+    },
+    parts={
+        Scope.PROJECT: (
+            ServerEntry(place=Place(names=(".mcp.json",)), key="mcpServers", form=_claude_server),
+            *_claude_hooks(_CLAUDE_PROJECT_SETTINGS),
+            # Without this Claude Code asks each person before it starts the server of a project.
+            Element(place=_CLAUDE_PROJECT_SETTINGS, keys=("enabledMcpjsonServers",), form=lambda _: SERVER),
+        ),
+        Scope.USER: (
+            ServerEntry(place=Place(names=(".claude.json",), base=_claude_json), key="mcpServers", form=_claude_server),
+            *_claude_hooks(_CLAUDE_USER_SETTINGS),
+        ),
+    },
+)
+_OPENCODE = Host(
+    name="opencode",
+    title="OpenCode",
+    then="Start it again.",
+    instructions={
+        Scope.PROJECT: Place(names=("AGENTS.md",)),
+        Scope.USER: Place(names=("AGENTS.md",), base=_opencode_folder),
+    },
+    parts={
+        Scope.PROJECT: (
+            ServerEntry(place=Place(names=_OPENCODE_FILES), key="mcp", form=_opencode_server, beside=_OPENCODE_SCHEMA),
+            Asset(place=Place(names=(".opencode/plugins/goop.js",)), source="opencode/goop.js"),
+        ),
+        Scope.USER: (
+            ServerEntry(
+                place=Place(names=_OPENCODE_FILES, base=_opencode_folder),
+                key="mcp",
+                form=_opencode_server,
+                beside=_OPENCODE_SCHEMA,
+            ),
+            Asset(place=Place(names=("plugins/goop.js",), base=_opencode_folder), source="opencode/goop.js"),
+        ),
+    },
+)
+_CURSOR = Host(
+    name="cursor",
+    title="Cursor",
+    then="Enable the server goop in its settings, under MCP.",
+    instructions={Scope.PROJECT: Place(names=("AGENTS.md",))},
+    parts={
+        Scope.PROJECT: (
+            ServerEntry(place=Place(names=(".cursor/mcp.json",)), key="mcpServers", form=_in_workspace(_cursor_server)),
+        ),
+        Scope.USER: (
+            ServerEntry(place=Place(names=(".cursor/mcp.json",), base=_home), key="mcpServers", form=_cursor_server),
+        ),
+    },
+)
+_VSCODE = Host(
+    name="vscode",
+    title="VS Code",
+    then="Run 'MCP: List Servers' in it, choose goop and start it.",
+    instructions={Scope.PROJECT: Place(names=("AGENTS.md",))},
+    parts={
+        Scope.PROJECT: (
+            ServerEntry(place=Place(names=(".vscode/mcp.json",)), key="servers", form=_in_workspace(_claude_server)),
+        ),
+        Scope.USER: (
+            ServerEntry(place=Place(names=("mcp.json",), base=_vscode_folder), key="servers", form=_claude_server),
+        ),
+    },
+)
+
+HOSTS: Final[Mapping[str, Host]] = {host.name: host for host in (_CLAUDE_CODE, _OPENCODE, _CURSOR, _VSCODE)}
+"""Every host by its name."""

@@ -1,0 +1,6 @@
+"""Is everything in order? Each fault with its cure; nothing is changed."""
+
+from goop_mcp.hosts.doctor.checks import Check, Outcome
+from goop_mcp.hosts.doctor.examination import examine
+
+__all__ = ["Check", "Outcome", "examine"]

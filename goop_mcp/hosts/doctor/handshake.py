@@ -1,0 +1,152 @@
+"""Start a server the way a host would, and see whether it answers."""
+
+import json
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+__all__ = ["Greeting", "HandshakeError", "shake_hands"]
+
+_VERSION: Final = "2025-06-18"
+_LAST_WORDS: Final = 300
+_ENDING_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """What a server says of itself; `seconds` passed until it had listed its tools."""
+
+    name: str
+    version: str
+    tools: tuple[str, ...]
+    seconds: float
+
+
+class HandshakeError(Exception):
+    """Raised when a server does not start or does not answer as MCP wants; the text says why."""
+
+
+def shake_hands(command: Sequence[str], *, environment: Mapping[str, str], folder: Path, timeout: float) -> Greeting:
+    """Start `command` in `folder`, greet it, list its tools and end it. `timeout` in seconds holds for all of it."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the command is the one that the person's own host starts
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=folder,
+                env=dict(environment),
+            )
+        except OSError as error:
+            raise HandshakeError(f"it cannot be started ({(error.strerror or str(error)).lower()})") from error
+        talk = _Talk(process, errors, deadline=began + timeout)
+        try:
+            server, tools = talk.greet()
+        finally:
+            talk.end()
+    return Greeting(
+        name=str(server.get("name", "")),
+        version=str(server.get("version", "")),
+        tools=tools,
+        seconds=time.monotonic() - began,
+    )
+
+
+class _Talk:
+    """One conversation with a running server."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], *, deadline: float) -> None:
+        self._process, self._errors, self._deadline = process, errors, deadline
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def greet(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
+        client = {"name": "goop-mcp doctor", "version": "1"}
+        first = self._ask(1, "initialize", {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": client})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        listed = self._ask(2, "tools/list", {}).get("tools")
+        server = first.get("serverInfo")
+        tools = [tool.get("name") for tool in listed if isinstance(tool, dict)] if isinstance(listed, list) else []
+        return server if isinstance(server, dict) else {}, tuple(map(str, tools))
+
+    def end(self) -> None:
+        """Close the connection, as hosts do, and wait until the server has ended; stop it if it does not."""
+        process = self._process
+        for stream in (process.stdin, process.stdout):
+            if stream is process.stdout:
+                try:
+                    process.wait(_ENDING_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+                self._reader.join(_ENDING_SECONDS)
+            if stream is not None:
+                _close(stream)
+
+    def _ask(self, number: int, method: str, values: Mapping[str, object]) -> Mapping[str, object]:
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": values})
+        while True:
+            answer = self._next()
+            if answer.get("id") == number:
+                result = answer.get("result")
+                if not isinstance(result, dict):
+                    raise HandshakeError(f"it answers {method} with an error")
+                return result
+
+    def _send(self, message: Mapping[str, object]) -> None:
+        if self._process.stdin is None:
+            raise TypeError("a talk needs a pipe")
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._silence() from None
+
+    def _next(self) -> Mapping[str, object]:
+        try:
+            line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
+        except queue.Empty:
+            raise HandshakeError("it does not answer in time") from None
+        if not line:
+            raise self._silence()
+        try:
+            value = json.loads(line)
+        except ValueError:
+            said = line.decode("utf-8", "replace").strip()[:80]
+            raise HandshakeError(f"it writes {said!r} to standard output, where only MCP may stand") from None
+        return value if isinstance(value, dict) else {}
+
+    def _silence(self) -> HandshakeError:
+        """Say how the server ended, with its last words."""
+        try:
+            code: object = self._process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = "no code"
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - _LAST_WORDS))
+        words = " ".join(self._errors.read().decode("utf-8", "replace").split())
+        return HandshakeError(f"it ends with {code}{f': {words}' if words else ' and says nothing'}")
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        while stream is not None and (line := stream.readline()):
+            self._lines.put(line)
+        self._lines.put(b"")
+
+
+def _close(stream: IO[bytes]) -> None:
+    try:
+        stream.close()
+    except BrokenPipeError:
+        # What was still in the buffer reaches nobody any more.
+        return

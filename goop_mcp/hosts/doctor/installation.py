@@ -1,0 +1,85 @@
+"""The installation itself: versions, and which program the shell starts."""
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from goop_mcp import __version__
+from goop_mcp.errors import StoreError
+from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
+from goop_mcp.hosts.launch import PROGRAM, Surroundings, find_launch
+
+__all__ = ["check_installation"]
+
+_INSTALL = "uv tool install goop-mcp, or pipx install goop-mcp"
+
+
+def check_installation(around: Surroundings, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Yield what is found about versions and the PATH."""
+    yield fine("installation", f"goop-mcp {__version__} with Python {platform.python_version()}")
+    yield _sqlite()
+    yield _path(around, environment)
+
+
+def _sqlite() -> Check:
+    try:
+        import apsw  # noqa: PLC0415 - that it can be loaded is what is checked
+
+        from goop_mcp.store.sqlite.connection import refuse_unsafe_sqlite  # noqa: PLC0415 - needs the above
+    except ImportError as error:
+        return fault("SQLite", f"its driver cannot be loaded ({error})", "install goop-mcp again")
+    version = apsw.sqlite_lib_version()
+    try:
+        refuse_unsafe_sqlite(version)
+    except StoreError as error:
+        message, _, cure = str(error).partition("; ")
+        return fault("SQLite", message, cure)
+    return fine("SQLite", f"version {version}")
+
+
+def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
+    found = _programs_on(environment.get("PATH", os.defpath))
+    if not found:
+        launch = find_launch(around, portable=False)
+        return warning(
+            "PATH",
+            f"no {PROGRAM} is found on it, so hosts start it as {' '.join(launch.words)}",
+            f"install it for good ({_INSTALL}), or leave it so",
+        )
+    if len(found) > 1:
+        others = ", ".join(str(path) for path in found[1:])
+        return warning(
+            "PATH",
+            f"{len(found)} different programs {PROGRAM} are found; {found[0]} is started, {others} is not",
+            "uninstall those that are not needed",
+        )
+    if not _is_this_one(found[0], around):
+        return warning(
+            "PATH",
+            f"{found[0]} belongs to another installation than the one that runs now ({around.prefix})",
+            "uninstall one of them, or run the doctor of the one that hosts start",
+        )
+    return fine("PATH", f"{found[0]}")
+
+
+def _programs_on(path: str) -> list[Path]:
+    """Return the different programs that a shell would find, the first one first."""
+    found: dict[Path, Path] = {}
+    for folder in path.split(os.pathsep):
+        for name in (PROGRAM, f"{PROGRAM}.exe"):
+            program = Path(folder or ".") / name
+            if program.is_file() and os.access(program, os.X_OK):
+                found.setdefault(program.resolve(), program)
+    return list(found.values())
+
+
+def _is_this_one(program: Path, around: Surroundings) -> bool:
+    if program.resolve().is_relative_to(around.prefix.resolve()):
+        return True
+    try:
+        first_line = program.read_bytes()[:4096]
+    except OSError:
+        return True
+    # What pip writes outside of the environment names the interpreter in its first lines.
+    return os.fsencode(around.prefix) in first_line

@@ -1,0 +1,210 @@
+"""What hosts were told about goop-mcp, and whether they can start it."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from goop_mcp import __version__
+from goop_mcp.assets import read_asset
+from goop_mcp.hosts.catalogue import (
+    HOSTS,
+    SERVER,
+    Asset,
+    Element,
+    Host,
+    Part,
+    Scope,
+    ServerEntry,
+    command_words,
+    is_our_element,
+)
+from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
+from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
+from goop_mcp.hosts.editing import parse_configuration
+from goop_mcp.hosts.installing import Seat
+from goop_mcp.hosts.jsonc import Document
+from goop_mcp.hosts.launch import is_ours
+from goop_mcp.hosts.targets import ConfigurationError, Target
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = ["check_hosts"]
+
+_PATIENCE = 30.0
+_SLOW = 5.0
+_FROM_THE_DESKTOP = frozenset({"cursor", "vscode"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A server of ours in a host's file: under which name, how it is started, with which variables."""
+
+    seat: Seat
+    target: Target
+    name: str
+    words: tuple[str, ...]
+    variables: Mapping[str, str]
+
+
+def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Yield what is found in the files of every host, for the project and for the person."""
+    registered = False
+    for host in HOSTS.values():
+        found: list[_Found] = []
+        for scope in Scope:
+            seat = Seat(host=host, scope=scope, project=project, environment=environment)
+            for check in _check_seat(seat, found):
+                registered = True
+                yield check
+        yield from _twice(host, found)
+        for server in found:
+            yield _start(server)
+        registered = registered or bool(found)
+    if not registered:
+        yield warning("hosts", "goop-mcp is not registered in any host here", f"goop-mcp install {'|'.join(HOSTS)}")
+
+
+def _check_seat(seat: Seat, found: list[_Found]) -> Iterator[Check]:
+    """Yield the faults of a host's files, and add the servers in them to `found`."""
+    before = len(found)
+    for target, parts in seat.files():
+        if isinstance(parts, Asset):
+            yield from _asset(seat, target, parts, is_registered=len(found) > before)
+            continue
+        try:
+            data = target.read()
+            document = None if data is None else parse_configuration(data.decode("utf-8"), target.shown)
+        except ConfigurationError as error:
+            yield fault(seat.host.title, str(error), f"mend {target.shown}; the host cannot read it either")
+            continue
+        except UnicodeDecodeError:
+            yield fault(seat.host.title, f"{target.shown} is no text in UTF-8", f"save {target.shown} as UTF-8")
+            continue
+        if document is not None:
+            found.extend(_servers(seat, target, document, parts))
+        yield from _elements(seat, target, document, parts, is_registered=len(found) > before)
+
+
+def _servers(seat: Seat, target: Target, document: Document, parts: list[Part]) -> Iterator[_Found]:
+    for part in parts:
+        entries = document.get((part.key,)) if isinstance(part, ServerEntry) else None
+        for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+            words = command_words(entry)
+            if name == SERVER or is_ours(words):
+                yield _Found(seat=seat, target=target, name=name, words=words, variables=_variables(entry))
+
+
+def _variables(entry: JsonValue) -> Mapping[str, str]:
+    values = entry.get("env", entry.get("environment")) if isinstance(entry, Mapping) else None
+    return {name: str(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
+
+
+def _elements(
+    seat: Seat, target: Target, document: Document | None, parts: list[Part], *, is_registered: bool
+) -> Iterator[Check]:
+    """Yield hooks that are missing, doubled, or start a program that is not there."""
+    missing = []
+    for part in parts:
+        if not isinstance(part, Element):
+            continue
+        value = None if document is None else document.get(part.keys)
+        ours = [element for element in value if is_our_element(element)] if isinstance(value, list) else []
+        place = ".".join(part.keys)
+        if not ours:
+            missing.append(part.keys[-1])
+        if len(ours) > 1:
+            cure = f"remove all but one from {target.shown}"
+            yield warning(seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", cure)
+        for words in filter(None, map(_hook_words, ours)):
+            if _program(words[0], seat) is None:
+                yield fault(
+                    seat.host.title,
+                    f"{target.shown} lets {place} start {words[0]}, which is not there",
+                    f"goop-mcp install {seat.host.name} --scope {seat.scope} --replace",
+                )
+    if missing and is_registered:
+        cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
+        yield warning(seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", cure)
+
+
+def _hook_words(element: JsonValue) -> tuple[str, ...]:
+    hooks = element.get("hooks") if isinstance(element, Mapping) else None
+    words = command_words(hooks[0]) if isinstance(hooks, list) and hooks else ()
+    return tuple(words[0].split()) if len(words) == 1 else words
+
+
+def _asset(seat: Seat, target: Target, asset: Asset, *, is_registered: bool) -> Iterator[Check]:
+    cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
+    try:
+        data = target.read()
+    except ConfigurationError as error:
+        yield fault(seat.host.title, str(error), cure)
+        return
+    if data is None:
+        if is_registered:
+            yield warning(seat.host.title, f"{target.shown} is not there: bad reports are not sent back", cure)
+    elif data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
+        yield warning(seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", cure)
+
+
+def _twice(host: Host, found: list[_Found]) -> Iterator[Check]:
+    if len(found) > 1:
+        places = " and ".join(f"{server.target.shown} as {server.name}" for server in found)
+        yield warning(
+            host.title, f"goop-mcp is registered {len(found)} times: in {places}", "remove all but one of them"
+        )
+
+
+def _start(server: _Found) -> Check:
+    """Start a server as its host does, and say how that went."""
+    host, where = server.seat.host, f"{server.target.shown}: server {server.name}"
+    cure = f"goop-mcp install {host.name} --scope {server.seat.scope} --replace"
+    if not server.words:
+        return fault(host.title, f"{where} has no command", cure)
+    if not is_ours(server.words):
+        return fault(host.title, f"{where} starts {server.words[0]}, which is not goop-mcp", "rename that server")
+    program = _program(server.words[0], server.seat)
+    if program is None:
+        return fault(host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", cure)
+    words = tuple(_filled(word, server.seat) for word in server.words)
+    variables = {name: _filled(value, server.seat) for name, value in server.variables.items()}
+    environment = {**server.seat.environment, **variables}
+    if host.name == "claude-code":
+        environment["CLAUDE_PROJECT_DIR"] = str(server.seat.project)
+    try:
+        greeting = shake_hands(
+            (program, *words[1:]), environment=environment, folder=server.seat.project, timeout=_PATIENCE
+        )
+    except HandshakeError as error:
+        return fault(host.title, f"{where} does not work: {error}", cure)
+    said = f"{where} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
+    if greeting.version != __version__:
+        other = f"{where} starts goop-mcp {greeting.version}, and this is {__version__}"
+        return warning(host.title, other, "install the newest one in both places, then restart the host")
+    if greeting.seconds > _SLOW:
+        return warning(host.title, f"{said}, which some hosts do not wait for", "install it for good instead of uvx")
+    if host.name in _FROM_THE_DESKTOP and not Path(server.words[0]).is_absolute():
+        return warning(
+            host.title,
+            f"{said}; a host started from the desktop may not know the PATH on which {server.words[0]} is found",
+            f"if it does not start there: goop-mcp install {host.name} --replace --command {program}",
+        )
+    return fine(host.title, said)
+
+
+def _program(name: str, seat: Seat) -> str | None:
+    """Return the program that the host starts for `name`, None when there is none."""
+    name = _filled(name, seat)
+    if "/" in name or "\\" in name:
+        path = seat.project / name
+        return str(path) if path.is_file() else None
+    return shutil.which(name, path=seat.environment.get("PATH"))
+
+
+def _filled(text: str, seat: Seat) -> str:
+    """Put in what hosts put in for their variables."""
+    text = text.replace("${workspaceFolder}", str(seat.project)).replace("${CLAUDE_PROJECT_DIR}", str(seat.project))
+    for name, value in seat.environment.items():
+        for form in (f"${{env:{name}}}", f"{{env:{name}}}", f"${{{name}}}"):
+            text = text.replace(form, value) if form in text else text
+    return text

@@ -1,0 +1,220 @@
+"""Register goop-mcp in a host and take it out again: plan every file first, then write all of them."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from goop_mcp.hosts.catalogue import Asset, Host, Part, Place, Scope
+from goop_mcp.hosts.contents import Block, Contents, Entries, WholeFile
+from goop_mcp.hosts.editing import Edited
+from goop_mcp.hosts.launch import Launch
+from goop_mcp.hosts.records import Record, Records
+from goop_mcp.hosts.targets import Target, find_target
+from goop_mcp.workspace.replacing import sha256
+
+__all__ = ["Action", "Change", "Seat", "carry_out", "plan_install", "plan_uninstall"]
+
+
+class Action(StrEnum):
+    """What happens to a file."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    RESTORE = "restore"
+    REMOVE = "remove"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """Where goop-mcp is registered: a host, for whom, and the folders that this means here."""
+
+    host: Host
+    scope: Scope
+    project: Path
+    environment: Mapping[str, str]
+
+    def target(self, place: Place) -> Target:
+        """Return the file that `place` means here."""
+        return find_target(place, project=self.project, environment=self.environment)
+
+    def files(self) -> Iterator[tuple[Target, list[Part] | Asset]]:
+        """Yield the files of the host with what belongs into each."""
+        entries: dict[Target, list[Part]] = {}
+        for part in self.host.parts[self.scope]:
+            if not isinstance(part, Asset):
+                entries.setdefault(self.target(part.place), []).append(part)
+        yield from entries.items()
+        for part in self.host.parts[self.scope]:
+            if isinstance(part, Asset):
+                yield self.target(part.place), part
+
+    def instructions(self) -> Target | None:
+        """Return the file in which the host looks for instructions; None where it has none for this scope."""
+        place = self.host.instructions.get(self.scope)
+        return None if place is None else self.target(place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one file holds and will hold, None when it is not there.
+
+    `record` is what is known of the file from then on, None for nothing. `folders` go with the file if they are empty.
+    `ours` tells that it holds exactly what was written by us, of which nobody needs a copy.
+    """
+
+    target: Target
+    action: Action
+    before: bytes | None
+    after: bytes | None
+    record: Record | None
+    notes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    ours: bool = False
+
+    def diff(self) -> str:
+        """Return the difference in the unified form; empty when there is none."""
+        old, new = (
+            [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=True)
+            for data in (self.before, self.after)
+        )
+        source, result = (self.target.shown if data is not None else "/dev/null" for data in (self.before, self.after))
+        pieces = difflib.unified_diff(old, new, source, result)
+        return "".join(piece if piece.endswith("\n") else f"{piece}\n\\ no line feed at the end\n" for piece in pieces)
+
+
+def plan_install(
+    seat: Seat, launch: Launch, records: Records, *, replace: bool = False, block: str | None = None
+) -> list[Change]:
+    """Return what has to change so that the host knows goop-mcp; nothing is written.
+
+    `replace` puts our entries in place of those that were written by hand. `block` is put into the host's file of
+    instructions, if it is given. Raises ConfigurationError for the first file that cannot be changed safely.
+    """
+    contents: list[tuple[Target, Contents]] = [
+        (target, WholeFile(source=parts.source, replace=replace))
+        if isinstance(parts, Asset)
+        else (target, Entries(parts=parts, launch=launch, replace=replace))
+        for target, parts in seat.files()
+    ]
+    instructions = seat.instructions()
+    if block is not None and instructions is not None:
+        contents.append((instructions, Block(text=block)))
+    return [_installed(seat, target, content, records) for target, content in contents]
+
+
+def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
+    """Return what has to change so that the host knows nothing of goop-mcp; nothing is written. Raises as above."""
+    contents: list[tuple[Target, Contents]] = [
+        (target, WholeFile(source=parts.source) if isinstance(parts, Asset) else Entries(parts=parts))
+        for target, parts in seat.files()
+    ]
+    instructions = seat.instructions()
+    if instructions is not None:
+        contents.append((instructions, Block()))
+    return [_uninstalled(seat, target, content, records) for target, content in contents]
+
+
+def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
+    """Make the changes, in order, each file whole or not at all; return the backup of each file, None for none.
+
+    Raises ConfigurationError when a file cannot be written; those before it are written then.
+    """
+    return [_carry_out(change, records) for change in changes]
+
+
+def _carry_out(change: Change, records: Records) -> Path | None:
+    backup = None
+    if change.action is not Action.KEEP and change.before is not None and not change.ours:
+        backup = records.back_up(change.target, change.before)
+    # The record stands before the file is written: whoever is killed in between can still uninstall.
+    if change.record is not None:
+        records.keep(change.target, change.record)
+    if change.action is not Action.KEEP:
+        if change.after is None:
+            change.target.remove(change.folders)
+        else:
+            change.target.write(change.after)
+    if change.record is None:
+        records.forget(change.target)
+    return backup
+
+
+def _installed(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
+    data, record = target.read(), records.read(target)
+    known = () if record is None else record.written
+    text = None if data is None else _decoded(target, data)
+    edited = content.add(text, shown=target.shown, known=known)
+    after = edited.text.encode()
+    if after == data:
+        kept = record if record is None else _owned(record, seat)
+        return Change(target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=edited.notes)
+    target.refuse_unwritable()
+    return Change(
+        target=target,
+        action=Action.CREATE if data is None else Action.CHANGE,
+        before=data,
+        after=after,
+        record=_recorded(seat, target, content, data=data, edited=edited, record=record),
+        notes=edited.notes,
+    )
+
+
+def _recorded(
+    seat: Seat, target: Target, content: Contents, *, data: bytes | None, edited: Edited, record: Record | None
+) -> Record:
+    """Return the record of a file that is about to be written; what it held at first is never forgotten."""
+    before, folders = data, target.missing_folders()
+    owners: tuple[str, ...] = ()
+    if record is not None and data is not None:
+        folders, owners = record.folders, record.owners
+        left = content.remove(_decoded(target, data), shown=target.shown, record=record)
+        before = record.before if record.is_untouched(data) else None if left is None else left.encode()
+    fresh = Record(
+        before=before, after=sha256(edited.text.encode()), folders=folders, written=edited.written, owners=owners
+    )
+    return _owned(fresh, seat)
+
+
+def _owned(record: Record, seat: Seat) -> Record:
+    return dataclasses.replace(record, owners=tuple(dict.fromkeys([*record.owners, seat.host.name])))
+
+
+def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
+    data, record = target.read(), records.read(target)
+    others = () if record is None else tuple(name for name in record.owners if name != seat.host.name)
+    if data is None or (record is not None and others):
+        kept = None if record is None or data is None else dataclasses.replace(record, owners=others)
+        notes = (f"stays as it is for {', '.join(others)}",) if others and data is not None else ()
+        return Change(target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=notes)
+    if record is not None and record.is_untouched(data):
+        after, action = record.before, Action.RESTORE
+    else:
+        left = content.remove(_decoded(target, data), shown=target.shown, record=record)
+        after, action = None if left is None else left.encode(), Action.CHANGE
+    if after == data:
+        return Change(target=target, action=Action.KEEP, before=data, after=data, record=None)
+    target.refuse_unwritable()
+    return Change(
+        target=target,
+        action=Action.REMOVE if after is None else action,
+        before=data,
+        after=after,
+        record=None,
+        folders=() if record is None else record.folders,
+        ours=record is not None and record.is_untouched(data),
+    )
+
+
+def _decoded(target: Target, data: bytes) -> str:
+    """Return the text of a file, its byte order mark included. Raises ConfigurationError for what is no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise target.refusal(
+            f"is no text in UTF-8: byte 0x{data[error.start]:02x} in line {line}; save it as UTF-8 first"
+        ) from None

@@ -1,0 +1,111 @@
+"""One file of a host's configuration: read it, and replace or remove it whole."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goop_mcp.errors import DocumentUnreadableError, GoopError, PathRefusedError, UnwritableFileError
+from goop_mcp.hosts.catalogue import Place
+from goop_mcp.workspace.files import FileKind, ProjectFiles
+from goop_mcp.workspace.folders import open_folder
+from goop_mcp.workspace.replacing import replace_file, sha256
+
+__all__ = ["ConfigurationError", "Target", "find_target"]
+
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+class ConfigurationError(GoopError, ValueError):
+    """Raised when a host's configuration cannot be changed safely; nothing has been changed then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A file below `root`, which is a project or a person's folder; `shown` is what people call it.
+
+    Nothing outside of `root` is read or written, whatever links stand on the way.
+    """
+
+    root: Path
+    name: str
+    shown: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies or would lie."""
+        return self.root / self.name
+
+    @property
+    def digest(self) -> str:
+        """What tells this file from all others of the machine, as part of a file name."""
+        return sha256(os.fsencode(os.path.realpath(self.path)))[:24]
+
+    def read(self) -> bytes | None:
+        """Return what is in the file, None when there is none. Raises ConfigurationError."""
+        try:
+            return ProjectFiles(self.root).read_bytes(self.name)
+        except PathRefusedError:
+            raise self.refusal("leads out of its folder through a link; put the file itself there") from None
+        except DocumentUnreadableError as error:
+            raise ConfigurationError(f"{self.shown} cannot be used: {error}") from None
+
+    def refuse_unwritable(self) -> None:
+        """Raise ConfigurationError when the file must not be changed: its owner has said so, or it is no file."""
+        files = ProjectFiles(self.root)
+        kind = files.kind(self.name)
+        if kind is FileKind.MISSING:
+            return
+        if kind is not FileKind.FILE:
+            raise self.refusal("is no file; move away what has its name")
+        if not self.path.stat().st_mode & _WRITABLE or not os.access(self.path, os.W_OK):
+            raise self.refusal("is read-only; make it writable first")
+
+    def missing_folders(self) -> tuple[str, ...]:
+        """Return the folders that have to be made for the file, the outermost first."""
+        parents = [parent.as_posix() for parent in reversed(Path(self.name).parents) if parent != Path()]
+        return tuple(parent for parent in parents if not (self.root / parent).is_dir())
+
+    def write(self, data: bytes) -> None:
+        """Put `data` in place of the file. Raises ConfigurationError; the old file is then still there."""
+        files = ProjectFiles(self.root)
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            replace_file(files, "/".join(files.resolve(self.name)), data, allowed=lambda _: True)
+        except (UnwritableFileError, PathRefusedError) as error:
+            raise ConfigurationError(str(error)) from error
+        except OSError as error:
+            raise self.refusal(f"cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+    def remove(self, folders: Sequence[str] = ()) -> None:
+        """Remove the file, and those of `folders` that are empty then. Raises ConfigurationError."""
+        parts = ProjectFiles(self.root).resolve(self.name)
+        try:
+            with open_folder(ProjectFiles(self.root).root, parts[:-1]) as folder:
+                folder.unlink(parts[-1])
+        except OSError as error:
+            raise self.refusal(f"cannot be removed: {(error.strerror or str(error)).lower()}") from error
+        for folder_name in reversed(folders):
+            # Somebody may have put something else there meanwhile.
+            with contextlib.suppress(OSError):
+                (self.root / folder_name).rmdir()
+
+    def refusal(self, why: str) -> ConfigurationError:
+        """Return the exception that says `why` about this file."""
+        return ConfigurationError(f"{self.shown} {why}")
+
+
+def find_target(place: Place, *, project: Path, environment: Mapping[str, str]) -> Target:
+    """Return the file that `place` means: the first name that exists, else the last."""
+    base = project if place.base is None else place.base(environment)
+    name = next((name for name in place.names if (base / name).is_file()), place.names[-1])
+    if place.base is None:
+        return Target(root=base, name=name, shown=name)
+    home = environment.get("HOME") or environment.get("USERPROFILE") or str(Path.home())
+    if base.is_relative_to(home):
+        # Files of one's own are often links to others below the same home.
+        relative = (base / name).relative_to(home).as_posix()
+        return Target(root=Path(home), name=relative, shown=f"~/{relative}")
+    return Target(root=base, name=name, shown=str(base / name))

@@ -1,0 +1,58 @@
+"""A person's home and a project on one machine, and `goop-mcp` run there as that person runs it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cli.running import Ended, run
+
+__all__ = ["Machine", "make_machine"]
+
+_UNSET = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+_UNSET_DATABASE = ("GOOP_DATABASE_URL", "GOOP_PROJECT_ID")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`home` and `project` are folders with blanks and letters beyond ASCII in their names."""
+
+    home: Path
+    project: Path
+
+    def run(self, *arguments: str, path: str | None = None) -> Ended:
+        """Run `goop-mcp` in the project; `path` takes the place of the PATH."""
+        return run(*arguments, cwd=self.project, env=self.environment(path))
+
+    def environment(self, path: str | None = None) -> Mapping[str, str]:
+        """Return what differs from the environment of the tests."""
+        unset = dict.fromkeys([*_UNSET, *_UNSET_DATABASE], "")
+        return {**unset, "HOME": str(self.home), "PATH": os.environ["PATH"] if path is None else path}
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        """Write a file of the project, its folder too; text as it is, without changed line ends."""
+        file = self.project / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def files(self) -> dict[str, bytes]:
+        """Return every file of project and home that a host may read, by its path from the machine's root."""
+        found: dict[str, bytes] = {}
+        for root in (self.project, self.home):
+            for file in sorted(root.rglob("*")):
+                if file.is_file() and ".local" not in file.parts:
+                    found[file.relative_to(root.parent).as_posix()] = file.read_bytes()
+        return found
+
+    def folders(self) -> set[Path]:
+        """Return every folder of the project."""
+        return {folder for folder in self.project.rglob("*") if folder.is_dir()}
+
+
+def make_machine(folder: Path) -> Machine:
+    """Lay down an empty home and an empty project."""
+    machine = Machine(folder / "home of Zoë", folder / "a project — проект")
+    machine.home.mkdir()
+    machine.project.mkdir()
+    return machine

@@ -1,0 +1,239 @@
+"""What the doctor finds, and how it says what to do."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from goop_mcp.hosts.catalogue import HOSTS
+from tests.hosts.machine import Machine
+
+PROGRAM = str(Path(sys.prefix) / "bin" / "goop-mcp")
+
+
+def examined(machine: Machine, *, code: int, path: str | None = None) -> dict[str, list[dict[str, str]]]:
+    """Return the checks by their subject."""
+    ended = machine.run("doctor", "--format", "json", path=path)
+    assert ended.code == code, ended.out + ended.err
+    found: dict[str, list[dict[str, str]]] = {}
+    told = json.loads(ended.out)
+    assert told["healthy"] is (code == 0)
+    for check in told["checks"]:
+        found.setdefault(check["subject"], []).append(check)
+        assert (check["cure"] is None) == (check["outcome"] == "ok")
+    return found
+
+
+def faults(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(check["message"], check["cure"]) for check in checks if check["outcome"] == "fault"]
+
+
+def warnings(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(check["message"], check["cure"]) for check in checks if check["outcome"] == "warning"]
+
+
+def register(machine: Machine, command: object, **more: object) -> None:
+    machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": {"command": command, **more}}}))
+
+
+def script(machine: Machine, text: str) -> str:
+    """Return the path of a program that stands in for goop-mcp."""
+    program = machine.home / "bin" / "goop-mcp"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!{sys.executable}\n{text}")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_a_machine_without_any_host_is_told_how_to_install(machine: Machine) -> None:
+    checks = examined(machine, code=0)
+    assert warnings(checks["hosts"]) == [
+        ("goop-mcp is not registered in any host here", "goop-mcp install claude-code|opencode|cursor|vscode")
+    ]
+    assert [check["outcome"] for check in [*checks["installation"], *checks["SQLite"]]] == ["ok", "ok"]
+    assert list(machine.project.iterdir()) == []
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_each_server_is_started_and_lists_its_tools(machine: Machine, host: str) -> None:
+    machine.run("install", host)
+    (check,) = examined(machine, code=0)[HOSTS[host].title]
+    assert "server goop answers in" in check["message"]
+    assert "tools" in check["message"]
+
+
+def test_a_fault_and_its_cure_are_told_in_one_line_each(machine: Machine) -> None:
+    register(machine, "/nowhere/goop-mcp")
+    ended = machine.run("doctor")
+    assert ended.code == 1
+    assert (
+        "FAULT    Cursor: .cursor/mcp.json: server goop starts /nowhere/goop-mcp, which is not found on the PATH\n"
+        "         cure: goop-mcp install cursor --scope project --replace\n"
+    ) in ended.out
+
+
+def test_a_configuration_that_cannot_be_read_is_named_with_the_place(machine: Machine) -> None:
+    machine.write(".vscode/mcp.json", '{\n  "servers": {]\n}')
+    ((message, cure),) = faults(examined(machine, code=1)["VS Code"])
+    assert ".vscode/mcp.json cannot be read: unexpected ']' (line 2, column 15)" in message
+    assert cure == "mend .vscode/mcp.json; the host cannot read it either"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys; sys.exit('no module named lxml')", "it ends with 1: no module named lxml"),
+        ("print('Welcome!', flush=True); input()", "it writes 'Welcome!' to standard output, where only MCP may stand"),
+        ("pass", "it ends with 0 and says nothing"),
+    ],
+)
+def test_a_server_that_does_not_work_is_told_with_its_last_words(machine: Machine, text: str, said: str) -> None:
+    register(machine, script(machine, text))
+    ((message, _),) = faults(examined(machine, code=1)["Cursor"])
+    assert message == f".cursor/mcp.json: server goop does not work: {said}"
+
+
+OTHER_VERSION = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        said = {"serverInfo": {"name": "goop-mcp", "version": "0.0.1"}, "tools": [{"name": "t"}]}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}), flush=True)
+"""
+
+
+def test_another_version_is_told(machine: Machine) -> None:
+    register(machine, script(machine, OTHER_VERSION))
+    ((message, cure),) = warnings(examined(machine, code=0)["Cursor"])
+    assert "server goop starts goop-mcp 0.0.1, and this is" in message
+    assert cure.startswith("install the newest one in both places")
+
+
+def test_no_secret_is_shown(machine: Machine) -> None:
+    text = "import os, sys; sys.exit('password=' + os.environ['GOOP_TOKEN'] + ' ghp_' + 'a1B2' * 9)"
+    register(machine, script(machine, text), env={"GOOP_TOKEN": "hunter2-hunter2"})
+    ended = machine.run("doctor")
+    assert ended.code == 1
+    assert "hunter2" not in ended.out
+    assert "ghp_a1B2" not in ended.out
+
+
+def test_variables_of_the_host_are_put_in(machine: Machine) -> None:
+    text = f"import os, sys\nif os.environ['GOOP_PROJECT_DIR'] != os.getcwd(): sys.exit('wrong')\n{OTHER_VERSION}"
+    register(machine, script(machine, text), env={"GOOP_PROJECT_DIR": "${workspaceFolder}"})
+    assert faults(examined(machine, code=0)["Cursor"]) == []
+
+
+def test_a_registration_for_project_and_person_at_once_is_told(machine: Machine) -> None:
+    machine.run("install", "cursor")
+    machine.run("install", "cursor", "--scope", "user")
+    ((message, cure),) = warnings(examined(machine, code=0)["Cursor"])
+    assert message == ("goop-mcp is registered 2 times: in .cursor/mcp.json as goop and ~/.cursor/mcp.json as goop")
+    assert cure == "remove all but one of them"
+
+
+def test_a_second_entry_under_another_name_is_told(machine: Machine) -> None:
+    one = {"command": PROGRAM, "args": []}
+    machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": one, "old": one}}))
+    ((message, _),) = warnings(examined(machine, code=0)["Cursor"])
+    assert "registered 2 times" in message
+
+
+def test_missing_hooks_and_a_missing_plugin_are_told(machine: Machine) -> None:
+    machine.run("install", "claude-code")
+    machine.run("install", "opencode")
+    machine.write(".claude/settings.json", "{}")
+    (machine.project / ".opencode/plugins/goop.js").unlink()
+    checks = examined(machine, code=0)
+    ((message, cure),) = warnings(checks["Claude Code"])
+    assert message.startswith(".claude/settings.json lacks entries of ours: SubagentStart, SubagentStop, Stop")
+    assert cure == "goop-mcp install claude-code --scope project"
+    assert warnings(checks["OpenCode"]) == [
+        (
+            ".opencode/plugins/goop.js is not there: bad reports are not sent back",
+            "goop-mcp install opencode --scope project",
+        )
+    ]
+
+
+def test_an_outdated_plugin_is_told(machine: Machine) -> None:
+    machine.run("install", "opencode")
+    machine.write(".opencode/plugins/goop.js", "// goop-mcp of old\n")
+    ((message, _),) = warnings(examined(machine, code=0)["OpenCode"])
+    assert message.startswith(".opencode/plugins/goop.js is not the file of goop-mcp")
+
+
+def test_hooks_that_start_nothing_or_stand_twice_are_told(machine: Machine) -> None:
+    machine.run("install", "claude-code", "--command", "/gone/goop-mcp")
+    settings = machine.project / ".claude/settings.json"
+    values = json.loads(settings.read_text())
+    values["hooks"]["Stop"] *= 2
+    settings.write_text(json.dumps(values))
+    checks = examined(machine, code=1)["Claude Code"]
+    assert (
+        ".claude/settings.json has 2 entries of ours in hooks.Stop",
+        "remove all but one from .claude/settings.json",
+    ) in (warnings(checks))
+    assert any("lets hooks.SubagentStop start /gone/goop-mcp, which is not there" in said for said, _ in faults(checks))
+
+
+def test_two_programs_on_the_path_are_told(machine: Machine, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "goop-mcp").write_text("#!/bin/sh\n")
+        (folder / "goop-mcp").chmod(0o755)
+    path = os.pathsep.join([*map(str, folders), "/usr/bin", "/bin"])
+    ((message, cure),) = warnings(examined(machine, code=0, path=path)["PATH"])
+    assert (
+        message
+        == f"2 different programs goop-mcp are found; {folders[0]}/goop-mcp is started, {folders[1]}/goop-mcp is not"
+    )
+    assert cure == "uninstall those that are not needed"
+
+
+def test_a_path_without_the_program_is_told(machine: Machine) -> None:
+    ((message, _),) = warnings(examined(machine, code=0, path="/usr/bin:/bin")["PATH"])
+    assert message == f"no goop-mcp is found on it, so hosts start it as {PROGRAM}"
+
+
+def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> None:
+    broken = machine.write(".goopspec/state.json", '{\n  "version": 2,,\n}')
+    for age, name in ((200, "old"), (100, "new")):
+        checkpoint = machine.write(f".goopspec/checkpoints/{name}.json", "{}")
+        os.utime(checkpoint, (1_000_000 - age, 1_000_000 - age))
+    ((message, cure),) = faults(examined(machine, code=1)["project"])
+    assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
+    assert cure == "mend that place by hand, or take over what you need from .goopspec/checkpoints/new.json"
+    assert broken.read_text() == '{\n  "version": 2,,\n}'
+
+
+def test_wishes_for_hooks_that_cannot_be_used_are_told(machine: Machine) -> None:
+    machine.write(".goopspec/hooks.json", '{"ask_again": 99}')
+    ((message, _),) = warnings(examined(machine, code=0)["project"])
+    assert ".goopspec/hooks.json: ask_again is 99; expected a whole number from 0 to 7" in message
+
+
+def test_a_file_that_is_no_database_is_told(machine: Machine) -> None:
+    machine.write(".goopspec/goop.db", b"no database, but long enough to be taken for one" * 100)
+    ((message, cure),) = faults(examined(machine, code=1)["database"])
+    assert message.startswith(".goopspec/goop.db")
+    assert cure
+
+
+def test_a_database_of_a_newer_version_is_told(machine: Machine) -> None:
+    (machine.project / ".goopspec").mkdir()
+    with apsw.Connection(str(machine.project / ".goopspec/goop.db")) as connection:
+        connection.execute(f"PRAGMA application_id={0x676F6F70}; PRAGMA user_version=99")
+    ((message, cure),) = faults(examined(machine, code=1)["database"])
+    assert "has version 99 of the tables" in message
+    assert cure == "install the newest goop-mcp, then restart the hosts"
+
+
+def test_a_project_that_does_not_exist_is_a_wrong_call(machine: Machine) -> None:
+    ended = machine.run("doctor", "--project", "nowhere")
+    assert (ended.code, ended.out) == (2, "")

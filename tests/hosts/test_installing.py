@@ -1,0 +1,405 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goop_mcp.hosts.catalogue import HOSTS
+from goop_mcp.hosts.jsonc import Document, parse
+from goop_mcp.validation.safe_json import JsonValue
+from tests.cli.running import PROGRAM, environment
+from tests.hosts.configurations import CONFIGURATIONS
+from tests.hosts.machine import Machine
+from tests.repository import ROOT
+
+SERVERS = {"claude-code": "mcpServers", "opencode": "mcp", "cursor": "mcpServers", "vscode": "servers"}
+FILES = {
+    "claude-code": ".mcp.json",
+    "opencode": "opencode.json",
+    "cursor": ".cursor/mcp.json",
+    "vscode": ".vscode/mcp.json",
+}
+configured = pytest.mark.parametrize("name", CONFIGURATIONS)
+every_host = pytest.mark.parametrize("host", HOSTS)
+
+
+def done(machine: Machine, *arguments: str) -> str:
+    ended = machine.run(*arguments)
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+def refused(machine: Machine, *arguments: str) -> str:
+    """Return why something was refused; nothing may have changed."""
+    before = machine.files()
+    ended = machine.run(*arguments)
+    assert ended.code == 1
+    assert machine.files() == before
+    return ended.err
+
+
+def read(text: str) -> Document:
+    document = parse(text)
+    assert isinstance(document, Document)
+    return document
+
+
+def server(machine: Machine, host: str) -> JsonValue:
+    text = (machine.project / FILES[host]).read_bytes().decode()
+    return read(text).get((SERVERS[host], "goop"))
+
+
+@every_host
+def test_the_server_is_registered_in_the_form_of_the_host(machine: Machine, host: str) -> None:
+    done(machine, "install", host, "--command", "uvx goop-mcp")
+    folder = {"env": {"GOOP_PROJECT_DIR": "${workspaceFolder}"}}
+    assert (
+        server(machine, host)
+        == {
+            "claude-code": {"type": "stdio", "command": "uvx", "args": ["goop-mcp"]},
+            "opencode": {"type": "local", "command": ["uvx", "goop-mcp"], "enabled": True, "timeout": 10000},
+            "cursor": {"command": "uvx", "args": ["goop-mcp"], **folder},
+            "vscode": {"type": "stdio", "command": "uvx", "args": ["goop-mcp"], **folder},
+        }[host]
+    )
+
+
+@every_host
+def test_a_new_file_goes_again_with_the_folders_made_for_it(machine: Machine, host: str) -> None:
+    done(machine, "install", host, "--instructions")
+    assert machine.files()
+    done(machine, "uninstall", host)
+    assert machine.files() == {}
+    assert machine.folders() == set()
+
+
+@every_host
+def test_for_one_person_nothing_is_written_to_the_project(machine: Machine, host: str) -> None:
+    done(machine, "install", host, "--scope", "user")
+    assert machine.files()
+    assert list(machine.project.iterdir()) == []
+    done(machine, "uninstall", host, "--scope", "user")
+    assert machine.files() == {}
+
+
+@configured
+def test_uninstalling_leaves_every_byte_as_it_was(machine: Machine, name: str) -> None:
+    host, path, text = CONFIGURATIONS[name]
+    machine.write(path, text)
+    before = machine.files()
+    done(machine, "install", host, "--instructions")
+    assert machine.files() != before
+    done(machine, "uninstall", host)
+    assert machine.files() == before
+
+
+@configured
+def test_installing_twice_equals_once(machine: Machine, name: str) -> None:
+    host, path, text = CONFIGURATIONS[name]
+    machine.write(path, text)
+    done(machine, "install", host, "--instructions")
+    once = machine.files()
+    said = done(machine, "install", host, "--instructions")
+    assert machine.files() == once
+    assert {line.split()[0] for line in said.splitlines()[:2]} == {"unchanged"}
+
+
+@configured
+def test_what_was_there_keeps_its_meaning_and_its_comments(machine: Machine, name: str) -> None:
+    host, path, text = CONFIGURATIONS[name]
+    file = machine.write(path, text)
+    done(machine, "install", host, "--instructions")
+    after = file.read_bytes().decode()
+    left = iter(after)
+    # Every character that is no blank stands there in its order; new ones stand between them.
+    assert all(character in left for character in text if not character.isspace())
+    assert ("\r\n" in after, after.startswith("\ufeff")) == ("\r\n" in text, text.startswith("\ufeff"))
+
+
+@configured
+def test_what_people_add_meanwhile_survives_uninstalling(machine: Machine, name: str) -> None:
+    host, path, text = CONFIGURATIONS[name]
+    file = machine.write(path, text)
+    done(machine, "install", host, "--instructions")
+    added = b"- mine\n" if path.endswith(".md") else b"\n"
+    file.write_bytes(file.read_bytes() + added)
+    done(machine, "uninstall", host)
+    after = file.read_bytes().decode()
+    if path.endswith(".md"):
+        assert after.split() == [*text.split(), "-", "mine"]
+    else:
+        assert dict(read(after).value) == dict(read(text).value)
+
+
+@configured
+def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> None:
+    host, path, text = CONFIGURATIONS[name]
+    file = machine.write(path, text)
+    done(machine, "install", host, "--instructions")
+    for kept in (machine.home / ".local").rglob("record.json"):
+        kept.unlink()
+    done(machine, "uninstall", host)
+    after = file.read_bytes().decode()
+    assert "goop-mcp" not in after
+    kept_lines = [line for line in text.splitlines() if "//" in line and line.strip().startswith("//")]
+    assert all(line in after for line in kept_lines)
+
+
+def test_a_trial_run_shows_the_difference_and_changes_nothing(machine: Machine) -> None:
+    machine.write("opencode.json", '{\n  "model": "a/b"\n}\n')
+    before = machine.files()
+    said = done(machine, "install", "opencode", "--dry-run")
+    assert machine.files() == before
+    assert '-  "model": "a/b"\n+  "model": "a/b",\n+  "mcp": {\n+    "goop": {\n' in said
+    assert "+++ .opencode/plugins/goop.js" in said
+    assert not (machine.home / ".local").exists()
+
+
+def test_a_copy_of_each_changed_file_is_kept_for_its_owner_only(machine: Machine) -> None:
+    machine.write(".cursor/mcp.json", '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n')
+    said = done(machine, "install", "cursor")
+    copy = machine.home / said.partition("(backup: ~/")[2].partition(")")[0]
+    assert copy.read_text() == '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n'
+    assert copy.stat().st_mode & 0o077 == 0
+    assert "s3cret" not in said
+    assert machine.project not in copy.parents
+
+
+def test_another_server_of_the_name_is_left_alone_unless_it_is_to_be_replaced(machine: Machine) -> None:
+    machine.write(".mcp.json", '{\n  "mcpServers": {\n    "goop": {"command": "other", "args": ["x"]}\n  }\n}\n')
+    said = refused(machine, "install", "claude-code")
+    assert ".mcp.json has another server called goop (line 3, column 13); rename that one" in said
+    done(machine, "install", "claude-code", "--replace", "--command", "goop-mcp")
+    assert server(machine, "claude-code") == {"type": "stdio", "command": "goop-mcp", "args": []}
+    done(machine, "uninstall", "claude-code")
+    assert server(machine, "claude-code") == {"command": "other", "args": ["x"]}
+
+
+def test_an_entry_of_ours_that_was_written_by_hand_is_kept(machine: Machine) -> None:
+    by_hand = {"command": "uvx", "args": ["goop-mcp@0.1.0"], "env": {"GOOP_LOG_LEVEL": "DEBUG"}}
+    machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": by_hand}}))
+    said = done(machine, "install", "cursor")
+    assert "keeps the entry goop of line 1, which was written by hand; --replace puts ours there" in said
+    assert server(machine, "cursor") == by_hand
+    done(machine, "uninstall", "cursor", "--dry-run")
+    assert server(machine, "cursor") == by_hand
+
+
+def test_an_entry_that_was_installed_follows_a_new_command(machine: Machine) -> None:
+    machine.write("opencode.json", '{"model": "a/b"}\n')
+    done(machine, "install", "opencode", "--command", "uvx goop-mcp")
+    done(machine, "install", "opencode", "--command", "/opt/goop/bin/goop-mcp")
+    entry = server(machine, "opencode")
+    assert isinstance(entry, dict)
+    assert entry["command"] == ["/opt/goop/bin/goop-mcp"]
+    done(machine, "uninstall", "opencode")
+    assert (machine.project / "opencode.json").read_text() == '{"model": "a/b"}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{\n  "mcpServers": {\n    "a": {"command": "x"}\n', "it ends in the middle (line 4, column 1)"),
+        ('{"mcpServers": {,}}', "unexpected ',' (line 1, column 17)"),
+        ("[]", "it is no JSON object (line 1, column 1)"),
+        ('{"mcpServers": {}, "mcpServers": {}}', "key 'mcpServers' stands twice (line 1, column 20)"),
+        ('{"a": /* never closed }', "unexpected '/' (line 1, column 7)"),
+        ("mcpServers: {}\n", "it is no JSON object (line 1, column 1)"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_place_and_left_alone(
+    machine: Machine, text: str, why: str
+) -> None:
+    machine.write(".mcp.json", text)
+    assert refused(machine, "install", "claude-code") == (
+        f"goop-mcp: .mcp.json cannot be read: {why}; mend it first, it was left as it is.\n"
+    )
+    refused(machine, "uninstall", "claude-code")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        (".mcp.json", '{\n  "mcpServers": []\n}', "mcpServers that is no object (line 2, column 17)"),
+        (".claude/settings.json", '{"hooks": "none"}', "hooks that is no object (line 1, column 11)"),
+        (".claude/settings.json", '{"hooks": {"Stop": {}}}', "hooks.Stop that is no list (line 1, column 20)"),
+        (".claude/settings.json", '{"enabledMcpjsonServers": true}', "enabledMcpjsonServers that is no list"),
+    ],
+)
+def test_a_value_of_another_kind_in_our_place_is_refused(machine: Machine, path: str, text: str, why: str) -> None:
+    machine.write(path, text)
+    assert f"{path} has {why}" in refused(machine, "install", "claude-code")
+
+
+def test_a_fault_in_one_file_keeps_all_others_as_they_are(machine: Machine) -> None:
+    machine.write(".claude/settings.json", "{")
+    refused(machine, "install", "claude-code")
+    assert not (machine.project / ".mcp.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'{"a": "\xff"}', "is no text in UTF-8: byte 0xff in line 1"),
+        ('{"a": 1}'.encode("utf-16"), "is no text in UTF-8"),
+    ],
+)
+def test_a_file_in_another_encoding_is_refused(machine: Machine, content: bytes, why: str) -> None:
+    machine.write(".vscode/mcp.json", content)
+    assert f".vscode/mcp.json {why}" in refused(machine, "install", "vscode")
+
+
+def test_a_read_only_file_is_refused(machine: Machine) -> None:
+    machine.write(".cursor/mcp.json", "{}").chmod(0o444)
+    assert ".cursor/mcp.json is read-only; make it writable first" in refused(machine, "install", "cursor")
+
+
+def test_a_link_out_of_the_project_is_refused(machine: Machine) -> None:
+    outside = machine.home / "mcp.json"
+    outside.write_text("{}")
+    (machine.project / ".mcp.json").symlink_to(outside)
+    assert ".mcp.json leads out of its folder through a link" in refused(machine, "install", "claude-code")
+    assert outside.read_text() == "{}"
+
+
+def test_a_folder_that_leads_out_of_the_project_is_refused(machine: Machine) -> None:
+    (machine.home / "shared").mkdir()
+    (machine.project / ".cursor").symlink_to(machine.home / "shared")
+    assert ".cursor/mcp.json leads out of its folder" in refused(machine, "install", "cursor")
+    assert list((machine.home / "shared").iterdir()) == []
+
+
+def test_a_link_to_ones_own_dotfiles_stays_a_link(machine: Machine) -> None:
+    kept = machine.home / "dotfiles" / "mcp.json"
+    kept.parent.mkdir()
+    kept.write_text("{}\n")
+    (machine.home / ".cursor").mkdir()
+    link = machine.home / ".cursor" / "mcp.json"
+    link.symlink_to(kept)
+    done(machine, "install", "cursor", "--scope", "user")
+    assert link.is_symlink()
+    assert "goop" in kept.read_text()
+    done(machine, "uninstall", "cursor", "--scope", "user")
+    assert (link.is_symlink(), kept.read_text()) == (True, "{}\n")
+
+
+def test_a_folder_in_place_of_the_file_is_refused(machine: Machine) -> None:
+    (machine.project / ".mcp.json").mkdir()
+    assert ".mcp.json" in refused(machine, "install", "claude-code")
+
+
+def test_somebody_elses_plugin_of_the_name_is_refused(machine: Machine) -> None:
+    machine.write(".opencode/plugins/goop.js", "export const Mine = async () => ({})\n")
+    said = refused(machine, "install", "opencode")
+    assert ".opencode/plugins/goop.js is a file of somebody else; rename it" in said
+    done(machine, "uninstall", "opencode")
+    assert (machine.project / ".opencode/plugins/goop.js").exists()
+
+
+def test_without_a_place_for_backups_nothing_is_changed(machine: Machine) -> None:
+    machine.write(".cursor/mcp.json", "{}")
+    (machine.home / ".local").write_text("in the way")
+    assert "so nothing was changed; make that folder writable" in refused(machine, "install", "cursor")
+
+
+def test_markers_that_do_not_pair_up_are_refused(machine: Machine) -> None:
+    machine.write("AGENTS.md", "# A\n\n<!-- goop-mcp: begin -->\nold\n")
+    said = refused(machine, "install", "opencode", "--instructions")
+    assert "AGENTS.md has markers of goop-mcp that do not pair up (line 3)" in said
+
+
+def test_the_block_of_instructions_is_what_the_prompt_command_prints(machine: Machine) -> None:
+    machine.write("AGENTS.md", "# Rules\n")
+    done(machine, "install", "vscode", "--instructions")
+    printed = machine.run("prompt").out
+    assert (machine.project / "AGENTS.md").read_text() == (
+        f"# Rules\n\n<!-- goop-mcp: begin -->\n{printed}<!-- goop-mcp: end -->\n"
+    )
+
+
+def test_an_older_block_is_replaced_in_its_place(machine: Machine) -> None:
+    machine.write("AGENTS.md", "a\n<!-- goop-mcp: begin -->\nold\n<!-- goop-mcp: end -->\nb\n")
+    done(machine, "install", "opencode", "--instructions")
+    text = (machine.project / "AGENTS.md").read_text()
+    assert (text.startswith("a\n<!--"), text.endswith("-->\nb\n"), "old" in text.splitlines()) == (True, True, False)
+
+
+def test_instructions_that_two_hosts_share_stay_until_the_last_one_goes(machine: Machine) -> None:
+    done(machine, "install", "opencode", "--instructions")
+    done(machine, "install", "cursor", "--instructions")
+    assert "AGENTS.md\n          stays as it is for cursor" in done(machine, "uninstall", "opencode")
+    assert (machine.project / "AGENTS.md").exists()
+    done(machine, "uninstall", "cursor")
+    assert not (machine.project / "AGENTS.md").exists()
+
+
+def test_the_hooks_are_those_of_the_plugin(machine: Machine) -> None:
+    done(machine, "install", "claude-code", "--command", "goop-mcp")
+    shipped = json.loads((ROOT / "plugins/claude-code/goop-mcp/hooks/hooks.json").read_text(encoding="utf-8"))
+    installed = json.loads((machine.project / ".claude/settings.json").read_text(encoding="utf-8"))
+    assert {name: _shape(groups) for name, groups in installed["hooks"].items()} == {
+        name: _shape(groups) for name, groups in shipped["hooks"].items()
+    }
+
+
+def _shape(groups: list[dict[str, Any]]) -> list[tuple[str | None, list[str], int]]:
+    """Return for each group its matcher, what follows on the program, and its seconds."""
+    return [(group.get("matcher"), hook["args"][-2:], hook["timeout"]) for group in groups for hook in group["hooks"]]
+
+
+def test_several_installs_at_once_leave_one_entry_and_one_way_back(machine: Machine) -> None:
+    machine.write(".mcp.json", '{"mcpServers": {}}\n')
+    machine.write(".claude/settings.json", "{}\n")
+    before = machine.files()
+    command = [*PROGRAM, "install", "claude-code", "--instructions"]
+    running = [
+        subprocess.Popen(
+            command, cwd=machine.project, env=environment(machine.environment()), stdout=subprocess.DEVNULL
+        )
+        for _ in range(4)
+    ]
+    assert [process.wait(60) for process in running] == [0, 0, 0, 0]
+    hooks = read((machine.project / ".claude/settings.json").read_text()).get(("hooks", "Stop"))
+    assert isinstance(hooks, list)
+    assert len(hooks) == 1
+    done(machine, "uninstall", "claude-code")
+    assert machine.files() == before
+
+
+def test_uninstalling_what_was_never_installed_says_so(machine: Machine) -> None:
+    assert done(machine, "uninstall", "vscode") == "goop-mcp is not registered in VS Code for project scope.\n"
+
+
+def test_the_command_that_is_registered_is_told_with_the_reason(machine: Machine) -> None:
+    said = done(machine, "install", "cursor")
+    assert f"starts it as: {Path(sys.prefix, 'bin', 'goop-mcp')}" in said
+    assert "because this is the program of the virtual environment in use" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["install", "cursro"], "there is no host 'cursro'; did you mean 'cursor'?"),
+        (["install"], "missing argument 'claude-code|opencode|cursor|vscode'; see goop-mcp install --help."),
+        (["install", "cursor", "--command", "'x"], '--command "\'x" is no command; expected words'),
+        (["install", "cursor", "--command", ""], "--command '' is no command; expected words"),
+        (
+            ["install", "vscode", "--scope", "user", "--instructions"],
+            "VS Code has no file of instructions for user scope",
+        ),
+        (["uninstall", "cursor", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+    ],
+)
+def test_a_wrong_call_is_told(machine: Machine, arguments: list[str], said: str) -> None:
+    ended = machine.run(*arguments)
+    assert ended.code == 2
+    assert said in ended.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_a_folder_without_permission_is_refused(machine: Machine) -> None:
+    machine.project.chmod(0o555)
+    assert ".mcp.json was not written" in refused(machine, "install", "claude-code")

@@ -1,0 +1,92 @@
+"""Which command a host is given."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from goop_mcp.hosts.launch import Surroundings, find_launch, is_ours
+
+
+def surroundings(prefix: Path, *, base: Path | None = None, on_path: Mapping[str, str] | None = None) -> Surroundings:
+    """Return the surroundings of an interpreter at `prefix`; `base` is that of a virtual environment."""
+    return Surroundings(
+        executable=prefix / "bin" / "python",
+        prefix=prefix,
+        base_prefix=base or prefix,
+        which=(on_path or {}).get,
+    )
+
+
+def make_program(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "goop-mcp"
+    program.touch()
+    return program
+
+
+def test_an_environment_of_uvx_is_not_named(tmp_path: Path) -> None:
+    prefix = tmp_path / "uv" / "archive-v0" / "x1"
+    make_program(prefix / "bin")
+    launch = find_launch(surroundings(prefix, base=tmp_path, on_path={"uvx": "/bin/uvx"}), portable=True)
+    assert launch.words == ("uvx", "goop-mcp")
+    assert "run by uvx" in launch.why
+
+
+def test_an_environment_of_pipx_run_is_not_named(tmp_path: Path) -> None:
+    prefix = tmp_path / "pipx" / ".cache" / "x1"
+    launch = find_launch(surroundings(prefix, base=tmp_path, on_path={"pipx": "/bin/pipx"}), portable=True)
+    assert launch.words == ("pipx", "run", "goop-mcp")
+
+
+@pytest.mark.parametrize(("portable", "command"), [(True, "goop-mcp"), (False, "{link}")])
+def test_what_is_installed_for_good_is_named_for_a_team_and_located_for_a_person(
+    tmp_path: Path, portable: bool, command: str
+) -> None:
+    program = make_program(tmp_path / "pipx" / "venvs" / "goop-mcp" / "bin")
+    link = tmp_path / "bin" / "goop-mcp"
+    link.parent.mkdir()
+    link.symlink_to(program)
+    around = surroundings(program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(link)})
+    assert find_launch(around, portable=portable).words == (command.format(link=link),)
+
+
+def test_the_program_of_an_active_environment_is_located(tmp_path: Path) -> None:
+    program = make_program(tmp_path / "a project" / ".venv" / "bin")
+    around = surroundings(program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(program)})
+    launch = find_launch(around, portable=True)
+    assert launch.words == (str(program),)
+    assert "virtual environment" in launch.why
+
+
+def test_a_program_of_another_installation_is_not_taken(tmp_path: Path) -> None:
+    other = make_program(tmp_path / "other" / "bin")
+    mine = make_program(tmp_path / "mine" / "bin")
+    around = surroundings(tmp_path / "mine", base=tmp_path, on_path={"goop-mcp": str(other)})
+    assert find_launch(around, portable=True).words == (str(mine),)
+
+
+def test_without_a_program_the_module_is_run(tmp_path: Path) -> None:
+    launch = find_launch(surroundings(tmp_path), portable=True)
+    assert launch.words == (str(tmp_path / "bin" / "python"), "-m", "goop_mcp")
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("goop-mcp", True),
+        ("/opt/x/bin/goop-mcp serve", True),
+        ("C:\\tools\\goop-mcp.exe", True),
+        ("uvx goop-mcp", True),
+        ("uvx goop-mcp@0.1.0 serve", True),
+        ("uvx --from goop-mcp[postgres] goop-mcp", True),
+        ("pipx run goop-mcp", True),
+        ("/usr/bin/python3 -m goop_mcp serve", True),
+        ("node goop-mcp", False),
+        ("uvx other", False),
+        ("python -m other", False),
+        ("", False),
+    ],
+)
+def test_commands_that_start_goop_mcp_are_known(command: str, ours: bool) -> None:
+    assert is_ours(command.split()) is ours
