@@ -1,0 +1,130 @@
+"""OpenCode in a sandbox: its model, an agent, and how it is started."""
+
+import base64
+import json
+import re
+import subprocess
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.e2e.clients import OPENCODE, Ended, Sandbox
+from tests.e2e.scripted_model import ScriptedModel
+
+__all__ = ["Served", "delegate", "handed_back", "install", "run_opencode", "served", "write_project"]
+
+_PASSWORD = "only-for-this-run"  # noqa: S105 - of a server that lives for one test
+_PATIENCE = 30
+_AGENT = "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n"
+_PROVIDER = {
+    "npm": "@ai-sdk/openai-compatible",
+    "name": "Fake",
+    "options": {"baseURL": "http://127.0.0.1:{env:FAKE_PORT}/v1", "apiKey": "test-key"},
+    "models": {"fake-model": {"name": "Fake", "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
+}
+_SETTINGS = {
+    "model": "fake/fake-model",
+    "small_model": "fake/fake-model",
+    "enabled_providers": ["fake"],
+    "autoupdate": False,
+    "share": "disabled",
+    "permission": {"*": "allow"},
+    "provider": {"fake": _PROVIDER},
+}
+
+
+def write_project(sandbox: Sandbox) -> None:
+    """Lay down the model and an agent; goop-mcp is not registered yet."""
+    (sandbox.project / "opencode.json").write_text(json.dumps(_SETTINGS, indent=2), encoding="utf-8")
+    agents = sandbox.project / ".opencode" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "goop-executor.md").write_text(_AGENT, encoding="utf-8")
+
+
+def install(sandbox: Sandbox, host: str = "opencode") -> None:
+    """Register goop-mcp as a person would."""
+    ended = sandbox.run([sandbox.programs / "goop-mcp", "install", host, "--command", "goop-mcp"], environment={})
+    assert ended.code == 0, ended.err
+
+
+def opencode_environment(model: ScriptedModel) -> dict[str, str]:
+    """Return what OpenCode needs beside the sandbox; without the retries an offline start waits for a minute."""
+    switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE", "CLAUDE_CODE")
+    return {
+        "FAKE_PORT": str(model.port),
+        "npm_config_fetch_retries": "0",
+        **{f"OPENCODE_DISABLE_{name}": "1" for name in switches},
+    }
+
+
+def run_opencode(sandbox: Sandbox, model: ScriptedModel, *words: str) -> Ended:
+    """Run OpenCode with `words` and wait until it has ended."""
+    return sandbox.run([OPENCODE.path, *words], environment=opencode_environment(model))
+
+
+def delegate(sandbox: Sandbox, model: ScriptedModel, prompt: str) -> Ended:
+    """Ask the main agent one thing."""
+    return run_opencode(sandbox, model, "run", "--format", "json", prompt)
+
+
+def handed_back(model: ScriptedModel) -> str:
+    """Return what the task tool gave to the main agent."""
+    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_words and each.has_called("task")]
+    return main[-1].said_by("tool")
+
+
+@contextmanager
+def served(sandbox: Sandbox, model: ScriptedModel) -> Iterator["Served"]:
+    """Run `opencode serve` on a free port until the end of the context."""
+    command = [str(OPENCODE.path), "serve", "--port", "0", "--hostname", "127.0.0.1"]
+    environment = sandbox.environment({**opencode_environment(model), "OPENCODE_SERVER_PASSWORD": _PASSWORD})
+    with subprocess.Popen(
+        command, cwd=sandbox.project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            yield Served(_address(process))
+        finally:
+            process.terminate()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running OpenCode server, spoken to over HTTP."""
+
+    address: str
+
+    def create_session(self) -> str:
+        """Return the id of a new session."""
+        return str(self._ask("POST", "/session", {})["id"])
+
+    def say(self, session: str, text: str) -> None:
+        """Say something to the main agent and wait for its answer."""
+        self._ask("POST", f"/session/{session}/message", {"agent": "build", "parts": [{"type": "text", "text": text}]})
+
+    def _ask(self, method: str, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
+        key = base64.b64encode(f"opencode:{_PASSWORD}".encode()).decode()
+        request = urllib.request.Request(  # noqa: S310 - the address is that of the server started above
+            f"{self.address}{path}",
+            data=json.dumps(body).encode(),
+            method=method,
+            headers={"authorization": f"Basic {key}", "content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310 - as above
+            value = json.load(response)
+        assert isinstance(value, dict)
+        return value
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Return where the server listens, which it prints when it does."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        if found:
+            return found[0]
+    raise AssertionError("opencode serve ended before it listened")

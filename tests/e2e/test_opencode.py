@@ -1,0 +1,145 @@
+import json
+import os
+import time
+
+import pytest
+
+from goop_mcp.validation.feedback import OPENING
+from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox
+from tests.e2e.conversation import Conversation
+from tests.e2e.opencode import delegate, handed_back, install, run_opencode, served, write_project
+from tests.e2e.script import BAD_REPORTS, DONE
+from tests.e2e.scripted_model import ScriptedModel
+
+SECONDS = 15
+"""A scene on a machine that has nothing else to do."""
+MENDED = "<status>COMPLETE</status>"
+
+pytestmark = pytest.mark.skipif(OPENCODE.absence() is not None, reason=OPENCODE.absence() or "")
+
+
+def subagent_turns(model: ScriptedModel) -> list[Conversation]:
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_words]
+
+
+def requests_to_mend(model: ScriptedModel) -> int:
+    """Count how often a subagent was asked to mend its report."""
+    return subagent_turns(model)[-1].said_by("user").count(OPENING)
+
+
+def assert_ended_well(ended: Ended) -> None:
+    """Look for the last words of the main agent, which come after all that its subagents did."""
+    assert ended.code == 0, ended.err
+    assert DONE in ended.out
+    assert ended.seconds < patience()
+
+
+def patience() -> float:
+    """Return how many seconds a scene may take, as much more as others use the processors meanwhile."""
+    return SECONDS * max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def wait_for_feedback(model: ScriptedModel) -> Conversation:
+    """Return the first conversation in which the main agent is asked to mend its report."""
+    give_up = time.monotonic() + patience()
+    while time.monotonic() < give_up:
+        for each in list(model.conversations):
+            if OPENING in each.said_by("user"):
+                return each
+        time.sleep(0.1)
+    raise AssertionError("the main agent was not asked to mend its report")
+
+
+@pytest.fixture
+def installed(sandbox: Sandbox) -> Sandbox:
+    """Lay down a project in which goop-mcp is installed."""
+    write_project(sandbox)
+    install(sandbox)
+    return sandbox
+
+
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(installed: Sandbox, model: ScriptedModel) -> None:
+    ended = delegate(installed, model, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 1
+    assert MENDED in handed_back(model)
+    assert BAD_REPORTS[0] not in handed_back(model)
+
+
+def test_without_the_plugin_the_bad_report_reaches_the_main_agent(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_project(sandbox)
+    ended = delegate(sandbox, model, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
+    installed: Sandbox, model: ScriptedModel
+) -> None:
+    ended = delegate(installed, model, "GOOP-MAIN GOOP-STUBBORN delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 2
+    assert f"<task_result>\n{BAD_REPORTS[2]}" in handed_back(model)
+    assert "<goop_check>goop-mcp lets the report of goop-executor pass although it is not" in handed_back(model)
+
+
+def test_an_agent_that_says_the_same_again_is_asked_no_more(installed: Sandbox, model: ScriptedModel) -> None:
+    ended = delegate(installed, model, "GOOP-MAIN GOOP-SAME delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 1
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_an_agent_that_owes_no_report_is_left_alone(installed: Sandbox, model: ScriptedModel) -> None:
+    agent = installed.project / ".opencode" / "agents" / "helper.md"
+    agent.write_text("---\ndescription: Helps.\nmode: subagent\n---\nYou help.\n", encoding="utf-8")
+    ended = delegate(installed, model, "GOOP-MAIN agent=helper delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 0
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_the_agent_is_told_how_to_report_before_it_works(installed: Sandbox, model: ScriptedModel) -> None:
+    delegate(installed, model, "GOOP-MAIN delegate")
+    assert "must end with one envelope in this form" in subagent_turns(model)[0].said_by("system", "prompt")
+
+
+def test_the_model_calls_our_tool(installed: Sandbox, model: ScriptedModel) -> None:
+    ended = delegate(installed, model, "GOOP-MAIN GOOP-TOOL delegate")
+    assert_ended_well(ended)
+    assert subagent_turns(model)[-1].has_called("goop_validate_report")
+    assert "status is 'FINISHED'" in subagent_turns(model)[-1].said_by("tool")
+    assert MENDED in handed_back(model)
+
+
+def test_a_plugin_that_cannot_start_goop_mcp_breaks_nothing(installed: Sandbox, model: ScriptedModel) -> None:
+    (installed.programs / "goop-mcp").unlink()
+    ended = delegate(installed, model, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert BAD_REPORTS[0] in handed_back(model)
+
+
+def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(installed: Sandbox, model: ScriptedModel) -> None:
+    with served(installed, model) as server:
+        session = server.create_session()
+        server.say(session, "GOOP-MAIN GOOP-OWN report")
+        asked = wait_for_feedback(model)
+    assert asked.said_by("assistant").strip() == BAD_REPORTS[1].strip()
+
+
+def test_opencode_lists_the_server_after_install(installed: Sandbox, model: ScriptedModel) -> None:
+    ended = run_opencode(installed, model, "mcp", "list")
+    assert ended.code == 0, ended.err
+    lines = [line for line in ended.out.splitlines() if "goop" in line]
+    assert any("connected" in line for line in lines), ended.out
+
+
+@pytest.mark.skipif(CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or "")
+def test_claude_code_lists_the_server_after_install(sandbox: Sandbox) -> None:
+    install(sandbox, "claude-code")
+    # A server of a project is started in folders only that the person has said to trust.
+    trusted = {"projects": {str(sandbox.project): {"hasTrustDialogAccepted": True}}}
+    (sandbox.home / ".claude.json").write_text(json.dumps(trusted), encoding="utf-8")
+    ended = sandbox.run([CLAUDE_CODE.path, "mcp", "list"], environment={"CLAUDE_CODE_TMPDIR": str(sandbox.scratch)})
+    assert "goop: goop-mcp" in ended.out
+    assert "Connected" in ended.out, ended.out + ended.err
