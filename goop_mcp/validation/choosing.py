@@ -40,7 +40,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     choices = [
         Choice(family, family.find(source, limits))
         for family in families
-        if not detected or any(mark in lower for mark in family.marks)
+        if not detected or _holds_any(lower, family.marks)
     ]
     live = [choice for choice in choices if _counts(choice, detected=detected)]
     if len(live) > 1:
@@ -55,6 +55,13 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     found = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
     nothing = Extraction(source=source, blocks=(), chosen=None)
     return _older(text, [Choice(family, found.get(family.name, nothing)) for family in families], limits)
+
+
+def _holds_any(lower: str, marks: Sequence[str]) -> bool:
+    for mark in marks:  # noqa: SIM110 - a third of the time of any(), for each reply and protocol
+        if mark in lower:
+            return True
+    return False
 
 
 def _counts(choice: Choice, *, detected: bool) -> bool:

@@ -62,6 +62,8 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
     """Return what is to be said of the choice itself; offsets are made to count from the chosen block."""
     problems: list[Problem] = []
     chosen = extraction.chosen
+    if extraction.blocks == (chosen,) and not extraction.remarks and not extraction.host_transformed:
+        return problems
     free = [block for block in extraction.blocks if block.why is None and block.complete]
     if len(free) > 1 and chosen is not None:
         message = f"{len(free)} complete envelopes; expected one, the last one is taken"

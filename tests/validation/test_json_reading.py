@@ -5,6 +5,7 @@ import json
 import pytest
 
 from goop_mcp.protocols.factory import Reply
+from goop_mcp.validation.json_places import nearest_place
 from goop_mcp.validation.json_repair import Ending, read_loosely
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from tests.protocols.json_replies import changed, judge, judge_both, the_finding, weighty_rules
@@ -198,8 +199,7 @@ def test_end_of_a_cut_off_object_is_told(source: str, ending: Ending, value: dic
 
 
 @pytest.mark.parametrize("spoiled", ["", ', "note": "deliverables"', ', "notes": {"deliverables": []}'])
-def test_a_finding_about_a_field_stands_at_its_value_however_often_the_name_is_met(spoiled: str) -> None:
+def test_a_field_is_found_however_often_its_name_is_met(spoiled: str) -> None:
     text = f'{{"summary": "One file"{spoiled},\n "status": "success",\n "deliverables" : [{{"path": "a.md"}}]}}'
 
-    finding = the_finding(judge(text, "factory"), "evidence/not-checked")
-    assert (finding.line, finding.column) == (3, 19)
+    assert nearest_place(text, "/deliverables") == text.index('[{"path"')

@@ -34,4 +34,5 @@ def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
         return []
     what = "a deliverable was" if count == 1 else f"{count} deliverables were"
     message = f"{what} not looked for, since no workspace is known; expected a check where the project lies"
-    return [NOT_CHECKED.problem(message, path="/deliverables")]
+    # Said of the reply as a whole: where it begins will do.
+    return [NOT_CHECKED.problem(message, path="/deliverables", offset=0)]

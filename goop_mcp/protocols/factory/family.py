@@ -49,7 +49,7 @@ def _is_marked(value: Mapping[str, object]) -> bool:
     """Return whether `value` has a known status and no agent; beside foreign keys only, a status marks nothing."""
     if "agent" in value or not _has_known_status(value):
         return False
-    return len(value) == 1 or any(key in _OWN_KEYS for key in value)
+    return len(value) == 1 or not _OWN_KEYS.isdisjoint(value)
 
 
 def _has_known_status(value: Mapping[str, object]) -> bool:

@@ -30,6 +30,14 @@ T = TypeVar("T")
 _INCOMPLETE = (MISSING_FIELD, SUMMARY_MISSING, NEXT_ACTION_MISSING)
 _STATUSES = {status.value: status for status in Status}
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_PARTS = {Status.SUCCESS: "deliverables", Status.QUESTIONS: "questions", Status.FAILURE: "error"}
+_OTHER_FIELDS = {
+    status: [
+        field for field in tables.OPTIONAL if field.name not in {each.name for each in tables.FIELDS.get(status, ())}
+    ]
+    for status in (*Status, None)
+}
+"""What a reply may hold beside the fields of its status."""
 _DELIVERABLE_KEYS = frozenset({"path", "type", "description"})
 _QUESTION_KEYS = frozenset({"id", "question", "context", "default", "options"})
 _ISSUE_KEYS = frozenset({"id", "category", "title", "description", "resolution"})
@@ -44,16 +52,17 @@ def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Rep
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
     reader.fields(own, values, "")
-    others = values.keys() - {field.name for field in own}
-    reader.fields([field for field in tables.OPTIONAL if field.name in others], values, "")
-    whole = not any(problem.rule in _INCOMPLETE for problem in reader.problems) and _holds_its_part(values, status)
+    reader.fields(_OTHER_FIELDS[status], values, "")
+    broken = [problem.rule for problem in reader.problems]
+    whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(values, status)
     return ValuesReading(_reply(values, status), reader.problems, whole)
 
 
 def _holds_its_part(values: Values, status: Status | None) -> bool:
     """Return whether what the status promises is there; a cut-off reply may lack it."""
-    part = {Status.SUCCESS: "deliverables", Status.QUESTIONS: "questions", Status.FAILURE: "error"}
-    return status is not None and bool(values.get(part[status]) or (status is Status.SUCCESS and values.get("verdict")))
+    if status is None:
+        return False
+    return bool(values.get(_PARTS[status]) or (status is Status.SUCCESS and values.get("verdict")))
 
 
 def _reply(values: Values, status: Status | None) -> Reply:
