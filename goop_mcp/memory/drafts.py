@@ -7,7 +7,7 @@ from typing import Final, get_args
 
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.importance import ImportanceScale, read_importance
-from goop_mcp.memory.wording import fingerprint
+from goop_mcp.memory.wording import fingerprint, sketches, tokens
 from goop_mcp.redaction import redact, redact_all
 from goop_mcp.store.records import MemoryType
 from goop_mcp.validation.findings import Finding, Hit, Problem, Severity, excerpt
@@ -94,6 +94,7 @@ class PreparedMemory:
     idempotency_key: str
     own_key: bool
     fingerprint: str
+    sketches: tuple[int, ...]
     redactions: int
     findings: tuple[Finding, ...]
 
@@ -247,6 +248,7 @@ def _prepared(
         idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{words}",
         own_key=draft.idempotency_key is not None,
         fingerprint=words,
+        sketches=sketches(kind, tokens(draft.title, draft.content)),
         redactions=reading.redactions,
         findings=tuple(reading.findings),
     )

@@ -1,5 +1,6 @@
 """Save a memory: once, however often the call is repeated (WORKFLOW, section 7)."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import uuid4
@@ -7,15 +8,16 @@ from uuid import uuid4
 from goop_mcp.memory.drafts import MemoryDraft, MemoryRefusedError, PreparedMemory, finding_of, prepare
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.memory.times import Clock, utc_now, written
-from goop_mcp.memory.wording import overlap, telling_words, tokens
+from goop_mcp.memory.wording import overlap, tokens
 from goop_mcp.store.interface import Reading, Store, Writing
-from goop_mcp.store.records import MemoryFilter, NewMemory, StoredMemory
+from goop_mcp.store.records import NewMemory, StoredMemory
 from goop_mcp.validation.findings import Finding, Hit, Problem, excerpt
 from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 
 __all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]
 
 _NEARLY_THE_SAME: Final = 0.85
+_FIRST_CANDIDATES: Final = 2
 _MOST_CANDIDATES: Final = 20
 
 
@@ -113,21 +115,23 @@ def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
 
 
 def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
-    """Return memories of the type whose words overlap by F1 of 0.85 or more.
+    """Return memories of the type whose words overlap by F1 of 0.85 or more, at most 20.
 
-    Two such memories share most of their words, so one of two groups of three telling words finds the other; a
-    bounded number of candidates is compared word by word.
+    Those that share most sketches are compared word by word; more than two only when one of these is alike.
     """
-    own = tokens(prepared.title, prepared.content)
-    words = telling_words(own)
-    wanted = MemoryFilter(types=(prepared.type,))
-    found: dict[int, StoredMemory] = {}
-    for group in (words[::2], words[1::2]):
-        if group:
-            hits = reading.search(group, operator="AND", wanted=wanted, limit=_MOST_CANDIDATES)
-            found.update((hit.memory.id, hit.memory) for hit in hits)
+    some = _alike(reading, prepared, limit=_FIRST_CANDIDATES)
+    return _alike(reading, prepared, limit=_MOST_CANDIDATES) if some else ()
+
+
+def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[int, ...]:
+    candidates = reading.memories_by_sketch(prepared.sketches, limit=limit)
+    own = tokens(prepared.title, prepared.content) if candidates else Counter()
     return tuple(
-        sorted(id for id, each in found.items() if overlap(own, tokens(each.title, each.content)) >= _NEARLY_THE_SAME)
+        sorted(
+            each.id
+            for each in candidates
+            if each.type == prepared.type and overlap(own, tokens(each.title, each.content)) >= _NEARLY_THE_SAME
+        )
     )
 
 
@@ -147,4 +151,5 @@ def new_memory(prepared: PreparedMemory, *, uid: str, created_at: str) -> NewMem
         source_files=prepared.source_files,
         agent=prepared.agent,
         session_id=prepared.session_id,
+        sketches=prepared.sketches,
     )

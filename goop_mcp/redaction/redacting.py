@@ -13,6 +13,8 @@ PRIVATE: Final = "[PRIVATE]"
 
 # What a second pass finds was hidden by its neighbour; texts that need more are made to.
 _MOST_PASSES: Final = 8
+# Each looked for once a text, however many kinds of secret it announces.
+_WORDS: Final = tuple({word: None for shape in SHAPES for word in shape.words})
 # The mark also as a host escapes it.
 _MARK: Final = re.compile(r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE)
 
@@ -47,8 +49,9 @@ def _pass(text: str) -> tuple[str, int]:
     count = 0
     if "private" in lowered:
         text, count = _hide_private(text)
-    for shape in SHAPES:
-        if any(word in lowered for word in shape.words):
+    present = {word for word in _WORDS if word in lowered}
+    for shape in SHAPES if present else ():
+        if not present.isdisjoint(shape.words):
             text, found = _hide(text, shape)
             count += found
     return text, count

@@ -47,6 +47,13 @@ class Reading(Protocol):
         """Return the memory with the same normalised title and content, None when there is none."""
         ...
 
+    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[StoredMemory]:
+        """Return at most `limit` memories that share a sketch, those that share most and the rarest first.
+
+        Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.
+        """
+        ...
+
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
     ) -> list[StoredMemory]:

@@ -1,9 +1,10 @@
 """What the store keeps, as frozen values. Times are UTC in ISO 8601, ids and revisions count from 1."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 __all__ = [
+    "MOST_OF_A_SKETCH",
     "AttemptResult",
     "Event",
     "MemoryFilter",
@@ -24,13 +25,17 @@ MemoryType = Literal["decision", "observation", "note", "todo", "session_summary
 Operator = Literal["AND", "OR"]
 AttemptResult = Literal["accepted", "rejected", "failed", "cancelled"]
 
+MOST_OF_A_SKETCH: Final = 32
+"""How many memories that share one sketch are looked at, the newest."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
     """A memory to be added; redacted and within the limits already (STORAGE, section 3).
 
     `uid` names it across databases. `idempotency_key` and `fingerprint` (of normalised title and content) are each
-    unique among the memories of a project that are not forgotten. `importance` is 0 to 1.
+    unique among the memories of a project that are not forgotten. `importance` is 0 to 1. `sketches` are numbers below
+    2 ** 63 that memories of nearly the same words share.
     """
 
     uid: str
@@ -46,6 +51,7 @@ class NewMemory:
     source_files: tuple[str, ...] = ()
     agent: str | None = None
     session_id: str | None = None
+    sketches: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,7 @@ class StoredMemory:
     source_files: tuple[str, ...] = ()
     agent: str | None = None
     session_id: str | None = None
+    sketches: tuple[int, ...] = ()
     forgotten_at: str | None = None
 
 

@@ -1,6 +1,7 @@
 """A memory is saved once, within its limits, and never with a secret."""
 
 import math
+import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from goop_mcp.memory.drafts import MemoryDraft, MemoryRefusedError, PreparedMemo
 from goop_mcp.memory.importance import packages_importance
 from goop_mcp.memory.keeping import forget_memory, get_memory
 from goop_mcp.memory.saving import save_memory
+from goop_mcp.memory.wording import sketches, tokens
 from goop_mcp.redaction import PRIVATE, REDACTED
 from goop_mcp.store.interface import Store
 
@@ -109,6 +111,43 @@ def test_nearly_the_same_memory_is_kept_and_named(store: Store) -> None:
     assert other_type.similar == ()
     assert (second.status, second.similar) == ("saved", (first.id,))
     assert get_memory(store, second.id).content.endswith("300 s.")
+
+
+def test_of_a_hundred_memories_with_some_words_changed_almost_all_are_named_among_many(store: Store) -> None:
+    pick = random.Random(4711)  # noqa: S311 - the same words each time
+    vocabulary = ["".join(pick.choices("abcdefghijklmnopqrstuvwxyz", k=2 + n // 100)) for n in range(1_000)]
+    texts = [pick.choices(vocabulary, k=pick.randrange(7, 80)) for _ in range(100)]
+    first = [save_memory(store, MemoryDraft(title="Notes", content=" ".join(text))).id for text in texts]
+    named = 0
+    for id, text in zip(first, texts, strict=True):
+        changed = {pick.randrange(len(text)): "changed" for _ in range(len(text) // 10)}
+        words = [changed.get(place, word) for place, word in enumerate(text)]
+        pick.shuffle(words)
+        again = save_memory(store, MemoryDraft(title="Notes", content=" ".join(words)))
+        named += id in again.similar or again.status == "duplicate"
+
+    assert named >= 97, named
+
+
+def test_many_memories_that_are_nearly_the_same_are_all_named(store: Store) -> None:
+    words = "The client waits for the answer of the payment service and gives up after"
+    ids = [save_memory(store, MemoryDraft(title="Timeout", content=f"{words} {n} s.")).id for n in range(10)]
+
+    last = save_memory(store, MemoryDraft(title="Timeout", content=f"{words} 300 s."))
+
+    assert last.similar == tuple(ids)
+
+
+kept_words = st.lists(st.sampled_from([*"ab", "id", "session", "größe", "42", "redis", "cookie"]), max_size=30)
+
+
+@given(kept_words, kept_words)
+def test_texts_of_the_same_words_have_the_same_sketches_in_any_order(one: list[str], other: list[str]) -> None:
+    mine, theirs = (sketches("note", tokens("t", " ".join(text))) for text in ([*one, *other], [*other, *one]))
+
+    assert mine == theirs != sketches("todo", tokens("t", " ".join([*one, *other])))
+    assert len(mine) == 4
+    assert all(0 <= sketch < 2**63 for sketch in mine)
 
 
 @pytest.mark.parametrize("importance", [0, 1, 1.0, 0.03, 0.7])

@@ -6,7 +6,7 @@ import pytest
 
 from goop_mcp.errors import StoreError
 from goop_mcp.store.interface import Store, Writing
-from goop_mcp.store.records import MemoryFilter, StoredMemory
+from goop_mcp.store.records import MOST_OF_A_SKETCH, MemoryFilter, StoredMemory
 from tests.store.conftest import OpenStore
 from tests.store.rows import NOW, add, add_named, found, new_memory
 
@@ -34,6 +34,7 @@ def test_what_was_written_is_read_back_in_every_field(store: Store, open_again: 
         source_files=("src/a.py",),
         agent="goop-executor",
         session_id="s-1",
+        sketches=(0, 2**63 - 1),
     )
     expected = StoredMemory(id=1, revision=1, **asdict(new))
     assert add(store, new) == [expected]
@@ -218,3 +219,35 @@ def test_memories_without_a_vector_of_a_model_are_listed_oldest_first(store: Sto
 
     assert (missing(2, 9), missing(2, 1), missing(3, 9)) == ([one, three], [one], [one, two, three])
     assert (missing(2, 9, after=one), missing(2, 9, after=three)) == ([three], [])
+
+
+def sketched(store: Store, *sketches: int, limit: int = 10) -> list[int]:
+    return [memory.id for memory in store.read(lambda reading: reading.memories_by_sketch(sketches, limit=limit))]
+
+
+def test_memories_are_found_by_sketch_those_that_share_most_and_the_rarest_first(store: Store) -> None:
+    for name, sketches in {"a": (1, 2, 3), "b": (3, 4), "c": (3, 2**63 - 1), "d": (), "e": (3, 3)}.items():
+        add(store, replace(new_memory(name), sketches=sketches))
+    assert sketched(store, 1, 3, 2**63 - 1) == [3, 1, 5, 2]
+    assert sketched(store, 1, 3, 2**63 - 1, limit=2) == [3, 1]
+    assert sketched(store, 3, 4) == [2, 5, 3, 1]
+    assert sketched(store, 2) == [1]
+    assert sketched(store, 5) == []
+    assert sketched(store) == []
+    assert sketched(store, 3, limit=0) == []
+
+
+def test_of_many_memories_that_share_a_sketch_the_newest_are_looked_at(store: Store) -> None:
+    rows = [replace(new_memory(str(n)), sketches=(1, 2) if n == 1 else (1,)) for n in range(MOST_OF_A_SKETCH + 2)]
+    add(store, *rows)
+    assert sketched(store, 1, limit=200) == list(range(len(rows), 2, -1))
+    assert sketched(store, 1, 2, limit=200)[:2] == [2, len(rows)]
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_the_sketches_of_a_forgotten_memory_are_gone(store: Store, open_again: OpenStore, *, purge: bool) -> None:
+    kept, gone = add(store, *(replace(new_memory(name), sketches=(1, 2)) for name in ("kept", "gone")))
+    store.write(lambda writing: writing.forget_memory(gone.id, forgotten_at=LATER, purge=purge))
+    after = memory(open_again(), gone.id)
+    assert sketched(store, 1, 2) == [kept.id]
+    assert after is None or after.sketches == ()

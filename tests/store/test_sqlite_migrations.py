@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -17,7 +18,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.sqlite import DatabaseFile, SqliteStore
 from tests.repository import ROOT
-from tests.store.rows import ATTEMPT, add_named, found
+from tests.store.rows import ATTEMPT, add, add_named, found, new_memory
 
 OLD_FILES = ROOT / "tests" / "cases" / "store"
 SHIPPED = load_migrations("sqlite")
@@ -64,6 +65,8 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
     )
     assert (reports[0].task_id, events[0].document, projections[0].path) == ("W1.T1", "CHRONICLE.md", "HANDOFF.md")
     assert add_named(store, "four") == [4]
+    assert add(store, replace(new_memory("five"), sketches=(7,)))[0].id == 5
+    assert [memory.id for memory in store.read(lambda reading: reading.memories_by_sketch([7], limit=5))] == [5]
     assert store.write(lambda writing: writing.add_attempts([ATTEMPT]))[0].rules == ATTEMPT.rules
     assert store.check() == []
     store.close()

@@ -11,6 +11,7 @@ from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.faults import translating
 from goop_mcp.store.records import (
+    MOST_OF_A_SKETCH,
     Event,
     MemoryFilter,
     MemoryType,
@@ -26,7 +27,7 @@ from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
 
 __all__ = ["LISTS", "PostgresReading", "Project", "attempt_of", "event_of", "memory_of", "report_of"]
 
-LISTS = ("concepts", "facts", "source_files", "rules", "repairs")
+LISTS = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
 """Fields that are lists in the database."""
 
 _BEST = 200  # candidates by words, among which importance then decides
@@ -69,6 +70,14 @@ class PostgresReading:
     def memory_by_fingerprint(self, fingerprint: str) -> StoredMemory | None:
         """Return the memory with the same normalised title and content, None when there is none."""
         return self._one_memory(statements.MEMORY_BY_FINGERPRINT, fingerprint)
+
+    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[StoredMemory]:
+        """Return at most `limit` memories that share a sketch, those that share most and the rarest first.
+
+        Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.
+        """
+        rows = self._rows(statements.MEMORIES_BY_SKETCH, sketches=list(sketches), newest=MOST_OF_A_SKETCH, limit=limit)
+        return [memory_of(row) for row in rows]
 
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
@@ -167,7 +176,7 @@ def attempt_of(row: Mapping[str, Any]) -> StoredAttempt:
     return StoredAttempt(**{**row, **_lists(row)})
 
 
-def _lists(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _lists(row: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     return {name: tuple(row[name]) for name in LISTS if name in row}
 
 

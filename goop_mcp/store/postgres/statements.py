@@ -15,6 +15,7 @@ __all__ = [
     "FORGET_VECTORS",
     "LAST_REPORTS",
     "MEMORIES",
+    "MEMORIES_BY_SKETCH",
     "MEMORIES_WITHOUT_VECTOR",
     "MEMORY_BY_FINGERPRINT",
     "MEMORY_BY_ID",
@@ -41,7 +42,7 @@ _PARTS = {
     ),
     "memory": SQL(
         "id, uid, type, title, content, importance, idempotency_key, fingerprint, created_at, revision, concepts, "
-        "facts, source_files, agent, session_id, forgotten_at"
+        "facts, source_files, agent, session_id, sketches, forgotten_at"
     ),
     "report": SQL(
         "id, protocol, idempotency_key, envelope, verdict, decision, created_at, revision, agent, phase, task_id, "
@@ -63,6 +64,19 @@ MEMORY_BY_ID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND i
 MEMORY_BY_KEY = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND idempotency_key = %(value)s")
 MEMORY_BY_UID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND uid = %(value)s")
 MEMORY_BY_FINGERPRINT = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND fingerprint = %(value)s")
+MEMORIES_BY_SKETCH = _statement("""
+WITH alike AS MATERIALIZED (
+    SELECT memory_id AS id, sum(1 / held::double precision) AS shared
+    FROM unnest(%(sketches)s::bigint[]) AS asked (number) CROSS JOIN LATERAL (
+        SELECT memory_id, count(*) OVER () AS held FROM (
+            SELECT memory_id FROM goop.memory_sketches
+            WHERE {mine} AND sketch = number ORDER BY memory_id DESC LIMIT %(newest)s
+        ) AS newest
+    ) AS rated
+    GROUP BY memory_id ORDER BY shared DESC, id DESC LIMIT %(limit)s
+)
+SELECT {memory} FROM goop.memories JOIN alike USING (id) WHERE {mine} ORDER BY shared DESC, id DESC
+""")
 MEMORIES = _statement("""
 SELECT {memory} FROM goop.memories
 WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR id < %(before)s::bigint)
@@ -105,23 +119,35 @@ WHERE {mine}
 ORDER BY score DESC, revision DESC, id DESC LIMIT %(limit)s
 """)
 ADD_MEMORY = _statement("""
+WITH sketched AS (
+    INSERT INTO goop.memory_sketches (tenant, project, sketch, memory_id)
+    SELECT %(tenant)s, %(project)s, sketch, %(id)s FROM unnest(%(sketches)s::bigint[]) AS sketch
+    ON CONFLICT DO NOTHING
+)
 INSERT INTO goop.memories (
     tenant, project, id, uid, type, title, content, concepts, facts, source_files, importance, agent, session_id,
-    idempotency_key, fingerprint, revision, created_at, concept_keys, search_title, search_body
+    idempotency_key, fingerprint, revision, created_at, concept_keys, search_title, search_body,
+    sketches
 ) VALUES (
     %(tenant)s, %(project)s, %(id)s, %(uid)s, %(type)s, %(title)s, %(content)s, %(concepts)s, %(facts)s,
     %(source_files)s, %(importance)s, %(agent)s, %(session_id)s, %(idempotency_key)s, %(fingerprint)s, %(revision)s,
-    %(created_at)s, %(concept_keys)s, %(search_title)s, %(search_body)s
+    %(created_at)s, %(concept_keys)s, %(search_title)s, %(search_body)s, %(sketches)s::bigint[]
 ) RETURNING {memory}
 """)
-FORGET_MEMORY = SQL("""
+_UNSKETCHED = SQL("""
+WITH unsketched AS (
+    DELETE FROM goop.memory_sketches
+    WHERE tenant = %(tenant)s AND project = %(project)s AND memory_id = %(id)s AND sketch = ANY(%(sketches)s::bigint[])
+)
+""")
+FORGET_MEMORY = _UNSKETCHED + SQL("""
 UPDATE goop.memories
 SET title = '', content = '', concepts = '{}', facts = '{}', source_files = '{}', concept_keys = '{}',
-    search_title = '', search_body = '', agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL,
-    revision = %(revision)s, forgotten_at = %(forgotten_at)s
+    search_title = '', search_body = '', sketches = '{}', agent = NULL, session_id = NULL, idempotency_key = NULL,
+    fingerprint = NULL, revision = %(revision)s, forgotten_at = %(forgotten_at)s
 WHERE tenant = %(tenant)s AND project = %(project)s AND id = %(id)s
 """)
-PURGE_MEMORY = _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
+PURGE_MEMORY = _UNSKETCHED + _statement("DELETE FROM goop.memories WHERE {mine} AND id = %(id)s")
 
 REPORTS = _statement("""
 SELECT {report} FROM goop.reports

@@ -104,6 +104,7 @@ class PostgresWriting(PostgresReading):
         self._rows(
             statements.PURGE_MEMORY if purge else statements.FORGET_MEMORY,
             id=id,
+            sketches=list(was.sketches),
             forgotten_at=forgotten_at,
             revision=self.next_revision(),
         )
@@ -145,6 +146,6 @@ class PostgresWriting(PostgresReading):
         return row
 
 
-def _lists(new: NewMemory | NewAttempt) -> dict[str, list[str]]:
+def _lists(new: NewMemory | NewAttempt) -> dict[str, list[str | int]]:
     """Return the fields that are lists in the database."""
     return {name: list(getattr(new, name)) for name in LISTS if hasattr(new, name)}

@@ -1,13 +1,15 @@
 """Answer questions about the rows of a SQLite database, inside a transaction that is begun already."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from heapq import nlargest
 from typing import Any, Final, TypeVar
 
 import apsw
 
 from goop_mcp.store.records import (
+    MOST_OF_A_SKETCH,
     Event,
     MemoryFilter,
     MemoryType,
@@ -26,7 +28,7 @@ __all__ = ["LISTS", "SqliteReading"]
 Record = TypeVar("Record", StoredMemory, StoredReport, Event, StoredAttempt, Projection)
 Bindings = Mapping[str, str | float | None]
 
-LISTS: Final = ("concepts", "facts", "source_files", "rules", "repairs")
+LISTS: Final = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
 """Fields that lie in the database as JSON."""
 
 _TABLES: Final = {
@@ -37,6 +39,7 @@ _TABLES: Final = {
     Projection: "projections",
 }
 _ALL: Final = -1
+_BY_SKETCH: Final = "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
 
 
 class SqliteReading:
@@ -64,6 +67,17 @@ class SqliteReading:
     def memory_by_fingerprint(self, fingerprint: str) -> StoredMemory | None:
         """Return the memory with the same title and content."""
         return _first(self._select(StoredMemory, "WHERE fingerprint = :print", {"print": fingerprint}))
+
+    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[StoredMemory]:
+        """Return the memories that share most sketches, and the rarest."""
+        shared: defaultdict[int, float] = defaultdict(float)
+        for sketch in sketches:
+            newest = [id for (id,) in self._connection.execute(_BY_SKETCH, (sketch, MOST_OF_A_SKETCH))]
+            for id in newest:
+                shared[id] += 1 / len(newest)
+        ids = [id for _, id in nlargest(limit, [(share, id) for id, share in shared.items()])]
+        memories = self._memories(ids)
+        return [memories[id] for id in ids]
 
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
@@ -107,11 +121,7 @@ class SqliteReading:
     def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
         """Return the memories that hold all or some of the words, best first."""
         scores = dict(search(self._connection, words, operator=operator, wanted=wanted, limit=limit))
-        if not scores:
-            return []
-        ids = json.dumps(list(scores))
-        found = self._select(StoredMemory, "WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": ids})
-        memories = {memory.id: memory for memory in found}
+        memories = self._memories(list(scores))
         return [SearchHit(memories[id], score) for id, score in scores.items()]
 
     def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
@@ -155,10 +165,17 @@ class SqliteReading:
             {"since": since, "limit": _limit(limit)},
         )
 
+    def _memories(self, ids: Sequence[int]) -> dict[int, StoredMemory]:
+        if not ids:
+            return {}
+        some = {"ids": json.dumps(ids)}
+        found = self._select(StoredMemory, "WHERE id IN (SELECT value FROM json_each(:ids))", some)
+        return {memory.id: memory for memory in found}
+
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return the rows of the table that keeps `kind`, whose columns are named like its fields; the table is `m`."""
-        names = [field.name for field in fields(kind)]
-        columns = ", ".join(f"m.{name}" for name in names)
+        names = kind.__slots__
+        columns = ", ".join([f"m.{name}" for name in names])
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608 - constants; values are bound
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
 
@@ -166,7 +183,10 @@ class SqliteReading:
 def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
     """Name the values of a row, of whose types SQLite has made sure (STRICT)."""
     named = dict(zip(names, row, strict=True))
-    return named | {name: tuple(json.loads(named[name])) for name in LISTS if name in named}
+    for name in LISTS:
+        if name in named:
+            named[name] = tuple(json.loads(named[name])) if named[name] != "[]" else ()
+    return named
 
 
 def _first(records: Sequence[Record]) -> Record | None:

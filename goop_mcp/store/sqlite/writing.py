@@ -28,7 +28,7 @@ __all__ = ["SqliteWriting"]
 
 _FORGET: Final = """
 UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', facts = '[]', source_files = '[]',
-  agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = :revision,
+  sketches = '[]', agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = :revision,
   forgotten_at = :forgotten_at
 WHERE id = :id
 """
@@ -73,6 +73,10 @@ class SqliteWriting(SqliteReading):
             "INSERT INTO memory_concepts (concept, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
             _concept_rows(id, new.concepts),
         )
+        self._connection.executemany(
+            "INSERT INTO memory_sketches (sketch, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            _sketch_rows(id, new.sketches),
+        )
         return StoredMemory(id=id, revision=revision, **values)
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
@@ -90,6 +94,9 @@ class SqliteWriting(SqliteReading):
             "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?", _concept_rows(id, found.concepts)
         )
         self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (id,))
+        self._connection.executemany(
+            "DELETE FROM memory_sketches WHERE sketch = ? AND memory_id = ?", _sketch_rows(id, found.sketches)
+        )
         if purge:
             self._connection.execute("DELETE FROM memories WHERE id = ?", (id,))
             self.has_purged = True
@@ -136,6 +143,10 @@ class SqliteWriting(SqliteReading):
 
 def _concept_rows(id: int, concepts: tuple[str, ...]) -> list[tuple[str, int]]:
     return [(fold_concept(concept), id) for concept in concepts]
+
+
+def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
+    return [(sketch, id) for sketch in sketches]
 
 
 def _values_of(record: NewMemory | NewReport | NewEvent | NewAttempt | Projection) -> dict[str, Any]:

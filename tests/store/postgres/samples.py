@@ -11,7 +11,7 @@ __all__ = ["event", "memory", "report", "save"]
 
 def memory(number: int | str = 1, *, title: str = "A decision", content: str = "Sessions end.") -> NewMemory:
     """Return a memory that differs from those of other numbers in all that must be unique."""
-    return replace(new_memory(str(number)), title=title, content=content)
+    return replace(new_memory(str(number)), title=title, content=content, sketches=(7,))
 
 
 def report(number: int = 1) -> NewReport:

@@ -15,7 +15,7 @@ from tests.store.rows import NOW
 
 ALL = MemoryFilter()
 PROJECTS = [("acme", "shop"), ("acme", "blog"), ("rival", "shop"), ("rival", "blog")]
-TABLES = ("meta", "memories", "vectors", "reports", "events", "projections")
+TABLES = ("meta", "memories", "memory_sketches", "vectors", "reports", "events", "projections")
 
 
 def _everything(rows: Reading) -> str:
@@ -78,6 +78,7 @@ def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: Op
         lambda rows: rows.memory(4),
         lambda rows: rows.memory_by_key(theirs.idempotency_key),
         lambda rows: rows.memory_by_fingerprint(theirs.fingerprint),
+        lambda rows: rows.memories_by_sketch(theirs.sketches, limit=5) or None,
         lambda rows: rows.search(["sessions"], operator="OR", wanted=ALL, limit=5) or None,
     ):
         assert mine.read(ask) is not None
