@@ -17,7 +17,7 @@ from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 __all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]
 
 _NEARLY_THE_SAME: Final = 0.85
-_FIRST_CANDIDATES: Final = 2
+_FIRST_CANDIDATES: Final = 3
 _MOST_CANDIDATES: Final = 20
 
 
@@ -117,7 +117,7 @@ def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
 def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
     """Return memories of the type whose words overlap by F1 of 0.85 or more, at most 20.
 
-    Those that share most sketches are compared word by word; more than two only when one of these is alike.
+    Those that share most sketches are compared word by word; more than three only when one of these is alike.
     """
     some = _alike(reading, prepared, limit=_FIRST_CANDIDATES)
     return _alike(reading, prepared, limit=_MOST_CANDIDATES) if some else ()

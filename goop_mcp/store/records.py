@@ -25,7 +25,7 @@ MemoryType = Literal["decision", "observation", "note", "todo", "session_summary
 Operator = Literal["AND", "OR"]
 AttemptResult = Literal["accepted", "rejected", "failed", "cancelled"]
 
-MOST_OF_A_SKETCH: Final = 32
+MOST_OF_A_SKETCH: Final = 64
 """How many memories that share one sketch are looked at, the newest."""
 
 
