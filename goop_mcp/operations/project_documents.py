@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from goop_mcp.errors import DocumentMissingError, UnknownNameError, WorkspaceError
-from goop_mcp.workspace.files import FileKind, ProjectFiles
+from goop_mcp.errors import DocumentMissingError, UnknownNameError
+from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import (
     ADL,
     BLUEPRINT,
@@ -16,8 +16,8 @@ from goop_mcp.workspace.layout import (
     RESEARCH,
     SPEC,
     STATE,
-    document_path,
 )
+from goop_mcp.workspace.places import find_current_document, is_there
 
 __all__ = ["is_project_document", "read_project_document"]
 
@@ -40,10 +40,7 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
 
 def is_project_document(files: ProjectFiles, name: str) -> bool:
     """Return whether there is something under the document's `name`, be it readable or not."""
-    try:
-        return files.kind(document_path(name)) is not FileKind.MISSING
-    except WorkspaceError:
-        return True
+    return is_there(files, find_current_document(files, name))
 
 
 def read_project_document(files: ProjectFiles, name: str) -> str:
@@ -54,7 +51,7 @@ def read_project_document(files: ProjectFiles, name: str) -> str:
     """
     if name not in DOCUMENTS:
         raise UnknownNameError("document of a project", name, DOCUMENTS)
-    path = document_path(name)
+    path = find_current_document(files, name)
     text = files.read_text(path)
     if text is None:
         raise DocumentMissingError(f"there is no {path} in this project; {_REMEDIES[name]}")

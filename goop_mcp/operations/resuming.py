@@ -7,7 +7,8 @@ from typing import Any
 from goop_mcp.messages.quoting import code, line
 from goop_mcp.workspace.documents.handoff import Handoff, NextTask, read_handoff
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import HANDOFF, document_path
+from goop_mcp.workspace.layout import HANDOFF
+from goop_mcp.workspace.places import find_current_document
 
 __all__ = ["resume_values"]
 
@@ -20,7 +21,8 @@ def resume_values(project: Path | None) -> Mapping[str, Any]:
 
     `found` is False where there is none, or no project. Raises WorkspaceError for one that cannot be read.
     """
-    text = None if project is None else ProjectFiles(project).read_text(document_path(HANDOFF))
+    files = None if project is None else ProjectFiles(project)
+    text = None if files is None else files.read_text(find_current_document(files, HANDOFF))
     if text is None:
         return {"found": False}
     handoff = read_handoff(text)

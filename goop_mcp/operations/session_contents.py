@@ -15,7 +15,7 @@ from goop_mcp.workspace.documents.blueprint import BlueprintTask
 from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, command_in
 from goop_mcp.workspace.documents.marks import task_ids_in
 from goop_mcp.workspace.drift import find_drift
-from goop_mcp.workspace.layout import READING_ORDER, document_path
+from goop_mcp.workspace.layout import READING_ORDER
 
 __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff"]
 
@@ -135,7 +135,8 @@ def _command(sources: SessionSources) -> str | None:
 
 
 def _files_to_read(sources: SessionSources, envelopes: Sequence[_Values]) -> tuple[str, ...]:
-    present = [document_path(name) for name in READING_ORDER if name in sources.picture.project.present]
+    paths = sources.picture.project.paths
+    present = [paths[name] for name in READING_ORDER if name in paths]
     handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
     listed = handoff.get("files_to_read")
     named = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []

@@ -18,7 +18,8 @@ from goop_mcp.workspace.claimed_memories import check_memories
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.json_text import JsonFault, parse_object
-from goop_mcp.workspace.layout import BLUEPRINT, STATE, document_path, session_folder
+from goop_mcp.workspace.layout import BLUEPRINT, STATE, session_folder
+from goop_mcp.workspace.places import find_current_document
 from goop_mcp.workspace.state import ProjectState, StateFault, read_state
 
 __all__ = ["check_claims"]
@@ -71,7 +72,7 @@ def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Proble
     if not tasks:
         return []
     try:
-        text = files.read_text(document_path(BLUEPRINT))
+        text = files.read_text(find_current_document(files, BLUEPRINT))
     except (GoopError, OSError):
         return [_task_not_checked(tasks[0], f"{BLUEPRINT} cannot be read")]
     if text is None:

@@ -10,6 +10,7 @@ from goop_mcp.workspace.paths import relative_parts
 __all__ = [
     "ADL",
     "BLUEPRINT",
+    "CHECKPOINTS_FOLDER",
     "CHRONICLE",
     "DATABASE",
     "DOCUMENTS",
@@ -25,7 +26,9 @@ __all__ = [
     "SPEC",
     "STATE",
     "document_path",
+    "document_places",
     "is_named_session",
+    "is_plain_folder",
     "may_create",
     "may_write",
     "session_folder",
@@ -59,12 +62,18 @@ DOCUMENTS: Final = (
 READING_ORDER: Final = (STATE, KNOWLEDGE_BASE, SPEC, CHRONICLE, BLUEPRINT)
 """What an agent reads before it starts (P-05); the search in memory stands between the second and the third."""
 
+CHECKPOINTS_FOLDER: Final = f"{FOLDER}/checkpoints"
 SESSIONS_FOLDER: Final = "docs/.scratch/sessions"
 SCHEMAS_FOLDER: Final = ".claude/schemas"
 """Where the tools of a project look for the schema of a handoff (xml-handoff-protocol)."""
 
 SESSION_FILES: Final = ("state.json", "prompt.md", "result.json", "output.log", "session.log")
 """What the folder of a spawned agent holds (H-42)."""
+
+_DEFAULT_WORKFLOW = "default"
+_OF_A_PHASE = frozenset({SPEC, BLUEPRINT, CHRONICLE, RESEARCH})
+_PLAIN_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TAKEN_FOLDERS = frozenset({"archive", "checkpoints", "history", "phases", "quick", "sessions", "team"})
 
 _NAMED_SESSION = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9-]*[a-z0-9]))*")
 _MOST_OF_A_NAME = 50
@@ -91,6 +100,29 @@ def document_path(name: str, *, session: str | None = None) -> str:
     return f"{FOLDER}/{name}" if session is None else f"{FOLDER}/sessions/{_checked(session)}/{name}"
 
 
+def document_places(name: str, *, workflow: str | None = None, phase: str | None = None) -> tuple[str, ...]:
+    """Return where the document `name` of the project is looked for; the first place that has one counts.
+
+    The folder of a workflow other than `default` goes before the root, that of a phase behind it (WORKFLOW, section 5).
+    HANDOFF.md in the root goes first: it is the one that is written. A name that cannot be a folder's adds no place.
+    """
+    root = document_path(name)
+    if name == STATE:
+        return (root,)
+    own = (f"{FOLDER}/{workflow}/{name}",) if workflow is not None and _has_folder(workflow) else ()
+    of_phase = name in _OF_A_PHASE and phase is not None and is_plain_folder(phase)
+    last = (f"{FOLDER}/phases/{phase}/{name}",) if of_phase else ()
+    return (root, *own) if name == HANDOFF else (*own, root, *last)
+
+
+def is_plain_folder(text: str) -> bool:
+    """Return whether `text`, a name of a workflow or a phase, can name one folder on every system."""
+    try:
+        return _PLAIN_FOLDER.fullmatch(text) is not None and relative_parts(text) == (text,)
+    except PathRefusedError:
+        return False
+
+
 def is_named_session(text: str) -> bool:
     """Return whether `text` can name a session below `.goopspec/sessions` (WORKFLOW, section 5)."""
     return 2 <= len(text) <= _MOST_OF_A_NAME and _NAMED_SESSION.fullmatch(text) is not None  # noqa: PLR2004 - first and last letter
@@ -114,6 +146,10 @@ def may_write(path: str) -> bool:
 def may_create(path: str) -> bool:
     """Return whether `path` is one of the files that this program may lay down where nothing is yet."""
     return may_write(path) or any(pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE))
+
+
+def _has_folder(workflow: str) -> bool:
+    return workflow != _DEFAULT_WORKFLOW and is_plain_folder(workflow) and workflow.lower() not in _TAKEN_FOLDERS
 
 
 def _checked(session: str) -> str:

@@ -1,10 +1,11 @@
 """All documents of a project, read at one moment."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
 from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
@@ -21,7 +22,9 @@ from goop_mcp.workspace.layout import (
     REQUIREMENTS,
     SPEC,
     document_path,
+    is_plain_folder,
 )
+from goop_mcp.workspace.places import find_document, is_there
 from goop_mcp.workspace.state import ProjectState, StateFault, read_state
 
 __all__ = ["Project", "read_project"]
@@ -33,8 +36,9 @@ T = TypeVar("T")
 class Project:
     """What a project's folder says. A document that is absent or unreadable is None.
 
-    `exists` tells whether there is a folder at all. `present` and `missing` are names of documents; `missing` looks at
-    the reading order only. `unreadable` are sentences for people.
+    `exists` tells whether there is a folder at all. `paths` tells where each document that is there was found, by name
+    in the order of DOCUMENTS; `missing` names those of the reading order that are not. `unreadable` are sentences for
+    people.
     """
 
     exists: bool
@@ -45,7 +49,7 @@ class Project:
     chronicle: Chronicle | None = None
     handoff: Handoff | None = None
     interview: InterviewFacts | None = None
-    present: tuple[str, ...] = ()
+    paths: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
 
@@ -61,40 +65,56 @@ class Project:
 def read_project(files: ProjectFiles, *, session: str | None = None) -> Project:
     """Read all documents of the project, or of its named `session`; creates nothing. An unreadable one stops no other.
 
+    The folders of the active workflow and of the phase are looked into for the project itself, never for a session.
     Raises PathRefusedError for a session that is no id.
     """
-    unreadable: list[str] = []
-    present = tuple(name for name in DOCUMENTS if _is_there(files, document_path(name, session=session)))
+    state = _state(files, session)
+    known = state if isinstance(state, ProjectState) else None
+    paths = _paths(files, known, session)
+    unreadable = _unusable_names(known)
 
     def read(name: str, reader: Callable[[str], T]) -> T | None:
         try:
-            text = files.read_text(document_path(name, session=session))
+            text = files.read_text(paths[name]) if name in paths else None
         except (DocumentUnreadableError, PathRefusedError) as error:
             unreadable.append(str(error))
             return None
         return None if text is None else reader(text)
 
-    state = _state(files, session)
     return Project(
         exists=files.exists(FOLDER),
-        state=state if isinstance(state, ProjectState) else None,
+        state=known,
         state_fault=state if isinstance(state, StateFault) else None,
         spec=read(SPEC, read_spec),
         blueprint=read(BLUEPRINT, read_blueprint),
         chronicle=read(CHRONICLE, read_chronicle),
         handoff=read(HANDOFF, read_handoff),
         interview=read(REQUIREMENTS, read_requirements),
-        present=present,
-        missing=tuple(name for name in READING_ORDER if name not in present),
+        paths=paths,
+        missing=tuple(name for name in READING_ORDER if name not in paths),
         unreadable=tuple(unreadable),
     )
 
 
-def _is_there(files: ProjectFiles, path: str) -> bool:
-    try:
-        return files.exists(path)
-    except PathRefusedError:
-        return True
+def _paths(files: ProjectFiles, state: ProjectState | None, session: str | None) -> Mapping[str, str]:
+    def path(name: str) -> str:
+        if session is not None:
+            return document_path(name, session=session)
+        return find_document(files, name, state=state)
+
+    found = {name: path(name) for name in DOCUMENTS}
+    return {name: path for name, path in found.items() if is_there(files, path)}
+
+
+def _unusable_names(state: ProjectState | None) -> list[str]:
+    """Say so when the active workflow cannot have a folder, in which case the root alone is read."""
+    workflow = state.workflow_id if state is not None else None
+    if workflow is None or is_plain_folder(workflow):
+        return []
+    return [
+        f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the documents of the root are read; "
+        "expected letters, digits, '.', '-' and '_'"
+    ]
 
 
 def _state(files: ProjectFiles, session: str | None) -> ProjectState | StateFault | None:

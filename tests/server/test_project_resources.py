@@ -217,6 +217,16 @@ async def test_a_change_by_another_process_is_told(tmp_path: Path, era: str) -> 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 @pytest.mark.parametrize("era", ERAS)
+async def test_a_document_in_the_folder_of_the_workflow_is_followed(tmp_path: Path, era: str) -> None:
+    copied("folders_of_workflows", tmp_path)
+    async with subscribed(tmp_path, era, SPEC) as (_, heard):
+        (tmp_path / ".goopspec" / "checkout" / "SPEC.md").write_text("# another one", encoding="utf-8")
+        await heard.wait_for(SPEC)
+    assert heard.uris == [SPEC]
+
+
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+@pytest.mark.parametrize("era", ERAS)
 async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(tmp_path: Path, era: str) -> None:
     async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://nothing", "goop://memories/x") as (_, heard):
         (tmp_path / ".goopspec").mkdir()

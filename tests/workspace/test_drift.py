@@ -68,8 +68,8 @@ def test_each_document_of_the_folder_is_found_and_a_missing_optional_one_is_no_f
     (files.root / ".goopspec" / "HANDOFF.md").unlink()
     without = read_project(files)
 
-    assert {"state.json", "PROJECT_KNOWLEDGE_BASE.md", "SPEC.md", "BLUEPRINT.md", "CHRONICLE.md"} <= set(whole.present)
-    assert {"RESEARCH.md", "HANDOFF.md"} <= set(whole.present)
+    assert {"state.json", "PROJECT_KNOWLEDGE_BASE.md", "SPEC.md", "BLUEPRINT.md", "CHRONICLE.md"} <= set(whole.paths)
+    assert {"RESEARCH.md", "HANDOFF.md"} <= set(whole.paths)
     assert (without.missing, without.handoff, without.unreadable) == ((), None, ())
     assert not any(finding.rule == "workflow/context-file-missing" for finding in find_drift(without, NOTHING))
 
