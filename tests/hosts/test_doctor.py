@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from goop_mcp.hosts.catalogue import HOSTS
 from tests.hosts.machine import Machine
+from tests.workspace.projects import CASES
 
 PROGRAM = str(Path(sys.prefix) / "bin" / "goop-mcp")
 
@@ -208,8 +210,20 @@ def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> 
         os.utime(checkpoint, (1_000_000 - age, 1_000_000 - age))
     ((message, cure),) = faults(examined(machine, code=1)["project"])
     assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
-    assert cure == "mend that place by hand, or take over what you need from .goopspec/checkpoints/new.json"
+    assert cure == (
+        "mend that place by hand, or take over what you need from .goopspec/checkpoints/new.json "
+        "(saved 1970-01-12 13:45 UTC)"
+    )
     assert broken.read_text() == '{\n  "version": 2,,\n}'
+
+
+def test_a_checkpoint_that_cannot_be_read_is_not_offered(machine: Machine) -> None:
+    shutil.copytree(CASES / "checkpoints", machine.project, dirs_exist_ok=True)
+    ((_, cure),) = faults(examined(machine, code=1)["project"])
+    assert cure == (
+        "mend that place by hand, or take over what you need from .goopspec/checkpoints/cp-2.json "
+        "(saved 2026-01-18 16:00 UTC, phase execute)"
+    )
 
 
 def test_wishes_for_hooks_that_cannot_be_used_are_told(machine: Machine) -> None:

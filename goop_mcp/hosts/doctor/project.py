@@ -7,13 +7,14 @@ from goop_mcp.errors import GoopError, StoreError, StoreVersionError
 from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
 from goop_mcp.operations.stopping.policy import read_policy
 from goop_mcp.settings import SettingsError
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoints
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.state import StateFault, read_state
 
 __all__ = ["check_database", "check_project"]
 
-_CHECKPOINTS = f"{FOLDER}/checkpoints"
 _STATE = f"{FOLDER}/state.json"
 
 
@@ -68,16 +69,13 @@ def _state(files: ProjectFiles) -> Check:
         return fine("project", f"{files.root} has no {_STATE}")
     if not isinstance(state, StateFault):
         return fine("project", f"{_STATE} is sound, phase {state.phase}")
-    newest = _newest_checkpoint(files)
-    repair = f"mend that place by hand{f', or take over what you need from {newest}' if newest else ''}"
+    newest = read_checkpoints(files).newest
+    repair = f"mend that place by hand{_offer(newest) if newest is not None else ''}"
     return fault("project", f"{_STATE} is broken in line {state.line}, column {state.column}: {state.message}", repair)
 
 
-def _newest_checkpoint(files: ProjectFiles) -> str | None:
-    """Return the checkpoint that was saved last, None when there is none that is a file."""
-    stamps = []
-    for name in files.names(_CHECKPOINTS):
-        stamp = files.stamp(f"{_CHECKPOINTS}/{name}") if name.endswith(".json") else None
-        if stamp is not None:
-            stamps.append((stamp.changed_ns, f"{_CHECKPOINTS}/{name}"))
-    return max(stamps)[1] if stamps else None
+def _offer(checkpoint: Checkpoint) -> str:
+    phase = f", phase {excerpt(checkpoint.phase, 40)}" if checkpoint.phase is not None else ""
+    return (
+        f", or take over what you need from {checkpoint.path} (saved {checkpoint.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
+    )
