@@ -42,6 +42,18 @@ def read(workplace: Workplace, **fields: object) -> Handoff:
     return read_handoff(built(workplace, write=False, **fields).text)
 
 
+def test_documents_to_read_are_named_where_they_lie(tmp_path: Path) -> None:
+    copied("folders_of_workflows", tmp_path)
+    with working_in(tmp_path) as workplace:
+        found = read(workplace)
+
+    assert found.files_to_read == (
+        ".goopspec/state.json",
+        ".goopspec/checkout/SPEC.md",
+        ".goopspec/checkout/BLUEPRINT.md",
+    )
+
+
 def test_what_is_left_out_is_what_was_recorded(todo: Workplace) -> None:
     save_memory(todo.store, MemoryDraft(title="Ids are ULIDs", content="They sort.", type="decision"))
     record(todo, report("W2.T1", summary="Items can be ticked off."))

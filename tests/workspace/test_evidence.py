@@ -12,6 +12,7 @@ from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.validation.claims import Claims, CommitClaim, FileClaim, MemoryClaim, StateClaim, TaskClaim
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
+from tests.workspace.projects import CASES
 from tests.workspace.true_projects import BLUEPRINT, MEMORY, STATE, Project, memory_of, write
 
 
@@ -94,6 +95,14 @@ def test_wave_of_a_report_without_task_id_has_to_be_planned(project: Project) ->
 
     found = [each for each in check(project, later).findings if each.rule == "evidence/task-not-in-blueprint"]
     assert [each.found for each in found] == ["W2"]
+
+
+def test_task_is_looked_up_in_the_plan_of_the_phase_where_the_root_has_none() -> None:
+    claims = Claims(tasks=(TaskClaim(id="W1.T1", where="task_id"), TaskClaim(id="W1.T2", where="task_id")))
+
+    found = check_claims(claims, ProjectFiles(CASES / "folders_of_phases"))
+
+    assert [(each.rule.id, each.hit.found) for each in found] == [("evidence/task-not-in-blueprint", "W1.T2")]
 
 
 @pytest.mark.parametrize("text", ["", "# BLUEPRINT: demo\n\nNothing yet.\n"])
