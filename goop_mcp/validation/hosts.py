@@ -22,7 +22,7 @@ _CHARACTERS = {
 }
 _HOST_LINE = re.compile(
     r"\s*(?:agentId:[^\n]*|\[Subagent hand-back\][^\n]*"
-    r"|<usage>(?:(?:[^<]|<(?!/usage>)){0,2000}+</usage>|[^\n]*)"
+    r"|<usage>(?:(?:[^<]|<(?!/usage>)){0,2000}</usage>|[^\n]*)"
     r"|</?(?:task-notification|task_result|result|task)\b[^<>\n]*>)[ \t]*(?=\n|\r|<|$)"
 )
 _HOST_LINE_START = re.compile(

@@ -21,7 +21,7 @@ from goop_mcp.validation.path_rules import (
 
 __all__ = ["ANYWHERE_INSIDE", "PathBounds", "bounds_of", "path_problem", "read_path"]
 
-_PLAIN = re.compile(r"(?!/)(?:(?!\.\.?(?:/|\Z))[A-Za-z0-9_.\-]++/?)++")
+_PLAIN = re.compile(r"(?!/)(?:(?!\.\.?(?:/|\Z))[A-Za-z0-9_.\-]++/?)+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VARIABLE = re.compile(r"\{[^{}/]*\}|<[^<>/]*>|\A\$[A-Z_]+(?=[/\\]|\Z)|\A%[A-Z_]+%")
 _SESSION = re.compile(r"\{session[-_]?id\}|<session[-_]?id>", re.IGNORECASE)
