@@ -130,6 +130,25 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_version(tmp_path: Path, po
     assert version_of(database) == NEXT.version
 
 
+@pytest.mark.parametrize("point", [Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT])
+def test_a_kill_while_a_file_gets_its_first_tables_leaves_all_of_them_or_none(tmp_path: Path, point: Failpoint) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    code = (
+        "import os, signal, sys; from pathlib import Path; from goop_mcp.store.failpoints import install\n"
+        "from tests.store.test_sqlite_migrations import store_with; from tests.store.rows import add_named\n"
+        "install(lambda point: os.kill(os.getpid(), signal.SIGKILL) if point == sys.argv[2] else None)\n"
+        "add_named(store_with(Path(sys.argv[1])), 'one')"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path), point]
+    assert subprocess.run(command, timeout=LONGEST_RUN, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    shutil.copytree(tmp_path / ".goopspec", tmp_path / "copy")
+    assert version_of(tmp_path / "copy" / "goop.db") == (SHIPPED[-1].version if point is Failpoint.COMMIT else 0)
+    store = store_with(tmp_path)
+    assert add_named(store, "two") == [1]
+    store.close()
+    assert not list((tmp_path / ".goopspec").glob("*.version-*"))
+
+
 def test_a_copy_that_finds_no_room_stops_the_step(tmp_path: Path) -> None:
     project = project_with(tmp_path, SHIPPED[-1].version)
     store = store_with(project, NEXT)

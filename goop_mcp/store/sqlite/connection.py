@@ -162,10 +162,13 @@ class DatabaseFile:
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         version = self.version_of(connection)
-        if 0 < version < self.newest:
+        if version == 0:
+            # A new file gets all its tables at once: a kill leaves none, and nothing that a copy is kept of.
+            _migrate(connection, self.migrations)
+        elif version < self.newest:
             self._keep_copy(connection, version)
-        for migration in self.migrations[version:]:
-            _migrate(connection, migration)
+            for migration in self.migrations[version:]:
+                _migrate(connection, [migration])
 
     def _keep_copy(self, connection: apsw.Connection, version: int) -> None:
         """Copy the file beside itself, whole or not at all, before its tables are changed."""
@@ -205,12 +208,14 @@ def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _migrate(connection: apsw.Connection, migration: Migration) -> None:
+def _migrate(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
+    """Carry out all of `migrations` or none."""
     connection.execute("BEGIN IMMEDIATE")
     failpoint(Failpoint.BEGIN)
     try:
-        connection.execute(migration.sql).fetchall()
-        connection.execute(f"PRAGMA user_version={migration.version}")
+        for migration in migrations:
+            connection.execute(migration.sql).fetchall()
+        connection.execute(f"PRAGMA user_version={migrations[-1].version}")
         failpoint(Failpoint.INSERT)
         connection.execute("COMMIT")
     except BaseException:
