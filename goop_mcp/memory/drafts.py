@@ -1,6 +1,7 @@
 """A memory on its way in: redacted, measured against the limits, and ready to be added (STORAGE, sections 3 and 9)."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, get_args
@@ -8,7 +9,7 @@ from typing import Final, get_args
 from goop_mcp.errors import GoopError
 from goop_mcp.memory.importance import ImportanceScale, read_importance
 from goop_mcp.memory.wording import fingerprint, sketches, tokens
-from goop_mcp.redaction import redact, redact_all
+from goop_mcp.redaction import may_hold_secrets, redact
 from goop_mcp.store.records import MemoryType
 from goop_mcp.validation.findings import Finding, Hit, Problem, Severity, excerpt
 from goop_mcp.validation.rules import Rule
@@ -79,7 +80,7 @@ class PreparedMemory:
     """A draft that may be added: without secrets and within the limits.
 
     `redactions` counts what was taken out. `findings` are warnings and remarks. `own_key` tells that the caller named
-    the save; else `idempotency_key` follows from the words.
+    the save; else `idempotency_key` follows from the words, which `words` counts.
     """
 
     type: MemoryType
@@ -94,6 +95,7 @@ class PreparedMemory:
     idempotency_key: str
     own_key: bool
     fingerprint: str
+    words: Counter[str]
     sketches: tuple[int, ...]
     redactions: int
     findings: tuple[Finding, ...]
@@ -105,17 +107,19 @@ class _Reading:
 
     findings: list[Finding] = field(default_factory=list)
     redactions: int = 0
+    is_harmless: bool = False
 
     def clean(self, text: str) -> str:
+        if self.is_harmless:
+            return text
         redacted = redact(text)
         self.redactions += redacted.count
         return redacted.text
 
     def clean_all(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the texts redacted, each once and none blank."""
-        redacted, count = redact_all(texts)
-        self.redactions += count
-        return tuple(dict.fromkeys(text.strip() for text in redacted if text.strip()))
+        redacted = map(self.clean, texts)
+        return tuple(dict.fromkeys(stripped for text in redacted if (stripped := text.strip())))
 
     def say(self, rule: Rule, message: str, *, path: str, found: str, expected: tuple[str, ...] | None = None) -> None:
         hit = Hit(message=message, path=path, found=excerpt(found, 80), expected=expected)
@@ -163,6 +167,7 @@ def prepare(
 
 
 def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
+    reading.is_harmless = not may_hold_secrets(text for _, text in _texts(draft))
     cleaned = MemoryDraft(
         title=" ".join(reading.clean(draft.title).split()),
         content=reading.clean(draft.content),
@@ -234,7 +239,8 @@ def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
 def _prepared(
     draft: MemoryDraft, reading: _Reading, *, kind: MemoryType, importance: float, given_key: str | None
 ) -> PreparedMemory:
-    words = fingerprint(draft.title, draft.content)
+    same = fingerprint(draft.title, draft.content)
+    words = tokens(draft.title, draft.content)
     return PreparedMemory(
         type=kind,
         title=draft.title,
@@ -245,10 +251,11 @@ def _prepared(
         source_files=tuple(draft.source_files),
         agent=draft.agent,
         session_id=draft.session_id,
-        idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{words}",
+        idempotency_key=_key(draft.idempotency_key, given_key) or f"words:{same}",
         own_key=draft.idempotency_key is not None,
-        fingerprint=words,
-        sketches=sketches(kind, tokens(draft.title, draft.content)),
+        fingerprint=same,
+        words=words,
+        sketches=sketches(kind, words),
         redactions=reading.redactions,
         findings=tuple(reading.findings),
     )

@@ -1,6 +1,5 @@
 """Save a memory: once, however often the call is repeated (WORKFLOW, section 7)."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import uuid4
@@ -8,7 +7,7 @@ from uuid import uuid4
 from goop_mcp.memory.drafts import MemoryDraft, MemoryRefusedError, PreparedMemory, finding_of, prepare
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.memory.times import Clock, utc_now, written
-from goop_mcp.memory.wording import overlap, tokens
+from goop_mcp.memory.wording import nearly_the_same
 from goop_mcp.store.interface import Reading, Store, Writing
 from goop_mcp.store.records import NewMemory, StoredMemory
 from goop_mcp.validation.findings import Finding, Hit, Problem, excerpt
@@ -16,7 +15,6 @@ from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 
 __all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]
 
-_NEARLY_THE_SAME: Final = 0.85
 _FIRST_CANDIDATES: Final = 3
 _MOST_CANDIDATES: Final = 20
 
@@ -115,7 +113,7 @@ def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
 
 
 def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
-    """Return memories of the type whose words overlap by F1 of 0.85 or more, at most 20.
+    """Return memories of the type that say nearly the same, at most 20.
 
     Those that share most sketches are compared word by word; more than three only when one of these is alike.
     """
@@ -124,13 +122,11 @@ def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
 
 
 def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[int, ...]:
-    candidates = reading.memories_by_sketch(prepared.sketches, limit=limit)
-    own = tokens(prepared.title, prepared.content) if candidates else Counter()
     return tuple(
         sorted(
             each.id
-            for each in candidates
-            if each.type == prepared.type and overlap(own, tokens(each.title, each.content)) >= _NEARLY_THE_SAME
+            for each in reading.memories_by_sketch(prepared.sketches, limit=limit)
+            if each.type == prepared.type and nearly_the_same(prepared.words, each.title, each.content)
         )
     )
 

@@ -7,8 +7,9 @@ from collections import Counter
 from typing import Final
 from zlib import crc32
 
-__all__ = ["fingerprint", "overlap", "sketches", "tokens"]
+__all__ = ["fingerprint", "nearly_the_same", "sketches", "tokens"]
 
+_NEARLY_THE_SAME: Final = 0.85
 _TOKEN: Final = re.compile(r"\w+")
 _LONGEST_SHORT: Final = 4
 _AN_EIGHTH: Final = 3
@@ -39,13 +40,21 @@ def _normalised(text: str) -> str:
 
 def tokens(title: str, content: str) -> Counter[str]:
     """Return the words of a memory in any case, with how often each is there."""
-    return Counter(_TOKEN.findall(f"{title}\n{content}".casefold()))
+    return Counter(_words(title, content))
 
 
-def overlap(one: Counter[str], other: Counter[str]) -> float:
-    """Return the F1 of the words of two memories: 1 for the same words, 0 for none in common."""
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 0.0
+def _words(title: str, content: str) -> list[str]:
+    return _TOKEN.findall(f"{title}\n{content}".casefold())
+
+
+def nearly_the_same(own: Counter[str], title: str, content: str) -> bool:
+    """Tell whether the words of another memory overlap with `own` by an F1 of 0.85 or more."""
+    words = _words(title, content)
+    needed = _NEARLY_THE_SAME * (own.total() + len(words)) / 2
+    # At most so many are shared: most memories are told apart by that, in a quarter of the time.
+    if not words or sum(map(own.__getitem__, own.keys() & words)) < needed:
+        return False
+    return (own & Counter(words)).total() >= needed
 
 
 def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
@@ -57,17 +66,23 @@ def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
     """
     if not words:
         return ()
-    long, short = _hashes(words, short=False), _hashes(words, short=True)
+    long, short = _hashes(words)
     least = [_least(mask, long, short) for mask in _MASKS]
     seal = crc32(kind.encode())
     return tuple((one * _SPREAD + other ^ seal) & _BITS for one, other in zip(least[::2], least[1::2], strict=True))
 
 
-def _hashes(words: Counter[str], *, short: bool) -> list[int]:
-    """Return a number for each word and each time that it is there."""
-    some = [word for word in words if (len(word) <= _LONGEST_SHORT) is short]
-    again = [crc32(word.encode(), time) for word in some for time in range(1, words[word])]
-    return [*map(crc32, map(str.encode, some)), *again]
+def _hashes(words: Counter[str]) -> tuple[list[int], list[int]]:
+    """Return a number for each long and each short word, and for each time that it is there."""
+    long: list[int] = []
+    short: list[int] = []
+    for word, times in words.items():
+        numbers = short if len(word) <= _LONGEST_SHORT else long
+        encoded = word.encode()
+        numbers.append(crc32(encoded))
+        if times > 1:
+            numbers += [crc32(encoded, time) for time in range(1, times)]
+    return long, short
 
 
 def _least(mask: int, long: list[int], short: list[int]) -> int:

@@ -4,7 +4,7 @@
 section 7).
 """
 
-from goop_mcp.redaction.redacting import PRIVATE, REDACTED, Redacted, redact, redact_all
+from goop_mcp.redaction.redacting import PRIVATE, REDACTED, Redacted, may_hold_secrets, redact
 from goop_mcp.redaction.structures import map_texts, redact_structure
 
-__all__ = ["PRIVATE", "REDACTED", "Redacted", "map_texts", "redact", "redact_all", "redact_structure"]
+__all__ = ["PRIVATE", "REDACTED", "Redacted", "map_texts", "may_hold_secrets", "redact", "redact_structure"]

@@ -7,7 +7,7 @@ from typing import Final
 
 from goop_mcp.redaction.shapes import REDACTED, SHAPES, Shape
 
-__all__ = ["PRIVATE", "REDACTED", "Redacted", "redact", "redact_all"]
+__all__ = ["PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
 
 PRIVATE: Final = "[PRIVATE]"
 
@@ -38,10 +38,10 @@ def redact(text: str) -> Redacted:
     return Redacted(text, count)
 
 
-def redact_all(texts: Iterable[str]) -> tuple[tuple[str, ...], int]:
-    """Return each of `texts` redacted, in order, and the number of places in all of them."""
-    redacted = [redact(text) for text in texts]
-    return tuple(each.text for each in redacted), sum(each.count for each in redacted)
+def may_hold_secrets(texts: Iterable[str]) -> bool:
+    """Tell whether `redact` has to look at any of `texts`: much quicker than to redact each, and mostly False."""
+    lowered = "\n".join(texts).lower()
+    return any(word in lowered for word in (*_WORDS, "private"))
 
 
 def _pass(text: str) -> tuple[str, int]:

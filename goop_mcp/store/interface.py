@@ -7,6 +7,7 @@ from goop_mcp.store.records import (
     Event,
     MemoryFilter,
     MemoryType,
+    MemoryWords,
     NewAttempt,
     NewEvent,
     NewMemory,
@@ -47,7 +48,7 @@ class Reading(Protocol):
         """Return the memory with the same normalised title and content, None when there is none."""
         ...
 
-    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[StoredMemory]:
+    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[MemoryWords]:
         """Return at most `limit` memories that share a sketch, those that share most and the rarest first.
 
         Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.

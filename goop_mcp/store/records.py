@@ -9,6 +9,7 @@ __all__ = [
     "Event",
     "MemoryFilter",
     "MemoryType",
+    "MemoryWords",
     "NewAttempt",
     "NewEvent",
     "NewMemory",
@@ -75,6 +76,16 @@ class StoredMemory:
     session_id: str | None = None
     sketches: tuple[int, ...] = ()
     forgotten_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWords:
+    """What a memory says, without what else is known of it."""
+
+    id: int
+    type: MemoryType
+    title: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

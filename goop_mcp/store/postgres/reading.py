@@ -15,6 +15,7 @@ from goop_mcp.store.records import (
     Event,
     MemoryFilter,
     MemoryType,
+    MemoryWords,
     Operator,
     Projection,
     SearchHit,
@@ -71,13 +72,13 @@ class PostgresReading:
         """Return the memory with the same normalised title and content, None when there is none."""
         return self._one_memory(statements.MEMORY_BY_FINGERPRINT, fingerprint)
 
-    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[StoredMemory]:
+    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[MemoryWords]:
         """Return at most `limit` memories that share a sketch, those that share most and the rarest first.
 
         Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.
         """
         rows = self._rows(statements.MEMORIES_BY_SKETCH, sketches=list(sketches), newest=MOST_OF_A_SKETCH, limit=limit)
-        return [memory_of(row) for row in rows]
+        return [MemoryWords(row["id"], row["type"], row["title"], row["content"]) for row in rows]
 
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None

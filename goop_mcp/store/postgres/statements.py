@@ -75,7 +75,8 @@ WITH alike AS MATERIALIZED (
     ) AS rated
     GROUP BY memory_id ORDER BY shared DESC, id DESC LIMIT %(limit)s
 )
-SELECT {memory} FROM goop.memories JOIN alike USING (id) WHERE {mine} ORDER BY shared DESC, id DESC
+SELECT id, type, title, content FROM goop.memories JOIN alike USING (id) WHERE {mine}
+ORDER BY shared DESC, id DESC
 """)
 MEMORIES = _statement("""
 SELECT {memory} FROM goop.memories

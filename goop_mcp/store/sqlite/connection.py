@@ -26,7 +26,14 @@ Identity = tuple[int, int]
 _APPLICATION = 0x676F6F70
 
 _OLDEST_SAFE = (3, 51, 3)
-_WRITER = ("synchronous=FULL", "foreign_keys=ON", "mmap_size=0", "trusted_schema=OFF", "wal_autocheckpoint=1000")
+_WRITER = (
+    "synchronous=FULL",
+    "cache_size=-16000",
+    "foreign_keys=ON",
+    "mmap_size=0",
+    "trusted_schema=OFF",
+    "wal_autocheckpoint=1000",
+)
 _READER = ("query_only=ON", "cache_size=-8000", "mmap_size=0", "trusted_schema=OFF")
 _PATIENCE_MS = 10_000
 
@@ -80,8 +87,9 @@ class DatabaseFile:
                 raise file_fault(errno.ENOENT, self.name)
             return
         try:
-            folder.mkdir()
-            _sync(folder.parent)
+            if not folder.exists():
+                folder.mkdir()
+                _sync(folder.parent)
         except FileExistsError:
             return
         except OSError as error:

@@ -1,9 +1,8 @@
 """Answer questions about the rows of a SQLite database, inside a transaction that is begun already."""
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from heapq import nlargest
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import apsw
@@ -13,6 +12,7 @@ from goop_mcp.store.records import (
     Event,
     MemoryFilter,
     MemoryType,
+    MemoryWords,
     Operator,
     Projection,
     SearchHit,
@@ -25,7 +25,7 @@ from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 
 __all__ = ["LISTS", "SqliteReading"]
 
-Record = TypeVar("Record", StoredMemory, StoredReport, Event, StoredAttempt, Projection)
+Record = TypeVar("Record", StoredMemory, MemoryWords, StoredReport, Event, StoredAttempt, Projection)
 Bindings = Mapping[str, str | float | None]
 
 LISTS: Final = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
@@ -33,6 +33,7 @@ LISTS: Final = ("concepts", "facts", "source_files", "sketches", "rules", "repai
 
 _TABLES: Final = {
     StoredMemory: "memories",
+    MemoryWords: "memories",
     StoredReport: "reports",
     Event: "events",
     StoredAttempt: "attempts",
@@ -68,16 +69,14 @@ class SqliteReading:
         """Return the memory with the same title and content."""
         return _first(self._select(StoredMemory, "WHERE fingerprint = :print", {"print": fingerprint}))
 
-    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[StoredMemory]:
+    def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[MemoryWords]:
         """Return the memories that share most sketches, and the rarest."""
-        shared: defaultdict[int, float] = defaultdict(float)
-        for sketch in sketches:
-            newest = [id for (id,) in self._connection.execute(_BY_SKETCH, (sketch, MOST_OF_A_SKETCH))]
-            for id in newest:
-                shared[id] += 1 / len(newest)
-        ids = [id for _, id in nlargest(limit, [(share, id) for id, share in shared.items()])]
-        memories = self._memories(ids)
-        return [memories[id] for id in ids]
+        holders = [
+            {id: None for (id,) in self._connection.execute(_BY_SKETCH, (sketch, MOST_OF_A_SKETCH))}
+            for sketch in sketches
+        ]
+        ids = sorted(_promising(holders, limit), key=lambda id: (_share(holders, id), id), reverse=True)[:limit]
+        return [words for id in ids for words in self._select(MemoryWords, "WHERE id = :id", {"id": id})]
 
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
@@ -178,6 +177,21 @@ class SqliteReading:
         columns = ", ".join([f"m.{name}" for name in names])
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608 - constants; values are bound
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
+
+
+def _promising(holders: Sequence[Mapping[int, None]], limit: int) -> set[int]:
+    """Return the memories among which the best are: those of several sketches, and of each sketch the newest."""
+    seen: set[int] = set()
+    some: set[int] = set()
+    for ids in holders:
+        some.update(seen.intersection(ids), islice(ids, limit))
+        seen.update(ids)
+    return some
+
+
+def _share(holders: Sequence[Mapping[int, None]], id: int) -> float:
+    """Return how much a memory shares: a sketch counts the more, the fewer hold it."""
+    return sum(1 / len(ids) for ids in holders if id in ids)
 
 
 def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
