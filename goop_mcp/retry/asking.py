@@ -1,9 +1,10 @@
 """Ask an agent until its report is accepted, or until the policy says stop."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from time import monotonic
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -11,16 +12,19 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from goop_mcp.retry.attempts import LONG_REPLY, Attempt, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
-from goop_mcp.retry.calls import DeadlinePassedError, call_of, is_repeatable, pause_before
+from goop_mcp.retry.calls import DeadlinePassedError, answer_within, call_of, is_repeatable
 from goop_mcp.retry.course import Ask, Stop, next_step
 from goop_mcp.retry.ending import outcome_of
 from goop_mcp.retry.hooks import tell
 from goop_mcp.retry.jobs import Job
+from goop_mcp.retry.pauses import pause_before
 from goop_mcp.retry.replies import Message, Reply
 from goop_mcp.retry.telemetry import attempt_span, count_outcome
 from goop_mcp.validation.findings import excerpt
 
 __all__ = ["Asking"]
+
+T = TypeVar("T")
 
 _FAREWELL_SECONDS = 1.0
 
@@ -32,7 +36,8 @@ _logger = logging.getLogger(__name__)
 class Asking:
     """One call: run it once with `run`; `attempts` and `outcome` can be looked at from outside at any time.
 
-    `clock` gives seconds that never go back. Works under asyncio and trio. Raises TypeError for what cannot be asked.
+    `clock` gives seconds that never go back; the limits of the policy count from the beginning of `run`. Works under
+    asyncio and trio. Raises TypeError for what cannot be asked.
     """
 
     def __init__(self, job: Job, *, clock: Callable[[], float] = monotonic) -> None:
@@ -40,17 +45,33 @@ class Asking:
         self.outcome: Outcome | None = None
         self._job = job
         self._call = call_of(job.agent)
-        self._fallback = None if job.policy.fallback is None else call_of(job.policy.fallback)
+        self._fallback = None if job.policy.fallback is None else call_of(job.policy.fallback, named="fallback")
+        self._hooks = job.listeners
         self._clock = clock
-        self._budget = Budget(job.policy, clock)
-        self._scope = anyio.CancelScope()
+        self._budget: Budget
+        self._scope: anyio.CancelScope | None = None
+        self._cancelled = False
 
     def cancel(self) -> None:
-        """End the call at once; `run` then returns an outcome that was stopped because it was cancelled."""
-        self._scope.cancel()
+        """End the call at once; `run` then returns an outcome that was stopped because it was cancelled.
+
+        To be called in the thread of the event loop; before `run`, nobody is asked at all.
+        """
+        self._cancelled = True
+        if self._scope is not None:
+            self._scope.cancel()
 
     async def run(self) -> Outcome:
-        """Ask, judge, ask again. A cancellation from outside goes through; even then `outcome` is there, complete."""
+        """Ask, judge, ask again. A cancellation from outside goes through; even then `outcome` is there, complete.
+
+        Raises RuntimeError when it is called a second time.
+        """
+        if self._scope is not None:
+            raise RuntimeError("this call was run before; make another Asking to ask again")
+        self._budget = Budget(self._job.policy, self._clock)
+        self._scope = anyio.CancelScope()
+        if self._cancelled:
+            self._scope.cancel()
         because: StoppedBecause = "cancelled"
         try:
             with self._scope, self._budget.open():
@@ -66,7 +87,10 @@ class Asking:
             return because
         self._call = self._fallback
         await self._ask(Message(self._job.prompt), fallback=True)
-        return "accepted" if self.attempts[-1].accepted else because
+        last = self.attempts[-1]
+        if isinstance(last.failure, DeadlinePassedError):
+            return "deadline"
+        return "accepted" if last.accepted else because
 
     async def _ask_until_stopped(self) -> StoppedBecause:
         while True:
@@ -80,7 +104,7 @@ class Asking:
             await self._ask(step.message)
 
     async def _pause(self, step: Ask) -> StoppedBecause | None:
-        """Wait before a failed call is repeated; tell, at once, when the wait would last beyond the deadline."""
+        """Wait before a failed call is repeated; tell what forbids it, at once where it would last too long."""
         try:
             seconds = pause_before(step.failures, self.attempts[-1].failure, self._job.policy)
         except Exception:
@@ -90,16 +114,17 @@ class Asking:
         if left is not None and seconds >= left:
             return "deadline"
         await anyio.sleep(seconds)
-        return None
+        return self._budget.used_up()
 
     async def _ask(self, message: Message, *, fallback: bool = False) -> None:
-        hooks = self._job.hooks
-        await tell([each.before_ask for each in hooks], message)
         await checkpoint_if_cancelled()
+        if self._hooks:
+            await self._tell([each.before_ask for each in self._hooks], message)
+            await checkpoint_if_cancelled()
         with attempt_span(message, self.attempts):
             await self._record(message, fallback=fallback)
             await self._judge_last()
-        await tell([each.after_attempt for each in hooks], self.attempts[-1])
+        await self._tell([each.after_attempt for each in self._hooks], self.attempts[-1])
 
     async def _record(self, message: Message, *, fallback: bool) -> None:
         """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
@@ -110,6 +135,9 @@ class Asking:
         except Exception as raised:
             failure, error = raised, _told(raised)
             repeatable = is_repeatable(raised, self._job.policy)
+        except BaseException as raised:
+            error = _CANCELLED if isinstance(raised, anyio.get_cancelled_exc_class()) else _told(raised)
+            raise
         finally:
             attempt = Attempt(
                 message=message.text,
@@ -130,14 +158,10 @@ class Asking:
         left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
         if left is None and limit is None:
             return await self._call(message)
-        seconds = min(each for each in (left, limit) if each is not None)
-        with anyio.move_on_after(seconds) as scope:
-            reply = await self._call(message)
-        if not scope.cancelled_caught:
-            return reply
-        if seconds == left:
-            raise DeadlinePassedError("the deadline passed before the agent answered")
-        raise TimeoutError(f"no answer within {seconds:g} s")
+        if limit is not None and (left is None or limit < left):
+            return await answer_within(limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s"))
+        late = DeadlinePassedError("the deadline passed before the agent answered")
+        return await answer_within(left or 0.0, self._call(message), late=late)
 
     async def _judge_last(self) -> None:
         attempt = self.attempts[-1]
@@ -156,16 +180,27 @@ class Asking:
 
     async def _say_farewell(self, outcome: Outcome) -> None:
         count_outcome(outcome)
-        listeners = [each.on_stop for each in self._job.hooks if each.on_stop is not None]
+        listeners = [each.on_stop for each in self._hooks if each.on_stop is not None]
         if not listeners:
             return
         if outcome.stopped_because != "cancelled":
-            await tell(listeners, outcome)
+            await self._tell(listeners, outcome)
             return
         # Shielded, as a cancelled call must still tell its hooks; briefly, as the caller wants to be gone.
         with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
             await tell(listeners, outcome)
 
+    async def _tell(self, hooks: "Iterable[Callable[[T], Awaitable[None] | None] | None]", value: T) -> None:
+        """Tell the hooks; one that hangs is left once the deadline is over, with a moment for what happens there."""
+        left = self._budget.time_left()
+        if left is None:
+            await tell(hooks, value)
+            return
+        with anyio.move_on_after(max(left, _FAREWELL_SECONDS)) as scope:
+            await tell(hooks, value)
+        if scope.cancelled_caught:
+            _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
 
-def _told(failure: Exception) -> str:
+
+def _told(failure: BaseException) -> str:
     return excerpt(f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__)

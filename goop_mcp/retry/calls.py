@@ -4,35 +4,37 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard
+from typing import Any, TypeGuard
 
-import anyio.to_thread
+import anyio
 
 from goop_mcp.errors import ReplyTypeError
+from goop_mcp.retry.cancelling import is_being_cancelled
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Conversation, Message, PlainAgent, Reply
+from goop_mcp.retry.threads import call_on_thread
 
-if TYPE_CHECKING:
-    from tenacity.wait import wait_base
-
-__all__ = ["DeadlinePassedError", "call_of", "is_repeatable", "pause_before"]
+__all__ = ["AgentCancelledError", "DeadlinePassedError", "answer_within", "call_of", "is_repeatable"]
 
 _logger = logging.getLogger(__name__)
 
 _TRANSIENT_CODES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_STATUSES = range(100, 600)
 _TRANSIENT_NAMES = frozenset(
     {
         "APIConnectionError",
         "APITimeoutError",
+        "ClientConnectionError",
+        "ConnectionError",
         "InternalServerError",
         "OverloadedError",
         "RateLimitError",
         "ServiceUnavailableError",
+        "Timeout",
+        "TimeoutExpired",
         "TransportError",
     }
 )
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-_LONGEST_NAMED_PAUSE = 3600.0
 
 Call = Callable[[Message], Awaitable[Reply]]
 
@@ -41,50 +43,66 @@ class DeadlinePassedError(TimeoutError):
     """Raised when the time for everything ends in the middle of a call, so that the call must not be repeated."""
 
 
-def call_of(agent: Agent) -> Call:
-    """Return one way to call any agent. Raises TypeError for what cannot be asked."""
+class AgentCancelledError(Exception):
+    """Raised when what the agent was waiting for was cancelled, and not the call."""
+
+
+def call_of(agent: Agent, *, named: str = "agent") -> Call:
+    """Return one way to call any agent. Raises TypeError, which says what it is `named`, for what cannot be asked."""
     if isinstance(agent, type):
-        raise TypeError(f"the agent is the class {agent.__name__}; expected an instance, or a function of one text")
+        raise TypeError(f"the {named} is the class {agent.__name__}; expected an instance, or a function of one text")
     if _is_conversation(agent):
-        return partial(_ask_conversation, agent)
+        return partial(_ask_conversation, agent, is_async=_is_async(agent.ask))
     if not callable(agent):
-        raise TypeError(f"the agent is {type(agent).__name__}; expected a function of one text, or an object with ask")
-    is_async = inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None))  # noqa: B004 - the method is looked at, not whether there is one
-    return partial(_ask_coroutine if is_async else _ask_thread, agent)
+        kind = type(agent).__name__
+        raise TypeError(f"the {named} is {kind}; expected a function of one text, or an object with ask")
+    return partial(_ask_function, agent, is_async=_is_async(agent))
 
 
 def _is_conversation(agent: Agent) -> TypeGuard[Conversation]:
     return callable(getattr(agent, "ask", None))
 
 
-async def _ask_conversation(agent: Conversation, message: Message) -> Reply:
-    reply: object = await agent.ask(message)
+def _is_async(function: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method is looked at, not whether there is one
+
+
+async def _ask_conversation(agent: Conversation, message: Message, *, is_async: bool) -> Reply:
+    reply = await _answer(agent.ask, message, is_async=is_async)
     if not isinstance(reply, Reply):
         raise ReplyTypeError(reply, "a Reply")
     _check_text(reply.text)
     return reply
 
 
-async def _ask_coroutine(agent: PlainAgent, message: Message) -> Reply:
-    return await _read(agent(message.text))
+async def _ask_function(agent: PlainAgent, message: Message, *, is_async: bool) -> Reply:
+    return Reply(text=_check_text(await _answer(agent, message.text, is_async=is_async)))
 
 
-async def _ask_thread(agent: PlainAgent, message: Message) -> Reply:
-    # A limiter a call: threads that were given up and still run must not keep others from being asked.
-    limiter = anyio.CapacityLimiter(1)
-    call = partial(_boxed, agent, message.text)
-    (answer,) = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=limiter)
-    return await _read(answer)
+async def _answer(function: Callable[[Any], object], argument: object, *, is_async: bool) -> object:
+    """Call on a thread what is not async; what it returns may be waited for all the same, as with a lambda."""
+    answer = function(argument) if is_async else await call_on_thread(partial(function, argument))
+    try:
+        return await answer if inspect.isawaitable(answer) else answer
+    except anyio.get_cancelled_exc_class() as raised:
+        if is_being_cancelled():
+            raise
+        raise AgentCancelledError("what the agent was waiting for was cancelled, and not this call") from raised
 
 
-def _boxed(agent: PlainAgent, text: str) -> tuple[object]:
-    """Return the answer in a tuple: trio lets no coroutine leave a thread, and a lambda may well return one."""
-    return (agent(text),)
+async def answer_within(seconds: float, call: Awaitable[Reply], *, late: TimeoutError) -> Reply:
+    """Return the answer to `call`; raise `late` when it does not come within `seconds`.
 
-
-async def _read(answer: object) -> Reply:
-    text = await answer if inspect.isawaitable(answer) else answer
-    return Reply(text=_check_text(text))
+    An answer that comes all the same when the agent is told to stop is taken; a failure that does is hidden by `late`.
+    """
+    with anyio.move_on_after(seconds) as scope:
+        try:
+            return await call
+        except Exception as raised:
+            if not scope.cancel_called:
+                raise
+            raise late from raised
+    raise late
 
 
 def _check_text(answer: object) -> str:
@@ -111,32 +129,20 @@ def _is_transient(failure: BaseException) -> bool:
         return marked
     if isinstance(failure, TimeoutError | ConnectionError):
         return True
-    code = getattr(failure, "status_code", None) or getattr(getattr(failure, "response", None), "status_code", None)
-    if isinstance(code, int):
+    if (code := _status(failure)) is not None:
         return code in _TRANSIENT_CODES
+    if isinstance(reason := getattr(failure, "reason", None), Exception):
+        return _is_transient(reason)
     return any(each.__name__ in _TRANSIENT_NAMES for each in type(failure).__mro__)
 
 
-def pause_before(failures: int, failure: Exception | None, policy: RetryPolicy) -> float:
-    """Return the seconds to wait before a call is repeated that has failed `failures` times, at least once."""
-    import tenacity  # noqa: PLC0415 - needed only after a failure; every start would pay for it
-
-    wait: wait_base = policy.backoff or tenacity.wait_random_exponential(multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE)
-    state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
-    state.attempt_number = failures
-    if failure is not None:
-        state.set_exception((type(failure), failure, None))
-    return max(wait(state), _named_pause(failure))
-
-
-def _named_pause(failure: Exception | None) -> float:
-    """Return the seconds that a failure asks to wait: its own attribute, or the header of its HTTP answer."""
-    named = getattr(failure, "retry_after", None)
-    if named is None:
-        headers = getattr(getattr(failure, "response", None), "headers", None)
-        named = headers.get("retry-after") if headers is not None and hasattr(headers, "get") else None
-    try:
-        seconds = float(named) if named is not None else 0.0
-    except (TypeError, ValueError):
-        return 0.0
-    return min(max(0.0, seconds), _LONGEST_NAMED_PAUSE)
+def _status(failure: BaseException) -> int | None:
+    """Return the status of the HTTP answer that a failure carries, or is, under the names that libraries use."""
+    answer = getattr(failure, "response", None)
+    codes = (
+        getattr(failure, "status_code", None),
+        getattr(answer, "status_code", None),
+        getattr(failure, "status", None),
+        getattr(failure, "code", None),
+    )
+    return next((code for code in codes if isinstance(code, int) and code in _STATUSES), None)

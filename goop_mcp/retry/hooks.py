@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import anyio
+
 from goop_mcp.retry.attempts import Attempt, Outcome
+from goop_mcp.retry.cancelling import is_being_cancelled
 from goop_mcp.retry.replies import Message
 
 __all__ = ["Hooks", "tell"]
@@ -20,7 +23,8 @@ _logger = logging.getLogger(__name__)
 class Hooks:
     """Functions, async or not, that are called before each ask, after each attempt and once at the end.
 
-    `after_attempt` hears of failed calls too. `on_stop` hears of every ending, a cancelled one included.
+    `after_attempt` hears of failed calls too. `on_stop` hears of every ending, a cancelled one included. A call with a
+    deadline leaves an async hook that is still busy by then.
     """
 
     before_ask: Callable[[Message], Awaitable[None] | None] | None = None
@@ -39,3 +43,7 @@ async def tell(hooks: Iterable[Callable[[T], Awaitable[None] | None] | None], va
                 await answer
         except Exception:
             _logger.exception("a hook failed; the call goes on")
+        except anyio.get_cancelled_exc_class():
+            if is_being_cancelled():
+                raise
+            _logger.exception("what a hook waited for was cancelled; the call goes on")

@@ -14,14 +14,14 @@ from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["DEFAULT_POLICY", "Job", "check_names", "judge"]
+__all__ = ["DEFAULT_POLICY", "Job", "check_names", "check_terms", "check_type", "judge"]
 
 DEFAULT_POLICY = RetryPolicy()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A prompt for an agent; `protocol`, `expected` and `limits` are those of `validate`.
+    """A prompt for an agent; `protocol`, `expected` and `limits` are those of `validate`. `hooks` is one or several.
 
     Raises TypeError and UnknownNameError for what could never be judged, before anybody is asked.
     """
@@ -32,15 +32,21 @@ class Job:
     protocol: str = "auto"
     expected: Expectations | None = None
     policy: RetryPolicy = DEFAULT_POLICY
-    hooks: Sequence[Hooks] = ()
+    hooks: Hooks | Sequence[Hooks] = ()
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
         """Refuse mistakes of the caller while they cost nothing."""
-        prompt: object = self.prompt
-        if not isinstance(prompt, str):
-            raise TypeError(f"the prompt is {type(prompt).__name__}; expected a text")
+        check_type("the prompt", self.prompt, str, "a text")
+        check_terms(self.policy, self.expected, self.limits)
+        for each in self.listeners:
+            check_type("one of hooks", each, Hooks, "Hooks(...)")
         check_names(self.protocol, None if self.expected is None else self.expected.phase)
+
+    @property
+    def listeners(self) -> tuple[Hooks, ...]:
+        """The hooks, one or several, as several."""
+        return (self.hooks,) if isinstance(self.hooks, Hooks) else tuple(self.hooks)
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply."""
@@ -55,6 +61,20 @@ def judge(reply: str, *, protocol: str, expected: Expectations | None, policy: R
         return verdict
     unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
     return _rejected(verdict, unwanted, limits) if unwanted else verdict
+
+
+def check_terms(policy: object, expected: object, limits: object) -> None:
+    """Raise TypeError for terms that are something else, such as the fields of a policy in a dict."""
+    check_type("policy", policy, RetryPolicy, "RetryPolicy(...)")
+    check_type("limits", limits, Limits, "Limits(...)")
+    if expected is not None:
+        check_type("expected", expected, Expectations, "Expectations(...), or None")
+
+
+def check_type(name: str, value: object, kind: type, wanted: str) -> None:
+    """Raise TypeError unless `value`, which the caller knows as `name`, is of the kind that is `wanted`."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {type(value).__name__}; expected {wanted}")
 
 
 @lru_cache(maxsize=64)

@@ -17,10 +17,22 @@ the failed replies, which teach the error, are left out.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What an answer cost: `tokens` of input and output together, `cost` in the currency of the caller's budget."""
+    """What an answer cost: `tokens` of input and output together, `cost` in the currency of the caller's budget.
+
+    Raises ValueError for what no budget can count. Where the cost is not known, leave the usage out.
+    """
 
     tokens: int = 0
     cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what would let a budget run over unnoticed."""
+        tokens: object = self.tokens
+        if not (isinstance(tokens, int) and tokens >= 0):
+            raise ValueError(f"tokens is {tokens!r}; expected a whole number from 0, or no usage at all")
+        cost: object = self.cost
+        if not (isinstance(cost, int | float) and cost >= 0):
+            raise ValueError(f"cost is {cost!r}; expected a number from 0, or no usage at all")
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return both together."""
@@ -49,8 +61,8 @@ class Conversation(Protocol):
     For a message whose way is `minimal` or `fresh` it forgets the earlier ones; for `same_conversation` it does not.
     """
 
-    async def ask(self, message: Message) -> Reply:
-        """Send the message and return the answer."""
+    def ask(self, message: Message) -> "Awaitable[Reply] | Reply":
+        """Send the message and return the answer. Best `async def`; what is not async runs on a thread."""
         ...
 
 

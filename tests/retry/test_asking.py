@@ -1,11 +1,13 @@
 """Asking until accepted: what is sent, what is kept, and when it ends."""
 
+import threading
 from functools import partial
+from typing import Any
 
 import pytest
 
 from goop_mcp import Expectations, GoopError, RetryPolicy, UnknownNameError, ask_until_accepted
-from goop_mcp.retry import NotAcceptedError, Outcome, ReplyTypeError, Usage
+from goop_mcp.retry import Hooks, Message, NotAcceptedError, Outcome, Reply, ReplyTypeError, Usage
 from goop_mcp.validation.feedback import OPENING
 from tests.retry.agents import (
     BAD_AGENT,
@@ -110,7 +112,7 @@ def test_a_fallback_that_fails_as_well_leaves_the_call_exhausted() -> None:
 def test_a_fallback_that_cannot_be_asked_is_refused_before_anybody_is_asked() -> None:
     agent = Scripted(BAD_STATUS)
     policy = RetryPolicy(when_exhausted="fallback", fallback="planner")  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(TypeError, match="the agent is str"):
+    with pytest.raises(TypeError, match="the fallback is str"):
         ask(agent, policy=policy)
     assert agent.heard == []
 
@@ -321,3 +323,56 @@ def test_a_budget_that_is_spent_stops_before_the_next_ask() -> None:
 def test_a_budget_that_cannot_be_kept_is_told() -> None:
     outcome = ask(Scripted(GOOD), policy=RetryPolicy(max_tokens=100))
     assert any("does not say what its answers cost" in warning for warning in outcome.warnings)
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"policy": 3}, "policy is int; expected RetryPolicy"),
+        ({"policy": {"max_attempts": 3}}, "policy is dict; expected RetryPolicy"),
+        ({"expected": "goop-executor"}, "expected is str; expected Expectations"),
+        ({"limits": 5}, "limits is int; expected Limits"),
+        ({"hooks": [print]}, "one of hooks is builtin_function_or_method; expected Hooks"),
+    ],
+    ids=str,
+)
+def test_terms_of_the_wrong_kind_are_refused_before_anybody_is_asked(terms: dict[str, Any], words: str) -> None:
+    agent = Scripted(GOOD)
+    with pytest.raises(TypeError, match=words):
+        ask(agent, **terms)
+    assert agent.heard == []
+
+
+@both_backends
+def test_one_set_of_hooks_needs_no_list(backend: str) -> None:
+    stopped: list[Outcome] = []
+    outcome = ask(Scripted(GOOD), backend=backend, hooks=Hooks(on_stop=stopped.append))
+    assert stopped == [outcome]
+
+
+@both_backends
+def test_a_conversation_that_is_not_async_is_asked_on_a_thread(backend: str) -> None:
+    threads: list[int] = []
+
+    class Session:
+        def ask(self, message: Message) -> Reply:
+            threads.append(threading.get_ident())
+            return Reply(text=GOOD if message.way == "same_conversation" else BAD_STATUS, usage=Usage(tokens=5))
+
+    outcome = ask(Session(), backend=backend)
+    assert results(outcome) == ["rejected", "accepted"]
+    assert outcome.usage == Usage(tokens=10)
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize(
+    "cost", [{"tokens": None}, {"tokens": -5}, {"tokens": 2.5}, {"cost": float("nan")}, {"cost": -1.0}], ids=str
+)
+def test_a_cost_that_no_budget_can_count_is_the_agents_failure(cost: dict[str, Any]) -> None:
+    class Session:
+        async def ask(self, _message: Message) -> Reply:
+            return Reply(text=GOOD, usage=Usage(**cost))
+
+    outcome = ask(Session(), policy=RetryPolicy(max_tokens=100))
+    assert outcome.stopped_because == "agent_error"
+    assert "expected a" in (outcome.attempts[0].error or "")

@@ -7,7 +7,7 @@ import pytest
 import trio
 from anyio.lowlevel import checkpoint
 
-from goop_mcp import RetryPolicy
+from goop_mcp import RetryPolicy, ask_many
 from goop_mcp.retry import Asking, Attempt, Hooks, Job, Message, Outcome
 from tests.retry.agents import BAD_STATUS, GOOD, both_backends, results, run
 
@@ -171,3 +171,55 @@ def test_a_hook_that_hangs_at_the_stop_does_not_hold_up_a_cancelled_call(backend
     asking: Asking = run(backend, call)
     assert asking.outcome is not None
     assert asking.outcome.stopped_because == "cancelled"
+
+
+async def wait_for_something_cancelled(_message: object = None) -> str:
+    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    future.cancel()
+    return await future
+
+
+def test_an_agent_whose_own_work_was_cancelled_has_failed_and_cancels_nobody() -> None:
+    async def good(_message: str) -> str:
+        await checkpoint()
+        return GOOD
+
+    jobs = [Job(wait_for_something_cancelled, "a"), Job(good, "b"), Job(good, "c")]
+    outcomes: list[Outcome] = run("asyncio", lambda: ask_many(jobs, limit=1))
+    assert [each.stopped_because for each in outcomes] == ["agent_error", "accepted", "accepted"]
+    assert "was cancelled, and not this call" in (outcomes[0].attempts[0].error or "")
+
+
+def test_a_hook_whose_own_work_was_cancelled_changes_nothing() -> None:
+    hooks = Hooks(before_ask=wait_for_something_cancelled, on_stop=wait_for_something_cancelled)  # type: ignore[arg-type]  # returns a text, which nobody reads
+    asking = Asking(Job(lambda _message: GOOD, "Do it.", hooks=hooks))
+    assert run("asyncio", asking.run).accepted
+
+
+def test_an_agent_that_ends_the_program_is_not_called_cancelled() -> None:
+    def agent(_message: str) -> str:
+        raise SystemExit(3)
+
+    asking = Asking(Job(agent, "Do it."))
+    with pytest.raises(SystemExit):
+        run("asyncio", asking.run)
+    assert [each.error for each in asking.attempts] == ["SystemExit: 3"]
+
+
+@both_backends
+def test_a_call_is_made_outside_the_loop_and_run_once(backend: str) -> None:
+    stopped: list[Outcome] = []
+    asking = Asking(Job(lambda _message: GOOD, "Do it.", hooks=Hooks(on_stop=stopped.append)))
+    assert run(backend, asking.run).accepted
+    with pytest.raises(RuntimeError, match="was run before"):
+        run(backend, asking.run)
+    assert stopped == [asking.outcome]
+
+
+@both_backends
+def test_hooks_do_not_hear_of_an_ask_that_is_never_made(backend: str) -> None:
+    heard: list[Message] = []
+    asking = Asking(Job(lambda _message: GOOD, "Do it.", hooks=Hooks(before_ask=heard.append)))
+    asking.cancel()
+    assert run(backend, asking.run).stopped_because == "cancelled"
+    assert heard == []

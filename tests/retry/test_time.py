@@ -1,6 +1,11 @@
 """Deadlines, time-outs, pauses: with trio's own test clock, which jumps to whatever is waited for."""
 
+import subprocess
+import sys
+import urllib.error
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from email.message import Message as Headers
 from typing import Any
 
 import anyio
@@ -10,8 +15,10 @@ import trio
 from trio.testing import MockClock
 
 from goop_mcp import RetryPolicy
-from goop_mcp.retry import Asking, Job, Outcome
-from tests.retry.agents import BAD_STATUS, GOOD, Scripted, both_backends, results, run
+from goop_mcp.retry import Asking, Hooks, Job, Outcome, Usage, shared_budget
+from goop_mcp.retry.calls import is_repeatable
+from goop_mcp.retry.pauses import pause_before
+from tests.retry.agents import BAD_STATUS, GOOD, Counting, Scripted, both_backends, results, run
 
 ONE_SECOND = tenacity.wait_fixed(1)
 
@@ -169,3 +176,130 @@ def test_a_function_on_a_thread_that_hangs_is_left_behind() -> None:
         assert run("asyncio", ask).stopped_because == "deadline"
     finally:
         released.set()
+
+
+NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+IN_A_MINUTE = "Sun, 01 Mar 2026 12:01:00 GMT"
+AN_HOUR_AGO = "Sun, 01 Mar 2026 11:00:00 GMT"
+SLOWLY = Headers()
+SLOWLY["Retry-After"] = "20"
+
+
+@pytest.mark.parametrize(
+    ("failure", "seconds"),
+    [
+        (HttpError(429, {"retry-after": IN_A_MINUTE}), 60),
+        (HttpError(429, {"Retry-After": "7"}), 7),
+        (HttpError(429, {"Retry-After": AN_HOUR_AGO}), 1),
+        (HttpError(429, {"Retry-After": "Sun, 99 Mar"}), 1),
+        (HttpError(429, {"Retry-After-Ms": "2500"}), 2.5),
+        (HttpError(429, {"Retry-After-Ms": "1.2.3", "Retry-After": "7"}), 7),
+        (RateLimitError(IN_A_MINUTE), 60),
+        (RateLimitError(timedelta(seconds=9)), 9),
+        (RateLimitError(NOON + timedelta(seconds=5)), 5),
+        (RateLimitError(7200), 3600),
+        (RateLimitError(["7"]), 1),
+        (urllib.error.HTTPError("http://localhost", 429, "slow down", SLOWLY, None), 20),
+        (None, 1),
+    ],
+    ids=repr,
+)
+def test_the_pause_is_as_long_as_the_failure_says_in_any_of_the_usual_ways(
+    failure: Exception | None, seconds: float
+) -> None:
+    policy = RetryPolicy(backoff=ONE_SECOND)
+    assert pause_before(1, failure, policy, now=NOON.timestamp) == seconds
+
+
+@pytest.mark.parametrize(
+    ("failure", "passes"),
+    [
+        (urllib.error.HTTPError("http://localhost", 503, "busy", Headers(), None), True),
+        (urllib.error.HTTPError("http://localhost", 404, "gone", Headers(), None), False),
+        (urllib.error.URLError(ConnectionRefusedError()), True),
+        (urllib.error.URLError("unknown url type"), False),
+        (subprocess.TimeoutExpired("agent", 3), True),
+        (type("ClientResponseError", (Exception,), {"status": 429})(), True),
+        (type("CurlError", (Exception,), {"code": 7})(), False),
+    ],
+    ids=repr,
+)
+def test_passing_failures_of_common_libraries_are_known(failure: Exception, passes: bool) -> None:
+    assert is_repeatable(failure, RetryPolicy()) == passes
+
+
+@pytest.mark.parametrize("field", ["deadline", "attempt_timeout"])
+def test_an_agent_that_fails_in_its_own_way_when_it_is_stopped_was_too_late(field: str) -> None:
+    async def agent(_message: str) -> str:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            raise RuntimeError("interrupted")
+
+    outcome, seconds = asked(agent, RetryPolicy(call_retries=0, **{field: 5}))  # type: ignore[arg-type]  # a number
+    assert outcome.stopped_because == ("deadline" if field == "deadline" else "agent_error")
+    assert isinstance(outcome.failure, TimeoutError)
+    assert seconds == pytest.approx(5)
+
+
+def test_a_fallback_that_is_cut_off_by_the_deadline_ends_the_call_so() -> None:
+    policy = RetryPolicy(deadline=5, max_attempts=1, when_exhausted="fallback", fallback=hang)
+    outcome, _ = asked(Scripted(BAD_STATUS), policy)
+    assert outcome.stopped_because == "deadline"
+    assert results(outcome) == ["rejected", "failed"]
+
+
+def test_the_deadline_of_a_job_begins_when_its_turn_comes() -> None:
+    async def slow(_message: str) -> str:
+        await anyio.sleep(4)
+        return GOOD
+
+    async def ask() -> list[str]:
+        job = Job(slow, "Do it.", policy=RetryPolicy(deadline=5))
+        askings = [Asking(job, clock=trio.current_time) for _ in range(3)]
+        return [(await each.run()).stopped_because for each in askings]
+
+    assert on_test_clock(ask) == ["accepted"] * 3
+
+
+@pytest.mark.parametrize("place", ["before_ask", "after_attempt", "on_stop"])
+def test_a_hook_that_hangs_is_left_soon_after_the_deadline(place: str) -> None:
+    async def hang_as_well(_value: object) -> None:
+        await anyio.sleep_forever()
+
+    async def ask() -> tuple[Outcome, float]:
+        hooks = Hooks(**{place: hang_as_well})
+        job = Job(hang, "Do it.", policy=RetryPolicy(deadline=7), hooks=hooks)
+        began = trio.current_time()
+        outcome = await Asking(job, clock=trio.current_time).run()
+        return outcome, trio.current_time() - began
+
+    outcome, seconds = on_test_clock(ask)
+    assert outcome.stopped_because == "deadline"
+    assert len(outcome.attempts) == 1
+    assert seconds == pytest.approx(7 if place == "before_ask" else 8)
+
+
+def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
+    async def ask() -> Outcome:
+        with shared_budget(max_tokens=10):
+            waiting = Asking(Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=ONE_SECOND)))
+            async with anyio.create_task_group() as group:
+                group.start_soon(waiting.run)
+                group.start_soon(Asking(Job(Counting(GOOD, usage=Usage(tokens=10)), "b")).run)
+        assert waiting.outcome is not None
+        return waiting.outcome
+
+    outcome = on_test_clock(ask)
+    assert (outcome.stopped_because, len(outcome.attempts)) == ("budget", 1)
+
+
+def test_a_program_ends_although_a_function_on_a_thread_hangs() -> None:
+    code = (
+        "import time; from goop_mcp import *\n"
+        "policy = RetryPolicy(deadline=0.05)\n"
+        "print(ask_until_accepted_sync(lambda message: time.sleep(600), 'Do it.', policy=policy).stopped_because)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "deadline\n"
+    assert done.stderr == ""
