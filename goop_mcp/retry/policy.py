@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.retry.replies import Agent, Way
@@ -55,7 +55,12 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be kept. Raises PolicyError, which names the fields."""
-        faults = [*_numbers(self), *_names(self)] or _contradictions(self)
+        # A list or a set of the caller's is copied: what is frozen must not change with it.
+        if isinstance(ways := cast("object", self.ways), list):
+            object.__setattr__(self, "ways", tuple(ways))
+        if isinstance(unmended := cast("object", self.unmended), set | list | tuple):
+            object.__setattr__(self, "unmended", frozenset(unmended))
+        faults = [*_numbers(self), *(_kinds(self) or _names(self))] or _contradictions(self)
         if faults:
             raise PolicyError("the policy cannot be kept: " + "; ".join(faults))
 
@@ -78,6 +83,21 @@ def _numbers(policy: RetryPolicy) -> list[str]:
         if value is not None and (type(value) not in (int, float) or not value > 0)
     ]
     return faults
+
+
+def _kinds(policy: RetryPolicy) -> list[str]:
+    wanted: list[tuple[str, object, bool, str]] = [
+        ("ways", policy.ways, isinstance(policy.ways, tuple), f"one or more of {', '.join(_WAYS)}"),
+        ("unmended", policy.unmended, isinstance(policy.unmended, frozenset), "a set of names of rules"),
+        ("mend_form", policy.mend_form, isinstance(policy.mend_form, bool), "True or False"),
+        ("retry_call", policy.retry_call, _is_function(policy.retry_call), "a function of one failure, or None"),
+        ("backoff", policy.backoff, _is_function(policy.backoff), "a wait of tenacity, or None"),
+    ]
+    return [f"{name} is {value!r}; expected {expected}" for name, value, fits, expected in wanted if not fits]
+
+
+def _is_function(value: object) -> bool:
+    return value is None or callable(value)
 
 
 def _names(policy: RetryPolicy) -> list[str]:
@@ -108,6 +128,12 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
         faults.append("when_exhausted is fallback and fallback is None; name an agent")
     if policy.fallback is not None and policy.when_exhausted != "fallback":
         faults.append(f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback")
+    repeating = {"retry_call": policy.retry_call, "backoff": policy.backoff}
+    faults += [
+        f"{name} is given and call_retries is 0, which repeats no call; leave one of them out"
+        for name, value in repeating.items()
+        if value is not None and policy.call_retries == 0
+    ]
     if policy.unmended and not policy.mend_form:
         faults.append("unmended is given and mend_form is False, which mends nothing; leave one of them out")
     return faults

@@ -28,6 +28,11 @@ from tests.retry.agents import GOOD, Scripted
         ({"fallback": Scripted(GOOD)}, ["fallback", "when_exhausted"]),
         ({"fallback": Scripted(GOOD), "when_exhausted": "raise"}, ["fallback", "when_exhausted"]),
         ({"mend_form": False, "unmended": frozenset({"xml/unescaped"})}, ["mend_form", "unmended"]),
+        ({"ways": "fresh"}, ["ways", "'fresh'"]),
+        ({"unmended": "xml/unescaped"}, ["unmended is 'xml/unescaped'", "a set"]),
+        ({"mend_form": "no"}, ["mend_form", "'no'"]),
+        ({"retry_call": 5, "backoff": 2.0}, ["retry_call is 5", "backoff is 2.0"]),
+        ({"call_retries": 0, "retry_call": bool, "backoff": bool}, ["retry_call", "backoff", "call_retries"]),
         ({"unmended": frozenset({"xml/no-such-rule"})}, ["unmended", "xml/no-such-rule"]),
     ],
     ids=str,
@@ -43,3 +48,13 @@ def test_every_fault_is_named_at_once() -> None:
     with pytest.raises(PolicyError) as caught:
         RetryPolicy(max_attempts=0, call_retries=-1, ways=())
     assert all(name in str(caught.value) for name in ("max_attempts", "call_retries", "ways"))
+
+
+def test_a_list_of_the_callers_is_copied() -> None:
+    ways, rules = ["fresh"], {"xml/unescaped"}
+    policy = RetryPolicy(ways=ways, unmended=rules)  # type: ignore[arg-type]  # taken all the same
+    ways.append("minimal")
+    rules.clear()
+    assert policy.ways == ("fresh",)
+    assert policy.unmended == {"xml/unescaped"}
+    assert hash(policy)
