@@ -16,7 +16,7 @@ from goop_mcp.retry.calls import DeadlinePassedError, answer_within, call_of, is
 from goop_mcp.retry.course import Ask, Stop, next_step
 from goop_mcp.retry.ending import outcome_of
 from goop_mcp.retry.hooks import tell
-from goop_mcp.retry.jobs import Job
+from goop_mcp.retry.jobs import Job, check_type
 from goop_mcp.retry.pauses import pause_before
 from goop_mcp.retry.replies import Message, Reply
 from goop_mcp.retry.telemetry import attempt_span, count_outcome
@@ -41,6 +41,7 @@ class Asking:
     """
 
     def __init__(self, job: Job, *, clock: Callable[[], float] = monotonic) -> None:
+        check_type("the job", job, Job, "Job(agent, prompt, ...)")
         self.attempts: list[Attempt] = []
         self.outcome: Outcome | None = None
         self._job = job

@@ -13,7 +13,7 @@ from goop_mcp.retry.budget import time_left
 from goop_mcp.retry.calls import call_of
 from goop_mcp.retry.hooks import Hooks, tell
 from goop_mcp.retry.itinerary import Arrival, Request, apply_changes, first_request, request_after
-from goop_mcp.retry.jobs import DEFAULT_POLICY, Job
+from goop_mcp.retry.jobs import DEFAULT_POLICY, Job, check_count, check_type
 from goop_mcp.retry.journey import Journey, Step
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
@@ -43,24 +43,26 @@ class Following:
         protocol: str = "auto",
         context: RoutingContext = _NOTHING_KNOWN,
         policy: RetryPolicy = DEFAULT_POLICY,
-        hooks: Sequence[Hooks] = (),
+        hooks: Hooks | Sequence[Hooks] = (),
         on_step: OnStep | None = None,
         max_steps: int = 100,
     ) -> None:
+        check_type("agents", agents, Mapping, "a dict of agents by their names")
+        check_type("context", context, RoutingContext, "RoutingContext(...)")
         if first not in agents:
             raise UnknownNameError("agent", first, agents)
-        if max_steps < 1:
-            raise ValueError(f"max_steps is {max_steps}; expected a whole number from 1")
-        for agent in agents.values():
-            call_of(agent)
+        check_count("max_steps", max_steps)
+        for name, agent in agents.items():
+            call_of(agent, named=f"agent {name!r}")
         self.steps: list[Step] = []
         self._agents = dict(agents)
         self._request = first_request(first, prompt)
-        self._protocol, self._policy, self._hooks = protocol, policy, tuple(hooks)
+        self._protocol, self._policy, self._hooks = protocol, policy, hooks
         self._on_step, self._max_steps = on_step, max_steps
         self._context = replace(context, known_agents=tuple(dict.fromkeys((*context.known_agents, *agents))))
         # Counters belong to the agent whose reports move them: an edge of feedback begins at one agent.
         self._contexts: dict[str, RoutingContext] = {}
+        self._job(self._request, self._context)  # says at once what is wrong with the terms
         self._tasks: dict[str, str] = {}
 
     async def run(self) -> Journey:
@@ -123,7 +125,7 @@ async def follow(
     protocol: str = "auto",
     context: RoutingContext = _NOTHING_KNOWN,
     policy: RetryPolicy = DEFAULT_POLICY,
-    hooks: Sequence[Hooks] = (),
+    hooks: Hooks | Sequence[Hooks] = (),
     on_step: OnStep | None = None,
     max_steps: int = 100,
 ) -> Journey:
@@ -136,7 +138,8 @@ async def follow(
 
     Goes on only from a decision whose every action a loop can carry out. Questions, approvals, new sessions, rejected
     replies, an agent that is not in `agents`, the same report twice and `max_steps` end it, with a reason. Bounds for
-    the whole journey: `shared_budget`. Raises UnknownNameError for a first agent that is not there.
+    the whole journey: `shared_budget`. Raises UnknownNameError for a first agent that is not there, TypeError for terms
+    of the wrong kind, both before anybody is asked.
     """
     return await Following(
         agents,

@@ -14,7 +14,7 @@ from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["DEFAULT_POLICY", "Job", "check_names", "check_terms", "check_type", "judge"]
+__all__ = ["DEFAULT_POLICY", "Job", "check_count", "check_names", "check_terms", "check_type", "judge"]
 
 DEFAULT_POLICY = RetryPolicy()
 
@@ -75,6 +75,12 @@ def check_type(name: str, value: object, kind: type, wanted: str) -> None:
     """Raise TypeError unless `value`, which the caller knows as `name`, is of the kind that is `wanted`."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} is {type(value).__name__}; expected {wanted}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is a whole number from 1."""
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
 
 
 @lru_cache(maxsize=64)

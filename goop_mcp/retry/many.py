@@ -6,7 +6,7 @@ import anyio
 
 from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import Outcome
-from goop_mcp.retry.jobs import Job
+from goop_mcp.retry.jobs import Job, check_count, check_type
 
 __all__ = ["ask_many"]
 
@@ -15,11 +15,13 @@ async def ask_many(jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool =
     """Run `jobs`, at most `limit` of them at a time, and return their outcomes in the same order.
 
     A job that fails leaves the others alone. With `cancel_others` the first that is not accepted cancels the rest,
-    whose outcomes then say so. Every job gives an outcome, also where its policy says "raise". Raises ValueError for a
-    limit below 1. Works under asyncio and trio.
+    whose outcomes then say so. Every job gives an outcome, also where its policy says "raise". The limits of a job
+    count from its turn; `shared_budget` bounds all together. Give each job an agent of its own: jobs that share one
+    share its conversation. Raises ValueError for a limit below 1 and TypeError for what is no job. Works under asyncio
+    and trio.
     """
-    if limit < 1:
-        raise ValueError(f"limit is {limit}; expected a whole number from 1")
+    check_count("limit", limit)
+    check_type("jobs", jobs, Iterable, "several of Job(...)")
     askings = [Asking(job) for job in jobs]
     waiting = iter(askings)
 

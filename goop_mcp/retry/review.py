@@ -7,14 +7,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import fields, replace
 from time import monotonic
-from typing import Final, TypedDict, Unpack
+from typing import Final, TypedDict
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
 from goop_mcp.retry.course import Stop, next_step
 from goop_mcp.retry.ending import outcome_of
-from goop_mcp.retry.jobs import DEFAULT_POLICY, check_names, judge
+from goop_mcp.retry.jobs import DEFAULT_POLICY, check_names, check_terms, judge
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Message, Way
 from goop_mcp.validation.expectations import Expectations
@@ -46,16 +46,25 @@ class Review:
     when_exhausted, mend_form and unmended are kept. `on_stop` is given the outcome once, when the review ends; what it
     raises is logged. `clock` gives seconds that never go back.
 
-    Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an unknown protocol.
+    Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an unknown protocol,
+    TypeError for terms of the wrong kind.
     """
 
-    def __init__(self, *, clock: Callable[[], float] = monotonic, **terms: Unpack[ReviewTerms]) -> None:
-        self._protocol = terms.get("protocol", "auto")
-        self._expected = terms.get("expected")
-        self._policy = _keepable(terms.get("policy", DEFAULT_POLICY))
-        self._limits = terms.get("limits", DEFAULT_LIMITS)
-        self._on_stop = terms.get("on_stop")
-        check_names(self._protocol, None if self._expected is None else self._expected.phase)
+    def __init__(
+        self,
+        *,
+        protocol: str = "auto",
+        expected: Expectations | None = None,
+        policy: RetryPolicy = DEFAULT_POLICY,
+        limits: Limits = DEFAULT_LIMITS,
+        on_stop: Callable[[Outcome], None] | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        check_terms(policy, expected, limits)
+        check_names(protocol, None if expected is None else expected.phase)
+        self._protocol, self._expected, self._limits = protocol, expected, limits
+        self._policy = _keepable(policy)
+        self._on_stop = on_stop
         self._clock = clock
         self._budget = Budget(self._policy, clock)
         self._asked_at = clock()
@@ -78,8 +87,11 @@ class Review:
         """Judge `reply`; return what to send back to the agent, None when the review has ended.
 
         `last` says that the framework will not ask again. Raises NotAcceptedError when the review ends without an
-        accepted reply and the policy says "raise".
+        accepted reply and the policy says "raise", RuntimeError when it had ended before, TypeError for a reply that is
+        no text.
         """
+        if self.stopped:
+            raise RuntimeError(f"the review has ended ({self._because}); make another for another task")
         self.attempts.append(self._attempt(reply))
         step = next_step("", self.attempts, self._policy)
         if isinstance(step, Stop):

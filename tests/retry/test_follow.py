@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import anyio
 import pytest
@@ -272,3 +273,20 @@ def test_it_never_goes_on_from_what_the_router_refuses(replies: list[str], first
     if journey.finished:
         assert journey.decision is not None
         assert [action.value for action in journey.decision.actions] == ["finish"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"agents": ["a"]}, "agents is list; expected a dict"),
+        ({"agents": {"a": None}}, "the agent 'a' is NoneType"),
+        ({"context": {}}, "context is dict; expected RoutingContext"),
+        ({"policy": None}, "policy is NoneType"),
+        ({"max_steps": "3"}, "max_steps is '3'"),
+        ({"protocol": "goop-report"}, "did you mean 'goop_report'"),
+    ],
+    ids=str,
+)
+def test_terms_of_the_wrong_kind_are_refused_before_anybody_sets_out(terms: dict[str, Any], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        Following(**({"agents": {"a": Scripted("")}, "first": "a", "prompt": "Do it."} | terms))

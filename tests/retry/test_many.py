@@ -1,5 +1,7 @@
 """Many at once: in order, a few at a time, each for itself, on one budget where wanted."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -152,3 +154,17 @@ def test_a_shared_deadline_ends_what_is_under_way(backend: str) -> None:
 def test_a_shared_budget_that_cannot_be_kept_is_refused() -> None:
     with pytest.raises(PolicyError, match="max_tokens"), shared_budget(max_tokens=0):
         pass
+
+
+@pytest.mark.parametrize(
+    ("jobs", "words"), [([Scripted(GOOD)], "the job is Scripted"), (Job(Scripted(GOOD), "a"), "jobs is Job")], ids=str
+)
+def test_what_is_no_job_is_refused(jobs: Any, words: str) -> None:  # noqa: ANN401 - wrong on purpose
+    with pytest.raises(TypeError, match=words):
+        run("asyncio", lambda: ask_many(jobs))
+
+
+@pytest.mark.parametrize("limit", [None, "3", 2.0, True])
+def test_a_limit_that_is_no_number_is_refused(limit: Any) -> None:  # noqa: ANN401 - wrong on purpose
+    with pytest.raises(ValueError, match="limit is"):
+        run("asyncio", lambda: ask_many([], limit=limit))

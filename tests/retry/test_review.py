@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -132,3 +133,17 @@ def test_form_that_must_not_be_mended_is_an_error() -> None:
     slip = GOOD.replace("login/logout endpoints", "login & logout")
     assert Review().hear(slip) is None
     assert Review(policy=replace(RetryPolicy(), mend_form=False)).hear(slip)
+
+
+def test_a_review_that_has_ended_hears_no_more() -> None:
+    review = Review()
+    assert review.hear(GOOD) is None
+    with pytest.raises(RuntimeError, match=r"has ended \(accepted\)"):
+        review.hear(GOOD)
+    assert len(review.attempts) == 1
+
+
+@pytest.mark.parametrize("terms", [{"protcol": "goop_report"}, {"policy": 3}, {"expected": "goop-executor"}], ids=str)
+def test_terms_of_no_use_are_refused_before_anything_is_heard(terms: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=next(iter(terms))):
+        Review(**terms)
