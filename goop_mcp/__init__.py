@@ -13,14 +13,18 @@ from goop_mcp.errors import GoopError, UnknownNameError
 if TYPE_CHECKING:
     from goop_mcp.protocols import validate
     from goop_mcp.retry import (
+        Attempt,
+        Hooks,
         Job,
         NotAcceptedError,
+        Outcome,
         RetryPolicy,
         ask_many,
         ask_until_accepted,
         ask_until_accepted_sync,
         enveloped,
         follow,
+        shared_budget,
     )
     from goop_mcp.routing import Decision, RoutingContext, route
     from goop_mcp.validation.expectations import Expectations
@@ -29,14 +33,17 @@ if TYPE_CHECKING:
     from goop_mcp.validation.verdict import Candidate, Verdict
 
 __all__ = [
+    "Attempt",
     "Candidate",
     "Decision",
     "Expectations",
     "Finding",
     "GoopError",
+    "Hooks",
     "Job",
     "Limits",
     "NotAcceptedError",
+    "Outcome",
     "Repair",
     "RetryPolicy",
     "RoutingContext",
@@ -50,19 +57,23 @@ __all__ = [
     "enveloped",
     "follow",
     "route",
+    "shared_budget",
     "validate",
 ]
 
 __version__ = "0.1.0"
 
 _MODULES = {
+    "Attempt": "retry",
     "Candidate": "validation.verdict",
     "Decision": "routing",
     "Expectations": "validation.expectations",
     "Finding": "validation.findings",
+    "Hooks": "retry",
     "Job": "retry",
     "Limits": "validation.limits",
     "NotAcceptedError": "retry",
+    "Outcome": "retry",
     "Repair": "validation.findings",
     "RetryPolicy": "retry",
     "RoutingContext": "routing",
@@ -74,6 +85,7 @@ _MODULES = {
     "enveloped": "retry",
     "follow": "retry",
     "route": "routing",
+    "shared_budget": "retry",
     "validate": "protocols",
 }
 

@@ -35,6 +35,7 @@ What is wrong with an agent's text is a *finding* (`goop_mcp.validation.findings
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "AssetBrokenError",
@@ -70,7 +71,21 @@ __all__ = [
 
 
 class GoopError(Exception):
-    """Root of all exceptions of this package. The text is one sentence that says what to do."""
+    """Root of all exceptions of this package. The text is one sentence that says what to do.
+
+    They can be copied and pickled, so that they come whole out of another process.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Name what makes the same exception again: not its arguments, as the text was made of those."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[GoopError], args: tuple[Any, ...], state: dict[str, Any]) -> GoopError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UnknownNameError(GoopError, ValueError):

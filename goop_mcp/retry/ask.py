@@ -2,8 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial, update_wrapper
-from types import MethodType
-from typing import TypedDict, Unpack, cast
+from typing import TypedDict, Unpack, cast, overload
 
 import anyio
 
@@ -29,7 +28,7 @@ class Terms(TypedDict, total=False):
     protocol: str
     expected: Expectations | None
     policy: RetryPolicy
-    hooks: Sequence[Hooks]
+    hooks: Hooks | Sequence[Hooks]
     limits: Limits
 
 
@@ -40,7 +39,7 @@ async def ask_until_accepted(
     protocol: str = "auto",
     expected: Expectations | None = None,
     policy: RetryPolicy = DEFAULT_POLICY,
-    hooks: Sequence[Hooks] = (),
+    hooks: Hooks | Sequence[Hooks] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Outcome:
     """Send `prompt` to `agent` and send its reply back with what is wrong, until the envelope is accepted.
@@ -87,11 +86,13 @@ def _loop_is_running() -> bool:
 class EnvelopedAgent:
     """An agent that answers with outcomes: `await agent(prompt)`, or `agent.sync(prompt)`.
 
-    Stands on a function, on a method of a class of agents, or around an agent that is there already.
+    Stands on a function, on a method of a class of agents, or around an agent that is there already. `terms` are those
+    of `ask_until_accepted`; what is wrong with them is said at once and not at the first call.
     """
 
     def __init__(self, agent: Agent, **terms: Unpack[Terms]) -> None:
-        call_of(agent)
+        call_of(getattr(agent, "__func__", agent))
+        _check_terms(agent, terms)
         self.agent = agent
         self.terms = terms
         # Only the names: the attributes of an agent that is an object stay its own.
@@ -106,17 +107,43 @@ class EnvelopedAgent:
         return ask_until_accepted_sync(self.agent, prompt, **self.terms)
 
     def __get__(self, instance: object, owner: type | None = None) -> "EnvelopedAgent":
-        """Return the agent of `instance` where this stands on a method of its class."""
-        if instance is None or not callable(self.agent):
+        """Return the agent of `instance` where this stands on a method of its class.
+
+        An agent that is an object of its own, put into a class, belongs to none of its instances.
+        """
+        bind = getattr(self.agent, "__get__", None)
+        if bind is None or (instance is None and not isinstance(self.agent, staticmethod | classmethod)):
             return self
-        return EnvelopedAgent(MethodType(self.agent, instance), **self.terms)
+        return EnvelopedAgent(bind(instance, owner), **self.terms)
 
 
-def enveloped(**terms: Unpack[Terms]) -> Callable[[FunctionOrMethod | Agent], EnvelopedAgent]:
+def _check_terms(agent: Agent, terms: Terms) -> None:
+    """Raise what `ask_until_accepted` would raise; a term that does not exist is told where it belongs."""
+    for name in terms.keys() - Terms.__annotations__.keys():
+        known = ", ".join(Terms.__annotations__)
+        hint = f"policy=RetryPolicy({name}=...)" if name in RetryPolicy.__dataclass_fields__ else f"one of {known}"
+        raise TypeError(f"there is no term {name!r}; expected {hint}")
+    Job(agent, "", **terms)
+
+
+@overload
+def enveloped(agent: FunctionOrMethod | Agent, /, **terms: Unpack[Terms]) -> EnvelopedAgent: ...
+
+
+@overload
+def enveloped(**terms: Unpack[Terms]) -> Callable[[FunctionOrMethod | Agent], EnvelopedAgent]: ...
+
+
+def enveloped(
+    agent: FunctionOrMethod | Agent | None = None, /, **terms: Unpack[Terms]
+) -> EnvelopedAgent | Callable[[FunctionOrMethod | Agent], EnvelopedAgent]:
     """Return a decorator for agents that are always asked on these `terms`, functions and methods alike.
 
-    What it stands on is then asked until its report is accepted, and returns the outcome.
+    What it stands on is then asked until its report is accepted, and returns the outcome. `enveloped(agent, ...)` wraps
+    at once, and `@enveloped` alone means the usual terms.
     """
+    if agent is not None:
+        return EnvelopedAgent(agent, **terms)
 
     def envelop(agent: FunctionOrMethod | Agent) -> EnvelopedAgent:
         return EnvelopedAgent(agent, **terms)

@@ -9,7 +9,7 @@ from goop_mcp.errors import GoopError
 from goop_mcp.retry.replies import Usage, Way
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
 from goop_mcp.validation.findings import Repair, Severity
-from goop_mcp.validation.verdict import Verdict
+from goop_mcp.validation.verdict import Envelope, Verdict
 
 __all__ = ["LONG_REPLY", "Attempt", "NotAcceptedError", "Outcome", "StoppedBecause", "gave_up"]
 
@@ -87,6 +87,11 @@ class Outcome:
     def verdict(self) -> Verdict | None:
         """The verdict on the last reply, None when no reply came at all."""
         return next((each.verdict for each in reversed(self.attempts) if each.verdict is not None), None)
+
+    @property
+    def envelope(self) -> Envelope | None:
+        """The typed envelope of the accepted reply; None in every other ending, as nobody should act upon it then."""
+        return self.verdict.envelope if self.accepted and self.verdict is not None else None
 
     @property
     def text(self) -> str:

@@ -23,6 +23,7 @@ def names() -> dict[str, Any]:
     """Run every example and return what they define; they ask agents that the page leaves to the reader."""
     defined: dict[str, Any] = {
         "agent": Scripted(BAD_STATUS, GOOD),
+        "new_agent": lambda: Scripted(BAD_STATUS, GOOD),
         **{name: Scripted(read_case(f"speckit/concrete_{name}.json")) for name in ("implement", "test", "review")},
     }
     for example in EXAMPLES:

@@ -1,13 +1,18 @@
 """The forms in which users ask: the synchronous twin, the decorator on functions and methods, the wrapper."""
 
+import pickle
 import threading
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
 
 import anyio
 import pytest
 
 import goop_mcp
 from goop_mcp import RetryPolicy, ask_until_accepted_sync, enveloped
-from goop_mcp.retry import EnvelopedAgent, NotAcceptedError, Outcome
+from goop_mcp.protocols.goop_report import Report
+from goop_mcp.retry import EnvelopedAgent, NotAcceptedError, Outcome, ReplyTypeError
 from tests.retry.agents import BAD_STATUS, GOOD, Scripted, both_backends, results, run
 
 
@@ -113,3 +118,69 @@ def test_nothing_of_what_the_caller_passed_is_changed() -> None:
     agent = EnvelopedAgent(Scripted(BAD_STATUS, GOOD), **terms)  # type: ignore[arg-type]  # of two kinds
     agent.sync("Do it.")
     assert terms == kept
+
+
+def test_the_decorator_needs_no_brackets_and_wraps_at_once() -> None:
+    @enveloped
+    def agent(_message: str) -> str:
+        return GOOD
+
+    assert agent.sync("Do it.").accepted
+    assert enveloped(Scripted(BAD_STATUS), policy=RetryPolicy(max_attempts=1)).sync("Do it.").text == BAD_STATUS
+
+
+class Office:
+    """A class whose agents belong to none of its objects."""
+
+    desk = enveloped(protocol="goop_report")(Scripted(GOOD))
+
+    @enveloped(protocol="goop_report")
+    @staticmethod
+    def answer(_message: str) -> str:
+        return GOOD
+
+    @enveloped(protocol="goop_report")
+    @classmethod
+    def report(cls, _message: str) -> str:
+        return GOOD
+
+
+def test_an_agent_in_a_class_that_is_no_method_is_given_the_message_only() -> None:
+    for agent in (Office.desk, Office().desk, Office.answer, Office().answer, Office.report, Office().report):
+        assert agent.sync("Do it.").accepted
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"max_attempts": 3}, r"no term 'max_attempts'; expected policy=RetryPolicy\(max_attempts"),
+        ({"protcol": "goop_report"}, "no term 'protcol'; expected one of protocol, expected, policy"),
+        ({"protocol": "goop-report"}, "did you mean 'goop_report'"),
+        ({"policy": 3}, "policy is int"),
+    ],
+    ids=str,
+)
+def test_terms_of_no_use_are_refused_where_the_decorator_stands(terms: dict[str, Any], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        enveloped(**terms)(Scripted(GOOD))
+
+
+@pytest.mark.parametrize("copy", [deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["copy", "pickle"])  # noqa: S301 - our own
+def test_outcomes_and_errors_come_whole_out_of_another_process(copy: Callable[[Any], Any]) -> None:
+    policy = RetryPolicy(max_attempts=1, when_exhausted="raise")
+    with pytest.raises(NotAcceptedError) as caught:
+        ask_until_accepted_sync(Scripted(BAD_STATUS), "Do it.", policy=policy)
+    again = copy(caught.value)
+    assert (str(again), again.outcome) == (str(caught.value), caught.value.outcome)
+    unknown = copy(goop_mcp.UnknownNameError("protocol", "x", ["auto"]))
+    assert (str(unknown), unknown.known) == ("there is no protocol 'x'; known are auto.", ("auto",))
+    assert copy(ReplyTypeError(b"x")).answer == b"x"
+
+
+def test_the_envelope_is_at_hand_when_it_was_accepted_and_then_only() -> None:
+    envelope = ask_until_accepted_sync(Scripted(GOOD), "Do it.").envelope
+    assert isinstance(envelope, Report)
+    assert envelope.agent == "goop-executor"
+    rejected = ask_until_accepted_sync(Scripted(BAD_STATUS), "Do it.", policy=RetryPolicy(max_attempts=1))
+    assert rejected.verdict is not None
+    assert (rejected.envelope, rejected.verdict.envelope is None) == (None, False)
