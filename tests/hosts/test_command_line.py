@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import stat
 import sys
+import time
 from pathlib import Path
 
 import anyio
@@ -11,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from goop_mcp import RetryPolicy, ask_until_accepted
-from goop_mcp.hosts.frameworks.command_line import CommandFailedError, CommandLineAgent, claude_code, opencode
+from goop_mcp.hosts.frameworks.command_line import Answer, CommandFailedError, CommandLineAgent, claude_code, opencode
 from goop_mcp.retry import Message, Outcome, Way
 from tests.retry.agents import BAD_STATUS, GOOD, both_backends, run
 
@@ -147,3 +149,106 @@ def test_a_cancelled_call_ends_the_program(backend: str, tmp_path: Path) -> None
 
     with pytest.raises(ProcessLookupError):
         os.kill(run(backend, give_up), 0)
+
+
+def script(words: str, *, on_stdin: bool = False) -> CommandLineAgent:
+    """Return an agent that is a line of the shell; its first argument is the message."""
+    command = ["sh", "-c", words, "sh"]
+    return CommandLineAgent(
+        command=lambda text, _session: command if on_stdin else [*command, text],
+        read=lambda output: Answer(text=output),
+        on_stdin=on_stdin,
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the process where Linux shows it")
+@both_backends
+def test_what_a_program_has_started_ends_with_it_when_the_call_is_cancelled(backend: str, tmp_path: Path) -> None:
+    place, words = tmp_path / "pid", "sleep 600 & echo $! > {0}.new; mv {0}.new {0}; wait"
+
+    async def ask_and_cancel() -> int:
+        async with anyio.create_task_group() as group:
+            group.start_soon(script(words.format(place)).ask, Message("Do it."))
+            await anyio.to_thread.run_sync(appears, place)
+            group.cancel_scope.cancel()
+        return int(place.read_text(encoding="utf-8"))
+
+    ended(run(backend, ask_and_cancel))
+
+
+def appears(place: Path) -> None:
+    """Wait, at most half a minute, until there is such a file."""
+    for _ in range(3000):
+        if place.exists():
+            return
+        time.sleep(0.01)
+
+
+def ended(process: int) -> None:
+    """Wait, at most half a minute, until there is no such process, or only its remains."""
+    for _ in range(3000):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+        time.sleep(0.01)
+    pytest.fail(f"process {process} still runs")
+
+
+@both_backends
+def test_what_a_program_leaves_in_the_background_is_not_waited_for(backend: str, tmp_path: Path) -> None:
+    place = tmp_path / "pid"
+    reply = run(backend, lambda: script(f"sleep 600 & echo $! > {place}; echo done").ask(Message("Do it.")))
+    try:
+        assert reply.text == "done\n"
+    finally:
+        os.kill(int(place.read_text(encoding="utf-8")), signal.SIGKILL)
+
+
+@both_backends
+def test_a_program_that_reads_nothing_may_answer_all_the_same(backend: str) -> None:
+    reply = run(backend, lambda: script("exec 0<&-; echo done", on_stdin=True).ask(Message("x" * 1_000_000)))
+    assert reply.text == "done\n"
+
+
+def test_a_program_without_sessions_is_told_what_it_was_asked_and_answered() -> None:
+    agent = CommandLineAgent(
+        command=lambda _text, _session: ["cat"], read=lambda text: Answer(text=text), on_stdin=True
+    )
+
+    async def talk() -> list[str]:
+        ways: tuple[Way, ...] = ("first", "same_conversation", "first")
+        return [(await agent.ask(Message(f"Message {number}.", way))).text for number, way in enumerate(ways)]
+
+    first, second, third = run("asyncio", talk)
+    assert second == f"{first}\n\nYou answered:\n\n{first}\n\nMessage 1."
+    assert third == "Message 2."
+
+
+@pytest.mark.parametrize("on_stdin", [False, True])
+def test_what_no_program_can_be_given_is_marked(on_stdin: bool) -> None:
+    agent = script("cat" if on_stdin else 'printf %s "$1"', on_stdin=on_stdin)
+    assert run("asyncio", lambda: agent.ask(Message("a\0b\ud800c"))).text == "a\ufffdb?c"
+
+
+@pytest.mark.parametrize(
+    ("agent", "message", "said"),
+    [
+        (script("true"), "x" * 3_000_000, "the message is too long for the words of a command (sh)"),
+        (claude_code(program="cat", folder="/nowhere"), "x", "cat cannot be run in /nowhere"),
+        (
+            CommandLineAgent(command=lambda _t, _s: "echo", read=lambda text: Answer(text=text)),
+            "x",
+            "command returned 'e",
+        ),
+        (CommandLineAgent(command=lambda _t, _s: [], read=lambda text: Answer(text=text)), "x", "command returned []"),
+        (CommandLineAgent(command=lambda _t, _s: ["echo"], read=str), "x", "the answer that read made is str"),  # type: ignore[arg-type]  # wrong on purpose
+    ],
+    ids=["too long", "no folder", "a text", "no words", "no answer"],
+)
+def test_mistakes_about_a_program_are_named(agent: CommandLineAgent, message: str, said: str) -> None:
+    with pytest.raises((CommandFailedError, TypeError)) as caught:
+        run("asyncio", lambda: agent.ask(Message(message)))
+    assert said in str(caught.value)

@@ -1,15 +1,15 @@
 """Agents that are programs: asked with a command, asked again in the same session (`--resume`, `-s`)."""
 
+import errno
 import json
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Final
 
-import anyio
-
 from goop_mcp.errors import GoopError
+from goop_mcp.hosts.frameworks.programs import run_program
+from goop_mcp.retry.jobs import check_type
 from goop_mcp.retry.replies import Message, Reply, Usage
 from goop_mcp.validation.findings import excerpt
 
@@ -35,7 +35,8 @@ class CommandLineAgent:
 
     `command` takes the message and the session (None for a new one) and returns the words of the command; `read` makes
     an answer of what it writes on standard output. With `on_stdin` the message goes there. `environment` None is that
-    of this process.
+    of this process. A program without sessions is told each time what it was asked and what it answered. One agent is
+    one conversation: give each of several calls at once its own.
     """
 
     command: Callable[[str, str | None], Sequence[str]]
@@ -44,32 +45,46 @@ class CommandLineAgent:
     folder: "str | PathLike[str] | None" = None
     environment: Mapping[str, str] | None = None
     session: str | None = field(default=None, init=False)
+    _told: str = field(default="", init=False, repr=False)
 
     async def ask(self, message: Message) -> Reply:
-        """Run the program and wait for it; a cancellation ends it. Raises CommandFailedError."""
-        session = self.session if message.way == "same_conversation" else None
-        answer = self.read(await self._run(message.text, session))
+        """Run the program and wait for it; a cancellation ends it and all it has started. Raises CommandFailedError."""
+        goes_on = message.way == "same_conversation"
+        session = self.session if goes_on else None
+        told = f"{self._told}{message.text}" if goes_on and session is None else message.text
+        answer = self.read(await self._run(_sendable(told), session))
+        check_type("the answer that read made", answer, Answer, "Answer(...)")
         self.session = answer.session
+        self._told = f"{told}\n\nYou answered:\n\n{answer.text}\n\n"
         return Reply(text=answer.text, usage=answer.usage)
 
     async def _run(self, text: str, session: str | None) -> str:
-        words = list(self.command(text, session))
+        words = self.command(text, session)
+        if isinstance(words, str) or not words:
+            raise TypeError(f"command returned {excerpt(repr(words), 80)}; expected a list of words, the program first")
+        given = text.encode() if self.on_stdin else None
         try:
-            done = await anyio.run_process(
-                words,
-                input=text.encode() if self.on_stdin else None,
-                stdin=None if self.on_stdin else subprocess.DEVNULL,
-                check=False,
-                cwd=self.folder,
-                env=self.environment,
-            )
+            done = await run_program(words, given=given, folder=self.folder, environment=self.environment)
         except OSError as error:
-            reason = (error.strerror or "unknown reason").lower()
-            raise CommandFailedError(f"{words[0]} cannot be run ({reason}); install it or name its place") from error
-        if done.returncode:
-            said = (done.stderr or done.stdout).decode(errors="replace").strip().rpartition("\n")[2]
-            raise CommandFailedError(f"{words[0]} ended with exit code {done.returncode}: {excerpt(said)}")
-        return done.stdout.decode(errors="replace")
+            raise CommandFailedError(_why_not(error, words[0])) from error
+        if done.exit_code:
+            said = (done.errors or done.output).decode(errors="replace").strip().rpartition("\n")[2]
+            raise CommandFailedError(f"{words[0]} ended with exit code {done.exit_code}: {excerpt(said)}")
+        return done.output.decode(errors="replace")
+
+
+def _sendable(text: str) -> str:
+    """Return `text` with a mark in place of what no program can be given: NUL, and halves of characters."""
+    return text.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
+def _why_not(error: OSError, program: str) -> str:
+    if error.errno == errno.E2BIG:
+        return f"the message is too long for the words of a command ({program}); expected it on standard input"
+    reason = (error.strerror or "unknown reason").lower()
+    if error.filename not in (None, program):
+        return f"{program} cannot be run in {error.filename} ({reason}); name a folder that is there"
+    return f"{program} cannot be run ({reason}); install it or name its place"
 
 
 def claude_code(

@@ -1,0 +1,81 @@
+"""Run a program to its end, or end it together with what it has started."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from os import PathLike
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+__all__ = ["Finished", "run_program"]
+
+_GRACE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended and what it wrote."""
+
+    exit_code: int
+    output: bytearray = field(default_factory=bytearray)
+    errors: bytearray = field(default_factory=bytearray)
+
+
+async def run_program(
+    words: Sequence[str],
+    *,
+    given: bytes | None = None,
+    folder: "str | PathLike[str] | None" = None,
+    environment: Mapping[str, str] | None = None,
+) -> Finished:
+    """Run `words` with `given` on standard input, nothing for None, and return what became of it.
+
+    A cancellation ends the program and all that it has started. When it ends by itself, what it left running in the
+    background runs on, and is not waited for although it may hold the output open. Raises OSError.
+    """
+    output, errors = bytearray(), bytearray()
+    source = subprocess.DEVNULL if given is None else subprocess.PIPE
+    # A session of its own makes it one group with what it starts.
+    async with await anyio.open_process(
+        words, stdin=source, cwd=folder, env=environment, start_new_session=True
+    ) as process:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_collect, process.stdout, output)
+                group.start_soon(_collect, process.stderr, errors)
+                if given is not None:
+                    group.start_soon(_give, process, given)
+                exit_code = await process.wait()
+                group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
+        except BaseException:
+            _end(process)
+            raise
+    return Finished(exit_code, output, errors)
+
+
+async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
+    if stream is not None:
+        async for part in stream:
+            into += part
+
+
+async def _give(process: Process, given: bytes) -> None:
+    """Write `given`; a program that does not read it may still do its work."""
+    if process.stdin is not None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await process.stdin.send(given)
+        await process.stdin.aclose()
+
+
+def _end(process: Process) -> None:
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
