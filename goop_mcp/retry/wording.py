@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from goop_mcp.protocols import RULES
 from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.replies import Message, Way
+from goop_mcp.validation.envelope_rules import TRUNCATED
 from goop_mcp.validation.feedback import OPENING
 from goop_mcp.validation.findings import Finding, Severity
 
@@ -13,6 +14,8 @@ __all__ = ["ask_again"]
 _MOST_EXAMPLES = 3
 _MOST_FIXES = 8
 _EXAMPLE_CHARACTERS = 300
+_END = "End your reply with the report."
+_KEEP_SHORT = "- Keep the reply short, with a brief summary and no long lists: a long one is cut off before its end."
 _REPEATED_CHARACTERS = 32_000  # of what the agent sent; the end of a longer text is repeated, where reports stand
 
 
@@ -36,10 +39,23 @@ def _minimal(_task: str, replies: Sequence[Attempt]) -> str:
 
 
 def _fresh(task: str, replies: Sequence[Attempt]) -> str:
-    """Begin anew: what to mind, and nothing of the replies in which it went wrong."""
-    fixes = dict.fromkeys(finding.fix for finding in _errors(replies[-1]) if finding.fix)
-    lines = [f"- {fix}" for fix in list(fixes)[:_MOST_FIXES]]
+    """Begin anew: what to mind, and nothing of the replies in which it went wrong, nor a word about them."""
+    errors = _errors(replies[-1])
+    if any(finding.rule.endswith("/no-envelope") for finding in errors):
+        form = _feedback(replies[-1:]).partition("\n")[2].rpartition("\n")[0].strip()
+        told = f"End your reply with the report, in this form and filled in:\n{form}" if form else _END
+        return f"{task}\n\n{told}"
+    lines = list(dict.fromkeys(map(_to_mind, errors)))[:_MOST_FIXES]
     return "\n".join([task, "", "End your reply with the report, and mind what is often done wrong in it:", *lines])
+
+
+def _to_mind(finding: Finding) -> str:
+    """Say what to do at which place, to one who knows of no fault."""
+    if finding.rule == TRUNCATED.id:
+        return _KEEP_SHORT
+    place = f"{finding.path}: " if finding.path else ""
+    values = finding.expected if finding.expected and any(each not in finding.fix for each in finding.expected) else ()
+    return f"- {place}{finding.fix}" + (f" One of: {', '.join(values)}." if values else "")
 
 
 _FORMS: dict[Way, Callable[[str, Sequence[Attempt]], str]] = {

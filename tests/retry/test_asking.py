@@ -161,6 +161,29 @@ def test_a_fresh_ask_repeats_the_task_and_nothing_of_the_failed_reply() -> None:
     ask(agent, policy=RetryPolicy(ways=("fresh",)))
     assert agent.heard[1].startswith(PROMPT)
     assert "DONE-ISH" not in agent.heard[1]
+    assert "/goop_report/status: Choose the one" in agent.heard[1]
+    assert "One of: COMPLETE, PARTIAL, BLOCKED, CHECKPOINT." in agent.heard[1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (PROSE, "in this form and filled in:\n<goop_report"),
+        (CUT_OFF, "- Keep the reply short"),
+    ],
+    ids=["no envelope", "cut off"],
+)
+def test_a_fresh_ask_tells_of_no_reply_that_the_agent_does_not_know(reply: str, told: str) -> None:
+    agent = Scripted(reply, GOOD)
+    assert ask(agent, policy=RetryPolicy(ways=("fresh",))).accepted
+    assert told in agent.heard[1]
+    assert not any(words in agent.heard[1] for words in ("is kept", "again", "was cut off", OPENING))
+
+
+def test_a_fresh_ask_where_any_protocol_will_do_shows_no_form() -> None:
+    agent = Scripted(PROSE, GOOD)
+    ask(agent, protocol="auto", policy=RetryPolicy(ways=("fresh",)))
+    assert agent.heard[1].startswith(f"{PROMPT}\n\nEnd your reply with the report")
 
 
 def test_a_minimal_ask_after_a_reply_without_envelope_repeats_what_the_agent_did() -> None:
