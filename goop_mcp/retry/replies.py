@@ -1,7 +1,7 @@
 """What an agent is to us: something that is asked with a message and answers with a text."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, Protocol
 
 __all__ = ["Agent", "Conversation", "Message", "PlainAgent", "Reply", "Usage", "Way"]
@@ -47,11 +47,12 @@ class Message:
     way: Way = "first"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What an agent answered. `usage` is None where the agent does not say what it cost."""
 
     text: str
+    _: KW_ONLY
     usage: Usage | None = None
 
 

@@ -6,10 +6,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import Context, copy_context
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
-from anyio import from_thread
 from anyio.lowlevel import current_token
 
 __all__ = ["call_on_thread"]
@@ -23,7 +22,10 @@ async def call_on_thread(function: Callable[[], T]) -> T:
     A cancellation leaves the thread behind. So does the end of the program: one that hangs keeps nothing waiting.
     """
     future: Future[T] = Future()
-    done, loop = anyio.Event(), current_token()
+    done = anyio.Event()
+    loop: Any = current_token().native_token
+    # Of asyncio and of trio; both return at once, so that the thread ends with its work.
+    in_loop = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
 
     def work() -> None:
         try:
@@ -31,8 +33,8 @@ async def call_on_thread(function: Callable[[], T]) -> T:
         except BaseException as raised:
             future.set_exception(raised)
         # The loop may have ended meanwhile; then nobody waits.
-        with suppress(Exception):
-            from_thread.run_sync(done.set, token=loop)
+        with suppress(RuntimeError):
+            in_loop(done.set)
 
     Thread(target=_context().run, args=(work,), name="goop-mcp agent", daemon=True).start()
     await done.wait()

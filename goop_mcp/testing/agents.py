@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import cast
 
 import anyio
@@ -13,7 +13,7 @@ from goop_mcp.retry.replies import Message, Reply, Usage
 __all__ = ["ScriptedAgent", "ScriptedReply"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ScriptedReply:
     """One answer: `text`, or `failure` to raise instead, after `delay` seconds; `usage` is what a conversation tells.
 
@@ -21,6 +21,7 @@ class ScriptedReply:
     """
 
     text: object = ""
+    _: KW_ONLY
     failure: BaseException | None = None
     delay: float = 0.0
     usage: Usage | None = None

@@ -286,6 +286,7 @@ def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
             waiting = Asking(Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=ONE_SECOND)))
             async with anyio.create_task_group() as group:
                 group.start_soon(waiting.run)
+                await anyio.sleep(0.5)
                 group.start_soon(Asking(Job(Counting(GOOD, usage=Usage(tokens=10)), "b")).run)
         assert waiting.outcome is not None
         return waiting.outcome

@@ -3,7 +3,7 @@
 import errno
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike
 from typing import Any, Final
 
@@ -20,11 +20,12 @@ class CommandFailedError(GoopError, OSError):
     """Raised when the program of an agent cannot be run, fails, or writes what is no answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a program wrote: the text of the agent, and the session in which it can be asked again, None without."""
 
     text: str
+    _: KW_ONLY
     session: str | None = None
     usage: Usage | None = None
 
