@@ -163,6 +163,8 @@ class ReplyTypeError(GoopError, TypeError):
         """Say what came in place of what was `expected`."""
         self.answer = answer
         hint = "; decode it first" if isinstance(answer, bytes | bytearray) else ""
+        if hasattr(answer, "__anext__") or hasattr(answer, "__next__"):
+            hint = "; join its parts first"
         super().__init__(f"the agent answered with {type(answer).__name__}; expected {expected}{hint}")
 
 

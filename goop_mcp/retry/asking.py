@@ -119,6 +119,7 @@ class Asking:
 
     async def _ask(self, message: Message, *, fallback: bool = False) -> None:
         await checkpoint_if_cancelled()
+        self._budget.count_call()
         if self._hooks:
             await self._tell([each.before_ask for each in self._hooks], message)
             await checkpoint_if_cancelled()

@@ -16,12 +16,17 @@ _current: ContextVar["Budget | None"] = ContextVar("goop_mcp_budget", default=No
 
 
 class Budget:
-    """Time, tokens and cost of `policy` that are left, here and in the calls around this one. `clock` gives seconds."""
+    """What `policy` leaves of time, calls, tokens and cost, here and in the calls around this one.
+
+    `clock` gives seconds that never go back.
+    """
 
     def __init__(self, policy: RetryPolicy, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._outer = _current.get()
         self._ends = None if policy.deadline is None else clock() + policy.deadline
+        self._calls = policy.max_calls
+        self._called = 0
         self._tokens = policy.max_tokens
         self._cost = policy.max_cost
         self._spent = Usage()
@@ -35,6 +40,13 @@ class Budget:
             yield
         finally:
             _current.reset(token)
+
+    def count_call(self) -> None:
+        """Count a message to an agent, here and outside."""
+        with self._spending:
+            self._called += 1
+        if self._outer is not None:
+            self._outer.count_call()
 
     def spend(self, usage: Usage) -> None:
         """Count what an answer cost, here and outside."""
@@ -58,7 +70,8 @@ class Budget:
             return "deadline"
         tokens = self._tokens is not None and self._spent.tokens >= self._tokens
         cost = self._cost is not None and self._spent.cost >= self._cost
-        if tokens or cost:
+        calls = self._calls is not None and self._called >= self._calls
+        if tokens or cost or calls:
             return "budget"
         return self._outer.used_up() if self._outer is not None else None
 
@@ -71,13 +84,17 @@ class Budget:
 
 @contextmanager
 def shared_budget(
-    *, deadline: float | None = None, max_tokens: int | None = None, max_cost: float | None = None
+    *,
+    deadline: float | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
 ) -> Iterator[None]:
     """Bound everything that is asked within the context together; each call keeps its own policy as well.
 
     The arguments are those of RetryPolicy. Raises PolicyError for a limit that cannot be kept.
     """
-    policy = RetryPolicy(deadline=deadline, max_tokens=max_tokens, max_cost=max_cost)
+    policy = RetryPolicy(deadline=deadline, max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost)
     with Budget(policy, monotonic).open():
         yield
 

@@ -20,11 +20,12 @@ _MOST_ATTEMPTS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """What bounds a call. Every limit holds for the whole call, also across calls nested in it.
+    """What bounds a call. `deadline`, `max_calls`, `max_tokens` and `max_cost` bound the calls nested in it as well.
 
     max_attempts: replies that are judged, 1 to 100, the first included.
     deadline: seconds for everything, waiting included; None for no limit.
     attempt_timeout: seconds for one answer; a late one counts as a failed call.
+    max_calls: messages to agents, repeated calls and the fallback included; for agents that do not say what they cost.
     max_tokens, max_cost: what may be spent before the next ask; kept where the agent says what it cost.
     ways: how to ask again. The first is used until nothing changes, then the next; behind the last the call stops.
     call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts.
@@ -42,6 +43,7 @@ class RetryPolicy:
     max_attempts: int = 3
     deadline: float | None = None
     attempt_timeout: float | None = None
+    max_calls: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
     ways: tuple[Way, ...] = ("same_conversation", "minimal")
@@ -74,6 +76,7 @@ def _numbers(policy: RetryPolicy) -> list[str]:
     limits: dict[str, float | None] = {
         "deadline": policy.deadline,
         "attempt_timeout": policy.attempt_timeout,
+        "max_calls": policy.max_calls,
         "max_tokens": policy.max_tokens,
         "max_cost": policy.max_cost,
     }

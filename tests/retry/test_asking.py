@@ -1,6 +1,7 @@
 """Asking until accepted: what is sent, what is kept, and when it ends."""
 
 import threading
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -234,6 +235,13 @@ def test_an_agent_that_answers_with_no_text_has_failed(answer: object, backend: 
     assert outcome.failure.answer is answer
     assert type(answer).__name__ in str(outcome.failure)
     assert ("decode it first" in str(outcome.failure)) == isinstance(answer, bytes | bytearray)
+
+
+def test_an_agent_that_streams_is_told_to_join_the_parts() -> None:
+    async def agent(_message: str) -> AsyncIterator[str]:
+        yield GOOD
+
+    assert "async_generator; expected a text; join its parts first" in str(ask(agent).failure)
 
 
 def test_a_conversation_that_returns_no_reply_has_failed() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
+import tenacity
 
 from goop_mcp import Job, RetryPolicy, ask_many, ask_until_accepted, ask_until_accepted_sync
 from goop_mcp.retry import Outcome, PolicyError, Usage, shared_budget
@@ -136,6 +137,31 @@ def test_a_shared_budget_bounds_all_jobs_together(backend: str) -> None:
             return await ask_many([Job(each, "Do it.") for each in agents], limit=1)
 
     assert [each.stopped_because for each in run(backend, call)] == ["accepted"] * 3 + ["budget"] * 2
+
+
+@both_backends
+def test_the_number_of_calls_is_bounded_across_nested_calls(backend: str) -> None:
+    inner = Scripted(BAD_STATUS, BAD_AGENT, GOOD)
+
+    async def outer(_message: str) -> str:
+        await ask_until_accepted(inner, "Inner.", protocol="goop_report")
+        return BAD_STATUS
+
+    async def call() -> Outcome:
+        return await ask_until_accepted(outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_calls=3))
+
+    outcome = run(backend, call)
+    assert (outcome.stopped_because, results(outcome), len(inner.heard)) == ("budget", ["rejected"], 2)
+
+
+def test_repeated_calls_of_an_agent_that_fails_are_counted_too() -> None:
+    async def call() -> list[Outcome]:
+        with shared_budget(max_calls=3):
+            policy = RetryPolicy(backoff=tenacity.wait_none(), call_retries=9)
+            return await ask_many([Job(Scripted(ConnectionError()), "Do it.", policy=policy)] * 2, limit=1)
+
+    outcomes = run("asyncio", call)
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("budget", 3), ("budget", 0)]
 
 
 @both_backends

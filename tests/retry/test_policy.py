@@ -28,6 +28,7 @@ from tests.retry.agents import GOOD, Scripted
         ({"fallback": Scripted(GOOD)}, ["fallback", "when_exhausted"]),
         ({"fallback": Scripted(GOOD), "when_exhausted": "raise"}, ["fallback", "when_exhausted"]),
         ({"mend_form": False, "unmended": frozenset({"xml/unescaped"})}, ["mend_form", "unmended"]),
+        ({"max_calls": 0}, ["max_calls"]),
         ({"ways": "fresh"}, ["ways", "'fresh'"]),
         ({"unmended": "xml/unescaped"}, ["unmended is 'xml/unescaped'", "a set"]),
         ({"mend_form": "no"}, ["mend_form", "'no'"]),

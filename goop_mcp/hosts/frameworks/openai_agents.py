@@ -62,7 +62,7 @@ def checked_output(
 
 
 def _told(agent: Agent[Any], outcome: Outcome) -> str:
-    rules = sorted({rule for rule, _ in outcome.attempts[-1].findings_key})
+    rules = sorted({rule for rule, _ in outcome.attempts[-1].findings_key}) if outcome.attempts else []
     broken = f", which broke {', '.join(rules)}" if rules else ""
     return (
         f"{agent.name} was asked {len(outcome.attempts)} times and sent no report that can be acted upon{broken}. "
