@@ -121,7 +121,7 @@ class Asking:
         await checkpoint_if_cancelled()
         self._budget.count_call()
         if self._hooks:
-            await self._tell([each.before_ask for each in self._hooks], message)
+            await self._tell([each.before_ask for each in self._hooks], message, least=0.0)
             await checkpoint_if_cancelled()
         with attempt_span(message, self.attempts):
             await self._record(message, fallback=fallback)
@@ -162,8 +162,10 @@ class Asking:
             return await self._call(message)
         if limit is not None and (left is None or limit < left):
             return await answer_within(limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s"))
+        if left is None or left <= 0:
+            raise DeadlinePassedError("the deadline passed before the agent was asked")
         late = DeadlinePassedError("the deadline passed before the agent answered")
-        return await answer_within(left or 0.0, self._call(message), late=late)
+        return await answer_within(left, self._call(message), late=late)
 
     async def _judge_last(self) -> None:
         attempt = self.attempts[-1]
@@ -192,13 +194,19 @@ class Asking:
         with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
             await tell(listeners, outcome)
 
-    async def _tell(self, hooks: "Iterable[Callable[[T], Awaitable[None] | None] | None]", value: T) -> None:
-        """Tell the hooks; one that hangs is left once the deadline is over, with a moment for what happens there."""
+    async def _tell(
+        self,
+        hooks: "Iterable[Callable[[T], Awaitable[None] | None] | None]",
+        value: T,
+        *,
+        least: float = _FAREWELL_SECONDS,
+    ) -> None:
+        """Tell the hooks; one that hangs is left at the deadline, but has the `least` seconds in any case."""
         left = self._budget.time_left()
         if left is None:
             await tell(hooks, value)
             return
-        with anyio.move_on_after(max(left, _FAREWELL_SECONDS)) as scope:
+        with anyio.move_on_after(max(left, least)) as scope:
             await tell(hooks, value)
         if scope.cancelled_caught:
             _logger.error("a hook lasted beyond the deadline and is left; the call goes on")

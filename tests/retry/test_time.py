@@ -280,6 +280,18 @@ def test_a_hook_that_hangs_is_left_soon_after_the_deadline(place: str) -> None:
     assert seconds == pytest.approx(7 if place == "before_ask" else 8)
 
 
+def test_nobody_is_asked_when_a_hook_takes_all_the_time_there_is() -> None:
+    agent = Scripted(GOOD)
+
+    async def ask() -> Outcome:
+        hooks = Hooks(before_ask=lambda _message: anyio.sleep(9))
+        return await Asking(Job(agent, "a", policy=RetryPolicy(deadline=5), hooks=hooks), clock=trio.current_time).run()
+
+    outcome = on_test_clock(ask)
+    assert (outcome.stopped_because, agent.heard) == ("deadline", [])
+    assert "before the agent was asked" in (outcome.attempts[0].error or "")
+
+
 def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
     async def ask() -> Outcome:
         with shared_budget(max_tokens=10):
