@@ -158,14 +158,14 @@ class Asking:
 
     async def _answer(self, message: Message) -> Reply:
         left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
-        if left is None and limit is None:
-            return await self._call(message)
-        if limit is not None and (left is None or limit < left):
-            return await answer_within(limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s"))
-        if left is None or left <= 0:
+        if left is not None and left <= 0:
             raise DeadlinePassedError("the deadline passed before the agent was asked")
-        late = DeadlinePassedError("the deadline passed before the agent answered")
-        return await answer_within(left, self._call(message), late=late)
+        if left is not None and (limit is None or left <= limit):
+            late = DeadlinePassedError("the deadline passed before the agent answered")
+            return await answer_within(left, self._call(message), late=late)
+        if limit is not None:
+            return await answer_within(limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s"))
+        return await self._call(message)
 
     async def _judge_last(self) -> None:
         attempt = self.attempts[-1]
