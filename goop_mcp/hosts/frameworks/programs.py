@@ -39,7 +39,7 @@ async def run_program(
     """
     output, errors = bytearray(), bytearray()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
-    # A session of its own makes it one group with what it starts. Shielded, as what has begun must be known to be ended.
+    # A session of its own makes it one group with what it starts. Shielded, as only what is known can be ended.
     with anyio.CancelScope(shield=True):
         process = await anyio.open_process(words, stdin=source, cwd=folder, env=environment, start_new_session=True)
     async with process:
