@@ -223,7 +223,9 @@ def test_a_reply_that_is_whole_is_joined_with_nothing(replies: tuple[str, ...], 
     assert outcome.joined_text == replies[-1]
 
 
-@pytest.mark.parametrize("answer", [None, b"bytes", bytearray(b"x"), object(), 7, ["text"]], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [None, b"bytes", bytearray(b"x"), object(), 7, ["text"]], ids=lambda answer: type(answer).__name__
+)
 @both_backends
 def test_an_agent_that_answers_with_no_text_has_failed(answer: object, backend: str) -> None:
     async def agent(_message: str) -> object:

@@ -183,7 +183,9 @@ def test_a_shared_budget_that_cannot_be_kept_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("jobs", "words"), [([Scripted(GOOD)], "the job is Scripted"), (Job(Scripted(GOOD), "a"), "jobs is Job")], ids=str
+    ("jobs", "words"),
+    [([Scripted(GOOD)], "the job is Scripted"), (Job(Scripted(GOOD), "a"), "jobs is Job")],
+    ids=["an agent", "one job"],
 )
 def test_what_is_no_job_is_refused(jobs: Any, words: str) -> None:  # noqa: ANN401 - wrong on purpose
     with pytest.raises(TypeError, match=words):

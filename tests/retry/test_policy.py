@@ -36,7 +36,7 @@ from tests.retry.agents import GOOD, Scripted
         ({"call_retries": 0, "retry_call": bool, "backoff": bool}, ["retry_call", "backoff", "call_retries"]),
         ({"unmended": frozenset({"xml/no-such-rule"})}, ["unmended", "xml/no-such-rule"]),
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_what_contradicts_itself_names_the_fields(fields: dict[str, object], named: list[str]) -> None:
     with pytest.raises(PolicyError) as caught:
