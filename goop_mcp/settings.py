@@ -1,23 +1,26 @@
 """What the environment and the options say, as one frozen value."""
 
-import logging
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from goop_mcp.errors import GoopError
+from goop_mcp.logs import LogFormat
 
-__all__ = ["DatabaseUrl", "LogLevel", "Settings", "SettingsError", "configure_logging", "read_settings"]
+__all__ = ["DatabaseUrl", "LogLevel", "Settings", "SettingsError", "read_settings"]
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 _PROJECT_VARIABLES = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _LOG_LEVEL_VARIABLE = "GOOP_LOG_LEVEL"
+_LOG_FORMAT_VARIABLE = "GOOP_LOG_FORMAT"
 _DATABASE_VARIABLE = "GOOP_DATABASE_URL"
 _PROJECT_ID_VARIABLE = "GOOP_PROJECT_ID"
+_DEFAULTS = {_LOG_LEVEL_VARIABLE: "WARNING", _LOG_FORMAT_VARIABLE: "text"}
+
+_Choice = TypeVar("_Choice", bound=str)
 
 
 class SettingsError(GoopError, ValueError):
@@ -71,6 +74,7 @@ class Settings:
 
     project: Path
     log_level: LogLevel = "WARNING"
+    log_format: LogFormat = "text"
     database: DatabaseUrl | None = None
     project_id: str | None = None
     goopspec_aliases: bool = False
@@ -92,7 +96,8 @@ def read_settings(
     url = database or environment.get(_DATABASE_VARIABLE)
     return Settings(
         project=_project(environment, project),
-        log_level=_log_level(environment),
+        log_level=_chosen(environment, _LOG_LEVEL_VARIABLE, get_args(LogLevel)),
+        log_format=_chosen(environment, _LOG_FORMAT_VARIABLE, get_args(LogFormat)),
         database=DatabaseUrl(url) if url else None,
         project_id=project_id or environment.get(_PROJECT_ID_VARIABLE) or None,
     )
@@ -112,35 +117,12 @@ def _project(environment: Mapping[str, str], option: str | None) -> Path:
     return path
 
 
-def _log_level(environment: Mapping[str, str]) -> LogLevel:
-    given = environment.get(_LOG_LEVEL_VARIABLE) or "WARNING"
-    levels: tuple[LogLevel, ...] = get_args(LogLevel)
-    level = next((level for level in levels if level == given.strip().upper()), None)
-    if level is None:
-        near = get_close_matches(given.upper(), levels, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise SettingsError(f"{_LOG_LEVEL_VARIABLE} is {given!r}; expected one of {', '.join(levels)}{hint}")
-    return level
-
-
-class _OneLine(logging.Formatter):
-    """Writes a record, its traceback included, on one line, so that no text can pass for a second record."""
-
-    def __init__(self, clean: Callable[[str], str]) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-        self._clean = clean
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the record without secrets and with every line break shown as an escape."""
-        return self._clean(super().format(record)).replace("\r", "\\r").replace("\n", "\\n")
-
-
-def configure_logging(level: LogLevel, *, clean: Callable[[str], str]) -> None:
-    """Send the log of the whole process to stderr, from `level` upwards, one line a record.
-
-    `clean` takes out of a line what does not belong there. Call it before the MCP SDK is used: the SDK sets up a
-    wrapping handler where there is none.
-    """
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_OneLine(clean))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+def _chosen(environment: Mapping[str, str], variable: str, choices: tuple[_Choice, ...]) -> _Choice:
+    """Return the one of `choices` that `variable` names in any case; `_DEFAULTS` says which where it is not set."""
+    given = environment.get(variable) or _DEFAULTS[variable]
+    chosen = next((choice for choice in choices if choice.lower() == given.strip().lower()), None)
+    if chosen is None:
+        near = get_close_matches(given.lower(), [choice.lower() for choice in choices], n=1)
+        hint = "".join(f"; did you mean {choice}?" for choice in choices if choice.lower() in near)
+        raise SettingsError(f"{variable} is {given!r}; expected one of {', '.join(choices)}{hint}")
+    return chosen

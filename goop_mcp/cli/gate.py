@@ -55,7 +55,7 @@ def gate(
     wrong.
     """
     settings = read_settings(os.environ, project=project)
-    start_log(settings.log_level)
+    start_log(settings)
     answer = gate_file(
         file,
         project=settings.project,

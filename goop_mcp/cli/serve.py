@@ -44,7 +44,7 @@ def run_stdio(settings: Settings) -> int:
 
     An interrupt ends the process with 130, a request to terminate with 143.
     """
-    start_log(settings.log_level)
+    start_log(settings)
     _exit_on_signals()
     from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second
 

@@ -8,7 +8,8 @@ from typing import BinaryIO, TextIO
 
 import click
 
-from goop_mcp.settings import LogLevel, configure_logging
+from goop_mcp.logs import configure_logging
+from goop_mcp.settings import Settings
 
 __all__ = [
     "complain",
@@ -52,9 +53,9 @@ def complain(sentence: str) -> None:
     _write(f"goop-mcp: {_without_secrets(sentence)}{stop}\n", colour=False, to_stderr=True)
 
 
-def start_log(level: LogLevel) -> None:
-    """Send the log of the process to stderr, from `level` upwards, without secrets."""
-    configure_logging(level, clean=_without_secrets)
+def start_log(settings: Settings) -> None:
+    """Send the log of the process to stderr, as `settings` say and without secrets."""
+    configure_logging(settings.log_level, clean=_without_secrets, form=settings.log_format)
 
 
 def wants_colour(choice: str, *, to_stderr: bool = False) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TypeVar
@@ -130,10 +131,13 @@ class WriteQueue:
 
 
 def _turn(work: Callable[[], T], future: Future[T]) -> _Turn:
+    # What the writer does and logs for a caller belongs to the caller's request.
+    context = copy_context()
+
     def run() -> None:
         if future.set_running_or_notify_cancel():
             try:
-                future.set_result(work())
+                future.set_result(context.run(work))
             except BaseException as error:
                 future.set_exception(error)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from goop_mcp.errors import GoopError
-from goop_mcp.settings import SettingsError, configure_logging, read_settings
+from goop_mcp.logs import configure_logging
+from goop_mcp.settings import SettingsError, read_settings
 
 
 @pytest.fixture
@@ -71,3 +72,15 @@ def test_record_with_a_traceback_is_one_line_on_stderr(
     assert r"ERROR goop_mcp.test: it broke\nhere\nTraceback" in line
     assert r"RuntimeError: first\r\nsecond" in line
     assert sys.stderr is not None
+
+
+@pytest.mark.parametrize("given", ["json", " JSON ", "Json"])
+def test_log_format_is_read_in_any_case(given: str) -> None:
+    assert read_settings({"GOOP_LOG_FORMAT": given}).log_format == "json"
+    assert read_settings({}).log_format == "text"
+
+
+def test_unknown_log_format_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read_settings({"GOOP_LOG_FORMAT": "jsonl"})
+    assert str(refusal.value) == "GOOP_LOG_FORMAT is 'jsonl'; expected one of text, json; did you mean json?"

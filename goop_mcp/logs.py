@@ -1,0 +1,67 @@
+"""The log of the process on standard error: one line a record, as text for people or as JSON for programs."""
+
+import json
+import logging
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Literal
+
+from goop_mcp.current_request import current_request
+
+__all__ = ["LogFormat", "configure_logging"]
+
+LogFormat = Literal["text", "json"]
+
+
+class _TextLines(logging.Formatter):
+    """Writes a record, its traceback included, on one line, so that no text can pass for a second record."""
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s")
+        self._clean = clean
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record without secrets and with every line break shown as an escape."""
+        request = current_request()
+        record.request = f" [{request.id}]" if request is not None else ""
+        return self._clean(super().format(record)).replace("\r", "\\r").replace("\n", "\\n")
+
+
+class _JsonLines(logging.Formatter):
+    """Writes a record as one JSON object on one line; keys without a value are left out."""
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        super().__init__()
+        self._clean = clean
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record, its texts without secrets."""
+        request = current_request()
+        exception = self.formatException(record.exc_info) if record.exc_info else None
+        values = {
+            "time": datetime.fromtimestamp(record.created, UTC)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": self._clean(record.getMessage()),
+            "request_id": request.id if request is not None else None,
+            "tool": request.tool if request is not None else None,
+            "exception": self._clean(exception) if exception is not None else None,
+        }
+        return json.dumps({key: value for key, value in values.items() if value is not None})
+
+
+_FORMATS = {"text": _TextLines, "json": _JsonLines}
+
+
+def configure_logging(level: str, *, clean: Callable[[str], str], form: LogFormat = "text") -> None:
+    """Send the log of the whole process to stderr, from `level` upwards, one line a record.
+
+    `clean` takes out of a text what does not belong there. Call it before the MCP SDK is used: the SDK sets up a
+    wrapping handler where there is none.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_FORMATS[form](clean))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
