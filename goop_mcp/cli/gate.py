@@ -5,12 +5,13 @@ import os
 
 import click
 
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
 from goop_mcp.cli.streams import emit, show, standard_input, start_log
 from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
 from goop_mcp.operations.gate_log import append_to_log
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
-from goop_mcp.settings import read_settings
+from goop_mcp.settings import Settings, read_settings
 
 __all__ = ["gate"]
 
@@ -35,8 +36,11 @@ __all__ = ["gate"]
     help="Where deliverables may lie: workspace (the default), or session, the folder of FILE.",
 )
 @click.option("--session-log", metavar="PATH", help="Append the outcome to this file.")
+@click.option("--record", is_flag=True, help="Count the outcome in the project's database, for goop-mcp stats.")
 @click.option("--fields", is_flag=True, help="Print the fields of an accepted request as JSON.")
-@click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
+@PROJECT
+@DATABASE
+@PROJECT_ID
 def gate(
     file: str,
     *,
@@ -46,15 +50,18 @@ def gate(
     workflow: str | None,
     containment: Containment,
     session_log: str | None,
+    record: bool,
     fields: bool,
     project: str | None,
+    database: str | None,
+    project_id: str | None,
 ) -> int:
     """Say whether an agent may be started with the prompt in FILE; what is to be said goes to stderr.
 
     Exit code: 0 proceed, also without a request in the prompt, 1 refused, 2 the file could not be read or the call is
     wrong.
     """
-    settings = read_settings(os.environ, project=project)
+    settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     start_log(settings)
     answer = gate_file(
         file,
@@ -68,10 +75,21 @@ def gate(
     )
     if session_log is not None:
         append_to_log(session_log, answer.log)
+    if record:
+        _count(answer, settings)
     show("".join(f"{line}\n" for line in _lines(answer, fields=fields)), to_stderr=True)
     if fields and answer.proceed and isinstance(answer.verdict.envelope, Request):
         emit(json.dumps(as_handoff(answer.verdict.envelope), ensure_ascii=False, indent=2) + "\n")
     return 0 if answer.proceed else 1
+
+
+def _count(answer: GateAnswer, settings: Settings) -> None:
+    # Who only wants to know does not wait for a database to be loaded.
+    from goop_mcp.composition import Application  # noqa: PLC0415
+    from goop_mcp.operations.gate_count import count_gate  # noqa: PLC0415
+
+    with Application(settings) as application:
+        count_gate(application.store, answer)
 
 
 def _lines(answer: GateAnswer, *, fields: bool) -> tuple[str, ...]:

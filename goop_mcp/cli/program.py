@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "route": "Say what happens next after a reply.",
     "handoff": "Build what one agent hands to another, or a session to the next.",
     "status": "Say how the project stands.",
+    "stats": "Say how the agents do: failures, retries, adoption.",
     "init": "Lay down the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
     "rules": "List the rules, or show the page of one.",

@@ -14,6 +14,7 @@ from goop_mcp.messages.rendering import (
     progress,
     session_handoff,
     status_display,
+    table,
     warning,
 )
 from goop_mcp.messages.rules import VISUAL_STYLE_RULES, check_message
@@ -34,5 +35,6 @@ __all__ = [
     "progress",
     "session_handoff",
     "status_display",
+    "table",
     "warning",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "session_handoff",
     "status_display",
     "success",
+    "table",
     "warning",
 ]
 
@@ -77,6 +78,13 @@ def phase_start(phase: str, description: str) -> str:
 def notice(context: str, *lines: str) -> str:
     """Return a message without a template of its own: the header, `lines` as paragraphs, the divider (V-02)."""
     return _message(context, *(paragraph(each) for each in lines))
+
+
+def table(context: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, lines: Sequence[str] = ()) -> str:
+    """Return a message with `lines` as paragraphs and, where there are rows, a table below them (V-02)."""
+    body = [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
+    head = [f"| {' | '.join(columns)} |", f"|{'|'.join('-' * (len(each) + 2) for each in columns)}|"]
+    return _message(context, *(paragraph(each) for each in lines), "\n".join([*head, *body]) if body else "")
 
 
 def success(text: str) -> str:

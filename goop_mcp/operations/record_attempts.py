@@ -1,6 +1,5 @@
 """Keep what was asked of agents and how it was judged, and count it later: which rules are broken, by whom, when."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 from uuid import uuid4
@@ -8,6 +7,7 @@ from uuid import uuid4
 import anyio.to_thread
 
 from goop_mcp.memory.times import Clock, utc_now, written
+from goop_mcp.operations.judgements import agent_named, storable
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt, Outcome
 from goop_mcp.retry.hooks import Hooks
@@ -17,8 +17,6 @@ from goop_mcp.store.records import AttemptResult, NewAttempt, StoredAttempt
 __all__ = ["record_attempts", "recording"]
 
 _PATIENCE: Final = 10.0  # seconds; longer than a crowd of writers takes, shorter than anybody waits for statistics
-# What no database keeps: NUL, and halves of characters.
-_UNSTORABLE: Final[Mapping[int, str]] = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
 def recording(
@@ -56,7 +54,7 @@ def record_attempts(
     redacted. Raises the errors of the store.
     """
     call_id, now = uuid4().hex, written(clock())
-    who = agent or next(filter(None, map(_agent_named, reversed(outcome.attempts))), None)
+    who = agent or next(filter(None, (agent_named(each.verdict) for each in reversed(outcome.attempts))), None)
 
     def change(writing: Writing) -> list[StoredAttempt]:
         return writing.add_attempts(rows)
@@ -68,8 +66,8 @@ def record_attempts(
             result=_result(attempt),
             way=attempt.way,
             created_at=now,
-            agent=_storable(who),
-            session_id=_storable(session_id),
+            agent=storable(who),
+            session_id=storable(session_id),
             protocol=attempt.verdict.protocol if attempt.verdict is not None else None,
             rules=tuple(sorted({rule for rule, _ in attempt.findings_key})),
             repairs=tuple(sorted({repair.rule for repair in attempt.repairs})),
@@ -77,10 +75,15 @@ def record_attempts(
             tokens=attempt.usage.tokens if attempt.usage is not None else None,
             message=_shown(attempt.message) if texts else None,
             reply=_shown(attempt.reply) if texts else None,
+            ended=_ended(outcome) if number == len(outcome.attempts) else None,
         )
         for number, attempt in enumerate(outcome.attempts, start=1)
     ]
     return store.write(change, timeout=_PATIENCE) if rows else []
+
+
+def _ended(outcome: Outcome) -> str:
+    return "accepted_at_last" if outcome.accepted_at_last_attempt else outcome.stopped_because
 
 
 def _result(attempt: Attempt) -> AttemptResult:
@@ -89,15 +92,5 @@ def _result(attempt: Attempt) -> AttemptResult:
     return "cancelled" if attempt.failure is None else "failed"
 
 
-def _agent_named(attempt: Attempt) -> str | None:
-    envelope = attempt.verdict.envelope if attempt.verdict is not None else None
-    name = envelope.to_dict().get("agent") if envelope is not None else None
-    return name if isinstance(name, str) and name else None
-
-
 def _shown(text: str | None) -> str | None:
-    return None if text is None else _storable(redact(text).text)
-
-
-def _storable(text: str | None) -> str | None:
-    return None if text is None else text.translate(_UNSTORABLE)
+    return None if text is None else storable(redact(text).text)

@@ -7,8 +7,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from goop_mcp.operations.judgements import count_judgement, judgement_of
 from goop_mcp.operations.project_picture import ProjectPicture, take_picture
 from goop_mcp.operations.route_reply import judge_reply
 from goop_mcp.operations.session_contents import NOTHING_GIVEN, compose_handoff
@@ -19,7 +20,7 @@ from goop_mcp.routing import Action, Decision, RoutingContext, route
 from goop_mcp.routing.adapters import ADAPTERS
 from goop_mcp.routing.views import ReportView
 from goop_mcp.store.interface import Writing
-from goop_mcp.store.records import NewEvent, NewReport, StoredReport
+from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
@@ -31,9 +32,21 @@ from goop_mcp.workspace.report_entry import entry_of_report, log_of_report
 from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
-__all__ = ["RecordedReport", "Written", "record_report"]
+__all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 
 Status = Literal["recorded", "duplicate", "rejected", "no_report"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Where a report was judged, for statistics; `number` and `ended` as `NewJudgement` has them."""
+
+    surface: Surface
+    number: int | None = None
+    ended: str | None = None
+
+
+JUDGED_BY_TOOL: Final = Judged(surface="record_report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +119,14 @@ def record_report(
     protocol: str = "auto",
     mode: Mode = "lenient",
     check_workspace: bool = True,
+    judged: Judged = JUDGED_BY_TOOL,
     now: str,
 ) -> RecordedReport:
     """Judge `text`, hold its claims against the project, decide, and record it if it is accepted.
 
     What the context leaves open about the project is taken from the project. `check_workspace` False takes the claims
-    as they are. The same report again is a duplicate, and a rejected one leaves nothing: neither writes. `now` is ISO
-    8601 in UTC. Raises ContextError and StoreError; nothing was recorded then.
+    as they are. The same report again is a duplicate and writes nothing; of a rejected one only its judgement is
+    counted, as `judged` says. `now` is ISO 8601 in UTC. Raises ContextError and StoreError; nothing was recorded then.
     """
     verdict = judge_reply(text, context, protocol=protocol, mode=mode)
     envelope = _envelope(verdict)
@@ -125,10 +139,12 @@ def record_report(
     view = _view(decision.verdict)
     if envelope is None or view is None or not _is_kept(decision):
         status: Status = "rejected" if not _is_kept(decision) or envelope is None else "no_report"
+        if status == "rejected":
+            count_judgement(workplace.store, _judgement(decision, context, judged, now=now))
         return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
     if known is not None:
         return _duplicate(known, decision, envelope)
-    recording = _Recording(workplace, context, decision.verdict, view, envelope, now=now)
+    recording = _Recording(workplace, context, decision.verdict, view, envelope, judged=judged, now=now)
     answer, shown = workplace.write(recording.change, now=now)
     return replace(answer, written=_with_files(answer.written, shown), remarks=shown.remarks)
 
@@ -153,9 +169,10 @@ class _Recording:
         view: ReportView,
         envelope: _Envelope,
         *,
+        judged: Judged,
         now: str,
     ) -> None:
-        self.workplace, self.context, self.verdict = workplace, context, verdict
+        self.workplace, self.context, self.verdict, self.judged = workplace, context, verdict, judged
         self.view, self.envelope, self.now = view, envelope, now
         self.before = take_picture(workplace)
 
@@ -168,6 +185,7 @@ class _Recording:
         picture = self.before.with_reports(writing, self._row())
         decision = self._decide(picture)
         stored = writing.add_report(replace(self._row(), decision=_kept_decision(decision)))
+        writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
         chronicle = self._show(writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE)
         log = tuple(
             self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
@@ -300,6 +318,19 @@ def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> 
         decision=decision,
         written=Written(revision=known.revision, report=known.id),
         redactions=envelope.redactions,
+    )
+
+
+def _judgement(decision: Decision, context: RoutingContext, judged: Judged, *, now: str) -> NewJudgement:
+    return judgement_of(
+        decision.verdict,
+        surface=judged.surface,
+        now=now,
+        agent=context.expected_agent,
+        session_id=context.session_id,
+        number=judged.number,
+        ended=judged.ended,
+        result="accepted" if _is_kept(decision) else "rejected",
     )
 
 

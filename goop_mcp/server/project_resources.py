@@ -25,6 +25,7 @@ def add_project_resources(server: GoopServer, application: "Application") -> Non
     """Offer the documents and memories of the project; of the documents only those that exist are listed."""
     for name in DOCUMENTS:
         server.add_resource(_document_resource(name, application))
+    server.add_resource(_stats_resource(application))
     server.list_only(lambda uri: _is_there(uri, application))
 
     @server.resource(
@@ -72,6 +73,17 @@ def _document_resource(name: str, application: "Application") -> FunctionResourc
     )
 
 
+def _stats_resource(application: "Application") -> FunctionResource:
+    return FunctionResource(
+        uri="goop://stats",
+        name="stats",
+        title="How the agents do",
+        description="Adoption, failure rate, most common errors and retries, by agent and week, as far as recorded.",
+        mime_type=_MARKDOWN,
+        fn=lambda: _stats(application),
+    )
+
+
 def _is_there(uri: str, application: "Application") -> bool:
     if not uri.startswith(_DOCUMENT):
         return True
@@ -94,6 +106,13 @@ def _read_memory(id: str, application: "Application") -> str:
     if number is None:
         raise MemoryNotFoundError(f"there is no memory {id[:40]!r}; an id is a number, and search_memory tells it")
     return memory_text(get_memory(application.store, number))
+
+
+def _stats(application: "Application") -> str:
+    from goop_mcp.operations.stats import project_stats  # noqa: PLC0415 - a start does without
+    from goop_mcp.operations.stats_page import stats_page  # noqa: PLC0415
+
+    return stats_page(project_stats(application.store))
 
 
 def _stamp(uri: str, application: "Application") -> object:

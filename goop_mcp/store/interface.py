@@ -1,8 +1,9 @@
 """The small interface behind which the databases stand. Both adapters pass one contract suite (tests/store)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
+from goop_mcp.store.figures import FigureFilter, Figures
 from goop_mcp.store.records import (
     Event,
     MemoryFilter,
@@ -10,6 +11,7 @@ from goop_mcp.store.records import (
     MemoryWords,
     NewAttempt,
     NewEvent,
+    NewJudgement,
     NewMemory,
     NewReport,
     Operator,
@@ -110,6 +112,10 @@ class Reading(Protocol):
         """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
         ...
 
+    def figures(self, wanted: FigureFilter) -> Figures:
+        """Return the figures of attempts, judgements and reports."""
+        ...
+
 
 class Writing(Reading, Protocol):
     """One transaction. What it adds is seen by its own reading methods at once."""
@@ -148,6 +154,10 @@ class Writing(Reading, Protocol):
         """Record attempts; no revision is used. The caller sees to it that call and number are free together."""
         ...
 
+    def add_judgement(self, new: NewJudgement) -> None:
+        """Record a judgement; no revision is used."""
+        ...
+
     def set_projection(self, projection: Projection) -> None:
         """Remember what we write to a file, in place of what was remembered of it."""
         ...
@@ -158,6 +168,11 @@ class Store(Protocol):
 
     All methods raise the errors of `goop_mcp.errors` under StoreError and nothing of a database library.
     """
+
+    @property
+    def engine(self) -> Literal["sqlite", "postgresql"]:
+        """The kind of database."""
+        ...
 
     @property
     def location(self) -> str:

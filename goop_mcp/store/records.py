@@ -12,6 +12,7 @@ __all__ = [
     "MemoryWords",
     "NewAttempt",
     "NewEvent",
+    "NewJudgement",
     "NewMemory",
     "NewReport",
     "Operator",
@@ -20,11 +21,13 @@ __all__ = [
     "StoredAttempt",
     "StoredMemory",
     "StoredReport",
+    "Surface",
 ]
 
 MemoryType = Literal["decision", "observation", "note", "todo", "session_summary"]
 Operator = Literal["AND", "OR"]
 AttemptResult = Literal["accepted", "rejected", "failed", "cancelled"]
+Surface = Literal["record_report", "hook", "gate"]
 
 MOST_OF_A_SKETCH: Final = 64
 """How many memories that share one sketch are looked at, the newest."""
@@ -188,7 +191,9 @@ class NewAttempt:
     `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` says how it was asked.
     `rules` are those that rejected the reply, `repairs` those by which its form was mended; each rule stands once.
     `seconds` is the time of the call; `tokens` is None where the agent did not say. `message` and `reply` are redacted,
-    and None unless somebody asked for texts.
+    and None unless somebody asked for texts. `ended` says of the last attempt why the call ended, in the words of
+    `goop_mcp.retry`, "accepted_at_last" where an acceptance came with the last reply that the policy allowed; None
+    for the others.
     """
 
     call_id: str
@@ -205,6 +210,7 @@ class NewAttempt:
     tokens: int | None = None
     message: str | None = None
     reply: str | None = None
+    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,3 +232,25 @@ class StoredAttempt:
     tokens: int | None = None
     message: str | None = None
     reply: str | None = None
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJudgement:
+    """A reply or prompt that was judged where nobody keeps attempts, for statistics.
+
+    `surface` says where: the tool record_report, a host's hook, the gate before a spawn, whose texts are prompts.
+    `has_envelope` tells whether there was one, `rules` which ones rejected it. A hook says with `number` which reply of
+    a turn it was, counted from 1, and with `ended` of the last one why the turn ended, as an attempt does.
+    """
+
+    surface: Surface
+    result: Literal["accepted", "rejected"]
+    has_envelope: bool
+    created_at: str
+    protocol: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    rules: tuple[str, ...] = ()
+    number: int | None = None
+    ended: str | None = None

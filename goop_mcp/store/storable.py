@@ -3,12 +3,12 @@
 from dataclasses import fields
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.records import NewAttempt, NewEvent, NewMemory, NewReport, Projection
+from goop_mcp.store.records import NewAttempt, NewEvent, NewJudgement, NewMemory, NewReport, Projection
 
 __all__ = ["refuse_unstorable"]
 
 
-def refuse_unstorable(record: NewMemory | NewReport | NewEvent | NewAttempt | Projection) -> None:
+def refuse_unstorable(record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
     for field in fields(record):
         value = getattr(record, field.name)

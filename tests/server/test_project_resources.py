@@ -43,6 +43,12 @@ def listed(connection: Connection) -> dict[str, str | None]:
     return {str(each.uri): each.mime_type for each in resources if str(each.uri).startswith("goop://project/")}
 
 
+def test_how_the_agents_do_is_a_resource(project: Connection) -> None:
+    contents = project.read("goop://stats")
+    assert contents.mime_type == "text/markdown"
+    assert "Nothing is recorded yet." in contents.text
+
+
 def refused(connection: Connection, uri: str, code: int) -> str:
     with pytest.raises(MCPError) as refusal:
         connection.read(uri)

@@ -24,7 +24,7 @@ def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connec
     schemas = [schema.uri for schema in list_schemas()]
     documents = [f"goop://docs/{protocol}" for protocol in list_documents()]
     templates = [f"goop://templates/{template.name}" for template in list_templates()]
-    assert list(listed) == ["goop://rules", *schemas, *documents, *templates]
+    assert list(listed) == ["goop://rules", *schemas, *documents, *templates, "goop://stats"]
     assert all(each.title and each.description and each.mime_type for each in listed.values())
 
 

@@ -1,7 +1,16 @@
 """Rows to be stored, whole but for what a test wants to say."""
 
 from goop_mcp.store.interface import Store
-from goop_mcp.store.records import MemoryFilter, NewAttempt, NewEvent, NewMemory, NewReport, Operator, StoredMemory
+from goop_mcp.store.records import (
+    MemoryFilter,
+    NewAttempt,
+    NewEvent,
+    NewJudgement,
+    NewMemory,
+    NewReport,
+    Operator,
+    StoredMemory,
+)
 from goop_mcp.store.words import query_words
 
 NOW = "2026-01-15T10:30:00Z"
@@ -36,6 +45,17 @@ ATTEMPT = NewAttempt(
     tokens=120,
     message="Implement the login form.",
     reply="Größe: done.",
+    ended="accepted",
+)
+JUDGEMENT = NewJudgement(
+    surface="record_report",
+    result="rejected",
+    has_envelope=True,
+    created_at="2026-01-15T10:30:00.000Z",
+    protocol="goop_report",
+    agent="goop-executor",
+    session_id="session-1",
+    rules=("goop_report/unknown-status",),
 )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from goop_mcp.errors import StoreFullError, StoreVersionError
 from goop_mcp.store.failpoints import Failpoint
+from goop_mcp.store.figures import Ending, FigureFilter
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
@@ -24,6 +25,8 @@ OLD_FILES = ROOT / "tests" / "cases" / "store"
 SHIPPED = load_migrations("sqlite")
 NEXT = Migration(SHIPPED[-1].version + 1, "ALTER TABLE events ADD COLUMN place TEXT; CREATE TABLE later (x);")
 LONGEST_RUN = 60
+# Version 2 came with attempts; the kept one was rejected before anybody kept why calls ended.
+ENDINGS = {True: (Ending("accepted", 1, 1), Ending("unknown", 1, 1)), False: (Ending("accepted", 1, 1),)}
 
 
 def project_with(tmp_path: Path, version: int) -> Path:
@@ -68,6 +71,7 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
     assert add(store, replace(new_memory("five"), sketches=(7,)))[0].id == 5
     assert [memory.id for memory in store.read(lambda reading: reading.memories_by_sketch([7], limit=5))] == [5]
     assert store.write(lambda writing: writing.add_attempts([ATTEMPT]))[0].rules == ATTEMPT.rules
+    assert store.read(lambda reading: reading.figures(FigureFilter()).endings) == ENDINGS[version > 1]
     assert store.check() == []
     store.close()
 

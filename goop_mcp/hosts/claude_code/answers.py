@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from goop_mcp.errors import GoopError
 from goop_mcp.hosts.claude_code.events import HookEvent
 from goop_mcp.hosts.claude_code.state_folder import state_folder
 from goop_mcp.operations.stopping.policy import read_policy
@@ -14,8 +15,7 @@ from goop_mcp.operations.stopping.policy import read_policy
 if TYPE_CHECKING:
     from goop_mcp.hosts.claude_code.in_project import InProject
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
-    from goop_mcp.operations.stopping.judging import Turn
-    from goop_mcp.validation.verdict import Verdict
+    from goop_mcp.operations.stopping.judging import LetPass, SendBack, Turn
 
 __all__ = ["EVENTS", "answer_event"]
 
@@ -60,15 +60,15 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     text, remarks = _last_words(event)
     if text is None:
         return {}, remarks
-    from goop_mcp.operations.stopping.judging import LetPass, Turn, hook_answer, is_owed, judge_turn  # noqa: PLC0415
+    from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn  # noqa: PLC0415
 
     turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
     if not is_owed(turn, policy):
         return {}, remarks
     judge = _in_project(session).judge if policy.check_workspace else None
     outcome = judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
-    verdict = outcome.verdict if isinstance(outcome, LetPass) else None
-    return hook_answer(outcome) or _record(session, turn, verdict), remarks
+    told, faults = _record(session, turn, outcome)
+    return hook_answer(outcome) or told, (*remarks, *faults)
 
 
 def _in_project(session: _Session) -> "InProject":
@@ -77,13 +77,18 @@ def _in_project(session: _Session) -> "InProject":
     return InProject(session.project, session.policy, session.environment)
 
 
-def _record(session: _Session, turn: "Turn", verdict: "Verdict | None") -> Answer:
-    """Record an accepted report where the project wants it; the person is told when that did not work."""
-    if not session.policy.record or verdict is None or not verdict.accepted:
-        return {}
-    agent = turn.expected.agent
-    told = _in_project(session).record(turn.text, agent=agent, session=session.event.session)
-    return {"systemMessage": told} if told else {}
+def _record(session: _Session, turn: "Turn", outcome: "SendBack | LetPass") -> tuple[Answer, _Remarks]:
+    """Record an accepted report where the project wants it, and count any other.
+
+    The person is told when an accepted one could not be recorded.
+    """
+    if not session.policy.record or outcome.verdict is None or outcome.number is None:
+        return {}, ()
+    try:
+        told = _in_project(session).record(turn, outcome, session=session.event.session)
+    except GoopError as error:
+        return {}, (str(error),)
+    return ({"systemMessage": told} if told else {}), ()
 
 
 def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from goop_mcp.operations.stopping.attempts import Attempt
+from goop_mcp.operations.stopping.attempts import Attempt, requests_of
 from goop_mcp.operations.stopping.small_files import read_whole
 from goop_mcp.store.file_locks import take_lock_if_free
 
@@ -44,14 +44,15 @@ class AttemptFile:
             self._write({**entries, key: (self._now, attempt)})
         return said
 
-    def forget(self, key: str) -> None:
-        """Drop the attempt under `key`, if there is any; without one nothing is written."""
+    def forget(self, key: str) -> int:
+        """Drop the attempt under `key`, and return how often its agent was asked; without one nothing is written."""
         if key not in self._read():
-            return
+            return 0
         with self._alone():
             entries = self._read()
-            entries.pop(key, None)
+            _, attempt = entries.pop(key, (0.0, None))
             self._write(entries)
+        return requests_of(attempt)
 
     def is_let_go(self, prefix: str) -> bool:
         """Tell whether an agent, whose keys all begin with `prefix`, passed with a report that was not accepted."""

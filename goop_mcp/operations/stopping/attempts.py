@@ -5,7 +5,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
-__all__ = ["Attempt", "AttemptsInMemory", "Outcome", "Rejection", "weigh"]
+__all__ = ["Attempt", "AttemptsInMemory", "Outcome", "Rejection", "requests_of", "weigh"]
 
 _T = TypeVar("_T")
 _MOST_ENTRIES = 1000
@@ -53,6 +53,11 @@ def weigh(before: Attempt | None, rejection: Rejection, *, limit: int) -> tuple[
     return Attempt(asked + asks, rejection.reply, rejection.findings, over=not asks), outcome
 
 
+def requests_of(attempt: Attempt | None) -> int:
+    """Return how often the agent was asked in its turn; one that was let go has begun another."""
+    return 0 if attempt is None or attempt.over else attempt.asked
+
+
 def _outcome(before: Attempt | None, rejection: Rejection, limit: int) -> Outcome:
     if limit == 0 or (before is not None and (before.over or before.asked >= limit)):
         return Outcome.LIMIT
@@ -80,7 +85,7 @@ class AttemptsInMemory:
                 del self._kept[next(iter(self._kept))]
         return said
 
-    def forget(self, key: str) -> None:
-        """Drop the attempt under `key`, if there is any."""
+    def forget(self, key: str) -> int:
+        """Drop the attempt under `key`, if there is any, and return how often its agent was asked."""
         with self._lock:
-            self._kept.pop(key, None)
+            return requests_of(self._kept.pop(key, None))

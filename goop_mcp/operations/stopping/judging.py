@@ -36,6 +36,7 @@ _WHY: Final = {
     Outcome.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
     Outcome.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
 }
+_ENDED: Final = {Outcome.LIMIT: "attempts", Outcome.SAME_REPLY: "no_progress", Outcome.SAME_FINDINGS: "no_progress"}
 
 
 class Turn(NamedTuple):
@@ -59,16 +60,24 @@ class Turn(NamedTuple):
 
 
 class SendBack(NamedTuple):
-    """The agent goes on: `feedback` is what it is told."""
+    """The agent goes on: `feedback` is what it is told about its reply `number` of this turn, counted from 1."""
 
     feedback: str
+    verdict: Verdict
+    number: int
 
 
 class LetPass(NamedTuple):
-    """The turn ends. `verdict` is None where nothing was owed; `told` is for the person, None when all is well."""
+    """The turn ends. `verdict` is None where nothing was owed; `told` is for the person, None when all is well.
+
+    `number` is that of the reply in its turn, and `ended` says why the turn ends, as attempts on record do; None for a
+    message that was no report.
+    """
 
     verdict: Verdict | None = None
     told: str | None = None
+    number: int | None = None
+    ended: str | None = None
 
 
 class Attempts(Protocol):
@@ -78,8 +87,8 @@ class Attempts(Protocol):
         """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
         ...  # pragma: no cover
 
-    def forget(self, key: str) -> None:
-        """Drop the attempt under `key`."""
+    def forget(self, key: str) -> int:
+        """Drop the attempt under `key`, and return how often the agent was asked."""
         ...  # pragma: no cover
 
 
@@ -106,14 +115,17 @@ def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Jud
     once, which the host's own word for a second check is enough for.
     """
     verdict = judge_text(turn, policy) if judge is None else judge(turn.text, turn.expected)
-    if verdict.accepted or _only_mentioned(turn, verdict, policy):
+    if _only_mentioned(turn, verdict, policy):
         attempts.forget(turn.key)
         return LetPass(verdict)
+    if verdict.accepted:
+        asked = attempts.forget(turn.key)
+        return LetPass(verdict, None, asked + 1, "accepted_at_last" if asked >= policy.ask_again else "accepted")
     rejection = Rejection(reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again)
     asked, outcome, fault = _count(turn, rejection, policy, attempts)
     if outcome is Outcome.ASK:
-        return SendBack(for_last_message(verdict.feedback or ""))
-    return LetPass(verdict, _tell(turn, verdict, asked, outcome) + fault)
+        return SendBack(for_last_message(verdict.feedback or ""), verdict, asked)
+    return LetPass(verdict, _tell(turn, verdict, asked, outcome) + fault, asked + 1, _ENDED[outcome])
 
 
 def hook_answer(outcome: SendBack | LetPass) -> dict[str, str]:
@@ -168,6 +180,8 @@ def _may_report(text: str, policy: StopPolicy) -> bool:
 
 def _only_mentioned(turn: Turn, verdict: Verdict, policy: StopPolicy) -> bool:
     """Tell whether the main agent only talked about envelopes."""
+    if verdict.accepted:
+        return False
     owes = policy.main == "required" or (turn.agent is not None and policy.owes(turn.agent))
     return not owes and not any(candidate.chosen for candidate in verdict.candidates)
 

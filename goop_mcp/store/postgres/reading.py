@@ -7,6 +7,7 @@ from typing import Any
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
+from goop_mcp.store.figures import FigureFilter, Figures, gather_figures
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
 from goop_mcp.store.postgres.faults import translating
@@ -51,6 +52,7 @@ class PostgresReading:
         `revision` is the project's in this transaction, `place` names the database in errors.
         """
         self._connection, self._project, self._place, self._revision = connection, project, place, revision
+        self._mine = {"tenant": project.tenant, "project": project.name}
 
     def revision(self) -> int:
         """Return the revision of the last change, 0 for a project without any."""
@@ -144,6 +146,18 @@ class PostgresReading:
         """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
         return [attempt_of(row) for row in self._rows(statements.ATTEMPTS, since=since, limit=limit)]
 
+    def figures(self, wanted: FigureFilter) -> Figures:
+        """Return the figures of attempts, judgements and reports."""
+        bound = self._mine | {"since": wanted.since, "agent": wanted.agent}
+
+        def ask(statement: str) -> list[tuple[Any, ...]]:
+            if self._connection is None:
+                return []
+            with translating(self._place):
+                return self._connection.execute(statement.encode(), bound).fetchall()
+
+        return gather_figures(ask, statements.FIGURES)
+
     def _one_memory(self, statement: Composed, value: int | str) -> StoredMemory | None:
         return next((memory_of(row) for row in self._rows(statement, value=value)), None)
 
@@ -151,9 +165,8 @@ class PostgresReading:
         """Run a statement for this project; raises the errors of StoreError."""
         if self._connection is None:
             return []
-        mine = {"tenant": self._project.tenant, "project": self._project.name}
         with translating(self._place), self._connection.cursor(row_factory=dict_row) as cursor:
-            cursor.execute(statement, {**values, **mine})
+            cursor.execute(statement, {**values, **self._mine})
             return cursor.fetchall() if cursor.description else []
 
 

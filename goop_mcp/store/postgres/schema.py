@@ -48,6 +48,7 @@ _COUNTED = SQL(
     "('reports', report_id, (SELECT max(id) FROM goop.reports)), "
     "('events', event_id, (SELECT max(id) FROM goop.events)), "
     "('attempts', attempt_id, (SELECT max(id) FROM goop.attempts)), "
+    "('judgements', judgement_id, (SELECT max(id) FROM goop.judgements)), "
     "('revisions', revision, (SELECT max(revision) FROM goop.memories)), "
     "('revisions', revision, (SELECT max(revision) FROM goop.reports)), "
     "('revisions', revision, (SELECT max(revision) FROM goop.events))) AS counted(kind, given, used) WHERE used > given"

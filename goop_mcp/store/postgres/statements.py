@@ -4,13 +4,17 @@ from typing import LiteralString
 
 from psycopg.sql import SQL, Composed
 
+from goop_mcp.store.figures import Dialect
+
 __all__ = [
     "ADD_ATTEMPT",
     "ADD_EVENT",
+    "ADD_JUDGEMENT",
     "ADD_MEMORY",
     "ADD_REPORT",
     "ATTEMPTS",
     "EVENTS",
+    "FIGURES",
     "FORGET_MEMORY",
     "FORGET_VECTORS",
     "LAST_REPORTS",
@@ -51,7 +55,7 @@ _PARTS = {
     "event": SQL("id, kind, author, text, created_at, revision, document"),
     "attempt": SQL(
         "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs, seconds, tokens, "
-        "message, reply"
+        "message, reply, ended"
     ),
 }
 
@@ -201,9 +205,29 @@ ORDER BY id LIMIT %(limit)s
 ADD_ATTEMPT = _statement("""
 INSERT INTO goop.attempts (
     tenant, project, id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs, seconds,
-    tokens, message, reply
+    tokens, message, reply, ended
 ) VALUES (
     %(tenant)s, %(project)s, %(id)s, %(call_id)s, %(number)s, %(result)s, %(way)s, %(created_at)s, %(agent)s,
-    %(session_id)s, %(protocol)s, %(rules)s, %(repairs)s, %(seconds)s, %(tokens)s, %(message)s, %(reply)s
+    %(session_id)s, %(protocol)s, %(rules)s, %(repairs)s, %(seconds)s, %(tokens)s, %(message)s, %(reply)s,
+    %(ended)s
 ) RETURNING {attempt}
 """)
+
+ADD_JUDGEMENT = SQL("""
+INSERT INTO goop.judgements (
+    tenant, project, id, surface, result, has_envelope, protocol, agent, session_id, rules, number, ended, created_at
+) VALUES (
+    %(tenant)s, %(project)s, %(id)s, %(surface)s, %(result)s, %(has_envelope)s, %(protocol)s, %(agent)s,
+    %(session_id)s, %(rules)s, %(number)s, %(ended)s, %(created_at)s
+) RETURNING id
+""")
+FIGURES = Dialect(
+    schema="goop.",
+    wanted=(
+        "tenant = %(tenant)s AND project = %(project)s AND (%(since)s::text IS NULL OR created_at >= %(since)s::text) "
+        "AND (%(agent)s::text IS NULL OR agent = %(agent)s::text)"
+    ),
+    week="""to_char(created_at::timestamptz AT TIME ZONE 'UTC', 'IYYY"-W"IW')""",
+    each_rule="CROSS JOIN LATERAL unnest(replies.rules) AS broken (value)",
+    rule="broken.value",
+)

@@ -56,6 +56,11 @@ class PostgresStore:
         return f"PostgresStore({self.location!r}, project_id={self._project.name!r}, tenant={self._project.tenant!r})"
 
     @property
+    def engine(self) -> OneOf["sqlite", "postgresql"]:
+        """The kind of database."""
+        return "postgresql"
+
+    @property
     def location(self) -> str:
         """The URL of the database without password."""
         return self._address.shown

@@ -13,6 +13,7 @@ from goop_mcp.store.records import (
     Event,
     NewAttempt,
     NewEvent,
+    NewJudgement,
     NewMemory,
     NewReport,
     Projection,
@@ -26,14 +27,14 @@ from goop_mcp.store.words import fold_concept, search_text
 
 __all__ = ["Counters", "PostgresWriting"]
 
-_COUNTED = ("revision", "memory_id", "report_id", "event_id", "attempt_id")
+_COUNTED = ("revision", "memory_id", "report_id", "event_id", "attempt_id", "judgement_id")
 
 
 class Counters:
     """What the project's row counts; the row is locked while they are in use, and written once, at the end."""
 
     def __init__(self, *counts: int) -> None:
-        """Begin with what the row says: revision, last ids of memories, reports, events and attempts."""
+        """Begin with what the row says: revision, last ids of each kind of rows."""
         self._last = dict(zip(_COUNTED, counts, strict=True))
         self._first = dict(self._last)
 
@@ -126,6 +127,10 @@ class PostgresWriting(PostgresReading):
             attempt_of(self._insert(statements.ADD_ATTEMPT, each, id_name="attempt_id", **_lists(each))) for each in new
         ]
 
+    def add_judgement(self, new: NewJudgement) -> None:
+        """Record a judgement; no revision is used."""
+        self._insert(statements.ADD_JUDGEMENT, new, id_name="judgement_id", **_lists(new))
+
     def set_projection(self, projection: Projection) -> None:
         """Remember what we write to a file, in place of what was remembered of it."""
         refuse_unstorable(projection)
@@ -138,7 +143,12 @@ class PostgresWriting(PostgresReading):
         return self._insert(statement, new, id_name=id_name, revision=self.next_revision(), **made)
 
     def _insert(
-        self, statement: Composed, new: NewMemory | NewReport | NewEvent | NewAttempt, *, id_name: str, **made: object
+        self,
+        statement: SQL | Composed,
+        new: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement,
+        *,
+        id_name: str,
+        **made: object,
     ) -> dict[str, object]:
         refuse_unstorable(new)
         [row] = self._rows(statement, **(asdict(new) | made), id=self._counters.next(id_name))
@@ -146,6 +156,6 @@ class PostgresWriting(PostgresReading):
         return row
 
 
-def _lists(new: NewMemory | NewAttempt) -> dict[str, list[str | int]]:
+def _lists(new: NewMemory | NewAttempt | NewJudgement) -> dict[str, list[str | int]]:
     """Return the fields that are lists in the database."""
     return {name: list(getattr(new, name)) for name in LISTS if hasattr(new, name)}

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
+from goop_mcp.store.figures import Dialect, FigureFilter, Figures, gather_figures
 from goop_mcp.store.records import (
     MOST_OF_A_SKETCH,
     Event,
@@ -40,6 +41,13 @@ _TABLES: Final = {
     Projection: "projections",
 }
 _ALL: Final = -1
+_DIALECT: Final = Dialect(
+    schema="",
+    wanted="(:since IS NULL OR created_at >= :since) AND (:agent IS NULL OR agent = :agent)",
+    week="strftime('%G-W%V', created_at)",
+    each_rule="JOIN json_each(replies.rules) AS broken",
+    rule="broken.value",
+)
 _BY_SKETCH: Final = "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
 
 
@@ -163,6 +171,11 @@ class SqliteReading:
             "WHERE :since IS NULL OR created_at >= :since ORDER BY id LIMIT :limit",
             {"since": since, "limit": _limit(limit)},
         )
+
+    def figures(self, wanted: FigureFilter) -> Figures:
+        """Return the figures of attempts, judgements and reports."""
+        bindings = {"since": wanted.since, "agent": wanted.agent}
+        return gather_figures(lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT)
 
     def _memories(self, ids: Sequence[int]) -> dict[int, StoredMemory]:
         if not ids:

@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 import apsw
 
@@ -41,6 +41,11 @@ class SqliteStore:
         self._writer: apsw.Connection | None = None
         self._writer_of: Identity | None = None
         _stores.add(self)
+
+    @property
+    def engine(self) -> Literal["sqlite", "postgresql"]:
+        """The kind of database."""
+        return "sqlite"
 
     @property
     def location(self) -> str:

@@ -11,6 +11,7 @@ from goop_mcp.store.records import (
     Event,
     NewAttempt,
     NewEvent,
+    NewJudgement,
     NewMemory,
     NewReport,
     Projection,
@@ -126,6 +127,11 @@ class SqliteWriting(SqliteReading):
         values = _values_of(new)
         return StoredAttempt(id=self._insert("attempts", values), **values)
 
+    def add_judgement(self, new: NewJudgement) -> None:
+        """Record a judgement."""
+        refuse_unstorable(new)
+        self._insert("judgements", _values_of(new))
+
     def set_projection(self, projection: Projection) -> None:
         """Remember what we write to a file."""
         refuse_unstorable(projection)
@@ -149,6 +155,6 @@ def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(sketch, id) for sketch in sketches]
 
 
-def _values_of(record: NewMemory | NewReport | NewEvent | NewAttempt | Projection) -> dict[str, Any]:
+def _values_of(record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection) -> dict[str, Any]:
     """Return the fields as they are; `dataclasses.asdict` copies each of them, which costs a fifth of a save."""
     return {name: getattr(record, name) for name in record.__slots__}

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.store.figures import Ending, FigureFilter
+from goop_mcp.store.opening import open_store
 from tests.hosts.claude_code.hooks import BAD, GOOD, Host
 
 
@@ -127,6 +129,28 @@ def test_a_project_may_want_accepted_reports_recorded(host: Host) -> None:
         assert (answer.ended.out, answer.ended.err) == ("", "")
     chronicle = (host.project / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
     assert chronicle.count("Added the login endpoint.") == 1
+
+
+def test_where_reports_are_recorded_it_is_counted_how_often_an_agent_was_asked(host: Host) -> None:
+    host.wish(record=True)
+    assert host.send("SubagentStop", last_assistant_message=GOOD).passed
+    assert not host.send("SubagentStop", last_assistant_message="Done.").passed
+    mended = GOOD.replace("Added the login endpoint.", "Added it again.")
+    assert host.send("SubagentStop", last_assistant_message=mended, stop_hook_active=True).passed
+    for _ in range(2):
+        host.send("SubagentStop", last_assistant_message="Done.", prompt_id="another")
+    found = open_store(None, project=host.project).read(lambda reading: reading.figures(FigureFilter()))
+    assert found.endings == (Ending("accepted", 1, 1), Ending("accepted", 2, 1), Ending("no_progress", 2, 1))
+    assert (found.replies.accepted, found.replies.rejected) == (2, 3)
+    assert list(found.replies_by_agent) == ["goop-executor"]
+
+
+def test_a_report_that_cannot_be_counted_is_sent_back_all_the_same(host: Host) -> None:
+    host.wish(record=True)
+    (host.project / ".goopspec" / "goop.db").write_text("no database", encoding="utf-8")
+    answer = host.send("SubagentStop", last_assistant_message="Done.")
+    assert not answer.passed
+    assert "could not be counted" in answer.ended.err
 
 
 def test_a_report_that_cannot_be_recorded_passes_and_the_person_is_told(host: Host) -> None:

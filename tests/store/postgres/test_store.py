@@ -11,6 +11,7 @@ import pytest
 from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store import opening
+from goop_mcp.store.figures import Ending, FigureFilter
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.migrations import load_migrations
 from goop_mcp.store.postgres import PostgresStore
@@ -98,6 +99,29 @@ def test_the_tables_of_the_first_version_are_brought_up_to_date_by_a_reader(
     assert store.read(lambda rows: rows.attempts()) == []
     assert store.write(lambda rows: rows.add_attempts([ATTEMPT]))[0].id == 1
     assert store.write(lambda rows: rows.add_memory(memory())).id == 1
+    assert store.check() == []
+
+
+def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(store: PostgresStore, database: Database) -> None:
+    rows = [("shop", "a", 1, "rejected"), ("shop", "a", 2, "accepted"), ("shop", "b", 1, "failed")]
+    with database.connect("plain_owner") as connection:
+        for step in load_migrations("postgres")[:4]:
+            connection.execute(step.sql.encode())
+            connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
+        connection.execute(
+            "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop', false)"
+        )
+        for id, (project, call, number, result) in enumerate(rows, start=1):
+            connection.execute(
+                "INSERT INTO goop.attempts (tenant, project, id, call_id, number, result, way, rules, repairs, "
+                "seconds, created_at) VALUES ('default', %s, %s, %s, %s, %s, 'first', '{}', '{}', 0, %s)",
+                (project, id, call, number, result, NOW),
+            )
+        connection.execute("INSERT INTO goop.meta (tenant, project, attempt_id) VALUES ('default', 'shop', 3)")
+    assert store.read(lambda rows: rows.figures(FigureFilter())).endings == (
+        Ending("accepted", 2, 1),
+        Ending("unknown", 1, 1),
+    )
     assert store.check() == []
 
 

@@ -1,0 +1,206 @@
+"""How the agents of a project do: adoption, failures, the rules they break, how often they have to be asked (H-66)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any, Final, Self
+
+from goop_mcp.memory.times import Clock, utc_now, written
+from goop_mcp.operations.adoption import AdoptionReport
+from goop_mcp.redaction import redact
+from goop_mcp.store.figures import FigureFilter, Figures, PromptCounts, ReplyCounts
+from goop_mcp.store.interface import Store
+
+__all__ = ["ProjectStats", "Retries", "Row", "project_stats", "share", "start_of_week"]
+
+_ACCEPTED: Final = ("accepted", "accepted_at_last")
+_NOTHING_REPLIED: Final = ReplyCounts()
+_NOTHING_PROMPTED: Final = PromptCounts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The figures of one agent or week; the name is None where nobody named the agent."""
+
+    name: str | None
+    replies: ReplyCounts
+    prompts: PromptCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How many messages it took until calls of agents ended, and why they ended.
+
+    `at_first`, `at_second` and `later` are calls whose first, second or a later reply was accepted; `at_last` of them
+    were accepted with the last reply that the policy allowed. `stopped_because` counts all calls by their reason.
+    """
+
+    calls: int
+    attempts: int
+    at_first: int
+    at_second: int
+    later: int
+    at_last: int
+    stopped_because: Mapping[str, int]
+
+    @classmethod
+    def of(cls, figures: Figures) -> Self:
+        """Return what the endings of calls come to."""
+        endings = figures.endings
+        reasons: dict[str, int] = {}
+        for each in endings:
+            reason = "accepted" if each.ended in _ACCEPTED else each.ended
+            reasons[reason] = reasons.get(reason, 0) + each.calls
+        accepted = [each for each in endings if each.ended in _ACCEPTED]
+        return cls(
+            calls=sum(each.calls for each in endings),
+            attempts=sum(each.calls * each.number for each in endings),
+            at_first=sum(each.calls for each in accepted if each.number == 1),
+            at_second=sum(each.calls for each in accepted if each.number == 2),  # noqa: PLR2004 - the second
+            later=sum(each.calls for each in accepted if each.number > 2),  # noqa: PLR2004 - after the second
+            at_last=sum(each.calls for each in endings if each.ended == "accepted_at_last"),
+            stopped_because=dict(sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures and their shares as JSON values."""
+        return {
+            "calls": self.calls,
+            "attempts": self.attempts,
+            "attempts_per_call": round(self.attempts / self.calls, 2) if self.calls else None,
+            "accepted_at_first": self.at_first,
+            "accepted_at_second": self.at_second,
+            "accepted_later": self.later,
+            "accepted_at_last_allowed": self.at_last,
+            "accepted_at_first_rate": _rate(self.at_first, self.calls),
+            "stopped_because": dict(self.stopped_because),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStats:
+    """What was recorded of a project since a time, None for ever, and of an agent, None for all."""
+
+    since: str | None
+    agent: str | None
+    database: str
+    has_database: bool
+    figures: Figures
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was recorded."""
+        found = self.figures
+        return found.replies == _NOTHING_REPLIED and found.prompts == _NOTHING_PROMPTED and not found.reports
+
+    @property
+    def adoption(self) -> AdoptionReport:
+        """How many of the prompts that the gate judged hold a request."""
+        prompts = self.figures.prompts
+        return AdoptionReport(
+            sessions=prompts.prompts, with_request=prompts.with_request, blocked=prompts.refused, phase="optional"
+        )
+
+    @property
+    def retries(self) -> Retries:
+        """How often agents had to be asked."""
+        return Retries.of(self.figures)
+
+    @property
+    def agents(self) -> tuple[Row, ...]:
+        """The figures by agent, whose replies are most first."""
+        return tuple(_rows(self.figures.replies_by_agent, self.figures.prompts_by_agent))
+
+    @property
+    def weeks(self) -> tuple[Row, ...]:
+        """The figures by week of ISO 8601, in order."""
+        rows = _rows(self.figures.replies_by_week, self.figures.prompts_by_week)
+        return tuple(sorted(rows, key=lambda row: row.name or ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistics as JSON values; a share of nothing is None."""
+        adoption, prompts = self.adoption, self.figures.prompts
+        return {
+            "since": self.since,
+            "agent": self.agent,
+            "database": {"place": self.database, "exists": self.has_database},
+            "adoption": {
+                **_prompt_values(prompts),
+                "line": adoption.line,
+                "too_many_refused": adoption.too_many_blocked,
+            },
+            "replies": _reply_values(self.figures.replies),
+            "errors": [{"rule": rule, "replies": count} for rule, count in self.figures.rules.items()],
+            "retries": self.retries.to_dict(),
+            "reports": {status or "unknown": count for status, count in self.figures.reports.items()},
+            "by_agent": [{"agent": row.name, **_row_values(row)} for row in self.agents],
+            "by_week": [{"week": row.name, **_row_values(row)} for row in self.weeks],
+        }
+
+
+def project_stats(store: Store, *, since: datetime | None = None, agent: str | None = None) -> ProjectStats:
+    """Return the statistics of a project. Creates nothing; raises the errors of the store."""
+    wanted = FigureFilter(since=None if since is None else written(since), agent=agent)
+    return ProjectStats(
+        since=wanted.since,
+        agent=agent,
+        database=store.location,
+        has_database=store.exists(),
+        figures=store.read(lambda reading: reading.figures(wanted)),
+    )
+
+
+def start_of_week(*, weeks: int, clock: Clock = utc_now) -> datetime:
+    """Return the Monday, 0:00 UTC, with which the last `weeks` weeks begin, the present one included; from 1."""
+    today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=today.weekday(), weeks=weeks - 1)
+
+
+def share(part: int, whole: int) -> str:
+    """Return the share in percent with one decimal, "–" of nothing."""
+    return f"{float(Fraction(100 * part, whole)):.1f}%" if whole else "–"
+
+
+def _rows(replies: Mapping[Any, ReplyCounts], prompts: Mapping[Any, PromptCounts]) -> Iterable[Row]:
+    for name in dict.fromkeys([*replies, *prompts]):
+        yield Row(
+            name=None if name is None else redact(name).text,
+            replies=replies.get(name, _NOTHING_REPLIED),
+            prompts=prompts.get(name, _NOTHING_PROMPTED),
+        )
+
+
+def _row_values(row: Row) -> dict[str, Any]:
+    replies = row.replies
+    return {
+        "replies": _reply_values(replies),
+        "calls": replies.calls,
+        "accepted_calls": replies.accepted_calls,
+        "accepted_at_first": replies.accepted_at_once,
+        "adoption": _prompt_values(row.prompts),
+    }
+
+
+def _reply_values(replies: ReplyCounts) -> dict[str, Any]:
+    judged = replies.accepted + replies.rejected
+    return {
+        "judged": judged,
+        "accepted": replies.accepted,
+        "rejected": replies.rejected,
+        "unknown": replies.unknown,
+        "failure_rate": _rate(replies.rejected, judged),
+    }
+
+
+def _prompt_values(prompts: PromptCounts) -> dict[str, Any]:
+    return {
+        "prompts": prompts.prompts,
+        "with_request": prompts.with_request,
+        "refused": prompts.refused,
+        "rate": _rate(prompts.with_request, prompts.prompts),
+    }
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None

@@ -1,0 +1,122 @@
+"""Statistics for people: messages in the visual style."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from goop_mcp.messages import notice, table
+from goop_mcp.operations.stats import ProjectStats, Row, share
+
+__all__ = ["stats_page"]
+
+_MOST_TOLD: Final = 15
+_NOT_NAMED: Final = "(not named)"
+_HOW: Final = (
+    "Reports: the tool `record_report` counts what it judges, and so do hooks where .goopspec/hooks.json says "
+    '"record": true.',
+    "Prompts: `goop-mcp gate --record` counts those that it judges.",
+    "Attempts: the hook `recording(store)` keeps those of `ask_until_accepted`.",
+)
+_REASONS: Final = {
+    "accepted": "a reply was accepted",
+    "attempts": "no attempt was left",
+    "deadline": "no time was left",
+    "budget": "the budget was used up",
+    "no_progress": "the same reply or the same faults came again",
+    "cancelled": "the caller gave up",
+    "agent_error": "the agent failed",
+    "unknown": "nobody kept the reason; not accepted",
+}
+
+
+def stats_page(stats: ProjectStats) -> str:
+    """Return `stats` as messages in the visual style, ending with a line feed."""
+    return "\n\n".join(_messages(stats)) + "\n"
+
+
+def _messages(stats: ProjectStats) -> list[str]:
+    if stats.is_empty:
+        return [notice("Statistics", f"Nothing is recorded{_restriction(stats) or ' yet'}.", *_HOW)]
+    figures = stats.figures
+    messages = [table("Statistics", ("Figure", "Value"), _overview(stats), lines=_remarks(stats))]
+    rules = [(rule, str(count)) for rule, count in figures.rules.items()]
+    if rules:
+        messages.append(table("Most Common Errors", ("Rule", "Replies"), *_most(rules)))
+    if stats.retries.calls:
+        messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
+    for title, column, rows in (("By Agent", "Agent", stats.agents), ("By Week", "Week", stats.weeks)):
+        if rows:
+            columns = (column, "Adoption", "Judged", "Failed", "Unknown", "Calls", "At first")
+            # The newest weeks are at the end.
+            shown = rows[:_MOST_TOLD] if column == "Agent" else rows[-_MOST_TOLD:]
+            left = len(rows) - len(shown)
+            lines = [f"{left} more with --format json."] if left else []
+            messages.append(table(title, columns, map(_row, shown), lines=lines))
+    return messages
+
+
+def _most(rows: Sequence[tuple[str, str]]) -> tuple[Sequence[tuple[str, str]]]:
+    left = len(rows) - _MOST_TOLD
+    return ([*rows[:_MOST_TOLD], (f"… and {left} more with --format json", "")] if left > 0 else rows,)
+
+
+def _restriction(stats: ProjectStats) -> str:
+    since = f" since {stats.since}" if stats.since else ""
+    return since + (f" of {stats.agent}" if stats.agent else "")
+
+
+def _remarks(stats: ProjectStats) -> list[str]:
+    said = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
+    said.append(stats.adoption.line)
+    if stats.adoption.too_many_blocked:
+        prompts = stats.figures.prompts
+        said.append(
+            f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more than 10%: "
+            "let prompts without a request pass again, or mend what makes them."
+        )
+    return said
+
+
+def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
+    replies, prompts = stats.figures.replies, stats.figures.prompts
+    judged = replies.accepted + replies.rejected
+    reports = ", ".join(f"{count} {status or 'without a status'}" for status, count in stats.figures.reports.items())
+    return [
+        (
+            "Prompts refused by the gate",
+            f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})",
+        ),
+        ("Failure rate of replies", f"{share(replies.rejected, judged)} ({replies.rejected} / {judged})"),
+        ("Replies accepted", str(replies.accepted)),
+        ("Not known: replies that never came", str(replies.unknown)),
+        ("Recorded reports", reports or "none"),
+    ]
+
+
+def _retries(stats: ProjectStats) -> list[tuple[str, str]]:
+    retries = stats.retries
+    calls = retries.calls
+    counted = (
+        ("accepted at first", retries.at_first),
+        ("accepted at second", retries.at_second),
+        ("accepted later", retries.later),
+        ("of these with the last reply allowed", retries.at_last),
+    )
+    reasons = [(f"ended: {_REASONS.get(reason, reason)}", count) for reason, count in retries.stopped_because.items()]
+    return [
+        ("all", f"{calls}, {retries.attempts / calls:.2f} attempts a call"),
+        *((name, f"{share(count, calls)} ({count})") for name, count in (*counted, *reasons)),
+    ]
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    replies, prompts = row.replies, row.prompts
+    judged = replies.accepted + replies.rejected
+    return (
+        row.name or _NOT_NAMED,
+        share(prompts.with_request, prompts.prompts),
+        str(judged),
+        share(replies.rejected, judged),
+        str(replies.unknown),
+        str(replies.calls),
+        share(replies.accepted_at_once, replies.calls),
+    )

@@ -1,0 +1,174 @@
+"""Figures of what was recorded, and the questions that give them: one a figure, the same for every engine.
+
+The engines differ in names of tables, in how values are bound, how a week is written and how a list is taken apart.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+__all__ = [
+    "Dialect",
+    "Ending",
+    "FigureFilter",
+    "Figures",
+    "PromptCounts",
+    "ReplyCounts",
+    "gather_figures",
+]
+
+T = TypeVar("T")
+
+MOST_NAMES: Final = 200
+"""How many agents, weeks and rules are told at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureFilter:
+    """What counts: `since` is the earliest time (ISO 8601, UTC), `agent` the name; None for all."""
+
+    since: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCounts:
+    """Replies that were judged, and calls or turns of agents that ended.
+
+    `unknown` replies never came: the call failed or was cancelled. Of the `calls`, `accepted_calls` ended with an
+    accepted reply, `accepted_at_once` of them with the first.
+    """
+
+    accepted: int = 0
+    rejected: int = 0
+    unknown: int = 0
+    calls: int = 0
+    accepted_calls: int = 0
+    accepted_at_once: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCounts:
+    """Prompts that the gate judged: all, those with a request, those that it refused."""
+
+    prompts: int = 0
+    with_request: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How many calls ended for the reason `ended` with their attempt `number`, which counts from 1."""
+
+    ended: str
+    number: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What was recorded. The name of an agent is None where nobody named it; weeks are those of ISO 8601, in order.
+
+    Agents stand by the number of their replies, `rules` by the number of replies that broke them, the most first.
+    `reports` counts the recorded envelopes by status.
+    """
+
+    replies: ReplyCounts
+    replies_by_agent: Mapping[str | None, ReplyCounts]
+    replies_by_week: Mapping[str, ReplyCounts]
+    endings: tuple[Ending, ...]
+    rules: Mapping[str, int]
+    prompts: PromptCounts
+    prompts_by_agent: Mapping[str | None, PromptCounts]
+    prompts_by_week: Mapping[str, PromptCounts]
+    reports: Mapping[str | None, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How one engine says it. `schema` stands before the names of tables, `wanted` restricts their rows.
+
+    `week` is the week of `created_at`, `each_rule` what is joined to a row to have its rules one by one, each in the
+    column `rule`.
+    """
+
+    schema: str
+    wanted: str
+    week: str
+    each_rule: str
+    rule: str
+
+
+_REPLY_COUNTS = """
+count(CASE WHEN result = 'accepted' THEN 1 END), count(CASE WHEN result = 'rejected' THEN 1 END),
+count(CASE WHEN result NOT IN ('accepted', 'rejected') THEN 1 END), count(ended),
+count(CASE WHEN ended IN ('accepted', 'accepted_at_last') THEN 1 END),
+count(CASE WHEN ended IN ('accepted', 'accepted_at_last') AND number = 1 THEN 1 END)
+"""
+_PROMPT_COUNTS = """
+count(*), count(CASE WHEN has_envelope THEN 1 END), count(CASE WHEN result = 'rejected' THEN 1 END)
+"""
+
+Ask = Callable[[str], Sequence[Sequence[Any]]]
+"""Runs a statement, with what is wanted bound to it, and returns its rows; none where there are no tables."""
+
+
+def gather_figures(ask: Ask, dialect: Dialect) -> Figures:
+    """Ask for each figure, and put them together."""
+    questions = _Questions(ask, dialect)
+    week = dialect.week
+    return Figures(
+        replies=next(iter(questions.replies("NULL").values()), ReplyCounts()),
+        replies_by_agent=questions.replies("agent"),
+        replies_by_week=_in_order(questions.replies(week)),
+        endings=questions.endings(),
+        rules=questions.rules(),
+        prompts=next(iter(questions.prompts("NULL").values()), PromptCounts()),
+        prompts_by_agent=questions.prompts("agent"),
+        prompts_by_week=_in_order(questions.prompts(week)),
+        reports=questions.reports(),
+    )
+
+
+class _Questions:
+    """The statements, each asked once. All parts of them are constants; what is wanted is bound."""
+
+    def __init__(self, ask: Ask, dialect: Dialect) -> None:
+        self._ask, self._dialect = ask, dialect
+        columns, wanted = "agent, created_at, result, number, ended, rules", dialect.wanted
+        self._replies = (
+            f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted} UNION ALL "  # noqa: S608 - see above
+            f"SELECT {columns} FROM {dialect.schema}judgements WHERE {wanted} AND surface <> 'gate') AS replies"
+        )
+
+    def replies(self, by: str) -> dict[Any, ReplyCounts]:
+        return {name: ReplyCounts(*counts) for name, *counts in self._grouped(by, _REPLY_COUNTS, self._replies)}
+
+    def prompts(self, by: str) -> dict[Any, PromptCounts]:
+        schema, wanted = self._dialect.schema, self._dialect.wanted
+        gated = f"(SELECT * FROM {schema}judgements WHERE {wanted} AND surface = 'gate') AS prompts"  # noqa: S608 - see above
+        return {name: PromptCounts(*counts) for name, *counts in self._grouped(by, _PROMPT_COUNTS, gated)}
+
+    def endings(self) -> tuple[Ending, ...]:
+        counted = f"SELECT ended, number, count(*) FROM {self._replies} WHERE ended IS NOT NULL GROUP BY 1, 2"  # noqa: S608
+        return tuple(sorted((Ending(*row) for row in self._ask(counted)), key=lambda each: (each.ended, each.number)))
+
+    def rules(self) -> dict[str, int]:
+        rows = f"{self._replies} {self._dialect.each_rule}"
+        found: dict[str, int] = dict(map(tuple, self._grouped(self._dialect.rule, "count(*)", rows)))
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    def reports(self) -> dict[str | None, int]:
+        schema, wanted = self._dialect.schema, self._dialect.wanted
+        statuses = f"(SELECT status FROM {schema}reports WHERE {wanted}) AS statuses"  # noqa: S608 - see above
+        return dict(map(tuple, self._grouped("status", "count(*)", statuses)))
+
+    def _grouped(self, by: str, counts: str, rows: str) -> Sequence[Sequence[Any]]:
+        """Return the counts of each group, the largest groups first, at most MOST_NAMES of them."""
+        return self._ask(
+            f"SELECT {by} AS name, {counts} FROM {rows} GROUP BY 1 ORDER BY count(*) DESC LIMIT {MOST_NAMES}"  # noqa: S608
+        )
+
+
+def _in_order(weeks: Mapping[str, T]) -> dict[str, T]:
+    return {week: weeks[week] for week in sorted(weeks)}

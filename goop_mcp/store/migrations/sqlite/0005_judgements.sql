@@ -1,0 +1,21 @@
+-- Why a call ended, on its last attempt. Of calls recorded before it was kept only this is known: that it was accepted.
+ALTER TABLE attempts ADD COLUMN ended TEXT;
+UPDATE attempts SET ended = CASE result WHEN 'accepted' THEN 'accepted' ELSE 'unknown' END
+WHERE number = (SELECT max(last.number) FROM attempts AS last WHERE last.call_id = attempts.call_id);
+
+-- Replies and prompts that were judged where nobody keeps attempts; figures only, no words of anybody but names.
+CREATE TABLE judgements (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  surface      TEXT NOT NULL,
+  result       TEXT NOT NULL,
+  has_envelope INTEGER NOT NULL,
+  protocol     TEXT,
+  agent        TEXT,
+  session_id   TEXT,
+  rules        TEXT NOT NULL,
+  number       INTEGER,
+  ended        TEXT,
+  created_at   TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX judgements_by_time ON judgements (created_at);
