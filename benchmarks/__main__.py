@@ -17,8 +17,10 @@ from benchmarks import (
     memories,
     memory,
     memory_servers,
+    observing,
     route,
     server,
+    stats,
     store,
     validate,
 )
@@ -38,6 +40,8 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "hook": hook.run,
     "server": server.run,
     "store": store.run,
+    "observing": observing.run,
+    "stats": stats.run,
 }
 
 

@@ -6,6 +6,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from goop_mcp.operations.workplace import Workplace
     from goop_mcp.settings import Settings
     from goop_mcp.store.interface import Store
@@ -24,10 +26,15 @@ class Application:
 
     def __init__(self, settings: "Settings") -> None:
         self.settings = settings
+        self._watched: Callable[[Store], Store] | None = None
         self._store: Store | None = None
         self._opening = Lock()
         self._caught_up = False
         self._catching_up = Lock()
+
+    def watch(self, watched: "Callable[[Store], Store]") -> None:
+        """Let `watched` wrap the database, for one who measures it; call this before the database is asked for."""
+        self._watched = watched
 
     @property
     def store(self) -> "Store":
@@ -42,7 +49,8 @@ class Application:
         from goop_mcp.store.opening import open_store  # noqa: PLC0415 - loads a database, which most starts do without
 
         settings = self.settings
-        return open_store(settings.database, project=settings.project, project_id=settings.project_id)
+        store = open_store(settings.database, project=settings.project, project_id=settings.project_id)
+        return store if self._watched is None else self._watched(store)
 
     @cached_property
     def files(self) -> "ProjectFiles":

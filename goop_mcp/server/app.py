@@ -1,5 +1,7 @@
 """Put the server together."""
 
+from typing import TYPE_CHECKING
+
 from mcp.server import CacheHint, MCPServer
 
 from goop_mcp import __version__
@@ -13,6 +15,9 @@ from goop_mcp.server.prompts import add_prompts
 from goop_mcp.server.resources import add_resources
 from goop_mcp.server.tools import offered_tools
 from goop_mcp.settings import Settings
+
+if TYPE_CHECKING:
+    from goop_mcp.store.interface import Store
 
 __all__ = ["create_server"]
 
@@ -34,6 +39,7 @@ _LIST_MAY_CHANGE = CacheHint(ttl_ms=0, scope="private")
 def create_server(settings: Settings) -> MCPServer:
     """Return the MCP server for `settings`, ready to be run on any transport."""
     application = Application(settings)
+    application.watch(_measured)
     notices = Notices(stamp_of(application))
     server = GoopServer(
         "goop-mcp",
@@ -53,9 +59,16 @@ def create_server(settings: Settings) -> MCPServer:
         subscriptions=notices.bus,
         lifespan=notices.watching,
     )
+    server.observe()
     server.tell_changes(notices)
     add_resources(server)
     add_project_resources(server, application)
     add_prompts(server, settings.project)
     add_completions(server, application)
     return server
+
+
+def _measured(store: "Store") -> "Store":
+    from goop_mcp.store.measured import MeasuredStore  # noqa: PLC0415 - a start does without a database
+
+    return MeasuredStore(store)

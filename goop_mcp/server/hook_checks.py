@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from goop_mcp.operations.stopping.attempts import AttemptsInMemory
 from goop_mcp.server.answers import answer
+from goop_mcp.server.observing import count_verdict
 
 if TYPE_CHECKING:
     from goop_mcp.composition import Application
@@ -58,5 +59,10 @@ class HookChecks:
             again=active == "true",
             key="\n".join((session_id, agent_id or "main", prompt_id)),
         )
-        said = hook_answer(judge_turn(turn, policy, attempts=self._attempts)) if is_owed(turn, policy) else {}
+        if not is_owed(turn, policy):
+            return answer("{}", {})
+        outcome = judge_turn(turn, policy, attempts=self._attempts)
+        if outcome.verdict is not None and outcome.number is not None:
+            count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
+        said = hook_answer(outcome)
         return answer(json.dumps(said), said)

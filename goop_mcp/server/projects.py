@@ -7,6 +7,7 @@ from pydantic import Field
 
 from goop_mcp.server.answers import answer, recorded_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
+from goop_mcp.server.observing import count_verdict
 from goop_mcp.server.replies import (
     AgentName,
     Attempt,
@@ -63,7 +64,7 @@ class Projects:
         Use it in place of route_next_action when you are the orchestrator of a GoopSpec project and the agent has done
         its work. One call keeps the report, adds an entry to CHRONICLE.md, logs deviations in ADL.md, sets the counters
         in state.json, moves the phase on only behind its gate, and writes HANDOFF.md when a new session is due. What it
-        says is recorded is on disk. A rejected reply leaves nothing, and the same report again is a duplicate. Secrets
+        says is recorded is on disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
         are taken out. What people wrote is never overwritten.
         """
         from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - loaded by the first recording
@@ -87,6 +88,7 @@ class Projects:
             check_workspace=check_workspace,
             now=written(utc_now()),
         )
+        count_verdict(recorded.verdict, expected_agent=known.expected_agent)
         return recorded_answer(recorded)
 
     def project_status(self) -> Annotated[CallToolResult, StatusModel]:

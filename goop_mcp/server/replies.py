@@ -9,6 +9,7 @@ from pydantic import Field
 from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
+from goop_mcp.server.observing import count_verdict
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
@@ -94,7 +95,8 @@ class Replies:
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         if not check_workspace:
-            return verdict_answer(validate(text, protocol=protocol, mode=mode, expected=expected))
+            verdict = validate(text, protocol=protocol, mode=mode, expected=expected)
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
         from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - loaded by the first check
 
         verdict = claims.check_workspace(
@@ -105,7 +107,7 @@ class Replies:
             mode=mode,
             expected=expected,
         )
-        return verdict_answer(verdict)
+        return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
     def route_next_action(
         self,
@@ -142,16 +144,9 @@ class Replies:
         )
         here = self._application
         project, store = (here.settings.project, here.store) if check_workspace else (None, None)
-        return decision_answer(
-            route_reply(
-                text,
-                known,
-                protocol=protocol,
-                mode=mode,
-                project=project,
-                store=store,
-            )
-        )
+        decision = route_reply(text, known, protocol=protocol, mode=mode, project=project, store=store)
+        count_verdict(decision.verdict, expected_agent=known.expected_agent)
+        return decision_answer(decision)
 
 
 def routing_context(*, context: Mapping[str, object] | None, **arguments: object) -> "RoutingContext":

@@ -3,31 +3,18 @@
 from collections.abc import Iterator
 
 import pytest
-from opentelemetry import metrics, trace
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader, NumberDataPoint
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry import trace
 
 from goop_mcp import ask_until_accepted_sync
 from tests.retry.agents import BAD_STATUS, GOOD, Scripted
+from tests.telemetry import EXPORTER, set_up, sums
 
-EXPORTER = InMemorySpanExporter()
-READER = InMemoryMetricReader()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def providers() -> None:
-    """Set up the process as an application would; OpenTelemetry allows it once."""
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-    trace.set_tracer_provider(provider)
-    metrics.set_meter_provider(MeterProvider(metric_readers=[READER]))
+ATTEMPTS, OUTCOMES = "goop.ask.attempts", "goop.ask.outcomes"
 
 
 @pytest.fixture(autouse=True)
 def empty_exporter() -> Iterator[None]:
+    set_up()
     EXPORTER.clear()
     yield
     EXPORTER.clear()
@@ -49,20 +36,7 @@ def test_every_attempt_is_a_span_without_a_word_of_the_agent() -> None:
 
 
 def test_attempts_and_endings_are_counted() -> None:
-    before = counts()
+    before = sums(ATTEMPTS, OUTCOMES)
     ask_until_accepted_sync(Scripted(BAD_STATUS, GOOD), "Do it.")
-    after = counts()
-    assert after["goop.ask.attempts"] - before.get("goop.ask.attempts", 0) == 2
-    assert after["goop.ask.outcomes"] - before.get("goop.ask.outcomes", 0) == 1
-
-
-def counts() -> dict[str, int]:
-    """Return the sum of each counter."""
-    data = READER.get_metrics_data()
-    found: dict[str, int] = {}
-    for resource in data.resource_metrics if data is not None else ():
-        for scope in resource.scope_metrics:
-            for metric in scope.metrics:
-                points = metric.data.data_points
-                found[metric.name] = sum(int(point.value) for point in points if isinstance(point, NumberDataPoint))
-    return found
+    after = sums(ATTEMPTS, OUTCOMES)
+    assert {name: after[name] - before[name] for name in after} == {ATTEMPTS: 2, OUTCOMES: 1}

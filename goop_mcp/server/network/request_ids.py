@@ -1,0 +1,40 @@
+"""The id of an HTTP request: that of the caller where it can be used, told in the answer too."""
+
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goop_mcp.current_request import Request, answering, request_id
+from goop_mcp.server.observing import REQUEST_ID_KEY
+
+__all__ = ["HEADER", "RequestIds"]
+
+HEADER: Final = "X-Request-Id"
+
+
+class RequestIds:
+    """Wraps an ASGI application. Put it outermost, so that refusals and failures bear the id as well.
+
+    The id stands in the scope under REQUEST_ID_KEY too: a session may answer in a task that knows nothing of the
+    request by itself.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Give the request its id; what is no HTTP request passes by."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        id = request_id(Headers(scope=scope).get(HEADER))
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[HEADER] = id
+            await send(message)
+
+        with answering(Request(id)):
+            await self._app({**scope, REQUEST_ID_KEY: id}, receive, send_with_id)

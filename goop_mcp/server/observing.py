@@ -1,0 +1,161 @@
+"""Spans, figures and ids of requests. Names of ours only: nothing that a client or an agent wrote goes into them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.types import CallToolResult
+from mcp.types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METHODS
+from opentelemetry import metrics, propagate, trace
+from opentelemetry.context import Context
+
+from goop_mcp.current_request import Request, answering, current_request, request_id
+from goop_mcp.validation.findings import Severity
+from goop_mcp.workflow.agents import KNOWN_AGENTS, SPECIAL_NEXT_AGENTS
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.verdict import Verdict
+
+__all__ = ["OTHER", "REQUEST_ID_KEY", "count_verdict", "identifying", "measuring"]
+
+IsKnown = Callable[[str, str], bool]
+"""Tells whether a server has the tool or prompt of a name; the first argument is the method that names it."""
+
+REQUEST_ID_KEY: Final = "goop_mcp.request_id"
+"""Under this key of its scope an HTTP request has its id."""
+
+OTHER: Final = "_OTHER"
+"""Stands for a name that is none of ours."""
+
+_NAME = "goop_mcp.server"
+# Those that the conventions of OpenTelemetry give for the operations of MCP servers, in seconds.
+_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+_METHODS = frozenset(SPEC_CLIENT_METHODS) | frozenset(SPEC_CLIENT_NOTIFICATION_METHODS)
+_AGENTS = KNOWN_AGENTS | SPECIAL_NEXT_AGENTS
+_TARGETS = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}
+_FAILED_ANSWER = "tool_error"
+
+_tracer = trace.get_tracer(_NAME)
+_meter = metrics.get_meter(_NAME)
+_durations = _meter.create_histogram(
+    "mcp.server.operation.duration",
+    unit="s",
+    description="Time from a message of a client to its answer.",
+    explicit_bucket_boundaries_advisory=_SECONDS,
+)
+_verdicts = _meter.create_counter("goop.verdicts", unit="{verdict}", description="Replies judged by tools.")
+_broken = _meter.create_counter("goop.broken_rules", unit="{rule}", description="Rules that replies broke.")
+
+
+def identifying(is_known: IsKnown) -> ServerMiddleware[Any]:
+    """Return a middleware that gives each message an id, that of its HTTP request where it came in one."""
+
+    async def identify(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        scope = getattr(ctx.request, "scope", None)
+        given = scope.get(REQUEST_ID_KEY) if isinstance(scope, Mapping) else None
+        tool = _target(ctx, is_known) if ctx.method == "tools/call" else None
+        with answering(Request(request_id(given), tool)):
+            return await call_next(ctx)
+
+    return identify
+
+
+def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
+    """Return a middleware that opens a span for each message and keeps how long it took, by what it ended in."""
+
+    async def measure(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        method = ctx.method if ctx.method in _METHODS else OTHER
+        target = _target(ctx, is_known)
+        attributes = _attributes(method, target, ctx)
+        failure: str | None = None
+        started = perf_counter()
+        with _span(f"{method} {target}" if target else method, attributes, ctx) as span:
+            try:
+                result = await call_next(ctx)
+                failure = _FAILED_ANSWER if _is_failure(result) else None
+                return result
+            except BaseException as error:
+                failure = str(error.error.code) if isinstance(error, MCPError) else type(error).__name__
+                raise
+            finally:
+                if failure is not None:
+                    attributes["error.type"] = failure
+                    span.set_attribute("error.type", failure)
+                    span.set_status(trace.StatusCode.ERROR)
+                _durations.record(perf_counter() - started, attributes)
+
+    return measure
+
+
+def count_verdict(verdict: "Verdict", *, expected_agent: str | None = None) -> "Verdict":
+    """Count `verdict` by protocol, agent and the rules that rejected the reply, and return it."""
+    about = {"goop.protocol": verdict.protocol or "none", "goop.agent": _agent(verdict, expected_agent)}
+    _verdicts.add(1, {**about, "goop.verdict": verdict.verdict})
+    for rule in {finding.rule for finding in verdict.of_severity(Severity.ERROR)}:
+        _broken.add(1, {**about, "goop.rule": rule})
+    return verdict
+
+
+def _agent(verdict: "Verdict", expected: str | None) -> str:
+    """Return who wrote a reply if that is an agent of the packages: any other name is the words of somebody."""
+    named = verdict.envelope.to_dict().get("agent") if verdict.envelope is not None else None
+    agent = named if isinstance(named, str) and named else expected
+    return "none" if not agent else agent if agent in _AGENTS else "other"
+
+
+def _target(ctx: ServerRequestContext[Any, Any], is_known: IsKnown) -> str | None:
+    name = (ctx.params or {}).get("name")
+    if ctx.method not in _TARGETS or not isinstance(name, str):
+        return None
+    return name if is_known(ctx.method, name) else OTHER
+
+
+def _attributes(method: str, target: str | None, ctx: ServerRequestContext[Any, Any]) -> dict[str, str]:
+    attributes = {
+        "mcp.method.name": method,
+        "mcp.protocol.version": ctx.protocol_version,
+        "network.transport": "pipe" if ctx.request is None else "tcp",
+    }
+    if target is not None:
+        attributes[_TARGETS[method]] = target
+    if method == "tools/call":
+        attributes["gen_ai.operation.name"] = "execute_tool"
+    return attributes
+
+
+@contextmanager
+def _span(name: str, attributes: Mapping[str, str], ctx: ServerRequestContext[Any, Any]) -> Iterator[trace.Span]:
+    span = _tracer.start_span(name, context=_parent(ctx), kind=trace.SpanKind.SERVER, attributes=attributes)
+    if not span.is_recording():
+        # Where nobody traces there is no span to hand on, and handing on takes longer than all else here.
+        with nullcontext() if span is trace.INVALID_SPAN else trace.use_span(span, end_on_exit=True):
+            yield span
+        return
+    request = current_request()
+    if request is not None:
+        span.set_attribute("goop.request.id", request.id)
+    if isinstance(ctx.request_id, int):
+        span.set_attribute("jsonrpc.request.id", str(ctx.request_id))
+    # The text of an exception may hold anything.
+    with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        yield span
+
+
+def _parent(ctx: ServerRequestContext[Any, Any]) -> Context | None:
+    """Return the trace of the client, which it names in the message itself; None where it names none."""
+    traceparent = dict(ctx.meta or {}).get("traceparent")
+    if not isinstance(traceparent, str):
+        return None
+    context = propagate.extract({"traceparent": traceparent})
+    return context if trace.get_current_span(context).get_span_context().is_valid else None
+
+
+def _is_failure(result: HandlerResult) -> bool:
+    match result:
+        case CallToolResult(is_error=True) | {"isError": True}:
+            return True
+        case _:
+            return False

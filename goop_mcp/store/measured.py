@@ -1,0 +1,93 @@
+"""A store whose questions and changes are measured for OpenTelemetry: how long each took and how it ended."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from time import perf_counter
+from typing import Final, Literal, TypeVar
+
+from opentelemetry import metrics, trace
+
+from goop_mcp.store.interface import Reading, Store, Writing
+
+__all__ = ["MeasuredStore"]
+
+T = TypeVar("T")
+_NAME = "goop_mcp.store"
+# Those that the conventions of OpenTelemetry give for operations of databases, in seconds.
+_SECONDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+
+_tracer = trace.get_tracer(_NAME)
+_durations = metrics.get_meter(_NAME).create_histogram(
+    "db.client.operation.duration",
+    unit="s",
+    description="Time of one view or change of the database, the wait for one's turn included.",
+    explicit_bucket_boundaries_advisory=_SECONDS,
+)
+
+
+class MeasuredStore:
+    """Another store, each of whose views and changes is a span and a figure. See `goop_mcp.store.interface.Store`."""
+
+    def __init__(self, store: Store) -> None:
+        """Measure `store`."""
+        self._store = store
+
+    @property
+    def engine(self) -> Literal["sqlite", "postgresql"]:
+        """The kind of database."""
+        return self._store.engine
+
+    @property
+    def location(self) -> str:
+        """Where the rows lie."""
+        return self._store.location
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What people should know about the place."""
+        return self._store.warnings
+
+    def exists(self) -> bool:
+        """Tell whether there is a database."""
+        return self._store.exists()
+
+    def read(self, ask: Callable[[Reading], T]) -> T:
+        """Run `ask` on one consistent view and return its answer."""
+        with self._measured("read"):
+            return self._store.read(ask)
+
+    def write(
+        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+    ) -> T:
+        """Run `change` in one transaction and return its answer once it is on disk."""
+        with self._measured("write"):
+            return self._store.write(change, then=then, timeout=timeout)
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the database."""
+        return self._store.check()
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._store.close()
+
+    @contextmanager
+    def _measured(self, operation: str) -> Iterator[None]:
+        attributes = {"db.system.name": self._store.engine, "db.operation.name": operation}
+        span = _tracer.start_span(operation, kind=trace.SpanKind.CLIENT, attributes=attributes)
+        started = perf_counter()
+        # Where nobody traces there is no span to hand on. The text of an exception may name places and people.
+        with (
+            nullcontext()
+            if span is trace.INVALID_SPAN
+            else trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
+        ):
+            try:
+                yield
+            except BaseException as error:
+                attributes["error.type"] = type(error).__name__
+                span.set_attribute("error.type", type(error).__name__)
+                span.set_status(trace.StatusCode.ERROR)
+                raise
+            finally:
+                _durations.record(perf_counter() - started, attributes)
