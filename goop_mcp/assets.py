@@ -1,15 +1,19 @@
 """The files that ship with the package, installed or in a checkout: schemas, prompts, templates, pages, plugins."""
 
+import re
+import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from goop_mcp.errors import AssetMissingError
+from goop_mcp.errors import AssetBrokenError, AssetMissingError
 
-__all__ = ["AssetKind", "list_assets", "read_asset"]
+__all__ = ["AssetKind", "list_assets", "read_asset", "split_front_matter"]
 
 AssetKind = Literal["schemas", "prompts", "templates", "docs", "plugins"]
 
+_WITH_FRONT_MATTER = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _PACKAGE = Path(__file__).parent
 _IN_CHECKOUT: dict[AssetKind, str] = {
     "schemas": "schemas",
@@ -36,6 +40,20 @@ def list_assets(kind: AssetKind, suffix: str = "") -> tuple[str, ...]:
     Raises AssetMissingError when the folder is not there.
     """
     return tuple(name for name in _names(kind) if name.endswith(suffix))
+
+
+def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str]:
+    """Return the front matter of an asset, TOML between two `+++` lines, and the text behind it.
+
+    Raises AssetBrokenError, which names `file`, when there is none or it is not in order.
+    """
+    match = _WITH_FRONT_MATTER.fullmatch(asset)
+    if match is None:
+        raise AssetBrokenError(f"{file} cannot be used: it has no front matter")
+    try:
+        return tomllib.loads(match["front"]), match["text"]
+    except tomllib.TOMLDecodeError as error:
+        raise AssetBrokenError(f"{file} cannot be used: its front matter is not in order") from error
 
 
 @cache

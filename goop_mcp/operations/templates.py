@@ -6,17 +6,25 @@ slot, a table `[[slots]]` with `name` and `description`. The rest is a prompt in
 """
 
 import re
-import tomllib
 from dataclasses import dataclass
 
-from goop_mcp.assets import list_assets, read_asset
+from goop_mcp.assets import list_assets, read_asset, split_front_matter
 from goop_mcp.errors import AssetBrokenError, UnknownNameError
 
-__all__ = ["SLOT", "Slot", "Template", "find_template", "list_templates", "parse_template", "read_template"]
+__all__ = [
+    "SLOT",
+    "Slot",
+    "Template",
+    "find_template",
+    "list_templates",
+    "parse_template",
+    "read_template",
+    "template_names",
+]
 
 _FOLDER = "agent_request/"
 _SUFFIX = ".md"
-_FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text># Task: (?P<heading>[^\n]+)\n.+)", re.DOTALL)
+_TASK = re.compile(r"# Task: (?P<heading>[^\n]+)\n.+", re.DOTALL)
 SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 """A slot in the text of a template; its group is the name."""
 
@@ -43,7 +51,7 @@ class Template:
 
 def list_templates() -> tuple[Template, ...]:
     """Return every template, sorted by name. Raises AssetBrokenError when a file is not in order."""
-    return tuple(find_template(name) for name in _names())
+    return tuple(find_template(name) for name in template_names())
 
 
 def find_template(name: str) -> Template:
@@ -53,7 +61,7 @@ def find_template(name: str) -> Template:
 
 def read_template(name: str) -> str:
     """Return the file of the template `name`, front matter included. Raises UnknownNameError."""
-    known = _names()
+    known = template_names()
     if name not in known:
         raise UnknownNameError("template", name, known)
     return read_asset("templates", _FOLDER + name + _SUFFIX)
@@ -61,11 +69,11 @@ def read_template(name: str) -> str:
 
 def parse_template(text: str, *, file: str) -> Template:
     """Return the template that `text` holds. Raises AssetBrokenError, which names the file, when it is not in order."""
-    match = _FILE.fullmatch(text)
+    front, prompt = split_front_matter(text, file=f"the template {file}")
+    match = _TASK.fullmatch(prompt)
     if match is None:
-        raise AssetBrokenError(f"the template {file} cannot be used: it has no front matter or no line '# Task:'")
+        raise AssetBrokenError(f"the template {file} cannot be used: it has no line '# Task:' behind its front matter")
     try:
-        front = tomllib.loads(match["front"])
         slots = tuple(Slot(name=each["name"], description=each["description"]) for each in front["slots"])
         template = Template(
             name=front["name"],
@@ -73,15 +81,16 @@ def parse_template(text: str, *, file: str) -> Template:
             description=front["description"],
             slots=slots,
             heading=match["heading"],
-            text=match["text"],
+            text=prompt,
         )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise AssetBrokenError(f"the template {file} cannot be used: its front matter is not in order") from error
     if template.name + _SUFFIX != file or {slot.name for slot in slots} != set(SLOT.findall(template.text)):
         raise AssetBrokenError(f"the template {file} cannot be used: its name or its slots are not those it lists")
     return template
 
 
-def _names() -> tuple[str, ...]:
+def template_names() -> tuple[str, ...]:
+    """Return the names of all templates, sorted."""
     names = list_assets("templates", _SUFFIX)
     return tuple(name.removeprefix(_FOLDER).removesuffix(_SUFFIX) for name in names if name.startswith(_FOLDER))

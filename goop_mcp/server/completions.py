@@ -9,8 +9,9 @@ from mcp.types import Completion, CompletionArgument, CompletionContext, PromptR
 
 from goop_mcp.operations.documents import list_documents
 from goop_mcp.operations.schemas import list_schemas
-from goop_mcp.operations.templates import list_templates
+from goop_mcp.operations.templates import template_names
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.workspace.document_templates import document_template_names
 from goop_mcp.workspace.layout import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
     ("goop://schemas/{protocol}/{version}", "protocol"): lambda _: (schema.protocol for schema in list_schemas()),
     ("goop://schemas/{protocol}/{version}", "version"): _schema_versions,
     ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
-    ("goop://templates/{name}", "name"): lambda _: (template.name for template in list_templates()),
+    ("goop://templates/{name}", "name"): lambda _: (*template_names(), *document_template_names()),
     ("goop://project/{name}", "name"): lambda _: DOCUMENTS,
     ("repair_report", "protocol"): lambda _: (family.name for family in FAMILIES),
     ("resolve_blocker", "protocol"): lambda _: (family.name for family in FAMILIES),

@@ -10,6 +10,12 @@ from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
 from goop_mcp.operations.templates import Template, list_templates, read_template
 from goop_mcp.protocols import RULES
+from goop_mcp.workspace.document_templates import (
+    DocumentTemplate,
+    document_template,
+    document_template_names,
+    read_document_template,
+)
 
 __all__ = ["add_resources"]
 
@@ -31,6 +37,8 @@ def add_resources(server: MCPServer) -> None:
         server.add_resource(_document_resource(protocol))
     for template in list_templates():
         server.add_resource(_template_resource(template))
+    for name in document_template_names():
+        server.add_resource(_document_template_resource(document_template(name)))
     _add_patterns(server)
 
 
@@ -65,6 +73,23 @@ def _template_resource(template: Template) -> FunctionResource:
         mime_type=_MARKDOWN,
         fn=partial(read_template, template.name),
     )
+
+
+def _document_template_resource(template: DocumentTemplate) -> FunctionResource:
+    return FunctionResource(
+        uri=f"goop://templates/{template.name}",
+        name=f"template-{template.name}",
+        title=template.title,
+        description=f"{template.description} The form of a document of the project.",
+        mime_type=_MARKDOWN,
+        fn=partial(read_document_template, template.name),
+    )
+
+
+def _read_any_template(name: str) -> str:
+    if name in document_template_names():
+        return read_document_template(name)
+    return read_template(name)
 
 
 def _add_patterns(server: MCPServer) -> None:
@@ -102,8 +127,8 @@ def _add_patterns(server: MCPServer) -> None:
         "goop://templates/{name}",
         name="template",
         title="One template",
-        description="A whole prompt for a common task; what goes into its slots stands at its top.",
+        description="A whole prompt for a common task, or the form of a document; its slots are told at its top.",
         mime_type=_MARKDOWN,
     )
     def template(name: str) -> str:
-        return read_template(name)
+        return _read_any_template(name)

@@ -5,8 +5,9 @@ from mcp.types import Completion, PromptReference, ResourceTemplateReference
 
 from goop_mcp.operations.documents import list_documents
 from goop_mcp.operations.schemas import list_schemas
-from goop_mcp.operations.templates import list_templates
+from goop_mcp.operations.templates import template_names
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.workspace.document_templates import document_template_names
 from tests.server.connections import Connection
 
 PROTOCOLS = [family.name for family in FAMILIES]
@@ -20,14 +21,16 @@ def complete(connection: Connection, of: str, name: str, begun: str, **known: st
 
 def test_names_of_templates_are_completed(connection: Connection) -> None:
     everything = complete(connection, "goop://templates/{name}", "name", "")
-    assert everything.values == [template.name for template in list_templates()]
+    assert everything.values == [*template_names(), *document_template_names()]
     assert complete(connection, "goop://templates/{name}", "name", "Res").values == ["research-spike"]
 
 
 def test_what_begins_so_comes_before_what_holds_it(connection: Connection) -> None:
     values = complete(connection, "goop://templates/{name}", "name", "t").values
     assert values[0] == "test-suite"
-    assert len(values) == 3
+    assert values[1:] == [
+        name for name in (*template_names(), *document_template_names()) if "t" in name and name != "test-suite"
+    ]
 
 
 @pytest.mark.parametrize(

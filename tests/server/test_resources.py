@@ -6,6 +6,7 @@ from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import find_schema, list_schemas
 from goop_mcp.operations.templates import list_templates, read_template
 from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.workspace.document_templates import document_template_names, read_document_template
 from tests.requirements import requirement
 from tests.server.connections import Connection
 
@@ -24,7 +25,8 @@ def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connec
     schemas = [schema.uri for schema in list_schemas()]
     documents = [f"goop://docs/{protocol}" for protocol in list_documents()]
     templates = [f"goop://templates/{template.name}" for template in list_templates()]
-    assert list(listed) == ["goop://rules", *schemas, *documents, *templates, "goop://stats"]
+    forms = [f"goop://templates/{name}" for name in document_template_names()]
+    assert list(listed) == ["goop://rules", *schemas, *documents, *templates, *forms, "goop://stats"]
     assert all(each.title and each.description and each.mime_type for each in listed.values())
 
 
@@ -82,6 +84,13 @@ def test_every_template_can_be_read_with_what_goes_into_its_slots(connection: Co
         assert all(
             slot.description in contents.text and f"{{{{{slot.name}}}}}" in contents.text for slot in template.slots
         )
+
+
+@requirement("P-15")
+@pytest.mark.parametrize("name", ["blueprint", "chronicle", "handoff", "project", "requirements", "spec", "state"])
+def test_the_form_of_every_document_can_be_read(connection: Connection, name: str) -> None:
+    contents = connection.read(f"goop://templates/{name}")
+    assert (contents.text, contents.mime_type) == (read_document_template(name), "text/markdown")
 
 
 def test_unknown_rule_is_answered_with_the_nearest_one(connection: Connection) -> None:

@@ -1,0 +1,54 @@
+"""Templates of a project's documents: their headings and the fields that readers look for (P-15).
+
+A file begins with front matter as every template does (`operations/templates.py`); its slots are `project` and `date`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from goop_mcp.assets import list_assets, read_asset, split_front_matter
+from goop_mcp.errors import AssetBrokenError, UnknownNameError
+
+__all__ = ["DocumentTemplate", "document_template", "document_template_names", "read_document_template"]
+
+_FOLDER = "documents/"
+_SUFFIX = ".md"
+_SLOT = re.compile(r"\{\{(project|date)\}\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentTemplate:
+    """One template as it ships; `text` is the document with its slots."""
+
+    name: str
+    title: str
+    description: str
+    text: str
+
+    def filled(self, *, project: str, date: str) -> str:
+        """Return the document for a project called `project`, made at `date`, which is ISO 8601 in UTC."""
+        values = {"project": project, "date": date}
+        return _SLOT.sub(lambda slot: values[slot[1]], self.text)
+
+
+def document_template_names() -> tuple[str, ...]:
+    """Return the names of all templates of documents, sorted."""
+    names = list_assets("templates", _SUFFIX)
+    return tuple(name.removeprefix(_FOLDER).removesuffix(_SUFFIX) for name in names if name.startswith(_FOLDER))
+
+
+def read_document_template(name: str) -> str:
+    """Return the file of the template `name`, front matter included. Raises UnknownNameError."""
+    known = document_template_names()
+    if name not in known:
+        raise UnknownNameError("template", name, known)
+    return read_asset("templates", _FOLDER + name + _SUFFIX)
+
+
+def document_template(name: str) -> DocumentTemplate:
+    """Return the template called `name`. Raises UnknownNameError, AssetBrokenError when its file is not in order."""
+    front, text = split_front_matter(read_document_template(name), file=f"the template {name}{_SUFFIX}")
+    try:
+        return DocumentTemplate(name=name, title=front["title"], description=front["description"], text=text)
+    except KeyError as error:
+        raise AssetBrokenError(f"the template {name}{_SUFFIX} cannot be used: it has no {error.args[0]}") from error
