@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import click
 
@@ -17,6 +17,8 @@ from goop_mcp.operations.check_files import STDIN, read_reply
 from goop_mcp.operations.hand_over import hand_over_request, parse_fields
 from goop_mcp.operations.session_handoff import BuiltHandoff, build_session_handoff, session_fields
 from goop_mcp.settings import SettingsError, read_settings
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.session_archive import ArchivedSession, archive_session, finished_sessions
 
 __all__ = ["handoff"]
 
@@ -101,6 +103,39 @@ def session(
             return REFUSED
     _present_session(built, form=form)
     return 0
+
+
+@handoff.command("archive", short_help="Pack the folders of finished sessions.")
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1)
+@click.option("--older-than", "days", type=click.IntRange(min=0), metavar="DAYS", help="Only sessions begun before.")
+@click.option("--dry-run", is_flag=True, help="Say what would be packed and change nothing.")
+@PROJECT
+def archive(sessions: tuple[str, ...], *, days: int | None, dry_run: bool, project: str | None) -> int:
+    """Pack the folder of each finished session below docs/.scratch/sessions into one file beside it.
+
+    Without a SESSION, all whose state.json says that nobody works in them any more. A folder is removed only when its
+    archive was written and read back. Exit code: 0, also when there is nothing to pack; 1 a session cannot be packed,
+    which stops none of the others; 2 the call is wrong.
+    """
+    files = ProjectFiles(read_settings(os.environ, project=project).project)
+    before = None if days is None else datetime.now(UTC) - timedelta(days=days)
+    failed = False
+    for id in sessions or finished_sessions(files, before=before):
+        try:
+            done = archive_session(files, id, dry_run=dry_run)
+        except GoopError as error:
+            complain(str(error))
+            failed = True
+        else:
+            _present_archived(done, dry_run=dry_run)
+    return int(failed)
+
+
+def _present_archived(done: ArchivedSession, *, dry_run: bool) -> None:
+    verb = "would pack" if dry_run else "packed"
+    show(f"{verb} {done.id}: {done.files} files, {done.bytes:,} bytes, into {done.path}, {done.packed_bytes:,} bytes\n")
+    for path in done.kept:
+        complain(f"{path} changed meanwhile and was kept; it may differ from what is in the archive")
 
 
 def _present_session(built: BuiltHandoff, *, form: str) -> None:

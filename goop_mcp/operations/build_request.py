@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from goop_mcp.errors import GoopError, NotWritableError, UnknownNameError
+from goop_mcp.operations.prompt_size import PromptSize, measure_prompt
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, Request
 from goop_mcp.protocols.agent_request.extensions import write_text
 from goop_mcp.protocols.agent_request.model import (
@@ -55,13 +56,15 @@ class RequestFieldsError(GoopError, ValueError):
 class BuiltRequest:
     """A prompt as it should be written to `path`, relative to the project; None where the session has no id.
 
-    `verdict` is that of our own validator in strict mode: always accepted. `redactions` counts the secrets that were
+    `verdict` is that of our own validator in strict mode: always accepted. `size` tells what the prompt weighs.
+    `redactions` counts the secrets that were
     taken out of the fields beforehand.
     """
 
     text: str
     path: str | None
     verdict: Verdict
+    size: PromptSize
     redactions: int = 0
     kind: Literal["agent_request"] = "agent_request"
 
@@ -73,6 +76,7 @@ class BuiltRequest:
             "path": self.path,
             "verdict": self.verdict.to_dict(),
             "redactions": self.redactions,
+            "size": self.size.to_dict(),
         }
 
 
@@ -123,8 +127,10 @@ def build_request(
         target_agent=_text("target_agent", target_agent) or None,
         priority=_word("priority", priority, Priority) if priority else None,
     )
-    text = write_prompt(request, title=heading, context=_text("context", context), xsd_compat=xsd_compat)
-    return BuiltRequest(text=text, path=_path(request.session_id), verdict=_judged(text))
+    prose = _text("context", context)
+    text = write_prompt(request, title=heading, context=prose, xsd_compat=xsd_compat)
+    size = measure_prompt(text, request, title=heading, context=prose)
+    return BuiltRequest(text=text, path=_path(request.session_id), verdict=_judged(text), size=size)
 
 
 def _text(name: str, value: object) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "GateModel",
     "HandoffModel",
     "ProgressModel",
+    "PromptSizeModel",
     "ProtocolChoice",
     "RecordedModel",
     "RepairModel",
@@ -126,6 +127,15 @@ class DecisionModel(BaseModel):
     results: list[AnyObject] = Field(description="Results of a finished batch of sessions, in its order.")
 
 
+class PromptSizeModel(BaseModel):
+    """What a prompt weighs."""
+
+    bytes: int = Field(ge=0, description="The whole prompt, in bytes of UTF-8.")
+    text_bytes: int = Field(ge=0, description="Its words alone, without markup.")
+    overhead: float = Field(ge=0, description="The share that the markup adds to the words; 0.25 is 25 %.")
+    tokens: int = Field(ge=0, description="About what it takes of a model's context, four characters a token.")
+
+
 class HandoffModel(BaseModel):
     """A handoff, ready to be sent or read."""
 
@@ -138,6 +148,7 @@ class HandoffModel(BaseModel):
     revision: int | None = Field(default=None, description="Of the recording; null: nothing was recorded.")
     remarks: list[str] = Field(default=[], description="What people should know about the file.")
     redactions: int = Field(default=0, ge=0, description="How many secrets were taken out of what was given.")
+    size: PromptSizeModel | None = Field(default=None, description="Of a prompt; null: of a session's document.")
 
 
 class WrittenStateModel(BaseModel):

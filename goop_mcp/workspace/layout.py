@@ -31,6 +31,7 @@ __all__ = [
     "is_plain_folder",
     "may_create",
     "may_write",
+    "session_archive",
     "session_folder",
 ]
 
@@ -90,6 +91,7 @@ _SCHEMA_FILE = re.compile(rf"{re.escape(SCHEMAS_FOLDER)}/[a-z0-9.-]{{1,100}}\.xs
 _SESSION_FILE = re.compile(
     rf"{re.escape(SESSIONS_FOLDER)}/[0-9]{{8}}-[0-9]{{6}}-[a-z0-9-]+/(?:{'|'.join(SESSION_FILES)})"
 )
+_SESSION_ARCHIVE = re.compile(rf"{re.escape(SESSIONS_FOLDER)}/[A-Za-z0-9][A-Za-z0-9._-]{{0,199}}\.tar\.gz")
 
 
 def document_path(name: str, *, session: str | None = None) -> str:
@@ -138,6 +140,11 @@ def session_folder(id: str) -> str:
     return f"{SESSIONS_FOLDER}/{id}"
 
 
+def session_archive(id: str) -> str:
+    """Return the file that the folder of a finished session is packed into. Raises as `session_folder`."""
+    return f"{session_folder(id)}.tar.gz"
+
+
 def may_write(path: str) -> bool:
     """Return whether `path`, relative to the project, is one of the files that this program ever writes over."""
     return any(pattern.fullmatch(path) for pattern in (_OURS, _SESSION_FILE))
@@ -145,7 +152,7 @@ def may_write(path: str) -> bool:
 
 def may_create(path: str) -> bool:
     """Return whether `path` is one of the files that this program may lay down where nothing is yet."""
-    return may_write(path) or any(pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE))
+    return may_write(path) or any(pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE, _SESSION_ARCHIVE))
 
 
 def _has_folder(workflow: str) -> bool:

@@ -46,7 +46,7 @@ def test_the_fields_may_come_from_a_file_with_a_byte_order_mark(tmp_path: Path) 
 def test_the_whole_answer_can_be_had_as_json(tmp_path: Path) -> None:
     answer = json.loads(build(tmp_path, {**FIELDS, "session_id": ID}, "--format", "json").out)
 
-    assert list(answer) == ["kind", "text", "path", "verdict", "redactions"]
+    assert list(answer) == ["kind", "text", "path", "verdict", "redactions", "size"]
     assert (answer["kind"], answer["path"], answer["verdict"]["verdict"]) == ("agent_request", PLACE, "accepted")
     assert not (tmp_path / PLACE).exists()
 

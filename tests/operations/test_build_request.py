@@ -62,7 +62,7 @@ def test_every_field_is_carried_over() -> None:
     assert (request.parent_agent, request.target_agent) == ("planning-agent", "backend-agent")
     assert built.path == "docs/.scratch/sessions/20260114-093000-login/prompt.md"
     assert built.text.endswith("\n````\n\nSee **docs**.\n")
-    assert built.to_dict().keys() == {"kind", "text", "path", "verdict", "redactions"}
+    assert built.to_dict().keys() == {"kind", "text", "path", "verdict", "redactions", "size"}
 
 
 def test_an_id_is_made_of_the_time_and_the_title_where_none_is_given() -> None:
