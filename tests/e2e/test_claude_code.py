@@ -147,8 +147,11 @@ def test_the_plugin_sends_a_report_of_its_own_agent_back(sandbox: Sandbox, model
     assert MENDED in handed_back(model)
 
 
-def test_the_plugin_is_installed_from_its_marketplace(sandbox: Sandbox, model: ScriptedModel) -> None:
-    for words in (["marketplace", "add", MARKETPLACE], ["install", "goop-mcp@goop-tools"]):
+@pytest.mark.parametrize("marketplace", [ROOT, MARKETPLACE], ids=["repository", "folder"])
+def test_the_plugin_is_installed_from_its_marketplace(
+    marketplace: Path, sandbox: Sandbox, model: ScriptedModel
+) -> None:
+    for words in (["marketplace", "add", marketplace], ["install", "goop-mcp@goop-tools"]):
         ended = run_plugin_command(sandbox, *words)
         assert ended.code == 0, ended.out + ended.err
     assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
@@ -157,7 +160,7 @@ def test_the_plugin_is_installed_from_its_marketplace(sandbox: Sandbox, model: S
     assert list(sandbox.home.rglob("hook-attempts.json")), "the count lies in the folder that the host gives a plugin"
 
 
-@pytest.mark.parametrize("folder", [PLUGIN, MARKETPLACE])
+@pytest.mark.parametrize("folder", [PLUGIN, MARKETPLACE, ROOT])
 def test_the_plugin_passes_the_strict_check_of_the_host(sandbox: Sandbox, folder: Path) -> None:
     ended = run_plugin_command(sandbox, "validate", "--strict", folder)
     assert ended.code == 0, ended.out

@@ -1,0 +1,123 @@
+"""Build what is published, check it, install it on every Python of this machine and put it to use: a table.
+
+Arguments are interpreters to use in place of those that are found. Exits with 1 when anything failed; what cannot be
+had here is skipped, with the reason.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from goop_mcp import __version__
+from tests.packaging.bundle import pack_bundle, stage_bundle
+from tests.packaging.pythons import find_pythons
+from tests.packaging.tools import ProgramFailedError, install_mcpb, install_tools, run, tool
+from tests.packaging.trial import STEPS, Trial, speaks_mcp, try_distribution
+from tests.repository import ROOT
+
+DIST = ROOT / "dist"
+WHEEL = DIST / f"goop_mcp-{__version__}-py3-none-any.whl"
+SDIST = DIST / f"goop_mcp-{__version__}.tar.gz"
+BUNDLE = DIST / f"goop-mcp-{__version__}.mcpb"
+
+
+def main() -> int:
+    """Do everything and return the exit code."""
+    install_tools()
+    failed = [name for name, step in CHECKS.items() if not _done(name, step)]
+    if not WHEEL.exists():
+        return 1
+    failed += [] if _done_where_there_is_npm() else ["bundle"]
+    pythons = find_pythons(sys.argv[1:])
+    if not pythons:
+        print("there is no Python 3.11 or newer with venv on this machine; name one as an argument")
+        return 1
+    trials = {f"Python {version}": _trial(version, python, WHEEL) for version, python in pythons.items()}
+    version, python = next(iter(pythons.items()))
+    trials[f"Python {version} (sdist)"] = _trial(version, python, SDIST)
+    _show(trials)
+    failed += [name for name, trial in trials.items() if not trial.passed]
+    print(f"failed: {', '.join(failed)}" if failed else f"all well; what is published lies in {DIST}")
+    return int(bool(failed))
+
+
+def _done(name: str, step: Callable[[], str]) -> bool:
+    try:
+        print(f"{name:22}{step()}", flush=True)
+    except ProgramFailedError as error:
+        print(f"{name:22}failed: {error}", flush=True)
+        return False
+    return True
+
+
+def _built() -> str:
+    """Build the sdist, and the wheel from it."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run([tool("python"), "-m", "build", "--outdir", DIST, ROOT])
+    return ", ".join(f"{path.name} ({path.stat().st_size // 1024} KiB)" for path in (WHEEL, SDIST))
+
+
+def _described() -> str:
+    return run([tool("twine"), "--no-color", "check", "--strict", WHEEL, SDIST]).strip().replace(f"{DIST}/", "")
+
+
+def _contained() -> str:
+    # W004 asks for __init__.py in folders that hold data only: schemas, prompts, migrations.
+    return run([tool("check-wheel-contents"), "--ignore", "W004", WHEEL]).strip().replace(f"{DIST}/", "")
+
+
+def _run_by_uvx() -> str:
+    with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
+        words = ["tool", "run", "--isolated", "--python", sys.executable, "--from", str(WHEEL), "goop-mcp"]
+        said = run([tool("uv"), *words, "--version"], cwd=Path(place)).strip()
+        speaks_mcp(str(tool("uv")), [*words, "serve"], Path(place))
+    return f"{said}; serves MCP"
+
+
+CHECKS = {
+    "build": _built,
+    "twine check": _described,
+    "check-wheel-contents": _contained,
+    "uvx --from the wheel": _run_by_uvx,
+}
+
+
+def _done_where_there_is_npm() -> bool:
+    try:
+        mcpb = install_mcpb()
+    except ProgramFailedError as error:
+        print(f"{'bundle':22}skipped: {error}", flush=True)
+        return True
+    return _done("bundle", lambda: _bundled(mcpb))
+
+
+def _bundled(mcpb: Path) -> str:
+    """Validate and pack the bundle, then start it as its manifest says."""
+    with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
+        staged = stage_bundle(Path(place) / "bundle")
+        count = pack_bundle(mcpb, staged, BUNDLE)
+        words = ["run", "--quiet", "--python", sys.executable, "--directory", str(staged), "goop-mcp", "serve"]
+        run([tool("uv"), *words[:-1], "--version"])
+        speaks_mcp(str(tool("uv")), words, Path(place))
+    return f"{BUNDLE.name}: {count} files ({BUNDLE.stat().st_size // 1024} KiB); serves MCP"
+
+
+def _trial(version: str, python: Path, distribution: Path) -> Trial:
+    print(f"{'Python ' + version:22}{python}, {distribution.name} ...", flush=True)
+    return try_distribution(python, distribution)
+
+
+def _show(trials: dict[str, Trial]) -> None:
+    table = Table("", "install", *STEPS)
+    for name, trial in trials.items():
+        table.add_row(name, *(trial.outcomes.get(step, "–") for step in ("install", *STEPS)))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
