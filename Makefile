@@ -1,7 +1,7 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs clean e2e
+.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs site package clean e2e
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -25,6 +25,8 @@ help:
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
 	@echo "make frameworks  test the adapters of agent frameworks, each with the real one; installs 2 GB the first time"
 	@echo "make docs    write the generated pages of docs/ and the corpus of goop_mcp/testing again"
+	@echo "make site    build docs/ into a site in build/site that can be opened offline; every warning is an error"
+	@echo "make package  build wheel, sdist and bundle, and try them on every Python of this machine; needs a package index"
 	@echo "make clean   remove caches and built files (.venv stays; delete it to begin anew)"
 
 demo: $(STAMP)
@@ -86,6 +88,14 @@ docs: $(STAMP)
 	$(PYTHON) -m goop_mcp.testing.writing factory > docs/factory.jsonl.new
 	for family in goop_report factory; do mv docs/$$family.jsonl.new goop_mcp/testing/corpus/$$family.jsonl; done
 	for page in rules routing workflow protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
+
+site: $(STAMP)
+	$(PYTHON) -m sphinx -q -n -W --keep-going -b html -d build/site.cache docs build/site
+	@echo "The site is build/site/index.html"
+
+# Arguments: make package PACKAGE="/usr/bin/python3.12 /opt/python3.14/bin/python3.14"
+package: $(STAMP)
+	$(PYTHON) -m tests.packaging $(PACKAGE)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -1,0 +1,68 @@
+"""Every command that a page shows exists, with the options it is shown with."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from goop_mcp.cli import main, program
+from goop_mcp.cli.program import COMMANDS
+from tests.documentation.pages import PAGES, fences, read_page
+from tests.repository import ROOT
+
+COMMAND = re.compile(r"(?:^|[|;&(] ?|\$ ?|uvx )goop-mcp(?P<words>(?: [^|;&)\n#>]*)?)", re.MULTILINE)
+SAYS = "lets the report of"
+"""What the hook says of itself stands on pages too."""
+MAKE = re.compile(r"^(?:\$ )?make (?P<word>[a-z][a-z0-9-]*)", re.MULTILINE)
+INLINE_MAKE = re.compile(r"`make (?P<word>[a-z][a-z0-9-]*)[ `]")
+
+
+def shown() -> Iterator[str]:
+    for page in PAGES:
+        for fence in fences(page, "", "sh"):
+            for match in COMMAND.finditer(fence.text):
+                words = match["words"].strip().removesuffix("\\").strip()
+                if not words.startswith(SAYS):
+                    yield words
+
+
+def command_of(words: list[str]) -> click.Command:
+    """Return the command that `words` call and take its name from them; the program where they name none."""
+    command: click.Command = program
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        inner = command.get_command(click.Context(command), words[0])
+        assert inner is not None, f"there is no command {words[0]}"
+        command = inner
+        del words[0]
+    return command
+
+
+def test_there_are_commands_to_look_at() -> None:
+    assert len(set(shown())) > 30
+    assert len({words.split()[0] for words in shown() if words} & set(COMMANDS)) > 10
+
+
+@pytest.mark.parametrize("words", sorted(set(shown())))
+def test_a_command_that_is_shown_exists_with_its_options(words: str) -> None:
+    given = shlex.split(words)
+    command = command_of(given)
+    known = {option for each in command.get_params(click.Context(command)) for option in each.opts}
+    unknown = {word.partition("=")[0] for word in given if word.startswith("--")} - known
+
+    assert not unknown, f"goop-mcp {words}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_word_of_make_that_is_shown_exists(page: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.MULTILINE))
+    text = "\n".join(fence.text for fence in fences(page))
+    words = {match["word"] for match in (*MAKE.finditer(text), *INLINE_MAKE.finditer(read_page(page)))}
+
+    assert words <= targets
+
+
+def test_the_program_that_is_looked_at_is_the_one_that_runs() -> None:
+    assert main(["--version"]) == 0
