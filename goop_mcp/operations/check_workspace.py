@@ -10,6 +10,7 @@ from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations, Pro
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.verdict import Verdict
+from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.state import ProjectState, read_state
@@ -26,13 +27,15 @@ def check_workspace(
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     session_state: str | None = None,
+    looked: Looked | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Verdict:
     """Judge `text` as `validate` does, and what it claims by looking at `project`; one verdict holds both.
 
     `store` is the project's memory, None where there is none; `session_state` the state of a request's own session,
-    None where the caller does not know it. The other arguments are those of `validate`. Looks only: nothing is
-    changed, no file that the reply names is opened, and what lies outside of `project` is not touched.
+    None where the caller does not know it. `looked` is told how many of the files were looked for. The other arguments
+    are those of `validate`. Looks only: nothing is changed, no file that the reply names is opened, and what lies
+    outside of `project` is not touched.
     """
     files = ProjectFiles(project)
     expected = NOTHING_EXPECTED if expected is None else expected
@@ -43,7 +46,9 @@ def check_workspace(
         profile=_profile(expected.profile, files),
     )
     examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits)
-    return examined.verdict(check_claims(examined.claims, files, store=store, session_state=session_state))
+    return examined.verdict(
+        check_claims(examined.claims, files, store=store, session_state=session_state, looked=looked)
+    )
 
 
 def _profile(given: Profile, files: ProjectFiles) -> Profile:

@@ -24,6 +24,7 @@ from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredRepo
 from goop_mcp.validation.findings import Finding, Mode
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
+from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.drift import find_drift
 from goop_mcp.workspace.layout import ADL, CHRONICLE
@@ -119,21 +120,23 @@ def record_report(
     protocol: str = "auto",
     mode: Mode = "lenient",
     check_workspace: bool = True,
+    looked: Looked | None = None,
     judged: Judged = JUDGED_BY_TOOL,
     now: str,
 ) -> RecordedReport:
     """Judge `text`, hold its claims against the project, decide, and record it if it is accepted.
 
     What the context leaves open about the project is taken from the project. `check_workspace` False takes the claims
-    as they are. The same report again is a duplicate and writes nothing; of a rejected one only its judgement is
-    counted, as `judged` says. `now` is ISO 8601 in UTC. Raises ContextError and StoreError; nothing was recorded then.
+    as they are; `looked` is told how many of the files were looked for. The same report again is a duplicate and writes
+    nothing; of a rejected one only its judgement is counted, as `judged` says. `now` is ISO 8601 in UTC. Raises
+    ContextError and StoreError; nothing was recorded then.
     """
     verdict = judge_reply(text, context, protocol=protocol, mode=mode)
     envelope = _envelope(verdict)
     known = _known(envelope, workplace)
     if known is None and check_workspace:
         project, store = workplace.files.root, workplace.store
-        verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store)
+        verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked)
         envelope = _envelope(verdict)
     decision, _ = redact_structure(route(_shareable(verdict), context))
     view = _view(decision.verdict)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from goop_mcp.store.interface import Store
     from goop_mcp.validation.verdict import Verdict
+    from goop_mcp.workspace.claimed_files import Looked
 
 __all__ = ["judge_reply", "parse_context", "route_reply"]
 
@@ -26,12 +27,14 @@ def route_reply(
     mode: Mode = "lenient",
     project: "Path | None" = None,
     store: "Store | None" = None,
+    looked: "Looked | None" = None,
 ) -> Decision:
     """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too.
 
     With `project` its claims are held against that folder and its memory `store` first; None takes them as they are.
+    `looked` is told how many of the files were looked for.
     """
-    verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store)
+    verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked)
     return route(verdict, context)
 
 
@@ -43,6 +46,7 @@ def judge_reply(
     mode: Mode = "lenient",
     project: "Path | None" = None,
     store: "Store | None" = None,
+    looked: "Looked | None" = None,
 ) -> "Verdict":
     """Return the verdict that a decision on `text` is made on; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
@@ -52,7 +56,14 @@ def judge_reply(
 
     state = context.session_state
     return check_workspace(
-        text, project, store=store, protocol=protocol, mode=mode, expected=expected, session_state=state
+        text,
+        project,
+        store=store,
+        protocol=protocol,
+        mode=mode,
+        expected=expected,
+        session_state=state,
+        looked=looked,
     )
 
 

@@ -1,14 +1,17 @@
 """The tools that work on the project as a whole: record what an agent did, and say how the project stands."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
 from goop_mcp.server.answers import answer, recorded_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
 from goop_mcp.server.observing import count_verdict
+from goop_mcp.server.progress import teller
 from goop_mcp.server.replies import (
+    LOOKING,
     AgentName,
     Attempt,
     Iteration,
@@ -58,6 +61,7 @@ class Projects:
         previous_rules: PreviousRules = None,
         context: Known = None,
         check_workspace: _ClaimsChecked = True,
+        ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, RecordedModel]:
         """Judge an agent's reply, say what happens next, and record it in the project if it is accepted.
 
@@ -86,6 +90,7 @@ class Projects:
             protocol=protocol,
             mode=mode,
             check_workspace=check_workspace,
+            looked=teller(ctx, LOOKING),
             now=written(utc_now()),
         )
         count_verdict(recorded.verdict, expected_agent=known.expected_agent)

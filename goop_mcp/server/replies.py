@@ -1,8 +1,9 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -10,6 +11,7 @@ from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
 from goop_mcp.server.observing import count_verdict
+from goop_mcp.server.progress import teller
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from goop_mcp.routing import RoutingContext
 
 __all__ = [
+    "LOOKING",
     "AgentName",
     "Attempt",
     "Iteration",
@@ -31,6 +34,8 @@ __all__ = [
     "ReplyText",
     "routing_context",
 ]
+
+LOOKING: Final = "looking for the files that the reply names"
 
 ReplyText = Annotated[
     str, Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes)
@@ -84,6 +89,7 @@ class Replies:
         expected_agent: AgentName = None,
         expected_phase: PhaseName = None,
         check_workspace: WithClaims = False,
+        ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, VerdictModel]:
         """Judge the envelope in an agent's reply: <goop_report>, <agent_request>, speckit or Factory JSON.
 
@@ -106,6 +112,7 @@ class Replies:
             protocol=protocol,
             mode=mode,
             expected=expected,
+            looked=teller(ctx, LOOKING),
         )
         return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
@@ -123,6 +130,7 @@ class Replies:
         previous_rules: PreviousRules = None,
         context: Known = None,
         check_workspace: WithClaims = False,
+        ctx: Context[Any, Any],
     ) -> Annotated[CallToolResult, DecisionModel]:
         """Judge an agent's reply and say what happens next: who continues, with which words, or why to ask the user.
 
@@ -144,7 +152,15 @@ class Replies:
         )
         here = self._application
         project, store = (here.settings.project, here.store) if check_workspace else (None, None)
-        decision = route_reply(text, known, protocol=protocol, mode=mode, project=project, store=store)
+        decision = route_reply(
+            text,
+            known,
+            protocol=protocol,
+            mode=mode,
+            project=project,
+            store=store,
+            looked=teller(ctx, LOOKING),
+        )
         count_verdict(decision.verdict, expected_agent=known.expected_agent)
         return decision_answer(decision)
 

@@ -1,7 +1,7 @@
 """Hold the files that an envelope names against those of the project: whether they are there, never what is in them."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from goop_mcp.errors import GoopError
@@ -13,23 +13,31 @@ from goop_mcp.validation.paths import PathBounds, read_path
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import SESSIONS_FOLDER
 
-__all__ = ["check_files", "links_that_lead_out"]
+__all__ = ["Looked", "check_files", "links_that_lead_out"]
+
+Looked = Callable[[int, int], None]
+"""Is told how many of how many claims were looked at; may raise to end the look."""
 
 _SHOWN = 60
 
 
-def check_files(claims: Claims, files: ProjectFiles, *, session_ended: bool) -> list[Problem]:
+def check_files(
+    claims: Claims, files: ProjectFiles, *, session_ended: bool, looked: Looked | None = None
+) -> list[Problem]:
     """Return what is wrong with the claims about files; promised ones are looked for once the session has ended.
 
-    A file that is named several times is held against the last thing said of it.
+    A file that is named several times is held against the last thing said of it. `looked` is called after each claim.
     """
     last = {claim.path: claim for claim in claims.files}
     looking = _Looking(files, _folders(claims))
-    return [
-        problem
-        for claim in claims.files
-        if last[claim.path] is claim and (problem := looking.problem(claim, session_ended=session_ended)) is not None
-    ]
+    problems = []
+    for number, claim in enumerate(claims.files, start=1):
+        problem = looking.problem(claim, session_ended=session_ended) if last[claim.path] is claim else None
+        if problem is not None:
+            problems.append(problem)
+        if looked is not None:
+            looked(number, len(claims.files))
+    return problems
 
 
 def links_that_lead_out(claims: Claims, files: ProjectFiles, *, session_folder: str | None = None) -> list[Problem]:

@@ -13,7 +13,7 @@ from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.workflow.task_ids import parse_task_id
 from goop_mcp.workspace.claimed_commits import check_commits
-from goop_mcp.workspace.claimed_files import check_files
+from goop_mcp.workspace.claimed_files import Looked, check_files
 from goop_mcp.workspace.claimed_memories import check_memories
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
@@ -35,17 +35,22 @@ _NAMES: Mapping[StateName, str] = {
 
 
 def check_claims(
-    claims: Claims, files: ProjectFiles, *, store: Store | None = None, session_state: str | None = None
+    claims: Claims,
+    files: ProjectFiles,
+    *,
+    store: Store | None = None,
+    session_state: str | None = None,
+    looked: Looked | None = None,
 ) -> list[Problem]:
     """Return what is wrong with `claims`, each problem with the path of the claim in the envelope.
 
     `store` holds the project's memories, None where there is none. `session_state` is the state of the session that
     the promised files belong to, in the caller's words; None reads it from the session's folder. What cannot be
-    checked is told by an info and never blocks a reply.
+    checked is told by an info and never blocks a reply. `looked` is told how many of the files were looked for.
     """
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
     return [
-        *check_files(claims, files, session_ended=ended),
+        *check_files(claims, files, session_ended=ended, looked=looked),
         *check_commits(claims, files),
         *check_memories(claims, store),
         *_check_tasks(claims.tasks, files),
