@@ -49,7 +49,9 @@ class Application:
         from goop_mcp.store.opening import open_store  # noqa: PLC0415 - loads a database, which most starts do without
 
         settings = self.settings
-        store = open_store(settings.database, project=settings.project, project_id=settings.project_id)
+        store = open_store(
+            settings.database, project=settings.project, project_id=settings.project_id, tenant=settings.tenant
+        )
         return store if self._watched is None else self._watched(store)
 
     @cached_property
@@ -64,9 +66,8 @@ class Application:
         """Database and files together, for those who only look. Files are written beside a database in a file only."""
         from goop_mcp.operations.workplace import Workplace  # noqa: PLC0415 - as above
 
-        database = self.settings.database
-        in_a_file = database is None or database.scheme == "sqlite"
-        return Workplace(store=self.store, files=self.files, writes_files=in_a_file)
+        in_a_file = self.settings.database_in_a_file
+        return Workplace(store=self.store, files=self.files, writes_files=in_a_file and self.settings.keeps_files)
 
     def writing_workplace(self) -> "Workplace":
         """Return the workplace to one who writes: what killed writers left undone is done before the first time.

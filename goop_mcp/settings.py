@@ -9,9 +9,12 @@ from typing import Literal, TypeVar, get_args
 from goop_mcp.errors import GoopError
 from goop_mcp.logs import LogFormat
 
-__all__ = ["DatabaseUrl", "LogLevel", "Settings", "SettingsError", "read_settings"]
+__all__ = ["DEFAULT_TENANT", "DatabaseUrl", "LogLevel", "Settings", "SettingsError", "read_settings"]
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+DEFAULT_TENANT = "default"
+"""Whose rows are meant where nobody says so."""
 
 _PROJECT_VARIABLES = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _LOG_LEVEL_VARIABLE = "GOOP_LOG_LEVEL"
@@ -69,7 +72,9 @@ class Settings:
 
     `project` is an absolute folder that exists. `database` is None for the file in the project. `project_id` says
     whose rows are meant in a database of many projects, None when nobody has said it. `goopspec_aliases` offers tools
-    under the names of the GoopSpec packages as well, `hook_tool` one that only hooks of a host use.
+    under the names of the GoopSpec packages as well, `hook_tool` one that only hooks of a host use. `tenant` says whose
+    rows are meant in a database of several tenants. `keeps_files` is false where callers are on other machines and
+    nothing is to be written into the folder.
     """
 
     project: Path
@@ -79,6 +84,13 @@ class Settings:
     project_id: str | None = None
     goopspec_aliases: bool = False
     hook_tool: bool = False
+    tenant: str = DEFAULT_TENANT
+    keeps_files: bool = True
+
+    @property
+    def database_in_a_file(self) -> bool:
+        """Whether the rows lie in a file of this machine, which one project has for itself."""
+        return self.database is None or self.database.scheme == "sqlite"
 
 
 def read_settings(

@@ -7,20 +7,44 @@ from types import FrameType
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
+from goop_mcp.server.network.options import Options
 from goop_mcp.settings import Settings, read_settings
 
-__all__ = ["run_stdio", "serve"]
+__all__ = ["serve"]
+
+_TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
 
 
 @click.command()
 @click.option(
-    "--transport", type=click.Choice(["stdio"]), default="stdio", show_default=True, help="How clients connect."
+    "--transport",
+    type=click.Choice(_TRANSPORTS),
+    default="stdio",
+    show_default=True,
+    help="How clients connect; http is streamable-http and sse in one.",
 )
 @PROJECT
 @DATABASE
 @PROJECT_ID
+@click.option("--host", metavar="ADDRESS", help="Address to serve on; the default, 127.0.0.1, is this machine only.")
+@click.option("--port", type=int, metavar="N", help="Port to serve on; the default is 8000, 0 is any that is free.")
+@click.option("--token-file", metavar="FILE", help="File with the token that clients show, or with several in TOML.")
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, metavar="NAME", help="Name by which clients reach the server."
+)
+@click.option(
+    "--allowed-origin", "allowed_origins", multiple=True, metavar="URL", help="Web page origin to let in, by CORS."
+)
+@click.option(
+    "--rate-limit", "rate", type=float, metavar="N", help="Requests a second for each client; default 20, 0: no limit."
+)
+@click.option(
+    "--stateless/--stateful",
+    default=None,
+    help="Keep no sessions, so that any replica can answer; the default with postgresql://.",
+)
 @click.option(
     "--goopspec-aliases", is_flag=True, help="Offer memory_save and memory_search as the GoopSpec packages do."
 )
@@ -33,13 +57,34 @@ def serve(
     project_id: str | None,
     goopspec_aliases: bool,
     hook_tool: bool,
+    host: str | None,
+    port: int | None,
+    token_file: str | None,
+    allowed_hosts: tuple[str, ...],
+    allowed_origins: tuple[str, ...],
+    rate: float | None,
+    stateless: bool | None,
 ) -> int:
-    """Serve MCP clients until they close the connection."""
+    """Serve MCP clients until they close the connection, or on a network until a signal comes."""
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
-    return _SERVERS[transport](replace(settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool))
+    settings = replace(settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool)
+    options = Options(
+        host=host,
+        port=port,
+        token_file=token_file,
+        allowed_hosts=allowed_hosts,
+        allowed_origins=allowed_origins,
+        rate=rate,
+        stateless=stateless,
+    )
+    if transport != "stdio":
+        return _run_network(settings, options, transport=transport)
+    if given := options.given():
+        raise WrongCallError(f"{given[0]} is for a network; give --transport http as well, or leave it out")
+    return _run_stdio(settings)
 
 
-def run_stdio(settings: Settings) -> int:
+def _run_stdio(settings: Settings) -> int:
     """Serve one MCP client on stdin and stdout and return the exit code: 0 at the end of input.
 
     An interrupt ends the process with 130, a request to terminate with 143.
@@ -51,7 +96,17 @@ def run_stdio(settings: Settings) -> int:
     return serve_stdio(settings)
 
 
-_SERVERS = {"stdio": run_stdio}
+def _run_network(settings: Settings, options: Options, *, transport: str) -> int:
+    """Serve until a signal comes; after the last answers it ends the process as it would have at once."""
+    from goop_mcp.server.network.settings import read_network_settings  # noqa: PLC0415 - stdio does without
+
+    network = read_network_settings(os.environ, settings, options, transport=transport)
+    start_log(settings)
+    _exit_on_signals()
+    from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415 - as above
+
+    # Beside a database server the rows are all there is to keep: other machines do not see this one's files.
+    return serve_network(replace(settings, keeps_files=settings.database_in_a_file), network)
 
 
 def _exit_on_signals() -> None:

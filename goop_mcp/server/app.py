@@ -1,8 +1,11 @@
 """Put the server together."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from mcp.server import CacheHint, MCPServer
+from mcp.server import CacheHint
+from mcp.server.context import ServerMiddleware
+from mcp.server.mcpserver import RequestStateSecurity
 
 from goop_mcp import __version__
 from goop_mcp.composition import Application
@@ -33,12 +36,25 @@ checked."""
 
 # These lists change only when another version is installed; the resources of a project come and go.
 _LISTS_ARE_STABLE = CacheHint(ttl_ms=60_000, scope="public")
+_LISTS_OF_ONE_CALLER = CacheHint(ttl_ms=60_000, scope="private")
 _LIST_MAY_CHANGE = CacheHint(ttl_ms=0, scope="private")
 
 
-def create_server(settings: Settings) -> MCPServer:
-    """Return the MCP server for `settings`, ready to be run on any transport."""
-    application = Application(settings)
+def create_server(
+    settings: Settings,
+    *,
+    application: Application | None = None,
+    asks_for_tokens: bool = False,
+    request_state: RequestStateSecurity | None = None,
+    middleware: Sequence[ServerMiddleware[Any]] = (),
+) -> GoopServer:
+    """Return the MCP server for `settings`, ready to be run on any transport.
+
+    `application` is what it works with, None for one of its own. With `asks_for_tokens` a caller sees and does what the
+    scopes of its token allow. `request_state` seals what clients carry between requests, None by a key of this process.
+    `middleware` goes around our own.
+    """
+    application = Application(settings) if application is None else application
     application.watch(_measured)
     notices = Notices(stamp_of(application))
     server = GoopServer(
@@ -50,16 +66,19 @@ def create_server(settings: Settings) -> MCPServer:
         version=__version__,
         log_level=settings.log_level,
         cache_hints={
-            "tools/list": _LISTS_ARE_STABLE,
+            "tools/list": _LISTS_OF_ONE_CALLER if asks_for_tokens else _LISTS_ARE_STABLE,
             "resources/list": _LIST_MAY_CHANGE,
             "resources/templates/list": _LISTS_ARE_STABLE,
             "prompts/list": _LISTS_ARE_STABLE,
         },
-        middleware=[log_timing, notices.watch_streams, paging(PAGE_SIZE)],
+        middleware=[*middleware, log_timing, notices.watch_streams, paging(PAGE_SIZE)],
+        request_state_security=request_state,
         subscriptions=notices.bus,
         lifespan=notices.watching,
     )
     server.observe()
+    if asks_for_tokens:
+        server.ask_for_tokens()
     server.tell_changes(notices)
     add_resources(server)
     add_project_resources(server, application)

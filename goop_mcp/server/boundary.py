@@ -7,7 +7,7 @@ one module that uses a private part of the SDK.
 
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import anyio.to_thread
@@ -29,6 +29,7 @@ from mcp.types import (
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
+from mcp.types import Tool as ListedTool
 from pydantic import AnyUrl
 
 from goop_mcp.current_request import current_request
@@ -37,6 +38,8 @@ from goop_mcp.server.answers import cap, without_secrets
 from goop_mcp.server.arguments import argument_faults
 from goop_mcp.server.notices import Notices
 from goop_mcp.server.observing import identifying, measuring
+from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
+from goop_mcp.server.scopes import ALL_SCOPES
 
 __all__ = ["GoopServer"]
 
@@ -51,6 +54,14 @@ class GoopServer(MCPServer[Any]):
     """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
 
     _is_there: Callable[[str], bool] = staticmethod(lambda _: True)
+    _without_token: Collection[str] = ALL_SCOPES
+
+    def ask_for_tokens(self) -> None:
+        """Let nobody do anything by whom no token came."""
+        self._without_token = frozenset()
+
+    def _scopes(self) -> Collection[str]:
+        return scopes_of_caller(without_token=self._without_token)
 
     def tell_changes(self, notices: Notices) -> None:
         """Let clients of the earlier era subscribe to resources; those of the later one do so by themselves."""
@@ -83,6 +94,12 @@ class GoopServer(MCPServer[Any]):
         """List only the resources for whose address `is_there` holds; it runs on a worker thread."""
         self._is_there = is_there
 
+    async def list_tools(self) -> list[ListedTool]:
+        """Return the tools that the caller may use."""
+        scopes = self._scopes()
+        offered = {tool.name for tool in self._tool_manager.list_tools() if is_offered(tool, scopes)}
+        return [tool for tool in await super().list_tools() if tool.name in offered]
+
     async def list_resources(self) -> list[Resource]:
         """Return the resources that are there."""
         listed = await super().list_resources()
@@ -95,8 +112,10 @@ class GoopServer(MCPServer[Any]):
         """Run a tool. Raises ToolError with a text that the agent can act on."""
         tool = self._tool_manager.get_tool(name)
         if tool is None:
-            known = [each.name for each in self._tool_manager.list_tools()]
+            known = [each.name for each in await self.list_tools()]
             raise ToolError(_sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known)))
+        if (refused := refusal(tool, arguments, self._scopes())) is not None:
+            raise ToolError(refused)
         if faults := argument_faults(tool, arguments):
             mend = f"{name} was not run; mend the arguments and call it again:"
             raise ToolError(without_secrets("\n- ".join([mend, *faults])))

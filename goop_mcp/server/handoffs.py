@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field, JsonValue, WithJsonSchema
 
@@ -120,6 +121,11 @@ _Warnings = Annotated[
     _Sentences, Field(description="session: what to beware of; empty: where the project disagrees.", max_length=_ITEMS)
 ]
 
+_KEEPS_NO_FILES = (
+    "this server keeps no files, as its callers are on other machines; "
+    "call build_handoff with write=false and write the prompt to its path yourself."
+)
+
 
 class Handoffs:
     """Builds handoffs for a project; the docstring of the method is what clients read."""
@@ -172,6 +178,8 @@ class Handoffs:
     def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
         from goop_mcp.operations import hand_over  # noqa: PLC0415 - a server starts without it
 
+        if write and not self._application.settings.keeps_files:
+            raise ToolError(_KEEPS_NO_FILES)
         fields = {name: given[name] for name in hand_over.REQUEST_FIELDS}
         project = self._application.settings.project
         built = hand_over.hand_over_request(fields, project=project, write=write, now=datetime.now().astimezone())

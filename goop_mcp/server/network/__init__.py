@@ -1,1 +1,1 @@
-"""The server on the network."""
+"""The server on a network: who may reach it, how much each may ask, and how it starts and stops."""

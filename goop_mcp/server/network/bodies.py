@@ -1,0 +1,83 @@
+"""Read the body of a request before anything works on it: whole, not too large, and not too slowly."""
+
+from typing import Final
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goop_mcp.server.network.refusals import refusal
+
+__all__ = ["BODY_BYTES", "Bodies"]
+
+BODY_BYTES: Final = 4 * 1024 * 1024
+_TOGETHER: Final = 64 * BODY_BYTES
+_SECONDS: Final = 30.0
+
+
+class Bodies:
+    """Answers 413 to a body that is too large, 408 to one that does not arrive, 503 where all together are too much."""
+
+    def __init__(self, app: ASGIApp, *, seconds: float = _SECONDS) -> None:
+        """Wait `seconds` for a body to arrive."""
+        self._app = app
+        self._seconds = seconds
+        self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if _declared(Headers(scope=scope)) > BODY_BYTES:
+            await _too_large()(scope, receive, send)
+            return
+        body = bytearray()
+        try:
+            answer = await self._read(Request(scope, receive), body)
+            await (answer or self._app)(scope, receive if answer else _replay(bytes(body), receive), send)
+        except ClientDisconnect:
+            return
+        finally:
+            self._held -= len(body)
+
+    async def _read(self, request: Request, body: bytearray) -> Response | None:
+        """Read into `body`; return what to answer in place of going on."""
+        with anyio.move_on_after(self._seconds):
+            async for chunk in request.stream():
+                body += chunk
+                self._held += len(chunk)
+                if len(body) > BODY_BYTES:
+                    return _too_large()
+                if self._held > _TOGETHER:
+                    return refusal(503, "busy", "other requests fill the memory; try again", headers=_SOON)
+            return None
+        return refusal(
+            408, "too_slow", f"the body did not arrive within {self._seconds:g} s; send it again", headers=_CLOSE
+        )
+
+
+_SOON: Final = {"Retry-After": "1"}
+_CLOSE: Final = {"Connection": "close"}
+
+
+def _too_large() -> Response:
+    return refusal(413, "too_large", f"a request has at most {BODY_BYTES:,} bytes; send less at a time")
+
+
+def _declared(headers: Headers) -> int:
+    length = headers.get("content-length", "0")
+    return int(length) if length.isascii() and length.isdecimal() else 0
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives `body` once, then whatever comes after it."""
+    given = False
+
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed

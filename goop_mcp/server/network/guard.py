@@ -1,0 +1,53 @@
+"""Let in only requests that name a host we are known by, and come from no page of another site.
+
+A page in a browser can make its name point to this machine (DNS rebinding); the header Host then bears that name. The
+SDK has such a guard too, but takes it down for addresses other than loopback.
+"""
+
+import logging
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from goop_mcp.server.network.refusals import refusal
+
+__all__ = ["Guard"]
+
+_logger = logging.getLogger(__name__)
+
+
+class Guard:
+    """Answers 421 to a foreign Host and 403 to a foreign Origin, before anything else looks at the request."""
+
+    def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], origins: tuple[str, ...]) -> None:
+        """Take names with or without a port, and origins, of which `:*` at the end stands for any port."""
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        answer = None
+        if not self._is_known(headers.get("host", "").lower()):
+            _logger.warning("refused a request for the host %.200r; --allowed-host lets it in", headers.get("host"))
+            answer = refusal(421, "unknown_host", "this server is not known by that name; ask for an allowed host")
+        elif not all(self._is_welcome(origin.lower()) for origin in headers.getlist("origin")):
+            _logger.warning("refused a request from %.200r; --allowed-origin lets it in", headers.get("origin"))
+            answer = refusal(403, "unknown_origin", "pages of that origin may not ask this server; use an allowed one")
+        await (answer or self._app)(scope, receive, send)
+
+    def _is_known(self, host: str) -> bool:
+        return host in self._hosts or _without_port(host) in self._hosts
+
+    def _is_welcome(self, origin: str) -> bool:
+        return origin in self._origins or f"{_without_port(origin)}:*" in self._origins
+
+
+def _without_port(place: str) -> str:
+    """Return `place` without the digits behind its last colon, where there are any."""
+    name, colon, port = place.rpartition(":")
+    return name if colon and port.isascii() and port.isdecimal() else place

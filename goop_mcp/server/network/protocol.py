@@ -1,0 +1,91 @@
+"""HTTP as uvicorn speaks it, but not for ever: a request has to arrive in time, and TLS is told from HTTP."""
+
+import asyncio
+import json
+import logging
+from http import HTTPStatus
+from typing import Final, cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+__all__ = ["TimedProtocol"]
+
+_SECONDS: Final = 10.0
+# The first bytes of a TLS connection: a handshake record of any version.
+_TLS: Final = (0x16, 0x03)
+
+_logger = logging.getLogger(__name__)
+
+
+class TimedProtocol(H11Protocol):
+    """Closes a connection whose next request has begun, or should have, and is not whole after ten seconds.
+
+    What counts is the head. A body that is still wanted is waited for by whoever reads it; one that has been answered
+    already must end within the same time.
+    """
+
+    _due: asyncio.TimerHandle | None = None
+    _has_spoken = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Give a new connection its time for the first request."""
+        super().connection_made(cast("asyncio.Transport", transport))
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come, and see whether anything is still missing."""
+        if not self._has_spoken and tuple(data[:2]) == _TLS:
+            _logger.warning(
+                "%s spoke TLS, and this port is plain HTTP; use http:// here, or a proxy that ends TLS before it",
+                self.client[0] if self.client else "a client",
+            )
+            # No answer in TLS can be given; from one in HTTP, clients of TLS conclude what is wrong.
+            self._refuse(400, "no_tls", "this port is plain HTTP; use http://, or a proxy that ends TLS before it")
+            return
+        self._has_spoken = True
+        super().data_received(data)
+        if self._is_owed():
+            self._expect()
+        else:
+            self._expect_nothing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the time limit with the connection."""
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP in the form of all other refusals; `msg` is uvicorn's own word for it."""
+        self._refuse(400, "no_http", f"{msg.rstrip('.').lower()}; send HTTP/1.1 with one Host and a whole head")
+
+    def _is_owed(self) -> bool:
+        """Tell whether the other side has begun a head and not ended it, or still sends a body nobody wants."""
+        return self.conn.their_state is h11.IDLE or (
+            self.conn.their_state is h11.SEND_BODY and self.conn.our_state in {h11.DONE, h11.MUST_CLOSE}
+        )
+
+    def _expect(self) -> None:
+        if self._due is None:
+            self._due = self.loop.call_later(_SECONDS, self._give_up)
+
+    def _expect_nothing(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _give_up(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._has_spoken and self.conn.our_state is h11.IDLE and self.conn.their_state is h11.IDLE:
+            self._refuse(408, "too_slow", f"the head of the request took more than {_SECONDS:g} s; send it at once")
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: int, error: str, description: str) -> None:
+        body = json.dumps({"error": error, "error_description": description}).encode()
+        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        head = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase)
+        for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()

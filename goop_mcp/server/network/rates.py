@@ -1,0 +1,77 @@
+"""How many requests a client may send: a bucket each that fills at a steady rate and lets a burst through."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from time import monotonic
+from typing import Final
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from goop_mcp.server.network.callers import client_of
+from goop_mcp.server.network.refusals import refusal
+
+__all__ = ["RateLimit", "Rates"]
+
+_BURST_SECONDS: Final = 3.0
+_MOST_CLIENTS: Final = 10_000
+
+
+@dataclass(slots=True)
+class _Bucket:
+    level: float
+    at: float
+
+
+class Rates:
+    """The buckets of all clients; those who asked longest ago are forgotten first, when their bucket is full anyway."""
+
+    def __init__(self, per_second: float, *, clock: Callable[[], float] = monotonic) -> None:
+        """Let `per_second` requests through, and three seconds' worth of them at once; 0 is no limit."""
+        self._per_second = per_second
+        self._burst = max(per_second * _BURST_SECONDS, 1.0)
+        self._clock = clock
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many clients are remembered."""
+        return len(self._buckets)
+
+    def wait(self, client: str) -> float:
+        """Take one request from the bucket of `client`; return 0, or the seconds until there is one again."""
+        if not self._per_second:
+            return 0.0
+        now = self._clock()
+        bucket = self._buckets.setdefault(client, _Bucket(self._burst, now))
+        self._buckets.move_to_end(client)
+        if len(self._buckets) > _MOST_CLIENTS:
+            self._buckets.popitem(last=False)
+        bucket.level = min(bucket.level + (now - bucket.at) * self._per_second, self._burst)
+        bucket.at = now
+        if bucket.level < 1:
+            return (1 - bucket.level) / self._per_second
+        bucket.level -= 1
+        return 0.0
+
+    def refusal(self, client: str) -> Response | None:
+        """Take one request from the bucket of `client`; return the answer to one too many, None where all is well."""
+        wait = self.wait(client)
+        if not wait:
+            return None
+        description = "you ask faster than you may; wait as long as Retry-After says"
+        return refusal(429, "too_many_requests", description, headers={"Retry-After": str(ceil(wait))})
+
+
+class RateLimit:
+    """Answers 429 to a client that asks faster than it may; a client is a token, and without tokens an address."""
+
+    def __init__(self, app: ASGIApp, rates: Rates) -> None:
+        self._app = app
+        self._rates = rates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        refused = self._rates.refusal(client_of(scope))
+        await (refused or self._app)(scope, receive, send)

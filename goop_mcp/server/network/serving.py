@@ -1,0 +1,100 @@
+"""Run the network application: from the port that is taken to the last answer after a signal."""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+import anyio
+import uvicorn
+from sse_starlette.sse import AppStatus
+
+from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.network.application import NetworkApplication
+from goop_mcp.server.network.ports import allow_many_sockets, bind
+from goop_mcp.server.network.protocol import TimedProtocol
+from goop_mcp.server.network.settings import NetworkSettings
+from goop_mcp.settings import Settings
+
+__all__ = ["serve_network"]
+
+_GRACE = 5
+_LAST_GRACE = 1
+_END_AT_LAST = 3
+_KEEP_ALIVE = 30
+_MOST_CONNECTIONS = 4_000
+_LONGEST_HEAD = 32 * 1024
+
+_logger = logging.getLogger(__name__)
+
+
+def serve_network(
+    settings: Settings, network: NetworkSettings, *, extend: Callable[[GoopServer], None] | None = None
+) -> int:
+    """Serve until a signal comes, give what runs five seconds, and return the exit code.
+
+    The signal is raised again at the end, for whoever handled it before. The addresses are told on stderr once clients
+    can connect. `extend` adds to each server that is made. Raises SettingsError when the port cannot be had.
+    """
+    listening = bind(network.host, network.port)
+    allow_many_sockets(_MOST_CONNECTIONS)
+    # It would end the streams at the signal, and with them the answers that are still to be written.
+    AppStatus.enable_automatic_graceful_drain = False
+    application = NetworkApplication(settings, network, extend=extend)
+    config = uvicorn.Config(
+        application,
+        http=TimedProtocol,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_LAST_GRACE,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+    )
+    server = _Server(config, application, addresses=_addresses(listening, network))
+    anyio.run(server.serve, [listening])
+    return 0
+
+
+class _Server(uvicorn.Server):
+    """Tells where it serves once it does, and lets calls end before streams."""
+
+    def __init__(self, config: uvicorn.Config, application: NetworkApplication, *, addresses: list[str]) -> None:
+        super().__init__(config)
+        self._application, self._addresses = application, addresses
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        sys.stderr.write(f"goop-mcp: serving {' and '.join(self._addresses)}\n")
+        sys.stderr.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no new connections, let what runs end, then close everything."""
+        for server in self.servers:
+            server.close()
+        await self._application.drain(_GRACE)
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second signal does not wait. A thread that never returns is ended with the process."""
+        if self.should_exit:
+            os._exit(128 + sig)
+        watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + sig])
+        watch.daemon = True
+        watch.start()
+        super().handle_exit(sig, frame)
+
+
+def _addresses(listening: socket.socket, network: NetworkSettings) -> list[str]:
+    port = listening.getsockname()[1]
+    host = f"[{network.host}]" if ":" in network.host else network.host
+    paths = [path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served]
+    return [f"http://{host}:{port}{path}" for path in paths]

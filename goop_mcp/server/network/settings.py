@@ -1,0 +1,255 @@
+"""What the environment and the options say about serving on a network, as one frozen value; without the SDK."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from goop_mcp.server.network.options import Options
+from goop_mcp.server.network.tokens import Tokens, read_token_file, single_token
+from goop_mcp.settings import Settings, SettingsError
+
+__all__ = ["Issuer", "NetworkSettings", "read_network_settings"]
+
+_LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+_HIGHEST_PORT: Final = 65_535
+_SHORTEST_KEY: Final = 32
+_HIGHEST_RATE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issuer:
+    """Who issues tokens, where OAuth is used: what a token must say, and where the keys are that it is signed with."""
+
+    url: str
+    resource_url: str
+    audience: str
+    jwks_url: str
+    tenant_claim: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """Everything about the network that is decided before the program starts to work.
+
+    `streamable` and `sse` say which transports there are. `allowed_hosts` are names as in the header Host, those
+    without a port for any port; `allowed_origins` whole origins, those that end in `:*` for any port, `cors_origins`
+    those that browsers are let in from. `rate` is in requests a second for each client, 0 for no limit. `stateless`
+    means that no session of the earlier protocol era is kept, so that any replica can answer. `state_keys` seal what
+    clients carry from one request to the next; none means keys of this process.
+    """
+
+    streamable: bool = True
+    sse: bool = False
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tokens: Tokens | None = None
+    issuer: Issuer | None = None
+    allowed_hosts: tuple[str, ...] = _LOOPBACK_NAMES
+    allowed_origins: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    rate: float = 20.0
+    stateless: bool = False
+    state_keys: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def asks_for_tokens(self) -> bool:
+        """Whether a caller has to show who it is."""
+        return self.tokens is not None or self.issuer is not None
+
+
+def read_network_settings(
+    environment: Mapping[str, str], settings: Settings, options: Options, *, transport: str
+) -> NetworkSettings:
+    """Return the settings for `transport`, one of sse, streamable-http and http, which is both.
+
+    An option beats the environment. Raises SettingsError for the first setting that cannot be used.
+    """
+    host = options.host or environment.get("GOOP_HOST") or "127.0.0.1"
+    tokens, issuer = _tokens(environment, options), _issuer(environment)
+    hosts = _allowed_hosts(environment, options)
+    local = _is_loopback(host)
+    if not local:
+        _refuse_open_door(host, guarded=tokens is not None or issuer is not None, hosts=hosts)
+    _refuse_shared_file(settings, tokens, issuer)
+    cors = _origins(environment, options)
+    return NetworkSettings(
+        streamable=transport != "sse",
+        sse=transport != "streamable-http",
+        host=host,
+        port=_port(environment, options),
+        tokens=tokens,
+        issuer=issuer,
+        allowed_hosts=((*_LOOPBACK_NAMES, *hosts) if local else hosts),
+        allowed_origins=((*(f"http://{name}:*" for name in _LOOPBACK_NAMES), *cors) if local else cors),
+        cors_origins=cors,
+        rate=_rate(environment, options),
+        stateless=_stateless(environment, options, settings),
+        state_keys=_state_keys(environment),
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_open_door(host: str, *, guarded: bool, hosts: Sequence[str]) -> None:
+    missing = []
+    if not guarded:
+        missing.append("a token (GOOP_TOKEN or --token-file FILE)")
+    if not hosts:
+        missing.append("the name by which clients reach it (--allowed-host NAME)")
+    if missing:
+        raise SettingsError(
+            f"--host {host} lets other machines in, which needs {' and '.join(missing)}; "
+            "give that, or leave --host out to serve this machine only"
+        )
+
+
+def _refuse_shared_file(settings: Settings, tokens: Tokens | None, issuer: Issuer | None) -> None:
+    """Refuse several tenants on a database that does not tell them apart."""
+    several = (tokens is not None and tokens.tenants != {settings.tenant}) or (issuer and issuer.tenant_claim)
+    if several and settings.database_in_a_file:
+        raise SettingsError(
+            "tokens name tenants, but a database in a file belongs to one project; "
+            "use postgresql:// (--database URL), or name no tenants"
+        )
+
+
+def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
+    if options.token_file is not None:
+        return read_token_file(options.token_file)
+    file, token = environment.get("GOOP_TOKEN_FILE"), environment.get("GOOP_TOKEN")
+    if file and token:
+        raise SettingsError("GOOP_TOKEN and GOOP_TOKEN_FILE are both set; keep one of them")
+    if file:
+        return read_token_file(file, source="GOOP_TOKEN_FILE")
+    return single_token(token, source="GOOP_TOKEN") if token else None
+
+
+def _issuer(environment: Mapping[str, str]) -> Issuer | None:
+    url = environment.get("GOOP_OAUTH_ISSUER")
+    if not url:
+        return None
+    resource = environment.get("GOOP_RESOURCE_URL")
+    if not resource:
+        raise SettingsError(
+            "GOOP_OAUTH_ISSUER is set, but not GOOP_RESOURCE_URL; give the address by which clients reach this "
+            "server, such as https://goop.example/mcp"
+        )
+    jwks = environment.get("GOOP_OAUTH_JWKS_URL")
+    if not jwks:
+        raise SettingsError(
+            "GOOP_OAUTH_ISSUER is set, but not GOOP_OAUTH_JWKS_URL; give the address of the issuer's keys, "
+            "which its metadata calls jwks_uri"
+        )
+    return Issuer(
+        url=_secure_url("GOOP_OAUTH_ISSUER", url),
+        resource_url=_secure_url("GOOP_RESOURCE_URL", resource),
+        audience=environment.get("GOOP_OAUTH_AUDIENCE") or resource,
+        jwks_url=_secure_url("GOOP_OAUTH_JWKS_URL", jwks),
+        tenant_claim=environment.get("GOOP_OAUTH_TENANT_CLAIM") or None,
+    )
+
+
+def _secure_url(name: str, url: str) -> str:
+    """Return `url`; keys that came over plain HTTP from another machine could be anyone's."""
+    parts = _split(name, url)
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+        return url
+    raise SettingsError(f"{name} is {url!r}; expected an address that begins with https://")
+
+
+def _allowed_hosts(environment: Mapping[str, str], options: Options) -> tuple[str, ...]:
+    given = list(options.allowed_hosts) or _listed(environment.get("GOOP_ALLOWED_HOSTS"))
+    return tuple(_host_name(each) for each in given)
+
+
+def _host_name(given: str) -> str:
+    try:
+        parts = urlsplit(f"//{given}")
+        fits = bool(parts.hostname) and parts.netloc == given and "@" not in given and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits or "*" in given or any(character.isspace() for character in given):
+        raise SettingsError(f"--allowed-host is {given!r}; expected a name such as goop.example or goop.example:8443")
+    return given.lower()
+
+
+def _origins(environment: Mapping[str, str], options: Options) -> tuple[str, ...]:
+    given = list(options.allowed_origins) or _listed(environment.get("GOOP_ALLOWED_ORIGINS"))
+    return tuple(_origin(each) for each in given)
+
+
+def _origin(given: str) -> str:
+    parts = _split("--allowed-origin", given)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or given != f"{parts.scheme}://{parts.netloc}":
+        raise SettingsError(
+            f"--allowed-origin is {given!r}; expected exactly what a browser sends, such as https://app.example"
+        )
+    if "*" in given:
+        raise SettingsError(f"--allowed-origin is {given!r}; name each origin, there is no pattern for several")
+    return given.lower()
+
+
+def _split(name: str, url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise SettingsError(f"{name} is {url!r}, which is no address; expected https://NAME") from None
+
+
+def _port(environment: Mapping[str, str], options: Options) -> int:
+    source, given = (
+        ("--port", options.port) if options.port is not None else ("GOOP_PORT", environment.get("GOOP_PORT"))
+    )
+    try:
+        port = 8000 if given in (None, "") else int(given)
+    except ValueError:
+        port = -1
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise SettingsError(f"{source} is {given!r}; expected 1 to {_HIGHEST_PORT}, or 0 for any that is free")
+    return port
+
+
+def _rate(environment: Mapping[str, str], options: Options) -> float:
+    text = environment.get("GOOP_RATE_LIMIT")
+    source, given = ("--rate-limit", options.rate) if options.rate is not None else ("GOOP_RATE_LIMIT", text)
+    try:
+        rate = 20.0 if given in (None, "") else float(given)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= _HIGHEST_RATE:
+        raise SettingsError(f"{source} is {given!r}; expected requests a second, or 0 for no limit")
+    return rate
+
+
+def _stateless(environment: Mapping[str, str], options: Options, settings: Settings) -> bool:
+    if options.stateless is not None:
+        return options.stateless
+    given = environment.get("GOOP_STATELESS")
+    if not given:
+        return not settings.database_in_a_file
+    if given.lower() not in {"true", "false"}:
+        raise SettingsError(f"GOOP_STATELESS is {given!r}; expected true or false")
+    return given.lower() == "true"
+
+
+def _state_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    keys = tuple((environment.get("GOOP_STATE_KEYS") or "").split())
+    if any(len(key.encode()) < _SHORTEST_KEY for key in keys):
+        raise SettingsError(
+            f"GOOP_STATE_KEYS has a key of fewer than {_SHORTEST_KEY} bytes; give one that openssl rand -hex 32 makes, "
+            "the same on every replica; an older one may follow after a blank"
+        )
+    return keys
+
+
+def _listed(text: str | None) -> list[str]:
+    return [each.strip() for each in (text or "").split(",") if each.strip()]

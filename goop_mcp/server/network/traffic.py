@@ -1,0 +1,130 @@
+"""What is under way: how much of it there may be at once, and how it comes to an end when the server stops."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import anyio
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goop_mcp.server.network.callers import client_of
+from goop_mcp.server.network.refusals import refusal
+
+__all__ = ["Traffic"]
+
+_LISTEN: Final = "subscriptions/listen"
+_MOST: Final = {"call": 512, "stream": 2_000}
+_MOST_OF_A_CLIENT: Final = {"call": 256, "stream": 1_000}
+_SOON: Final = {"Retry-After": "1"}
+_STOPPING: Final = (503, "stopping", "this server is being stopped; ask again, or another one")
+_BUSY: Final = (503, "busy", "too much is under way; try again in a second")
+_LAST_WORDS: Final = 0.1
+
+
+class Traffic:
+    """Counts calls, which end by themselves, and streams, which stay open until somebody ends them.
+
+    Answers 503 to what is too much, and to everything once the server stops.
+    """
+
+    def __init__(self) -> None:
+        self._stopping = False
+        self._open: Counter[str] = Counter()
+        self._streams: set[anyio.CancelScope] = set()
+        self._running = 0
+        self._rested = anyio.Event()
+
+    async def count(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Note, as a middleware of the MCP server, what runs; on SSE the request itself is long answered by then."""
+        if ctx.method == _LISTEN:
+            return await call_next(ctx)
+        self._running += 1
+        try:
+            return await call_next(ctx)
+        finally:
+            self._running -= 1
+            self._note_rest()
+
+    def limited(self, app: ASGIApp) -> ASGIApp:
+        """Return `app` with everything counted that goes through it."""
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            kind, client = _kind(scope), client_of(scope)
+            if self._stopping:
+                await refusal(*_STOPPING, headers={**_SOON, "Connection": "close"})(scope, receive, send)
+            elif self._is_full(kind, client):
+                await refusal(*_BUSY, headers=_SOON)(scope, receive, send)
+            else:
+                with self._counted(kind, f"{kind} {client}"):
+                    await (self._streamed(app, scope, receive, send) if kind == "stream" else app(scope, receive, send))
+
+        return counted
+
+    async def drain(self, within: float) -> None:
+        """Take nothing new, give what runs `within` seconds to end, then end the streams."""
+        self._stopping = True
+        with anyio.move_on_after(within):
+            while self._is_working():
+                self._rested = anyio.Event()
+                await self._rested.wait()
+        # Answers over SSE are written by another task than the one that made them.
+        await anyio.sleep(_LAST_WORDS)
+        for stream in list(self._streams):
+            stream.cancel()
+
+    def _is_working(self) -> bool:
+        return bool(self._running or self._open["call"])
+
+    def _note_rest(self) -> None:
+        if not self._is_working():
+            self._rested.set()
+
+    def _is_full(self, kind: str, client: str) -> bool:
+        return self._open[kind] >= _MOST[kind] or self._open[f"{kind} {client}"] >= _MOST_OF_A_CLIENT[kind]
+
+    @contextmanager
+    def _counted(self, *names: str) -> Iterator[None]:
+        self._open.update(names)
+        try:
+            yield
+        finally:
+            self._open.subtract(names)
+            self._open = +self._open
+            self._note_rest()
+
+    async def _streamed(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        sending = _Sending(send)
+        with anyio.CancelScope() as stream:
+            self._streams.add(stream)
+            try:
+                await app(scope, receive, sending)
+            finally:
+                self._streams.discard(stream)
+        if stream.cancelled_caught:
+            await sending.end()
+
+
+class _Sending:
+    """Passes on what is sent, and can put an end to it that the other side understands."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._is_begun = self._is_ended = False
+
+    async def __call__(self, message: Message) -> None:
+        self._is_begun = True
+        self._is_ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        if self._is_begun and not self._is_ended:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _kind(scope: Scope) -> str:
+    # The SDK holds the header against the body, so that nobody can pass a stream off as a call.
+    is_stream = scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == _LISTEN
+    return "stream" if is_stream else "call"
