@@ -1,23 +1,28 @@
 """One client a combination of transport and protocol era, so that each promise is tested over all of them."""
 
-import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
+from mcp.client import Transport as ClientTransport
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import CallToolResult, TextContent, TextResourceContents, Tool
 from pydantic import JsonValue
 
 from goop_mcp.server.app import create_server
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
+from tests.server.network.serving import Served, served
 
 ERAS = ("auto", "legacy")
 """auto is 2026-07-28 with every server that speaks it; most hosts still speak legacy."""
@@ -25,7 +30,8 @@ ERAS = ("auto", "legacy")
 # Comes with the SDK, and without types.
 _jsonschema = pytest.importorskip("jsonschema")
 
-Transport = Literal["memory", "stdio"]
+Transport = Literal["memory", "stdio", "sse", "streamable-http"]
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 PATIENCE = 20.0
 _T = TypeVar("_T")
 
@@ -58,16 +64,40 @@ class Connection:
 
 
 @contextmanager
-def connect(server: MCPServer | StdioServerParameters, era: str) -> Iterator[Connection]:
+def connect(server: MCPServer | StdioServerParameters | ClientTransport, era: str) -> Iterator[Connection]:
     client = Client(server, mode=era, read_timeout_seconds=PATIENCE)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         yield Connection(portal, client)
 
 
-def server_for(transport: Transport) -> MCPServer | StdioServerParameters:
+@contextmanager
+def connected(transport: Transport, era: str) -> Iterator[Connection]:
+    """Connect to a server of its own over `transport`."""
     if transport == "memory":
-        return create_server(Settings(project=ROOT))
-    return StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve"], cwd=ROOT)
+        with connect(create_server(Settings(project=ROOT)), era) as connection:
+            yield connection
+    elif transport == "stdio":
+        command = StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve"], cwd=ROOT)
+        with connect(command, era) as connection:
+            yield connection
+    else:
+        with (
+            served("--transport", transport, "--rate-limit", "0", project=ROOT) as server,
+            connect(target(server, transport), era) as connection,
+        ):
+            yield connection
+
+
+def target(server: Served, transport: Transport, *, token: str | None = None) -> ClientTransport:
+    """Return how a client reaches a server on the network; good for one client."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return _streamable(server.mcp, headers) if transport == "streamable-http" else sse_client(server.sse, headers)
+
+
+@asynccontextmanager
+async def _streamable(url: str, headers: dict[str, str]) -> AsyncIterator[TransportStreams]:
+    async with create_mcp_http_client(headers) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
 
 
 def text_of(result: CallToolResult) -> str:
@@ -78,9 +108,3 @@ def text_of(result: CallToolResult) -> str:
 
 def check_against_schema(result: CallToolResult, tool: Tool) -> None:
     _jsonschema.validate(result.structured_content, tool.output_schema)
-
-
-def environment(**variables: str) -> dict[str, str]:
-    """Return the environment of the tests without settings of ours that someone has at home."""
-    ours = ("GOOP_", "CLAUDE_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | variables

@@ -17,7 +17,8 @@ from goop_mcp.server.exporting import start_exporting
 from tests.cli.running import run
 from tests.repository import ROOT
 from tests.retry.agents import BAD_STATUS
-from tests.server.connections import ERAS, connect, environment
+from tests.server.connections import ERAS, connect
+from tests.server.network.serving import environment
 
 PATIENCE = 60.0
 NOBODY = "http://127.0.0.1:9"

@@ -7,7 +7,7 @@ from mcp.types import INVALID_PARAMS
 
 from goop_mcp import __version__
 from tests.repository import ROOT
-from tests.server.connections import ERAS, Connection, connect, server_for
+from tests.server.connections import ERAS, Connection, connected
 
 
 def test_server_says_who_it_is_and_when_to_use_it(connection: Connection) -> None:
@@ -33,7 +33,7 @@ def test_made_up_cursor_is_refused(connection: Connection, listing: str) -> None
 def test_two_servers_list_everything_in_the_same_order(era: str) -> None:
     listings = []
     for _ in range(2):
-        with connect(server_for("memory"), era) as fresh:
+        with connected("memory", era) as fresh:
             client = fresh.client
             listings.append(
                 (
@@ -47,14 +47,14 @@ def test_two_servers_list_everything_in_the_same_order(era: str) -> None:
 
 
 def test_lists_may_be_kept_for_a_minute_by_clients_that_understand_that() -> None:
-    with connect(server_for("memory"), "auto") as modern:
+    with connected("memory", "auto") as modern:
         listed = modern.call(modern.client.list_tools)
     assert (listed.ttl_ms, listed.cache_scope) == (60_000, "public")
 
 
 def test_manual_names_every_tool_argument_resource_and_prompt() -> None:
     manual = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
-    with connect(server_for("memory"), "auto") as opened:
+    with connected("memory", "auto") as opened:
         client = opened.client
         names = [template.uri_template for template in opened.call(client.list_resource_templates).resource_templates]
         for tool in opened.tools().values():

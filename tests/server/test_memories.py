@@ -23,7 +23,8 @@ from tests.postgres import Database, Server
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.server.conftest import COMBINATIONS
-from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, environment, text_of
+from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, text_of
+from tests.server.network.serving import environment
 from tests.store.rows import EVENT
 
 TIGER = "tiger-4711-xyz"

@@ -13,7 +13,8 @@ from goop_mcp.server.app import create_server
 from goop_mcp.server.models import HandoffModel, RecordedModel, StatusModel
 from goop_mcp.settings import Settings
 from tests.operations.reporting import report
-from tests.server.connections import ERAS, Connection, check_against_schema, connect, environment, text_of
+from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.network.serving import environment
 from tests.workspace.projects import copied
 from tests.workspace.true_projects import make_project
 

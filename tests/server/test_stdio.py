@@ -14,7 +14,8 @@ from mcp.client.stdio import StdioServerParameters
 from pydantic import JsonValue
 
 from tests.repository import ROOT
-from tests.server.connections import ERAS, connect, environment, text_of
+from tests.server.connections import ERAS, connect, text_of
+from tests.server.network.serving import environment
 
 SERVE = [sys.executable, "-m", "goop_mcp", "serve", "--transport", "stdio"]
 BOUND = 3.0

@@ -7,7 +7,8 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 
 from goop_mcp.server.models import VerdictModel
-from tests.server.connections import ERAS, connect, environment, text_of
+from tests.server.connections import ERAS, connect, text_of
+from tests.server.network.serving import environment
 from tests.workspace.true_projects import make_project
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
+from tests.postgres import Server as PostgresServer
+from tests.reliability.replicas import kill_replicas
 from tests.reliability.served_kills import kill_servers
 from tests.store.faults.crowding import write_together
 from tests.store.faults.kills import kill_writers
@@ -51,6 +53,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--served", type=int, default=25, help="how many rounds four of eight MCP servers are killed in"
     )
+    parser.add_argument("--replicas", type=int, default=10, help="how many times one of two replicas is killed")
     parser.add_argument("--slack", type=float, default=1.0, help="how many times longer than expected may be waited")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="which moments the kills choose")
     return parser.parse_args()
@@ -118,6 +121,13 @@ def _served(asked: argparse.Namespace) -> Iterator[Row]:
     yield f"8 MCP servers, 4 killed, x {asked.served}", figures, report.faults + late
 
 
+def _replicas(asked: argparse.Namespace) -> Iterator[Row]:
+    with PostgresServer(durable=True) as postgres, postgres.database() as database:
+        report = kill_replicas(database, _new_folder(), rounds=asked.replicas, clients=8, saves=100)
+    figures = f"{len(report.acknowledged)} saves acknowledged, {report.repeated} sent again"
+    yield f"2 replicas on HTTP, 1 killed, x {asked.replicas}", figures, report.faults
+
+
 _KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "kills": _killed,
     "crowds": _crowded,
@@ -125,6 +135,7 @@ _KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "disk": _filled,
     "postgres": _server_killed,
     "served": _served,
+    "replicas": _replicas,
 }
 
 

@@ -1,0 +1,228 @@
+"""What the server does with requests that are too large, too many, too slow, or not what it speaks."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from goop_mcp.server.network.rates import Rates
+from tests.server.connections import connect, target
+from tests.server.network.asking import INITIALIZE, ask, refusal_of
+from tests.server.network.serving import PATIENCE, Served, served
+from tests.server.network.sockets import HEALTH, exchange, opened, rest_of
+
+MODERN = "2026-07-28"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("project")
+    with served("--transport", "http", "--rate-limit", "0", project=folder, GOOP_LOG_LEVEL="INFO") as running:
+        yield running
+
+
+def still_answers(server: Served) -> None:
+    with connect(target(server, "streamable-http"), "auto") as connection:
+        assert not connection.tool("explain_rule", rule="xml/unescaped").is_error
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/messages/?session_id=x"])
+def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(server: Served, path: str) -> None:
+    large = b" " * (4 * 1024 * 1024 + 1)
+    told = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n".encode()
+    with opened(server.port) as (connection,):
+        connection.sendall(told)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
+    assert refusal_of(ask(f"{server.address}{path}", content=large)) == (413, "too_large")
+    chunked = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    with opened(server.port) as (connection,):
+        connection.sendall(chunked + b"%x\r\n" % len(large) + large)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
+    still_answers(server)
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_another_content_type_is_refused(server: Served, content_type: str) -> None:
+    content = json.dumps(INITIALIZE).encode()
+    modern = {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/list"}
+    for url, headers in ((server.mcp, {}), (server.mcp, modern), (f"{server.address}/messages/?session_id=x", {})):
+        answer = ask(url, content=content, Content_Type=content_type, **headers)
+        assert refusal_of(answer) == (400, "bad_request")
+        assert "Content-Type: application/json" in answer.json()["error_description"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"jsonrpc": "2.0"}', b"[" * 100_000])
+@pytest.mark.parametrize("headers", [{}, {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/list"}])
+def test_a_body_that_is_no_message_is_refused(server: Served, content: bytes, headers: dict[str, str]) -> None:
+    answer = ask(server.mcp, content=content, **headers)
+    assert 400 <= answer.status_code < 500
+    assert "Traceback" not in answer.text
+    assert "/site-packages/" not in answer.text
+
+
+def test_sessions_that_do_not_exist_are_not_found(server: Served) -> None:
+    listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    for session in ("0" * 32, "x", "../../etc/passwd", "a" * 10_000):
+        assert ask(server.mcp, body=listing, Mcp_Session_Id=session).status_code == 404
+        assert ask(server.mcp, method="GET", Mcp_Session_Id=session).status_code == 404
+        assert ask(server.mcp, method="DELETE", Mcp_Session_Id=session).status_code == 404
+    messages = f"{server.address}/messages/"
+    assert refusal_of(ask(f"{messages}?session_id={'0' * 32}", body=listing)) == (404, "not_found")
+    assert refusal_of(ask(f"{messages}?session_id=x", body=listing)) == (400, "bad_request")
+    assert refusal_of(ask(messages, body=listing)) == (400, "bad_request")
+    assert refusal_of(ask(messages, method="GET")) == (405, "not_allowed")
+
+
+def test_a_client_that_takes_no_streams_is_told_what_to_accept(server: Served) -> None:
+    answer = ask(server.mcp, Accept="text/html", MCP_Protocol_Version=MODERN, Mcp_Method="tools/list")
+    assert refusal_of(answer) == (406, "not_acceptable")
+    assert refusal_of(ask(server.mcp, method="PUT", MCP_Protocol_Version=MODERN)) == (405, "not_allowed")
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_every_earlier_version_is_spoken(server: Served, version: str) -> None:
+    assert isinstance(INITIALIZE, dict)
+    params: JsonValue = {
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "1"},
+    }
+    answer = ask(server.mcp, body={**INITIALIZE, "params": params})
+    assert answer.status_code == 200
+    assert f'"protocolVersion":"{version}"' in answer.text
+
+
+@pytest.mark.parametrize("version", ["1999-01-01", "2026-07-29", "latest", "x" * 5_000])
+def test_a_version_that_never_was_is_refused_with_those_that_are_spoken(server: Served, version: str) -> None:
+    listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    answer = ask(server.mcp, body=listing, MCP_Protocol_Version=version, Mcp_Method="tools/list")
+    assert answer.status_code == 400
+    assert "error" in answer.json()
+
+
+def test_a_client_that_asks_too_fast_is_told_how_long_to_wait(tmp_path: Path) -> None:
+    with served("--transport", "http", "--rate-limit", "1", project=tmp_path) as server:
+        answers = [ask(server.mcp) for _ in range(12)]
+        slow = [answer for answer in answers if answer.status_code != 200]
+        assert [answer.status_code for answer in answers[:3]] == [200, 200, 200]
+        assert slow
+        assert {refusal_of(answer) for answer in slow} == {(429, "too_many_requests")}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in slow)
+        assert ask(f"{server.address}/health", method="GET").status_code == 200
+
+
+def test_whoever_guesses_tokens_is_slowed_down_and_nobody_else(tmp_path: Path) -> None:
+    with served("--transport", "http", "--rate-limit", "1", project=tmp_path, GOOP_TOKEN="right") as server:
+        guesses = [ask(server.mcp, token=f"guess{n}").status_code for n in range(12)]
+        assert guesses[:3] == [401, 401, 401]
+        assert 429 in guesses
+        assert ask(server.mcp, token="right").status_code == 200
+
+
+def test_a_bucket_lets_a_burst_through_and_fills_steadily() -> None:
+    now = 0.0
+    rates = Rates(20, clock=lambda: now)
+    assert [rates.wait("a") for _ in range(60)] == [0.0] * 60
+    assert rates.wait("a") == pytest.approx(0.05)
+    assert rates.wait("b") == 0
+    now = 0.5
+    assert [rates.wait("a") for _ in range(10)] == [0.0] * 10
+    assert rates.wait("a") > 0
+    now = 1e6
+    assert [rates.wait("a") for _ in range(60)] == [0.0] * 60
+    assert rates.wait("a") > 0
+
+
+def test_as_many_buckets_as_anyone_likes_take_no_more_memory() -> None:
+    rates = Rates(20, clock=lambda: 0.0)
+    for number in range(20_000):
+        rates.wait(str(number))
+    assert len(rates) == 10_000
+
+
+def test_five_hundred_idle_and_slow_sockets_leave_a_healthy_client_alone(server: Served) -> None:
+    head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    body = head + b"Content-Length: 1000\r\n\r\n"
+    with opened(server.port, count=500) as sockets:
+        beginnings = (b"", head, body)
+        drops = threading.Event()
+        for number, connection in enumerate(sockets):
+            connection.sendall(beginnings[number % 3])
+
+        def drip() -> None:
+            while not drops.wait(1):
+                for number, connection in enumerate(sockets):
+                    if number % 3:
+                        _send(connection, b"x")
+
+        with ThreadPoolExecutor(1) as pool:
+            dripping = pool.submit(drip)
+            try:
+                for _ in range(20):
+                    still_answers(server)
+            finally:
+                drops.set()
+            dripping.result(timeout=PATIENCE)
+
+
+def test_a_head_that_never_ends_is_given_up(server: Served) -> None:
+    with opened(server.port) as (idle,), opened(server.port) as (slow,), opened(server.port) as (second,):
+        slow.sendall(b"GET /health HTTP/1.1\r\nHost: 127")
+        second.sendall(HEALTH)
+        answer = b""
+        while not answer.endswith(b"}"):
+            answer += second.recv(1 << 16)
+        second.sendall(b"GET /health HT")
+        assert rest_of(idle) == b""
+        for connection in (slow, second):
+            assert rest_of(connection).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_connection_that_is_closed_half_still_gets_its_answer(server: Served) -> None:
+    assert b'{"status":"ok"}' in exchange(server.port, HEALTH, half_close=True)
+    body = json.dumps(INITIALIZE).encode()
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    exchange(server.port, head.encode() + body, half_close=True)
+    exchange(server.port, head.encode() + body[:20], half_close=True)
+    still_answers(server)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x00" * 100, b"SSH-2.0-x\r\n\r\n", b"GET\r\n\r\n", b"A" * 100_000, b"GET / HTTP/1.1\r\nx\r\n\r\n"],
+)
+def test_what_is_no_http_is_told_so(server: Served, data: bytes) -> None:
+    answer = exchange(server.port, data)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "no_http"
+    still_answers(server)
+
+
+def test_tls_on_a_plain_port_is_told_to_both_sides(server: Served) -> None:
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 32
+    answer = exchange(server.port, hello)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"plain HTTP; use http://" in answer
+    assert "spoke TLS, and this port is plain HTTP" in server.wait_to_say("spoke TLS")
+    still_answers(server)
+
+
+def test_a_long_head_is_refused(server: Served) -> None:
+    answer = exchange(server.port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")
+    assert ask(f"{server.address}/health?{'x' * 10_000}", method="GET").status_code == 200
+
+
+def _send(connection: socket.socket, data: bytes) -> None:
+    # The server may have given this one up, as it should.
+    with suppress(OSError):
+        connection.sendall(data)

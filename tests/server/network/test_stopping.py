@@ -1,0 +1,103 @@
+"""How the server ends: what runs is answered, what stays open is closed, and the exit code is that of a shell."""
+
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.server.connections import ERAS, Transport, connect, target, text_of
+from tests.server.network.serving import PATIENCE, served
+from tests.server.network.sockets import HEALTH, opened, rest_of
+
+SLOW = "tests.server.network.slow_server"
+NETWORK: tuple[Transport, ...] = ("streamable-http", "sse")
+COMBINATIONS = [pytest.param(transport, era, id=f"{transport}-{era}") for transport in NETWORK for era in ERAS]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_server_with_the_code_of_a_shell_and_no_more_words(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    with served("--transport", "http", project=tmp_path) as server:
+        assert server.stop(number) == code
+        assert server.said() == f"goop-mcp: serving {server.mcp} and {server.sse}\n"
+
+
+@pytest.mark.parametrize(("transport", "era"), COMBINATIONS)
+def test_a_call_that_runs_is_answered_before_the_server_ends(tmp_path: Path, transport: Transport, era: str) -> None:
+    with served("--transport", "http", project=tmp_path, program=SLOW) as server, ThreadPoolExecutor(1) as pool:
+
+        def call() -> str:
+            with connect(target(server, transport), era) as connection:
+                # Else the client asks for the tool's schema once the answer is there, which is too late.
+                connection.tools()
+                return text_of(connection.tool("wait", seconds=2))
+
+        waiting = pool.submit(call)
+        server.wait_to_say("waiting begins")
+        assert server.stop() == 143
+        assert waiting.result(timeout=PATIENCE) == "waited"
+
+
+@pytest.mark.parametrize(("transport", "era"), [("streamable-http", "auto"), ("sse", "legacy")])
+def test_a_call_that_runs_for_ever_is_given_up(tmp_path: Path, transport: Transport, era: str) -> None:
+    with served("--transport", "http", project=tmp_path, program=SLOW) as server, ThreadPoolExecutor(1) as pool:
+
+        def call() -> None:
+            with connect(target(server, transport), era) as connection:
+                connection.tool("wait", seconds=10_000)
+
+        waiting = pool.submit(call)
+        server.wait_to_say("waiting begins")
+        assert server.stop() == 143
+        server.wait_to_say("waiting given up")
+        assert waiting.exception(timeout=PATIENCE) is not None
+
+
+def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+    with served("--transport", "http", project=tmp_path, program=SLOW) as server, ThreadPoolExecutor(1) as pool:
+
+        def call() -> None:
+            with connect(target(server, "streamable-http"), "auto") as connection:
+                connection.tool("wait", seconds=10_000)
+
+        waiting = pool.submit(call)
+        server.wait_to_say("waiting begins")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.stop(signal.SIGINT) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+        assert "waiting given up" not in server.said()
+        assert waiting.exception(timeout=PATIENCE) is not None
+
+
+def test_idle_connections_and_open_streams_do_not_hold_up_the_end(tmp_path: Path) -> None:
+    with (
+        served("--transport", "http", project=tmp_path) as server,
+        connect(target(server, "streamable-http"), "legacy") as one,
+        connect(target(server, "sse"), "legacy") as other,
+        opened(server.port) as (idle,),
+    ):
+        idle.sendall(HEALTH)
+        assert idle.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        for connection in (one, other):
+            assert connection.tools()
+        assert server.stop() == 143
+        assert rest_of(idle) in (b"", b'{"status":"ok"}')
+
+
+@pytest.mark.parametrize("transport", NETWORK)
+def test_a_client_that_goes_away_ends_its_call_and_nothing_else(tmp_path: Path, transport: Transport) -> None:
+    with served("--transport", "http", project=tmp_path, program=SLOW) as server:
+        for era in ERAS:
+            with ThreadPoolExecutor(1) as pool:
+
+                def call(era: str = era) -> None:
+                    with connect(target(server, transport), era) as connection:
+                        connection.portal.call(connection.client.call_tool, "wait", {"seconds": 10_000}, 1.0)
+
+                gone = pool.submit(call)
+                server.wait_to_say("waiting begins")
+                assert gone.exception(timeout=PATIENCE) is not None
+            server.wait_to_say("waiting given up")
+            with connect(target(server, transport), era) as connection:
+                assert not connection.tool("save_memory", title="A title", content=f"Something in {era}.").is_error

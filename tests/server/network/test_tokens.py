@@ -1,0 +1,149 @@
+"""Tokens: what is told to those who have none, and what each scope allows, on all transports and in both eras."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from goop_mcp.validation.samples import COMPLETE_REPLY
+from tests.server.connections import ERAS, Transport, connect, target, text_of
+from tests.server.network import sockets
+from tests.server.network.asking import ask, refusal_of
+from tests.server.network.serving import Served, served
+
+TOKENS = """\
+[tokens.reader]
+token = "reader-token"
+scopes = ["read"]
+[tokens.writer]
+token = "writer-token"
+scopes = ["read", "write"]
+[tokens.other]
+token = "other-token"
+[tokens.useless]
+token = "useless-token"
+scopes = ["write"]
+"""
+WRITING = {"record_report", "build_handoff", "save_memory", "forget_memory"}
+ASKED = [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages/")]
+WRONG = ["wrong", "reader-toke", "reader-token2", "READER-TOKEN", "x" * 20_000, "reader-token reader-token", "ü"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("project")
+    file = tmp_path_factory.mktemp("tokens") / "tokens.toml"
+    file.write_text(TOKENS, encoding="utf-8")
+    file.chmod(0o600)
+    options = ("--transport", "http", "--token-file", str(file), "--rate-limit", "0")
+    with served(*options, project=folder, GOOP_LOG_LEVEL="DEBUG") as running:
+        yield running
+
+
+NETWORK: tuple[Transport, ...] = ("streamable-http", "sse")
+
+
+@pytest.fixture(params=NETWORK)
+def transport(request: pytest.FixtureRequest) -> Transport:
+    transport: Transport = request.param
+    return transport
+
+
+@pytest.mark.parametrize("token", WRONG)
+@pytest.mark.parametrize(("method", "path"), ASKED)
+def test_a_wrong_token_is_told_exactly_what_a_missing_one_is(
+    server: Served, method: str, path: str, token: str
+) -> None:
+    wrong = ask(f"{server.address}{path}", method=method, Authorization=f"Bearer {token}")
+    missing = ask(f"{server.address}{path}", method=method)
+    assert refusal_of(wrong) == refusal_of(missing) == (401, "invalid_token")
+    assert wrong.text == missing.text
+    assert "Authorization: Bearer TOKEN" in wrong.json()["error_description"]
+    assert wrong.headers["www-authenticate"] == missing.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+
+
+@pytest.mark.parametrize("authorization", ["reader-token", "Basic reader-token", "Bearer", "Bearer\treader-token"])
+def test_a_token_in_another_form_opens_nothing(server: Served, authorization: str) -> None:
+    assert refusal_of(ask(server.mcp, Authorization=authorization)) == (401, "invalid_token")
+
+
+def test_a_token_in_the_address_opens_nothing(server: Served) -> None:
+    assert refusal_of(ask(f"{server.mcp}?token=reader-token&access_token=reader-token")) == (401, "invalid_token")
+
+
+def test_the_answer_to_a_wrong_token_does_not_wait_for_the_body(server: Served) -> None:
+    head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4000000\r\n\r\n"
+    with sockets.opened(server.port) as (connection,):
+        connection.sendall(head.encode())
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_token_that_may_not_even_read_is_told_so(server: Served) -> None:
+    answer = ask(server.mcp, token="useless-token")
+    assert refusal_of(answer) == (403, "insufficient_scope")
+    assert answer.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="read"'
+
+
+def test_health_asks_for_no_token(server: Served) -> None:
+    assert ask(f"{server.address}/health", method="GET").json() == {"status": "ok"}
+    assert ask(f"{server.address}/ready", method="GET").json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport: Transport, era: str) -> None:
+    with connect(target(server, transport, token="reader-token"), era) as reader:
+        assert not WRITING & reader.tools().keys()
+        assert {"validate_report", "search_memory", "project_status", "explain_rule"} <= reader.tools().keys()
+        refused = reader.tool("save_memory", title="A title", content="Something.")
+        assert refused.is_error
+        assert "save_memory needs the scope write, which this token does not have" in text_of(refused)
+        looked = reader.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True)
+        assert looked.is_error
+        assert text_of(looked).endswith("call validate_report with check_workspace=false.")
+        assert not reader.tool("validate_report", text=COMPLETE_REPLY).is_error
+        assert not reader.tool("search_memory", queries="title").is_error
+    with connect(target(server, transport, token="writer-token"), era) as writer:
+        assert writer.tools().keys() >= WRITING
+        assert not writer.tool("save_memory", title="A title", content="Something.").is_error
+        # Its default is to look.
+        looked = writer.tool("record_report", text=COMPLETE_REPLY)
+        assert looked.is_error
+        assert "needs the scope workspace" in text_of(looked)
+    with connect(target(server, transport, token="other-token"), era) as everything:
+        assert not everything.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True).is_error
+
+
+def test_lists_that_depend_on_the_token_are_kept_by_nobody_else(server: Served) -> None:
+    with connect(target(server, "streamable-http", token="reader-token"), "auto") as reader:
+        assert reader.call(reader.client.list_tools).cache_scope == "private"
+
+
+def test_a_session_belongs_to_the_token_that_opened_it(server: Served) -> None:
+    session = ask(server.mcp, token="reader-token").headers["mcp-session-id"]
+    listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    assert ask(server.mcp, token="reader-token", body=listing, Mcp_Session_Id=session).status_code == 200
+    for token in ("writer-token", "other-token"):
+        assert ask(server.mcp, token=token, body=listing, Mcp_Session_Id=session).status_code == 404
+        assert ask(server.mcp, token=token, method="DELETE", Mcp_Session_Id=session).status_code == 404
+
+
+def test_a_session_keeps_to_the_scopes_of_the_request_and_not_of_its_opener(server: Served) -> None:
+    with connect(target(server, "sse", token="other-token"), "legacy") as everything:
+        assert everything.tools().keys() >= WRITING
+    with connect(target(server, "sse", token="reader-token"), "legacy") as reader:
+        assert not WRITING & reader.tools().keys()
+
+
+def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
+    secret = "t0p-secret-token-of-the-tests"
+    with served("--transport", "http", project=tmp_path, GOOP_TOKEN=secret, GOOP_LOG_LEVEL="DEBUG") as server:
+        with connect(target(server, "streamable-http", token=secret), "legacy") as connection:
+            assert not connection.tool("save_memory", title="A title", content="Something.").is_error
+        ask(server.mcp, token=f"{secret}x")
+        ask(f"{server.mcp}?token={secret}")
+        assert server.stop() == 143
+        log = server.said()
+    assert "save_memory" in log
+    assert secret not in log
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
