@@ -13,6 +13,7 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.exporting import start_exporting
 from goop_mcp.server.network.application import NetworkApplication
 from goop_mcp.server.network.ports import allow_many_sockets, bind
 from goop_mcp.server.network.protocol import TimedProtocol
@@ -59,7 +60,11 @@ def serve_network(
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
     server = _Server(config, application, addresses=_addresses(listening, network))
-    anyio.run(server.serve, [listening])
+    exporting = start_exporting(os.environ)
+    try:
+        anyio.run(server.serve, [listening])
+    finally:
+        exporting.finish()
     return 0
 
 
