@@ -1,6 +1,7 @@
 """What happens next: a verdict and a context in, a decision out; the table as data, pure (ROUTING)."""
 
-from goop_mcp.routing.context import Counters, Policy, RoutingContext, RoutingLimits, SessionState
+from goop_mcp.routing.context import RoutingContext
+from goop_mcp.routing.context_parts import Counters, Policy, RoutingLimits, SessionState
 from goop_mcp.routing.decision import Action, Decision, Retry, SessionResult
 from goop_mcp.routing.router import route
 from goop_mcp.routing.views import Issue, Option, Outcome, Question

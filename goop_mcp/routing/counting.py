@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from goop_mcp.routing.context import Counters
+from goop_mcp.routing.context_parts import Counters
 from goop_mcp.routing.decision import Retry
 
 __all__ = ["another_try", "counted", "progressed"]

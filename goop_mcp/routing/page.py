@@ -6,7 +6,7 @@ from dataclasses import fields
 from itertools import groupby
 
 from goop_mcp.routing.adapters import ADAPTERS
-from goop_mcp.routing.context import RoutingLimits
+from goop_mcp.routing.context_parts import RoutingLimits
 from goop_mcp.routing.decision import Action
 from goop_mcp.routing.recovery import STRATEGIES_BY_CAUTION
 from goop_mcp.routing.row import Row

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from goop_mcp.protocols.agent_request.sessions import find_cycle
-from goop_mcp.routing.context import SessionState
+from goop_mcp.routing.context_parts import SessionState
 
 __all__ = ["cycle_through", "failed_sessions", "has_ended", "has_failed", "is_running", "open_sessions"]
 
