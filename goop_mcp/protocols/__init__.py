@@ -1,6 +1,7 @@
 """The protocol families, listed by hand, and the public `validate` bound to them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation import pipeline
@@ -16,54 +17,32 @@ __all__ = ["FAMILIES", "RULES", "examine", "validate"]
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
 
-def _goop_report() -> Family:
-    from goop_mcp.protocols.goop_report import GOOP_REPORT  # noqa: PLC0415 - see FAMILIES
+def _in_package(name: str) -> Callable[[], Family]:
+    """Return what imports the family called `name`, an attribute of its package in capital letters."""
 
-    return GOOP_REPORT
+    def load() -> Family:
+        family: Family = getattr(import_module(f"{__name__}.{name}"), name.upper())
+        return family
 
-
-def _agent_request() -> Family:
-    from goop_mcp.protocols.agent_request import AGENT_REQUEST  # noqa: PLC0415 - see FAMILIES
-
-    return AGENT_REQUEST
-
-
-def _speckit() -> Family:
-    from goop_mcp.protocols.speckit import SPECKIT  # noqa: PLC0415 - see FAMILIES
-
-    return SPECKIT
-
-
-def _factory() -> Family:
-    from goop_mcp.protocols.factory import FACTORY  # noqa: PLC0415 - see FAMILIES
-
-    return FACTORY
+    return load
 
 
 FAMILIES: tuple[Family, ...] = (
-    FamilyOnDemand("goop_report", marks=("goop_report",), load=_goop_report),
-    FamilyOnDemand("agent_request", marks=("agent_request",), load=_agent_request),
-    FamilyOnDemand("speckit", marks=('agent"', "agent'", "agent”", "agent’", "_context"), load=_speckit),
-    FamilyOnDemand("factory", marks=('status"', "status'", "status”", "status’"), load=_factory),
+    FamilyOnDemand("goop_report", marks=("goop_report",), load=_in_package("goop_report")),
+    FamilyOnDemand("agent_request", marks=("agent_request",), load=_in_package("agent_request")),
+    FamilyOnDemand("speckit", marks=('agent"', "agent'", "agent”", "agent’", "_context"), load=_in_package("speckit")),
+    FamilyOnDemand("factory", marks=('status"', "status'", "status”", "status’"), load=_in_package("factory")),
 )
 """Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
 
 
 def _every_rule() -> Iterator[Rule]:
-    from goop_mcp.messages import VISUAL_STYLE_RULES  # noqa: PLC0415 - loaded with all other rules
-    from goop_mcp.validation.envelope_rules import ENVELOPE_RULES  # noqa: PLC0415
-    from goop_mcp.validation.evidence_rules import EVIDENCE_RULES  # noqa: PLC0415
-    from goop_mcp.validation.json_rules import JSON_RULES  # noqa: PLC0415
-    from goop_mcp.validation.path_rules import PATH_RULES  # noqa: PLC0415
-    from goop_mcp.validation.xml_rules import XML_RULES  # noqa: PLC0415
-    from goop_mcp.workflow.memory_rules import MEMORY_RULES  # noqa: PLC0415
-    from goop_mcp.workflow.project_rules import PROJECT_RULES  # noqa: PLC0415
-    from goop_mcp.workflow.rules import WORKFLOW_RULES  # noqa: PLC0415
+    from goop_mcp.protocols.shared_rules import FORM_RULES, PROJECT_RULES  # noqa: PLC0415 - most starts list no rules
 
-    yield from (*ENVELOPE_RULES, *XML_RULES, *JSON_RULES, *PATH_RULES, *EVIDENCE_RULES)
+    yield from FORM_RULES
     for family in FAMILIES:
         yield from family.rules
-    yield from (*VISUAL_STYLE_RULES, *WORKFLOW_RULES, *PROJECT_RULES, *MEMORY_RULES)
+    yield from PROJECT_RULES
 
 
 RULES = RuleBook(_every_rule)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from goop_mcp.errors import PolicyError
+from goop_mcp.protocols import RULES
 from goop_mcp.retry.replies import Agent, Way
 
 if TYPE_CHECKING:
@@ -111,15 +112,9 @@ def _names(policy: RetryPolicy) -> list[str]:
         faults.append(f"ways names one twice: {', '.join(policy.ways)}")
     if policy.when_exhausted not in ("return", "raise", "fallback"):
         faults.append(f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback")
-    unknown = sorted(name for name in policy.unmended if not _is_rule(name))
+    unknown = sorted(name for name in policy.unmended if name not in RULES)
     faults += [f"unmended names {name!r}; there is no such rule" for name in unknown]
     return faults
-
-
-def _is_rule(name: str) -> bool:
-    from goop_mcp.protocols import RULES  # noqa: PLC0415 - few policies name rules; all would pay for loading them
-
-    return name in RULES
 
 
 def _contradictions(policy: RetryPolicy) -> list[str]:

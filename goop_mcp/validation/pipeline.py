@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.choosing import Choice, choose
@@ -16,9 +15,6 @@ from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.weighing import weigh
 
-if TYPE_CHECKING:
-    from goop_mcp.validation.claims import Claims
-
 __all__ = ["Examination", "Family", "Reading", "examine", "validate"]
 
 
@@ -31,14 +27,6 @@ class Examination:
     mode: Mode
     expected: Expectations
     limits: Limits
-
-    @property
-    def claims(self) -> "Claims":
-        """What the envelope says is true of the project; nothing where there is none, or only a part of one."""
-        envelope = self.reading.envelope
-        from goop_mcp.validation.claims import NO_CLAIMS  # noqa: PLC0415 - who only validates does not pay for it
-
-        return NO_CLAIMS if envelope is None else self.choice.family.claims(envelope)
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
         """Weigh all problems; those of `more` name their place by path, as those of the family do."""

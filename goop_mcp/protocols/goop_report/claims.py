@@ -13,6 +13,7 @@ from goop_mcp.validation.claims import (
     StateClaim,
     TaskClaim,
 )
+from goop_mcp.validation.verdict import Envelope
 
 __all__ = ["claims_of"]
 
@@ -25,9 +26,9 @@ _KINDS: dict[FileAction | None, FileClaimKind] = {
 }
 
 
-def claims_of(report: Report) -> Claims:
-    """Return the claims of `report`; one that was cut off claims nothing (D-16)."""
-    if report.partial:
+def claims_of(report: Envelope) -> Claims:
+    """Return the claims of `report`; one that was cut off claims nothing (D-16), nor does any other envelope."""
+    if not isinstance(report, Report) or report.partial:
         return NO_CLAIMS
     artifacts = report.artifacts or Artifacts()
     return Claims(

@@ -108,9 +108,8 @@ class GoopReportFamily:
     def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope` says is true of the project."""
         from goop_mcp.protocols.goop_report.claims import claims_of  # noqa: PLC0415 - only for truth checks
-        from goop_mcp.validation.claims import NO_CLAIMS  # noqa: PLC0415 - as above
 
-        return claims_of(envelope) if isinstance(envelope, Report) else NO_CLAIMS
+        return claims_of(envelope)
 
     def absence(self, text: str) -> str:
         """Return what is there in place of an envelope; a near miss is named."""
