@@ -5,6 +5,10 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from goop_mcp import operations, store, workspace
+from goop_mcp.errors import GoopError
+from goop_mcp.memory.times import utc_now, written
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -46,36 +50,28 @@ class Application:
             return self._store
 
     def _open_store(self) -> "Store":
-        from goop_mcp.store.opening import open_store  # noqa: PLC0415 - loads a database, which most starts do without
-
         settings = self.settings
-        store = open_store(
+        opened = store.opening.open_store(
             settings.database, project=settings.project, project_id=settings.project_id, tenant=settings.tenant
         )
-        return store if self._watched is None else self._watched(store)
+        return opened if self._watched is None else self._watched(opened)
 
     @cached_property
     def files(self) -> "ProjectFiles":
         """The files of the project."""
-        from goop_mcp.workspace.files import ProjectFiles  # noqa: PLC0415 - as above
-
-        return ProjectFiles(self.settings.project)
+        return workspace.files.ProjectFiles(self.settings.project)
 
     @cached_property
     def workplace(self) -> "Workplace":
         """Database and files together, for those who only look. Files are written beside a database in a file only."""
-        from goop_mcp.operations.workplace import Workplace  # noqa: PLC0415 - as above
-
-        in_a_file = self.settings.database_in_a_file
-        return Workplace(store=self.store, files=self.files, writes_files=in_a_file and self.settings.keeps_files)
+        writes_files = self.settings.database_in_a_file and self.settings.keeps_files
+        return operations.workplace.Workplace(store=self.store, files=self.files, writes_files=writes_files)
 
     def writing_workplace(self) -> "Workplace":
         """Return the workplace to one who writes: what killed writers left undone is done before the first time.
 
         Raises StoreError; then it is tried again the next time.
         """
-        from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - as above
-
         with self._catching_up:
             if not self._caught_up:
                 self.workplace.catch_up(now=written(utc_now()))
@@ -84,8 +80,6 @@ class Application:
 
     def writing_store(self) -> "Store":
         """Return the database to one who writes what no file shows; catching up is no condition for that."""
-        from goop_mcp.errors import GoopError  # noqa: PLC0415 - as above
-
         try:
             self.writing_workplace()
         except GoopError as error:

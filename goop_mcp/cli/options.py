@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from goop_mcp.composition import Application
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
+from goop_mcp.settings import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from goop_mcp.composition import Application
     from goop_mcp.store.interface import Store
 
 __all__ = [
@@ -47,10 +48,6 @@ def opened_application(
     project: str | None, *, database: str | None = None, project_id: str | None = None
 ) -> "Iterator[Application]":
     """Yield the application for the options of these names, None where one was not given. Raises SettingsError."""
-    # Both load more than a plain check does in all.
-    from goop_mcp.composition import Application  # noqa: PLC0415
-    from goop_mcp.settings import read_settings  # noqa: PLC0415
-
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     with Application(settings) as application:
         yield application

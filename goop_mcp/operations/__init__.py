@@ -1,1 +1,37 @@
-"""What can be asked of the program, one function a question, shared by every surface."""
+"""What can be asked of the program, one function a question, shared by every surface.
+
+Those named here stand on the router, the workspace or the database, and are loaded by their first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from goop_mcp.on_demand import modules_on_demand
+
+__all__ = [
+    "blockers",
+    "check_workspace",
+    "hand_over",
+    "project_documents",
+    "project_status",
+    "record_report",
+    "resuming",
+    "route_reply",
+    "session_handoff",
+    "workplace",
+]
+
+if TYPE_CHECKING:
+    from goop_mcp.operations import (
+        blockers,
+        check_workspace,
+        hand_over,
+        project_documents,
+        project_status,
+        record_report,
+        resuming,
+        route_reply,
+        session_handoff,
+        workplace,
+    )
+else:
+    __getattr__ = modules_on_demand(__name__, __all__)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+from goop_mcp import operations
 from goop_mcp.errors import UnreadableFileError
 from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.validation.expectations import Expectations
@@ -106,9 +107,7 @@ def check_files(
 def _judge(project: "Path | None", store: "Store | None") -> Callable[..., Verdict]:
     if project is None:
         return validate
-    from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
-
-    return partial(check_workspace, project=project, store=store)
+    return partial(operations.check_workspace.check_workspace, project=project, store=store)
 
 
 def mend_file(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from goop_mcp import operations
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
 from goop_mcp.messages.quoting import line
@@ -80,9 +81,7 @@ def render_prompt(name: str, arguments: Mapping[str, str], *, project: "Path | N
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
     if name == _RESUMING:
-        from goop_mcp.operations.resuming import resume_values  # noqa: PLC0415 - a server starts without it
-
-        values = resume_values(project)
+        values = operations.resuming.resume_values(project)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
 
 
@@ -184,9 +183,7 @@ def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
-    from goop_mcp.operations.blockers import blocker_values  # noqa: PLC0415 - a server starts without the router
-
-    return blocker_values(given["text"], given["protocol"].strip() or "auto")
+    return operations.blockers.blocker_values(given["text"], given["protocol"].strip() or "auto")
 
 
 _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from goop_mcp import operations
 from goop_mcp.errors import ContextError
 from goop_mcp.operations.json_objects import parse_object
 from goop_mcp.protocols import validate
@@ -52,10 +53,8 @@ def judge_reply(
     expected = expectations_of(context)
     if project is None:
         return validate(text, protocol=protocol, mode=mode, expected=expected)
-    from goop_mcp.operations.check_workspace import check_workspace  # noqa: PLC0415 - files and git take time to load
-
     state = context.session_state
-    return check_workspace(
+    return operations.check_workspace.check_workspace(
         text,
         project,
         store=store,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from goop_mcp import workspace
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.workspace.layout import SCHEMAS_FOLDER
@@ -97,12 +98,9 @@ def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
     if protocol not in kept:
         raise UnknownNameError("schema to install for", protocol, kept)
     places = {f"{kept[protocol]}/{each.file}": each.text for each in list_schemas() if each.protocol == protocol}
-    from goop_mcp.workspace.files import ProjectFiles  # noqa: PLC0415 - servers list schemas and install none
-    from goop_mcp.workspace.replacing import place_file  # noqa: PLC0415
-
-    files = ProjectFiles(project)
+    files = workspace.files.ProjectFiles(project)
     for place, text in places.items():
-        place_file(files, place, text.encode())
+        workspace.replacing.place_file(files, place, text.encode())
     return tuple(places)
 
 

@@ -7,6 +7,7 @@ import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
+from goop_mcp import memory
 from goop_mcp.operations.documents import list_documents
 from goop_mcp.operations.schemas import list_schemas
 from goop_mcp.operations.templates import template_names
@@ -71,9 +72,7 @@ def add_completions(server: MCPServer, application: "Application") -> None:
 
 
 def _newest_ids(application: "Application") -> list[str]:
-    from goop_mcp.memory.keeping import list_memories  # noqa: PLC0415 - a start does without
-
-    return [str(memory.id) for memory in list_memories(application.store, limit=_MOST)]
+    return [str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST)]
 
 
 def _completion(names: Iterable[str], begun: str) -> Completion:

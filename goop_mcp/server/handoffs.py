@@ -8,6 +8,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field, JsonValue, WithJsonSchema
 
+from goop_mcp import operations
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import handoff_answer, session_answer
 from goop_mcp.server.models import HandoffModel
 
@@ -176,21 +178,17 @@ class Handoffs:
         return self._session(given, write=write) if kind == "session" else self._request(given, write=write)
 
     def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
-        from goop_mcp.operations import hand_over  # noqa: PLC0415 - a server starts without it
-
         if write and not self._application.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
-        fields = {name: given[name] for name in hand_over.REQUEST_FIELDS}
-        project = self._application.settings.project
-        built = hand_over.hand_over_request(fields, project=project, write=write, now=datetime.now().astimezone())
+        fields = {name: given[name] for name in operations.hand_over.REQUEST_FIELDS}
+        project, now = self._application.settings.project, datetime.now().astimezone()
+        built = operations.hand_over.hand_over_request(fields, project=project, write=write, now=now)
         return handoff_answer(built, written=write)
 
     def _session(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
-        from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - as above
-        from goop_mcp.operations import session_handoff  # noqa: PLC0415
-
+        handoffs = operations.session_handoff
         here = self._application
         workplace = here.writing_workplace() if write else here.workplace
-        fields = session_handoff.session_fields({name: given[name] for name in session_handoff.SESSION_FIELDS})
-        now = written(utc_now())
-        return session_answer(session_handoff.build_session_handoff(fields, workplace, write=write, now=now))
+        fields = handoffs.session_fields({name: given[name] for name in handoffs.SESSION_FIELDS})
+        built = handoffs.build_session_handoff(fields, workplace, write=write, now=written(utc_now()))
+        return session_answer(built)

@@ -7,6 +7,8 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from goop_mcp.operations.stopping.attempts import AttemptsInMemory
+from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn
+from goop_mcp.operations.stopping.policy import read_policy
 from goop_mcp.server.answers import answer
 from goop_mcp.server.observing import count_verdict
 
@@ -48,9 +50,6 @@ class HookChecks:
         prompt_id: _Word = "",
     ) -> Annotated[CallToolResult, HookAnswerModel]:
         """Answer a hook of the host. For hooks of type mcp_tool only; agents use validate_report."""
-        from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn  # noqa: PLC0415 - loaded by the first turn
-        from goop_mcp.operations.stopping.policy import read_policy  # noqa: PLC0415
-
         policy, _ = read_policy(str(self._application.settings.project))
         turn = Turn(
             agent=agent_type or None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult
 
+from goop_mcp import memory
 from goop_mcp.server.answers import answer
 from goop_mcp.validation.findings import Finding, excerpt
 
@@ -45,11 +46,9 @@ def found_answer(found: "FoundMemories", advice: str | None) -> CallToolResult:
     return answer("\n".join(lines), {**found.to_dict(), "notes": notes})
 
 
-def memory_answer(memory: "StoredMemory") -> CallToolResult:
+def memory_answer(stored: "StoredMemory") -> CallToolResult:
     """Return a whole memory."""
-    from goop_mcp.memory.keeping import memory_values  # noqa: PLC0415 - loaded by the first memory
-
-    return answer(memory_text(memory), memory_values(memory))
+    return answer(memory_text(stored), memory.keeping.memory_values(stored))
 
 
 def forgotten_answer(forgotten: "ForgottenMemory") -> CallToolResult:
@@ -59,10 +58,10 @@ def forgotten_answer(forgotten: "ForgottenMemory") -> CallToolResult:
     return answer(text, forgotten.to_dict())
 
 
-def memory_text(memory: "StoredMemory") -> str:
+def memory_text(stored: "StoredMemory") -> str:
     """Return the whole memory as Markdown; the content stands in a fence that it cannot end."""
-    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(memory.content)), default=0))
-    return "\n".join([*_head(memory), f"content ({_DATA}):", f"{fence}text", memory.content, fence])
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(stored.content)), default=0))
+    return "\n".join([*_head(stored), f"content ({_DATA}):", f"{fence}text", stored.content, fence])
 
 
 def _count(found: "FoundMemories") -> str:
@@ -72,25 +71,25 @@ def _count(found: "FoundMemories") -> str:
     return f"{len(found.items)} of {least}{found.total} found, a larger limit shows more"
 
 
-def _head(memory: "StoredMemory") -> Iterator[str]:
-    by = f" by {excerpt(memory.agent, _TITLE)}" if memory.agent else ""
-    yield f"memory {memory.id}: {memory.type}, importance {memory.importance:g}, saved {memory.created_at}{by}"
-    yield f"title: {excerpt(memory.title, _TITLE)}"
-    for name, values in (("concepts", memory.concepts), ("source_files", memory.source_files)):
+def _head(stored: "StoredMemory") -> Iterator[str]:
+    by = f" by {excerpt(stored.agent, _TITLE)}" if stored.agent else ""
+    yield f"memory {stored.id}: {stored.type}, importance {stored.importance:g}, saved {stored.created_at}{by}"
+    yield f"title: {excerpt(stored.title, _TITLE)}"
+    for name, values in (("concepts", stored.concepts), ("source_files", stored.source_files)):
         if values:
             yield f"{name}: {', '.join(excerpt(value, _FACT) for value in values)}"
-    if memory.facts:
+    if stored.facts:
         yield "facts:"
-        yield from (f"- {excerpt(fact, _FACT)}" for fact in memory.facts)
-    if memory.session_id:
-        yield f"session_id: {excerpt(memory.session_id, _TITLE)}"
+        yield from (f"- {excerpt(fact, _FACT)}" for fact in stored.facts)
+    if stored.session_id:
+        yield f"session_id: {excerpt(stored.session_id, _TITLE)}"
 
 
 def _item(item: "FoundMemory") -> Iterator[str]:
-    memory = item.memory
-    yield f'{memory.id}. [{memory.type} {memory.importance:g}] "{excerpt(memory.title, _TITLE)}"'
+    found = item.memory
+    yield f'{found.id}. [{found.type} {found.importance:g}] "{excerpt(found.title, _TITLE)}"'
     yield f"   {excerpt(item.snippet, _SNIPPET)}"
-    about = [*map(_quoted, memory.concepts), *map(_quoted, memory.source_files)]
+    about = [*map(_quoted, found.concepts), *map(_quoted, found.source_files)]
     if about:
         yield f"   about: {', '.join(about)}"
 

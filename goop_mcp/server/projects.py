@@ -6,6 +6,8 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from goop_mcp import operations
+from goop_mcp.memory.times import utc_now, written
 from goop_mcp.server.answers import answer, recorded_answer
 from goop_mcp.server.models import RecordedModel, StatusModel
 from goop_mcp.server.observing import count_verdict
@@ -71,9 +73,6 @@ class Projects:
         says is recorded is on disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
         are taken out. What people wrote is never overwritten.
         """
-        from goop_mcp.memory.times import utc_now, written  # noqa: PLC0415 - loaded by the first recording
-        from goop_mcp.operations.record_report import record_report  # noqa: PLC0415
-
         known = routing_context(
             expected_agent=expected_agent,
             phase=expected_phase,
@@ -83,7 +82,7 @@ class Projects:
             previous_rules=previous_rules or [],
             context=context,
         )
-        recorded = record_report(
+        recorded = operations.record_report.record_report(
             text,
             known,
             self._application.writing_workplace(),
@@ -102,7 +101,5 @@ class Projects:
         Use it when you begin, and whenever you are not sure where the work is. It also tells where state.json, the
         documents and the recorded reports disagree. It changes nothing.
         """
-        from goop_mcp.operations.project_status import project_status  # noqa: PLC0415 - loaded by the first look
-
-        status = project_status(self._application.workplace)
+        status = operations.project_status.project_status(self._application.workplace)
         return answer(status.to_markdown(), status.to_dict())

@@ -7,6 +7,8 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
+import goop_mcp
+from goop_mcp import operations
 from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
@@ -103,9 +105,7 @@ class Replies:
         if not check_workspace:
             verdict = validate(text, protocol=protocol, mode=mode, expected=expected)
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
-        from goop_mcp.operations import check_workspace as claims  # noqa: PLC0415 - loaded by the first check
-
-        verdict = claims.check_workspace(
+        verdict = operations.check_workspace.check_workspace(
             text,
             self._application.settings.project,
             store=self._application.store,
@@ -139,8 +139,6 @@ class Replies:
         nothing: store state_changes and give what you stored as context with the next call. It starts no agent and
         changes nothing.
         """
-        from goop_mcp.operations.route_reply import route_reply  # noqa: PLC0415 - loaded by the first decision
-
         known = routing_context(
             expected_agent=expected_agent,
             phase=expected_phase,
@@ -152,7 +150,7 @@ class Replies:
         )
         here = self._application
         project, store = (here.settings.project, here.store) if check_workspace else (None, None)
-        decision = route_reply(
+        decision = operations.route_reply.route_reply(
             text,
             known,
             protocol=protocol,
@@ -167,6 +165,4 @@ class Replies:
 
 def routing_context(*, context: Mapping[str, object] | None, **arguments: object) -> "RoutingContext":
     """Return what a caller knows: the arguments of a tool, over which a name in `context` wins. Raises ContextError."""
-    from goop_mcp.routing import RoutingContext  # noqa: PLC0415 - as above
-
-    return RoutingContext.from_dict({**arguments, **(context or {})})
+    return goop_mcp.RoutingContext.from_dict({**arguments, **(context or {})})

@@ -8,8 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from goop_mcp.errors import GoopError
+from goop_mcp.hosts import claude_code
 from goop_mcp.hosts.claude_code.events import HookEvent
 from goop_mcp.hosts.claude_code.state_folder import state_folder
+from goop_mcp.operations import stopping
 from goop_mcp.operations.stopping.policy import read_policy
 
 if TYPE_CHECKING:
@@ -60,21 +62,18 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     text, remarks = _last_words(event)
     if text is None:
         return {}, remarks
-    from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn  # noqa: PLC0415
-
-    turn = Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
-    if not is_owed(turn, policy):
+    judging = stopping.judging
+    turn = judging.Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
+    if not judging.is_owed(turn, policy):
         return {}, remarks
     judge = _in_project(session).judge if policy.check_workspace else None
-    outcome = judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
+    outcome = judging.judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
     told, faults = _record(session, turn, outcome)
-    return hook_answer(outcome) or told, (*remarks, *faults)
+    return judging.hook_answer(outcome) or told, (*remarks, *faults)
 
 
 def _in_project(session: _Session) -> "InProject":
-    from goop_mcp.hosts.claude_code.in_project import InProject  # noqa: PLC0415 - only for projects that ask for it
-
-    return InProject(session.project, session.policy, session.environment)
+    return claude_code.in_project.InProject(session.project, session.policy, session.environment)
 
 
 def _record(session: _Session, turn: "Turn", outcome: "SendBack | LetPass") -> tuple[Answer, _Remarks]:
@@ -94,10 +93,8 @@ def _record(session: _Session, turn: "Turn", outcome: "SendBack | LetPass") -> t
 def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
     if event.message is not None:
         return event.message, ()
-    from goop_mcp.hosts.claude_code.transcript import last_words  # noqa: PLC0415 - most hosts hand the message over
-
     try:
-        text = last_words(event.transcript) if event.transcript else None
+        text = claude_code.transcript.last_words(event.transcript) if event.transcript else None
     except OSError as error:
         return None, (f"the transcript cannot be read ({error.strerror or error}); the turn was let pass unread",)
     return text, () if text is not None else ("the event holds no message of the agent; the turn was let pass unread",)
@@ -116,9 +113,8 @@ def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
     agent = session.event.agent_type or ""
     if not session.policy.inform or not session.policy.owes(agent):
         return {}, ()
-    from goop_mcp.operations.stopping.briefing import brief_subagent  # noqa: PLC0415 - see _ANSWERS
-
-    return _context(session, brief_subagent(agent, protocol=session.policy.protocol, project=session.project)), ()
+    words = stopping.briefing.brief_subagent(agent, protocol=session.policy.protocol, project=session.project)
+    return _context(session, words), ()
 
 
 def _start_of_session(session: _Session) -> tuple[Answer, _Remarks]:
@@ -126,9 +122,7 @@ def _start_of_session(session: _Session) -> tuple[Answer, _Remarks]:
     told = {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
     if not session.policy.inform or not os.path.isdir(os.path.join(session.project, ".goopspec")):  # noqa: PTH112, PTH118
         return told, ()
-    from goop_mcp.operations.stopping.briefing import brief_main_agent  # noqa: PLC0415 - see _ANSWERS
-
-    return {**told, **_context(session, brief_main_agent(session.project))}, ()
+    return {**told, **_context(session, stopping.briefing.brief_main_agent(session.project))}, ()
 
 
 def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
@@ -151,14 +145,14 @@ def _before_prompt(session: _Session) -> tuple[Answer, _Remarks]:
 
 
 def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
-    from goop_mcp.operations.stopping.judging import Turn, describe_errors, judge_text  # noqa: PLC0415 - see _ANSWERS
-
-    verdict = judge_text(Turn(agent=agent, text=report, main=False, again=False, key=""), session.policy)
+    turn = stopping.judging.Turn(agent=agent, text=report, main=False, again=False, key="")
+    verdict = stopping.judging.judge_text(turn, session.policy)
     if verdict.accepted:
         return {}
+    errors = stopping.judging.describe_errors(verdict)
     words = (
-        f"goop-mcp: the report of {agent or 'this agent'} is not accepted: {describe_errors(verdict)}. Its task is not "
-        "done, whatever the reply says. Give its text to route_next_action, which says who continues, or start anew."
+        f"goop-mcp: the report of {agent or 'this agent'} is not accepted: {errors}. Its task is not done, whatever "
+        "the reply says. Give its text to route_next_action, which says who continues, or start anew."
     )
     return _context(session, words)
 
@@ -168,9 +162,7 @@ def _context(session: _Session, words: str) -> Answer:
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
-    from goop_mcp.operations.stopping.attempt_file import AttemptFile  # noqa: PLC0415 - see _ANSWERS
-
-    return AttemptFile(state_folder(environment), now=time.time())
+    return stopping.attempt_file.AttemptFile(state_folder(environment), now=time.time())
 
 
 _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
