@@ -125,21 +125,11 @@ class NewReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredReport:
+class StoredReport(NewReport):
     """A recorded envelope."""
 
     id: int
-    protocol: str
-    idempotency_key: str
-    envelope: str
-    verdict: str
-    decision: str
-    created_at: str
     revision: int
-    agent: str | None = None
-    phase: str | None = None
-    task_id: str | None = None
-    status: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,16 +148,11 @@ class NewEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NewEvent):
     """An event as it lies in the database."""
 
     id: int
-    kind: str
-    author: str
-    text: str
-    created_at: str
     revision: int
-    document: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,25 +199,10 @@ class NewAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAttempt:
+class StoredAttempt(NewAttempt):
     """An attempt as it lies in the database."""
 
     id: int
-    call_id: str
-    number: int
-    result: AttemptResult
-    way: str
-    created_at: str
-    agent: str | None = None
-    session_id: str | None = None
-    protocol: str | None = None
-    rules: tuple[str, ...] = ()
-    repairs: tuple[str, ...] = ()
-    seconds: float = 0.0
-    tokens: int | None = None
-    message: str | None = None
-    reply: str | None = None
-    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

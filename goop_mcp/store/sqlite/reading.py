@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -186,7 +187,7 @@ class SqliteReading:
 
     def _select(self, kind: type[Record], rest: str, bindings: Bindings) -> list[Record]:
         """Return the rows of the table that keeps `kind`, whose columns are named like its fields; the table is `m`."""
-        names = kind.__slots__
+        names = [each.name for each in fields(kind)]
         columns = ", ".join([f"m.{name}" for name in names])
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608 - constants; values are bound
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
