@@ -5,6 +5,7 @@ again. The first thing that is wrong with a value is the only finding for it (D-
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,20 +106,20 @@ class ValueReader:
         self.problems.append(problem)
 
 
-class Kind:
+class Kind(ABC):
     """A kind of value; `expected` says in words what it looks like."""
 
     expected: str = "a value"
     textual: bool = False
     """Whether a blank text is no value of this kind, so that it counts as missing where one is required."""
 
+    @abstractmethod
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
         """Return `value` as it is meant, after reporting what is odd; it is the value at `where/step`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schema(self) -> Schema:
         """Return what strict mode takes without an error, as JSON Schema."""
-        raise NotImplementedError
 
     def paths(self, value: JsonValue, where: str) -> Iterator[tuple[str, str]]:
         """Yield the paths that `value`, which stands at the pointer `where`, names: each with its own pointer."""
