@@ -50,7 +50,7 @@ def judge(text: str, protocol: str, mode: Mode = "lenient", expected: Expectatio
 def judge_both(text: str, protocol: str, expected: Expectations | None = None) -> tuple[Verdict, Verdict]:
     """Return the verdicts of both modes, lenient first, after making sure that both saw the same (D-18)."""
     lenient, strict = (judge(text, protocol, mode, expected) for mode in MODES)
-    assert sorted(f.rule for f in lenient.findings) == sorted(f.rule for f in strict.findings)
+    assert rules_of(lenient) == rules_of(strict)
     assert lenient.envelope == strict.envelope
     return lenient, strict
 
@@ -60,6 +60,11 @@ def outcome(verdict: Verdict) -> str:
     if not verdict.accepted:
         return "errors"
     return "warnings" if verdict.of_severity(Severity.WARNING) else "valid"
+
+
+def rules_of(verdict: Verdict) -> list[str]:
+    """Return the rules of all findings, sorted."""
+    return sorted(finding.rule for finding in verdict.findings)
 
 
 def weighty_rules(verdict: Verdict) -> set[str]:

@@ -106,6 +106,7 @@ async def test_others_hear_on_when_the_first_client_has_left(spec: anyio.Path) -
             await second.subscribe_resource(URI)
         await spec.write_text("second", encoding="utf-8")
         await heard.wait_for(1)
+    assert heard.uris == [URI]
 
 
 async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio.Path) -> None:
@@ -115,6 +116,7 @@ async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio
         await heard.wait_for(1)
         await spec.write_text("again", encoding="utf-8")
         await heard.wait_for(2)
+    assert heard.uris == [URI, URI]
 
 
 async def test_more_subscriptions_than_are_watched_are_refused(spec: anyio.Path) -> None:

@@ -1,16 +1,18 @@
 """Documents are read tolerantly, and what we write is read back as it was meant."""
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.workspace.documents.blueprint import PlannedFile, read_blueprint
-from goop_mcp.workspace.documents.chronicle import read_chronicle
+from goop_mcp.workspace.documents.blueprint import Blueprint, PlannedFile, read_blueprint
+from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
 from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text, read_adl
 from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, handoff_text, read_handoff
 from goop_mcp.workspace.documents.markdown import find_headings, read_markdown
 from goop_mcp.workspace.documents.marks import TaskStatus, read_status
-from goop_mcp.workspace.documents.requirements import read_requirements
-from goop_mcp.workspace.documents.spec import measure_coverage, read_spec
+from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
+from goop_mcp.workspace.documents.spec import Spec, measure_coverage, read_spec
 from tests.requirements import requirement
 from tests.workspace.projects import NOW, text_of
 
@@ -18,6 +20,14 @@ SPEC = text_of("profile_0x", "SPEC.md")
 BLUEPRINT = text_of("profile_0x", "BLUEPRINT.md")
 CHRONICLE = text_of("profile_0x", "CHRONICLE.md")
 REQUIREMENTS = text_of("profile_0x", "REQUIREMENTS.md")
+READERS: dict[Callable[[str], object], type] = {
+    read_spec: Spec,
+    read_blueprint: Blueprint,
+    read_chronicle: Chronicle,
+    read_handoff: Handoff,
+    read_requirements: InterviewFacts,
+    read_adl: tuple,
+}
 
 
 # markdown
@@ -49,9 +59,8 @@ def test_headings_are_found_at_the_same_places_with_and_without_reading_the_rest
 
 
 @given(st.text(st.sampled_from("#`~*-|: \n\r<!>[x]W1.TMH✓⏳Wave Task "), max_size=200))
-def test_no_text_whatever_breaks_a_reader(text: str) -> None:
-    for reader in (read_spec, read_blueprint, read_chronicle, read_handoff, read_requirements, read_adl):
-        reader(text)
+def test_every_reader_makes_a_document_of_any_text_whatever(text: str) -> None:
+    assert {reader: type(reader(text)) for reader in READERS} == READERS
 
 
 def test_status_words_and_icons_mean_the_same() -> None:

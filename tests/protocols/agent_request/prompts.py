@@ -75,7 +75,7 @@ def judge(text: str, mode: Mode = "lenient", *, expected: Expectations | None = 
 def judge_both(text: str, *, expected: Expectations | None = None) -> tuple[Verdict, Verdict]:
     """Return the verdicts of both modes, lenient first, after making sure that both saw the same (D-18)."""
     lenient, strict = (judge(text, mode, expected=expected) for mode in MODES)
-    assert sorted(f.rule for f in lenient.findings) == sorted(f.rule for f in strict.findings)
+    assert rules_of(lenient) == rules_of(strict)
     return lenient, strict
 
 
