@@ -1,9 +1,11 @@
 """The typed model of an `<agent_request>` (xml-handoff-protocol, sections 2 and 8)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
+
+from goop_mcp.validation.plain_values import plain_values
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -138,14 +140,6 @@ class Request:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as JSON values under the specification's names."""
-        values: dict[str, Any] = _plain(self)
+        values = plain_values(self)
         values["extra_attributes"] = dict(self.extra_attributes)
         return values
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON values
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value

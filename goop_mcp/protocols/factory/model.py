@@ -1,10 +1,11 @@
 """The typed model of a Factory reply (factory-response-schemas)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from goop_mcp.validation.plain_values import plain_values
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
@@ -130,13 +131,4 @@ class Reply:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reply as JSON values under the specification's names."""
-        values: dict[str, Any] = _plain(self)
-        return values
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON values
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value
+        return plain_values(self)

@@ -1,8 +1,10 @@
 """The typed model of a `<goop_report>` (goop-report-schema, Response Envelope Structure)."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from goop_mcp.validation.plain_values import plain_values
 
 __all__ = [
     "Artifacts",
@@ -181,17 +183,9 @@ class Report:
 
         `extensions` maps each name to the list of its contents, in order.
         """
-        values: dict[str, Any] = _plain(self)
+        values = plain_values(self)
         extensions: dict[str, list[str]] = {}
         for extension in self.extensions:
             extensions.setdefault(extension.name, []).append(extension.content)
         values["extensions"] = extensions
         return values
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON values
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value

@@ -1,10 +1,11 @@
 """The typed models of speckit: what an agent is given, and what it answers (speckit-agent-response)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from goop_mcp.validation.plain_values import plain_values
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "SuggestedAction",
     "WorkflowContext",
     "plain_agent",
-    "plain_values",
 ]
 
 Values = Mapping[str, JsonValue]
@@ -127,8 +127,7 @@ class Response:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values under the specification's names."""
-        values: dict[str, Any] = plain_values(self)
-        return values
+        return plain_values(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,14 +191,4 @@ class AgentInput:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the input as JSON values under the specification's names."""
-        values: dict[str, Any] = plain_values(self)
-        return values
-
-
-def plain_values(value: object) -> Any:  # noqa: ANN401 - JSON values
-    """Return a model as JSON values."""
-    if is_dataclass(value):
-        return {each.name: plain_values(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple):
-        return [plain_values(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value
+        return plain_values(self)
