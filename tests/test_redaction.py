@@ -12,7 +12,6 @@ from tests.repository import ROOT, project_files
 
 A24 = "a8Kd92LmQz71Xw4Tn0Vb3Rc6"
 A40 = A24 + "Yp5Hs7Je1Gf9Ud2M"
-HEX = "9f86d081884c7d659a2feaa0c55ad015"
 BASE64 = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU" * 3
 
 

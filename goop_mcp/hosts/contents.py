@@ -7,7 +7,7 @@ from typing import Protocol
 from goop_mcp.assets import read_asset
 from goop_mcp.hosts.catalogue import Part
 from goop_mcp.hosts.editing import Edited, add_parts, parse_configuration, remove_parts
-from goop_mcp.hosts.instructions import BEGIN, add_block, remove_block
+from goop_mcp.hosts.instructions import add_block, remove_block
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import Record
 from goop_mcp.hosts.targets import ConfigurationError
@@ -67,11 +67,6 @@ class Block:
         """Take the block away, and the file too when it was made for it."""
         left = remove_block(text, shown=shown)
         return None if not left.strip() and record is not None and record.before is None else left
-
-    @staticmethod
-    def is_in(text: str) -> bool:
-        """Tell whether the block is there."""
-        return BEGIN in text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

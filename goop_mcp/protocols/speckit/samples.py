@@ -6,7 +6,6 @@ __all__ = [
     "CONSTITUTION_REPLY",
     "ERROR_REPLY",
     "FEEDBACK_INPUT",
-    "PLAN_REPLY",
     "RESEARCH_REPLY",
     "TASKS_REPLY",
     "TEST_REPLY",
@@ -50,26 +49,6 @@ RESEARCH_REPLY = """\
     ],
     "confidence_level": "HIGH",
     "next_steps": ["plan"]
-  }
-}
-"""
-
-PLAN_REPLY = """\
-{
-  "agent": "plan",
-  "status": "success",
-  "timestamp": "2026-01-15T10:30:00Z",
-  "execution_time_ms": 1234,
-  "result": {
-    "plan_file": "specs/007-oauth-login/plan.md",
-    "research_file": "specs/007-oauth-login/research.md",
-    "data_model_file": "specs/007-oauth-login/data-model.md",
-    "contracts_dir": "specs/007-oauth-login/contracts/",
-    "quickstart_file": "specs/007-oauth-login/quickstart.md",
-    "technologies": ["FastAPI"],
-    "constitution_violations": [],
-    "artifacts_created": ["specs/007-oauth-login/plan.md"],
-    "next_steps": ["tasks"]
   }
 }
 """

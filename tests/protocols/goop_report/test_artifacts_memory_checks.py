@@ -21,7 +21,6 @@ from tests.validation.replies import (
 
 FILE = '<file path="src/auth/types.ts" action="created">Auth type definitions</file>'
 COMMIT = '<commit sha="a1b2c3d">feat(auth): implement JWT authentication service</commit>'
-SAVED = '<saved type="decision" importance="0.8">Used jose library for JWT over jsonwebtoken</saved>'
 CHECK = '<check name="typecheck" passed="true">No errors</check>'
 
 
