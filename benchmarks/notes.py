@@ -25,7 +25,7 @@ class Notes:
     """The tenth word is a tenth as frequent as the first, and rare words are longer. The same notes each time."""
 
     def __init__(self) -> None:
-        self._random = random.Random(4711)  # noqa: S311 - the same notes each time
+        self._random = random.Random(4711)
         self.vocabulary = [self._word(rank) for rank in range(1, _VOCABULARY + 1)]
         self._weights = list(accumulate(1 / rank for rank in range(1, _VOCABULARY + 1)))
 

@@ -43,7 +43,7 @@ def run() -> Table:
     """Fill a new project, then measure saves in turn with bare rows, then searches."""
     table = Table("store", ("", "p50 ms", "p95 ms", "over bare ms"), [f"{_MEMORIES:,} memories of {_LENGTH + 6} words"])
     with TemporaryDirectory(prefix="goop-bench-") as folder:
-        store, texts = open_store(None, project=Path(folder)), _Texts(random.Random(1))  # noqa: S311 - repeatable
+        store, texts = open_store(None, project=Path(folder)), _Texts(random.Random(1))
         for first in range(0, _MEMORIES, _BATCH):
             store.write(partial(_add_all, memories=[texts.memory(first + number) for number in range(_BATCH)]))
         _measure_saves(table, store, texts, Path(folder))

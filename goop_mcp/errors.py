@@ -70,6 +70,10 @@ __all__ = [
 ]
 
 
+# A longer list of names helps nobody.
+_MOST_LISTED = 12
+
+
 class GoopError(Exception):
     """Root of all exceptions of this package. The text is one sentence that says what to do.
 
@@ -100,7 +104,7 @@ class UnknownNameError(GoopError, ValueError):
         near = turned or get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
         if near:
             hint = f"did you mean {near[0]!r}?"
-        elif len(self.known) <= 12:  # noqa: PLR2004 - a longer list helps nobody
+        elif len(self.known) <= _MOST_LISTED:
             hint = f"known are {', '.join(self.known)}."
         else:
             hint = f"{len(self.known)} are known, {self.known[0]!r} for example."

@@ -199,5 +199,9 @@ _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
 def _environment() -> "Environment":
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only those who render a prompt pay for loading it
 
-    # What is written is Markdown; escaping for HTML would spoil it.
-    return Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
+    return Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - what is written is Markdown; escaping for HTML would spoil it
+    )

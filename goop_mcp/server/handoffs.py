@@ -146,7 +146,7 @@ class Handoffs:
         current_task_summary: _Summary = None,
         workflow: _Workflow = "standard",
         task_details: _Details = None,
-        constraints: _Constraints = [],  # noqa: B006 - the schema shows the default; it is never changed
+        constraints: _Constraints = [],
         deliverables: _Deliverables = None,
         backlog_notes: _Notes = None,
         session_id: _SessionId = None,
@@ -160,9 +160,9 @@ class Handoffs:
         next_action: _NextAction = None,
         next_agent: _NextAgent = None,
         next_command: _NextCommand = None,
-        files_to_read: _FilesToRead = [],  # noqa: B006 - as above
-        blockers: _Blockers = [],  # noqa: B006
-        warnings: _Warnings = [],  # noqa: B006
+        files_to_read: _FilesToRead = [],
+        blockers: _Blockers = [],
+        warnings: _Warnings = [],
     ) -> Annotated[CallToolResult, HandoffModel]:
         """Build a handoff that is always valid: a prompt for another agent, or HANDOFF.md for the next session.
 

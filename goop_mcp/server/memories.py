@@ -90,9 +90,9 @@ class Memories:
         *,
         type: _SavedType = "observation",
         importance: _Importance = 0.5,
-        concepts: _Concepts = [],  # noqa: B006 - the schema shows the default; it is never changed
-        facts: _Facts = [],  # noqa: B006
-        source_files: _SourceFiles = [],  # noqa: B006
+        concepts: _Concepts = [],
+        facts: _Facts = [],
+        source_files: _SourceFiles = [],
         agent: _Agent = None,
         session_id: _Session = None,
         idempotency_key: _Key = None,
@@ -121,8 +121,8 @@ class Memories:
         self,
         queries: _Queries,
         *,
-        types: _Types = [],  # noqa: B006
-        concepts: _AnyConcept = [],  # noqa: B006
+        types: _Types = [],
+        concepts: _AnyConcept = [],
         min_importance: _LeastImportance = 0.0,
         limit: _Limit = 5,
     ) -> Annotated[CallToolResult, FoundModel]:
@@ -156,9 +156,9 @@ class Memories:
         content: _Content,
         *,
         type: _SavedType = "observation",
-        facts: _Facts = [],  # noqa: B006
-        concepts: _Concepts = [],  # noqa: B006
-        sourceFiles: _SourceFiles = [],  # noqa: B006, N803 - the packages' own name
+        facts: _Facts = [],
+        concepts: _Concepts = [],
+        sourceFiles: _SourceFiles = [],  # noqa: N803 - the packages' own name
         importance: _EitherImportance = 5.0,
     ) -> Annotated[CallToolResult, SavedModel]:
         """Save one memory under the arguments of the GoopSpec packages; save_memory does the same with more of them.
@@ -181,8 +181,8 @@ class Memories:
         query: _PackagesQuery,
         *,
         limit: _PackagesLimit = 5,
-        types: _Types = [],  # noqa: B006
-        concepts: _AnyConcept = [],  # noqa: B006
+        types: _Types = [],
+        concepts: _AnyConcept = [],
         minImportance: _EitherLeast = 0.0,  # noqa: N803 - the packages' own name
     ) -> Annotated[CallToolResult, FoundModel]:
         """Find memories under the arguments of the GoopSpec packages; search_memory takes several phrasings.

@@ -28,7 +28,7 @@ class _ShippedPrompt(SdkPrompt):
 
     project: Path = Field(exclude=True)
 
-    async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002
+    async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002 - the SDK gives it
         """Return the prompt as one message of the user. Raises GoopError."""
         fill = partial(render_prompt, project=self.project)
         return [UserMessage(await anyio.to_thread.run_sync(fill, self.name, arguments or {}))]

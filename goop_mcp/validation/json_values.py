@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from goop_mcp.validation.findings import Problem, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
@@ -107,11 +107,15 @@ class ValueReader:
 
 
 class Kind(ABC):
-    """A kind of value; `expected` says in words what it looks like."""
+    """A kind of value."""
 
-    expected: str = "a value"
     textual: bool = False
     """Whether a blank text is no value of this kind, so that it counts as missing where one is required."""
+
+    @property
+    def expected(self) -> str:
+        """What it looks like, in words."""
+        return "a value"
 
     @abstractmethod
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
@@ -244,14 +248,17 @@ class Count(Kind):
 
     def read(self, value: JsonValue, where: str, step: str, reader: ValueReader) -> JsonValue:
         """See `Kind.read`."""
-        whole = value.__class__ is int or (isinstance(value, float) and value.is_integer())
-        if not whole or value < 0:  # type: ignore[operator] # a number, as the line above says
+        if not _is_whole(value) or value < 0:
             reader.wrong_type(value, where, step, self)
         return value
 
     def schema(self) -> Schema:
         """See `Kind.schema`."""
         return {"type": "integer", "minimum": 0}
+
+
+def _is_whole(value: JsonValue) -> TypeGuard[int | float]:
+    return value.__class__ is int or (isinstance(value, float) and value.is_integer())
 
 
 class Number(Kind):
@@ -303,7 +310,7 @@ class Word(Kind):
     textual = True
 
     @property
-    def expected(self) -> str:  # type: ignore[override] # made from the words
+    def expected(self) -> str:
         """The words."""
         return f"one of {', '.join(self.words)}" if len(self.words) > 1 else self.words[0]
 
@@ -358,7 +365,7 @@ class ListOf(Kind):
     item: Kind
 
     @property
-    def expected(self) -> str:  # type: ignore[override] # made from the kind of the items
+    def expected(self) -> str:
         """What the items are."""
         return f"a list, each item {self.item.expected}"
 

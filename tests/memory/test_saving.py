@@ -114,7 +114,7 @@ def test_nearly_the_same_memory_is_kept_and_named(store: Store) -> None:
 
 
 def test_of_a_hundred_memories_with_some_words_changed_almost_all_are_named_among_many(store: Store) -> None:
-    pick = random.Random(4711)  # noqa: S311 - the same words each time
+    pick = random.Random(4711)
     vocabulary = ["".join(pick.choices("abcdefghijklmnopqrstuvwxyz", k=2 + n // 100)) for n in range(1_000)]
     texts = [pick.choices(vocabulary, k=pick.randrange(7, 80)) for _ in range(100)]
     first = [save_memory(store, MemoryDraft(title="Notes", content=" ".join(text))).id for text in texts]

@@ -395,7 +395,8 @@ def test_the_state_that_another_program_wrote_meanwhile_is_not_moved_on(tmp_path
 
                 return store.write(change, then=later)  # type: ignore[arg-type] # as above
 
-        recorded = record(replace(workplace, store=Interrupted()), report(phase="accept"))  # type: ignore[arg-type]
+        other = replace(workplace, store=Interrupted())  # type: ignore[arg-type] # it passes on what a store has
+        recorded = record(other, report(phase="accept"))
         assert (recorded.status, recorded.written.state) == ("recorded", None)
         assert state_of(workplace).phase == "execute"
         assert any("could not be brought up" in remark for remark in recorded.remarks)

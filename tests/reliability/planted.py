@@ -65,7 +65,7 @@ class Planted:
 
 def plant(seed: int) -> list[Planted]:
     """Return one of each kind; another `seed` gives other secrets."""
-    chance = random.Random(seed)  # noqa: S311 - repeatable, and secret to nobody
+    chance = random.Random(seed)
     return [_planted(chance, *kind) for kind in _KINDS]
 
 

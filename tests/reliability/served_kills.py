@@ -75,7 +75,7 @@ class ServedReport:
 
 def kill_servers(rounds: int, *, seed: int, folder: Path, servers: int = 8) -> ServedReport:
     """Let `servers` write in projects below `folder`, kill half of them in each of `rounds`, and look each time."""
-    report, chance = ServedReport(seed), random.Random(seed)  # noqa: S311 - repeatable, not secret
+    report, chance = ServedReport(seed), random.Random(seed)
     for first in range(0, rounds, _ROUNDS_A_PROJECT):
         with TemporaryDirectory(dir=folder) as project:
             _one_project(Path(project), range(first, min(first + _ROUNDS_A_PROJECT, rounds)), servers, chance, report)

@@ -64,7 +64,7 @@ class Outcome:
 
 def do_work(product: Product, work: Work, folder: Path, *, seed: int) -> Outcome:
     """Do `work` once in an empty `folder`; the same `seed` chooses the same moments for the kills."""
-    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    chance = random.Random(seed)
     with ExitStack() as stack:
         servers = [stack.enter_context(product.start(folder)) for _ in range(work.servers)]
         writers = [_Writer(product, server, work, f"writer {number}") for number, server in enumerate(servers)]

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # it
 from goop_mcp import Severity
 from goop_mcp.protocols.factory import schema as factory_schema
 from goop_mcp.protocols.speckit import schema as speckit_schema
-from tests.protocols.json_replies import FAMILIES, judge, load_cases
+from tests.protocols.json_replies import FAMILIES, JsonCase, judge, load_cases
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.schemas.json_envelopes import VALUES, envelopes, good_envelopes, variants, without_each
@@ -65,7 +65,7 @@ def test_good_examples_are_accepted(protocol: str) -> None:
     [case for name in FAMILIES for case in load_cases(name) if case.file.endswith(".json")],
     ids=lambda c: c.file,
 )
-def test_schema_and_engine_agree_on_every_case_that_is_plain_json(case: Any) -> None:  # noqa: ANN401
+def test_schema_and_engine_agree_on_every_case_that_is_plain_json(case: JsonCase) -> None:
     try:
         envelope = json.loads(case.text)
     except ValueError:

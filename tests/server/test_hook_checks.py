@@ -8,7 +8,7 @@ import pytest
 
 from goop_mcp.server.app import create_server
 from goop_mcp.settings import Settings
-from tests.server.connections import ERAS, Connection, connect
+from tests.server.connections import ERAS, Connection, connect, text_of
 
 BAD = "I did the work but forgot the envelope."
 
@@ -22,8 +22,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]
 def answer_of(host: Connection, text: str, **values: str) -> dict[str, object]:
     arguments = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false", **values}
     result = host.tool("hook_check", text=text, **arguments)
-    (block,) = result.content
-    said = json.loads(block.text)  # type: ignore[union-attr] # the tool answers with one text
+    said = json.loads(text_of(result))
     assert isinstance(said, dict)
     return said
 

@@ -63,7 +63,7 @@ def spellings(target: str, chance: random.Random) -> str:
 
 
 def generated_paths(root: Path) -> list[str]:
-    chance = random.Random(20260120)  # noqa: S311 - the same cases each time
+    chance = random.Random(20260120)
     ups = ["../" * depth for depth in range(1, 6)]
     targets = [f"{up}outside/secret.md" for up in ups] + [
         "out/secret.md",

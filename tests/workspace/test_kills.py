@@ -66,7 +66,7 @@ def test_a_writer_killed_at_any_step_loses_nothing(tmp_path: Path, point: Failpo
 
 
 def test_many_writers_of_which_half_are_killed_lose_nothing(tmp_path: Path) -> None:
-    chance = random.Random(4)  # noqa: S311 - the moments vary by the machine anyway
+    chance = random.Random(4)
     before = copied("windows", tmp_path).read_text(CHRONICLE)
 
     writers = [started(tmp_path, name, "25") for name in "abcdef"]

@@ -120,7 +120,8 @@ def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
 def _start_of_session(session: _Session) -> tuple[Answer, _Remarks]:
     """Tell the main agent, in a project of GoopSpec only; a file that cannot be used is told to the person."""
     told = {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
-    if not session.policy.inform or not os.path.isdir(os.path.join(session.project, ".goopspec")):  # noqa: PTH112, PTH118
+    folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118 - pathlib is slow to load
+    if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112 - as above
         return told, ()
     return {**told, **_context(session, stopping.briefing.brief_main_agent(session.project))}, ()
 

@@ -25,4 +25,4 @@ def state_folder(environment: Mapping[str, str]) -> str:
     variable, parts = _PLACES.get(sys.platform, _ELSEWHERE)
     named = environment.get(variable)
     home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118 - pathlib is slow to load
-    return os.path.join(home, "goop-mcp")  # noqa: PTH118
+    return os.path.join(home, "goop-mcp")  # noqa: PTH118 - as above

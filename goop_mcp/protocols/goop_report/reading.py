@@ -1,6 +1,7 @@
 """From the XML tree of a `<goop_report>` to the typed model, one section after the other."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -239,8 +240,7 @@ class ReportReader(ValueReader):
                 found=None if raw is None else excerpt(raw),
             )
         )
-        finite = importance is not None and abs(importance) != float("inf") and importance == importance  # noqa: PLR0124 - NaN
-        return importance if finite else None
+        return importance if importance is not None and isfinite(importance) else None
 
     def _verification(self, element: Element | None) -> tuple[Check, ...] | None:
         path = "/goop_report/verification"

@@ -24,7 +24,7 @@ from goop_mcp.protocols.factory.model import (
     Status,
 )
 from goop_mcp.protocols.factory.model import Verdict as CriticVerdict
-from tests.protocols.json_replies import judge, judge_both, load_cases, read_case, the_finding, weighty_rules
+from tests.protocols.json_replies import JsonCase, judge, judge_both, load_cases, read_case, the_finding, weighty_rules
 from tests.protocols.speckit.test_contexts import JSON, WORDS
 from tests.requirements import requirement
 
@@ -350,7 +350,7 @@ def test_written_reply_is_accepted_and_reads_as_the_same_reply(written: Reply) -
     [case for case in load_cases("factory") if case.file.endswith(".json") and case.expected["strict"] != "errors"],
     ids=lambda case: case.file,
 )
-def test_reply_of_a_case_is_written_word_for_word(case: Any) -> None:  # noqa: ANN401
+def test_reply_of_a_case_is_written_word_for_word(case: JsonCase) -> None:
     values = {key: value for key, value in json.loads(case.text).items() if value is not None}
 
     assert json.loads(write_reply(reply(judge(case.text, "factory")))) == values

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.speckit import Response, write_response
 from goop_mcp.protocols.speckit.model import ERROR_TYPES, STRATEGIES, ErrorDetail, Status, SuggestedAction
-from tests.protocols.json_replies import judge, load_cases
+from tests.protocols.json_replies import JsonCase, judge, load_cases
 from tests.protocols.speckit.test_contexts import JSON, WORDS
 
 ANSWERS = [
@@ -37,7 +37,7 @@ def answer_in(text: str) -> Response:
 
 
 @pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.file)
-def test_answer_of_a_case_is_written_word_for_word(case: Any) -> None:  # noqa: ANN401
+def test_answer_of_a_case_is_written_word_for_word(case: JsonCase) -> None:
     written = write_response(answer_in(case.text))
 
     assert json.loads(written) == json.loads(case.text)

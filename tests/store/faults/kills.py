@@ -44,7 +44,7 @@ class KillReport:
 
 def kill_writers(wanted: int, *, seed: int, folder: Path) -> KillReport:
     """Kill at least `wanted` of eight writers at a time, in projects below `folder`, and look at what is left."""
-    report, chance = KillReport(seed), random.Random(seed)  # noqa: S311 - repeatable, not secret
+    report, chance = KillReport(seed), random.Random(seed)
     while report.kills.total() < wanted and not report.faults:
         with TemporaryDirectory(dir=folder) as project:
             _one_project(Path(project), report, wanted, chance)

@@ -18,7 +18,7 @@ END_ONE = (
 def test_nothing_acknowledged_is_lost_when_connections_are_ended_at_random_moments(
     open_store: OpenStore, database: Database, tmp_path: Path, processes: int, threads: int
 ) -> None:
-    pick = random.Random()  # noqa: S311 - moments, no secret
+    pick = random.Random()
     ended = 0
     with saving(database, tmp_path, processes=processes, threads=threads) as savers, database.connect() as connection:
         savers.wait_for(processes)

@@ -55,7 +55,7 @@ def superuser_made_it(open_store: OpenStore) -> None:
 @pytest.mark.parametrize("user", ["plain_owner", "postgres"])
 @pytest.mark.parametrize("seed", range(3))
 def test_two_tenants_with_two_projects_each_never_meet(open_store: OpenStore, user: str, seed: int) -> None:
-    pick = random.Random(seed)  # noqa: S311 - a repeatable order, no secret
+    pick = random.Random(seed)
     stores = {f"{tenant}{project}": open_store(project, tenant=tenant, user=user) for tenant, project in PROJECTS}
     expected = dict.fromkeys(stores, 0)
     for number in range(120):
@@ -128,10 +128,10 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
             "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
         )
         for table in TABLES:
-            seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608
+            seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608 - as above
             assert seen == [("acme", "shop")]
     for table in TABLES:
-        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
+        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608 - as above
 
 
 def test_rows_of_others_can_be_neither_written_nor_changed(
