@@ -17,10 +17,11 @@ from goop_mcp.protocols.factory.model import (
 )
 from goop_mcp.protocols.factory.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.factory.rules.success import NEXT_ACTION_MISSING, SUMMARY_MISSING
+from goop_mcp.validation.json_members import count_in, flag_in, others_in, text_in, texts_in
 from goop_mcp.validation.json_reading import ValuesReading
 from goop_mcp.validation.json_values import ValueReader
 from goop_mcp.validation.paths import PathBounds
-from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
+from goop_mcp.validation.safe_json import JsonObjectValue
 
 __all__ = ["read_reply"]
 
@@ -70,22 +71,22 @@ def _reply(values: Values, status: Status | None) -> Reply:
     verdict = values.get("verdict")
     return Reply(
         status=status,
-        confidence=_text(values, "confidence"),
-        confidence_notes=_text(values, "confidence_notes"),
+        confidence=text_in(values, "confidence"),
+        confidence_notes=text_in(values, "confidence_notes"),
         deliverables=_each(values, "deliverables", _deliverable),
-        summary=_text(values, "summary"),
+        summary=text_in(values, "summary"),
         metrics=metrics if isinstance(metrics, dict) else None,
-        next_action=_text(values, "next_action"),
+        next_action=text_in(values, "next_action"),
         verdict=_VERDICTS.get(verdict) if isinstance(verdict, str) else None,
-        requirements_checked=_count(values, "requirements_checked"),
-        concerns=_texts(values, "concerns"),
+        requirements_checked=count_in(values, "requirements_checked"),
+        concerns=texts_in(values, "concerns"),
         blocking_issues=_each(values, "blocking_issues", _issue),
         questions=_each(values, "questions", _question),
         partial_work=_partial_work(work) if isinstance(work, dict) else None,
-        recommendation=_text(values, "recommendation"),
+        recommendation=text_in(values, "recommendation"),
         error=_error(error) if isinstance(error, dict) else None,
-        attempted=_text(values, "attempted"),
-        extensions=_others(values, tables.KEYS),
+        attempted=text_in(values, "attempted"),
+        extensions=others_in(values, tables.KEYS),
         unreadable=_unreadable(values),
     )
 
@@ -100,76 +101,53 @@ def _unreadable(values: Values) -> tuple[str, ...]:
 
 
 def _deliverable(values: Values) -> Deliverable:
-    path, kind, description = values.get("path"), values.get("type"), values.get("description")
     return Deliverable(
-        path=path if isinstance(path, str) else None,
-        type=kind if isinstance(kind, str) else None,
-        description=description if isinstance(description, str) else None,
-        extensions=_others(values, _DELIVERABLE_KEYS),
+        path=text_in(values, "path"),
+        type=text_in(values, "type"),
+        description=text_in(values, "description"),
+        extensions=others_in(values, _DELIVERABLE_KEYS),
     )
 
 
 def _question(values: Values) -> Question:
     return Question(
-        id=_text(values, "id"),
-        question=_text(values, "question"),
-        context=_text(values, "context"),
-        default=_text(values, "default"),
-        options=_texts(values, "options"),
-        extensions=_others(values, _QUESTION_KEYS),
+        id=text_in(values, "id"),
+        question=text_in(values, "question"),
+        context=text_in(values, "context"),
+        default=text_in(values, "default"),
+        options=texts_in(values, "options"),
+        extensions=others_in(values, _QUESTION_KEYS),
     )
 
 
 def _issue(values: Values) -> BlockingIssue:
     return BlockingIssue(
-        id=_text(values, "id"),
-        category=_text(values, "category"),
-        title=_text(values, "title"),
-        description=_text(values, "description"),
-        resolution=_text(values, "resolution"),
-        extensions=_others(values, _ISSUE_KEYS),
+        id=text_in(values, "id"),
+        category=text_in(values, "category"),
+        title=text_in(values, "title"),
+        description=text_in(values, "description"),
+        resolution=text_in(values, "resolution"),
+        extensions=others_in(values, _ISSUE_KEYS),
     )
 
 
 def _partial_work(values: Values) -> PartialWork:
     return PartialWork(
-        completed=_texts(values, "completed"),
-        blocked_on=_texts(values, "blocked_on"),
-        extensions=_others(values, _WORK_KEYS),
+        completed=texts_in(values, "completed"),
+        blocked_on=texts_in(values, "blocked_on"),
+        extensions=others_in(values, _WORK_KEYS),
     )
 
 
 def _error(values: Values) -> ErrorDetail:
-    recoverable = values.get("recoverable")
     return ErrorDetail(
-        type=_text(values, "type"),
-        message=_text(values, "message"),
-        recoverable=recoverable if isinstance(recoverable, bool) else None,
-        extensions=_others(values, _ERROR_KEYS),
+        type=text_in(values, "type"),
+        message=text_in(values, "message"),
+        recoverable=flag_in(values, "recoverable"),
+        extensions=others_in(values, _ERROR_KEYS),
     )
 
 
 def _each(values: Values, name: str, read: Callable[[Values], T]) -> tuple[T, ...] | None:
     listed = values.get(name)
     return tuple([read(each) for each in listed if isinstance(each, dict)]) if isinstance(listed, list) else None
-
-
-def _text(values: Values, name: str) -> str | None:
-    value = values.get(name)
-    return value if isinstance(value, str) else None
-
-
-def _texts(values: Values, name: str) -> tuple[str, ...]:
-    listed = values.get(name)
-    return tuple([each for each in listed if isinstance(each, str)]) if isinstance(listed, list) else ()
-
-
-def _count(values: Values, name: str) -> int | None:
-    value = values.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-        return None
-    return int(value)
-
-
-def _others(values: Values, known: frozenset[str]) -> dict[str, JsonValue]:
-    return {} if values.keys() <= known else {name: value for name, value in values.items() if name not in known}

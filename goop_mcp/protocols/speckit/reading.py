@@ -1,6 +1,5 @@
 """From the values of a JSON object to the models of speckit; what is odd is noted on the way."""
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 from goop_mcp.protocols.speckit import tables
@@ -15,11 +14,12 @@ from goop_mcp.protocols.speckit.model import (
     WorkflowContext,
 )
 from goop_mcp.protocols.speckit.rules import structure
+from goop_mcp.validation.json_members import count_in, flag_in, number_in, others_in, text_in
 from goop_mcp.validation.json_reading import ValuesReading
 from goop_mcp.validation.json_values import Field, ValueReader
 from goop_mcp.validation.paths import PathBounds
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
+from goop_mcp.validation.safe_json import JsonObjectValue
 
 __all__ = ["read_feedback", "read_response", "read_workflow"]
 
@@ -51,13 +51,13 @@ def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     _contradiction(values, status, reader)
     result, error = values.get("result"), values.get("error")
     response = Response(
-        agent=_text(values, "agent"),
+        agent=text_in(values, "agent"),
         status=status,
-        timestamp=_text(values, "timestamp"),
-        execution_time_ms=_number(values, "execution_time_ms"),
+        timestamp=text_in(values, "timestamp"),
+        execution_time_ms=number_in(values, "execution_time_ms"),
         result=result if isinstance(result, dict) else None,
         error=_error(error) if isinstance(error, dict) else None,
-        extensions=_others(values, _ENVELOPE_KEYS),
+        extensions=others_in(values, _ENVELOPE_KEYS),
     )
     return _reading(response, reader)
 
@@ -102,20 +102,22 @@ def _contradiction(values: JsonObjectValue, status: Status | None, reader: Value
 def _error(values: Values) -> ErrorDetail:
     details, action = values.get("details"), values.get("suggested_action")
     return ErrorDetail(
-        type=_text(values, "type"),
-        code=_text(values, "code"),
-        message=_text(values, "message"),
-        recoverable=_flag(values, "recoverable"),
-        recovery_strategy=_text(values, "recovery_strategy"),
+        type=text_in(values, "type"),
+        code=text_in(values, "code"),
+        message=text_in(values, "message"),
+        recoverable=flag_in(values, "recoverable"),
+        recovery_strategy=text_in(values, "recovery_strategy"),
         details=details if isinstance(details, dict) else None,
         suggested_action=_action(action) if isinstance(action, dict) else None,
-        extensions=_others(values, _ERROR_KEYS),
+        extensions=others_in(values, _ERROR_KEYS),
     )
 
 
 def _action(values: Values) -> SuggestedAction:
     return SuggestedAction(
-        agent=_text(values, "agent") or None, reason=_text(values, "reason"), extensions=_others(values, _ACTION_KEYS)
+        agent=text_in(values, "agent") or None,
+        reason=text_in(values, "reason"),
+        extensions=others_in(values, _ACTION_KEYS),
     )
 
 
@@ -134,11 +136,11 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         if isinstance(answer, dict):
             _check_paths(agent, answer, reader)
     context = WorkflowContext(
-        workflow_id=_text(values, "workflow_id"),
-        feature_id=_text(values, "feature_id"),
-        feature_dir=_text(values, "feature_dir"),
+        workflow_id=text_in(values, "workflow_id"),
+        feature_id=text_in(values, "feature_id"),
+        feature_dir=text_in(values, "feature_dir"),
         previous_results={agent: answer for agent, answer in answers.items() if isinstance(answer, dict)},
-        extensions=_others(values, _WORKFLOW_KEYS),
+        extensions=others_in(values, _WORKFLOW_KEYS),
     )
     return _reading(context, reader)
 
@@ -163,25 +165,25 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         message = "issues_to_fix is empty; expected at least one issue"
         reader.problems.append(structure.MISSING_FIELD.problem(message, path="/issues_to_fix"))
     context = FeedbackContext(
-        feedback_from=_text(values, "feedback_from"),
-        iteration=_count(values, "iteration"),
-        max_iterations=_count(values, "max_iterations"),
+        feedback_from=text_in(values, "feedback_from"),
+        iteration=count_in(values, "iteration"),
+        max_iterations=count_in(values, "max_iterations"),
         issues_to_fix=tuple(_issue(each) for each in listed if isinstance(each, dict))
         if isinstance(listed, list)
         else (),
-        extensions=_others(values, _FEEDBACK_KEYS),
+        extensions=others_in(values, _FEEDBACK_KEYS),
     )
     return _reading(context, reader)
 
 
 def _issue(values: Values) -> Issue:
     return Issue(
-        severity=_text(values, "severity"),
-        type=_text(values, "type"),
-        message=_text(values, "message"),
-        location=_text(values, "location"),
-        recommendation=_text(values, "recommendation"),
-        extensions=_others(values, _ISSUE_KEYS),
+        severity=text_in(values, "severity"),
+        type=text_in(values, "type"),
+        message=text_in(values, "message"),
+        location=text_in(values, "location"),
+        recommendation=text_in(values, "recommendation"),
+        extensions=others_in(values, _ISSUE_KEYS),
     )
 
 
@@ -191,27 +193,3 @@ def _issue(values: Values) -> Issue:
 def _reading(model: T, reader: ValueReader) -> ValuesReading[T]:
     whole = not any(problem.rule in _INCOMPLETE for problem in reader.problems) if reader.problems else True
     return ValuesReading(model, reader.problems, whole)
-
-
-def _text(values: Values, name: str) -> str | None:
-    value = values.get(name)
-    return value if isinstance(value, str) else None
-
-
-def _flag(values: Values, name: str) -> bool | None:
-    value = values.get(name)
-    return value if isinstance(value, bool) else None
-
-
-def _number(values: Values, name: str) -> int | float | None:
-    value = values.get(name)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _count(values: Values, name: str) -> int | None:
-    number = _number(values, name)
-    return int(number) if number is not None and number == int(number) else None
-
-
-def _others(values: Values, known: frozenset[str]) -> Mapping[str, JsonValue]:
-    return {} if values.keys() <= known else {name: value for name, value in values.items() if name not in known}

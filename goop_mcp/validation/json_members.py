@@ -1,0 +1,44 @@
+"""Members of a JSON object whose faults are told already: what is of another kind counts as absent."""
+
+from collections.abc import Mapping
+
+from goop_mcp.validation.safe_json import JsonValue
+
+__all__ = ["count_in", "flag_in", "number_in", "others_in", "text_in", "texts_in"]
+
+_Values = Mapping[str, JsonValue]
+
+
+def text_in(values: _Values, name: str) -> str | None:
+    """Return the text called `name`, None where there is none."""
+    value = values.get(name)
+    return value if isinstance(value, str) else None
+
+
+def texts_in(values: _Values, name: str) -> tuple[str, ...]:
+    """Return the texts of the list called `name`, in order."""
+    listed = values.get(name)
+    return tuple([each for each in listed if isinstance(each, str)]) if isinstance(listed, list) else ()
+
+
+def flag_in(values: _Values, name: str) -> bool | None:
+    """Return the truth value called `name`, None where there is none."""
+    value = values.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def number_in(values: _Values, name: str) -> int | float | None:
+    """Return the number called `name`, None where there is none."""
+    value = values.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def count_in(values: _Values, name: str) -> int | None:
+    """Return the whole number called `name`, which may be written with a fraction of 0; None where there is none."""
+    number = number_in(values, name)
+    return int(number) if number is not None and number == int(number) else None
+
+
+def others_in(values: _Values, known: frozenset[str]) -> dict[str, JsonValue]:
+    """Return the members that are not called like one of `known`."""
+    return {} if values.keys() <= known else {name: value for name, value in values.items() if name not in known}
