@@ -5,32 +5,10 @@
 'rejected'
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from goop_mcp.errors import GoopError, UnknownNameError
-
-if TYPE_CHECKING:
-    from goop_mcp.protocols import validate
-    from goop_mcp.retry import (
-        Attempt,
-        Hooks,
-        Job,
-        NotAcceptedError,
-        Outcome,
-        RetryPolicy,
-        ask_many,
-        ask_until_accepted,
-        ask_until_accepted_sync,
-        enveloped,
-        follow,
-        shared_budget,
-    )
-    from goop_mcp.routing import Decision, RoutingContext, route
-    from goop_mcp.validation.expectations import Expectations
-    from goop_mcp.validation.findings import Finding, Repair, Severity
-    from goop_mcp.validation.limits import Limits
-    from goop_mcp.validation.verdict import Candidate, Verdict
+from goop_mcp.on_demand import names_on_demand
 
 __all__ = [
     "Attempt",
@@ -63,37 +41,54 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "Attempt": "retry",
-    "Candidate": "validation.verdict",
-    "Decision": "routing",
-    "Expectations": "validation.expectations",
-    "Finding": "validation.findings",
-    "Hooks": "retry",
-    "Job": "retry",
-    "Limits": "validation.limits",
-    "NotAcceptedError": "retry",
-    "Outcome": "retry",
-    "Repair": "validation.findings",
-    "RetryPolicy": "retry",
-    "RoutingContext": "routing",
-    "Severity": "validation.findings",
-    "Verdict": "validation.verdict",
-    "ask_many": "retry",
-    "ask_until_accepted": "retry",
-    "ask_until_accepted_sync": "retry",
-    "enveloped": "retry",
-    "follow": "retry",
-    "route": "routing",
-    "shared_budget": "retry",
-    "validate": "protocols",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used, so that nobody who validates pays for routing."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+if TYPE_CHECKING:
+    from goop_mcp.protocols import validate
+    from goop_mcp.retry import (
+        Attempt,
+        Hooks,
+        Job,
+        NotAcceptedError,
+        Outcome,
+        RetryPolicy,
+        ask_many,
+        ask_until_accepted,
+        ask_until_accepted_sync,
+        enveloped,
+        follow,
+        shared_budget,
+    )
+    from goop_mcp.routing import Decision, RoutingContext, route
+    from goop_mcp.validation.expectations import Expectations
+    from goop_mcp.validation.findings import Finding, Repair, Severity
+    from goop_mcp.validation.limits import Limits
+    from goop_mcp.validation.verdict import Candidate, Verdict
+else:
+    # Nobody who validates pays for routing.
+    __getattr__ = names_on_demand(
+        __name__,
+        {
+            "Attempt": "retry",
+            "Candidate": "validation.verdict",
+            "Decision": "routing",
+            "Expectations": "validation.expectations",
+            "Finding": "validation.findings",
+            "Hooks": "retry",
+            "Job": "retry",
+            "Limits": "validation.limits",
+            "NotAcceptedError": "retry",
+            "Outcome": "retry",
+            "Repair": "validation.findings",
+            "RetryPolicy": "retry",
+            "RoutingContext": "routing",
+            "Severity": "validation.findings",
+            "Verdict": "validation.verdict",
+            "ask_many": "retry",
+            "ask_until_accepted": "retry",
+            "ask_until_accepted_sync": "retry",
+            "enveloped": "retry",
+            "follow": "retry",
+            "route": "routing",
+            "shared_budget": "retry",
+            "validate": "protocols",
+        },
+    )

@@ -1,9 +1,9 @@
 """Ask agents again until their reports are accepted, and know when to stop."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from goop_mcp.errors import PolicyError, ReplyTypeError
+from goop_mcp.on_demand import names_on_demand
 from goop_mcp.retry.ask import EnvelopedAgent, ask_until_accepted, ask_until_accepted_sync, enveloped
 from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause
@@ -14,10 +14,6 @@ from goop_mcp.retry.many import ask_many
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent, Conversation, Message, Reply, Usage, Way
 from goop_mcp.retry.review import Review
-
-if TYPE_CHECKING:
-    from goop_mcp.retry.following import Following, follow
-    from goop_mcp.retry.journey import Journey, JourneyEnd, Step
 
 __all__ = [
     "Agent",
@@ -50,19 +46,18 @@ __all__ = [
     "shared_budget",
 ]
 
-_WITH_ROUTER = {
-    "Following": "following",
-    "Journey": "journey",
-    "JourneyEnd": "journey",
-    "Step": "journey",
-    "follow": "following",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Load what needs the router when it is first used, so that nobody who only asks pays for it."""
-    if name not in _WITH_ROUTER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_WITH_ROUTER[name]}"), name)
-    globals()[name] = value
-    return value
+if TYPE_CHECKING:
+    from goop_mcp.retry.following import Following, follow
+    from goop_mcp.retry.journey import Journey, JourneyEnd, Step
+else:
+    # What needs the router: nobody who only asks pays for it.
+    __getattr__ = names_on_demand(
+        __name__,
+        {
+            "Following": "following",
+            "Journey": "journey",
+            "JourneyEnd": "journey",
+            "Step": "journey",
+            "follow": "following",
+        },
+    )
