@@ -25,6 +25,10 @@ class Scripted:
         self.replies = replies
         self.heard: list[str] = []
 
+    def __repr__(self) -> str:
+        # Without the place in memory, which is another in each process that collects tests.
+        return f"Scripted with {len(self.replies)} replies"
+
     async def __call__(self, message: str) -> str:
         self.heard.append(message)
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
