@@ -11,7 +11,7 @@ from goop_mcp.operations.judgements import agent_named, storable
 from goop_mcp.redaction import redact
 from goop_mcp.retry.attempts import Attempt, Outcome
 from goop_mcp.retry.hooks import Hooks
-from goop_mcp.store.interface import Store, Writing
+from goop_mcp.store.interface import Store
 from goop_mcp.store.records import AttemptResult, NewAttempt, StoredAttempt
 
 __all__ = ["record_attempts", "recording"]
@@ -55,10 +55,6 @@ def record_attempts(
     """
     call_id, now = uuid4().hex, written(clock())
     who = agent or next(filter(None, (agent_named(each.verdict) for each in reversed(outcome.attempts))), None)
-
-    def change(writing: Writing) -> list[StoredAttempt]:
-        return writing.add_attempts(rows)
-
     rows = [
         NewAttempt(
             call_id=call_id,
@@ -79,7 +75,7 @@ def record_attempts(
         )
         for number, attempt in enumerate(outcome.attempts, start=1)
     ]
-    return store.write(change, timeout=_PATIENCE) if rows else []
+    return store.write(lambda writing: writing.add_attempts(rows), timeout=_PATIENCE) if rows else []
 
 
 def _ended(outcome: Outcome) -> str:

@@ -145,8 +145,8 @@ def _is(outcome: Outcome) -> Callable[[Source], bool]:
     return lambda source: source.outcome is outcome
 
 
-def _native(status: str) -> Callable[[Source], bool]:
-    return lambda source: source.report.native_status == status
+def _says_success(source: Source) -> bool:
+    return source.report.native_status == "success"
 
 
 def _recovers_by_itself(source: Source) -> bool:
@@ -224,7 +224,7 @@ BY_SOURCE = (
         state=A2AState.COMPLETED,
         workflow=A2AState.WORKING,
     ),
-    SourceState(protocol="speckit", source="success", fits=_native("success"), state=A2AState.COMPLETED),
+    SourceState(protocol="speckit", source="success", fits=_says_success, state=A2AState.COMPLETED),
     SourceState(
         protocol="speckit",
         source="error, manual_resolution or recoverable false",
@@ -245,7 +245,7 @@ BY_SOURCE = (
     SourceState(
         protocol="factory",
         source="success, also with verdict",
-        fits=_native("success"),
+        fits=_says_success,
         state=A2AState.COMPLETED,
     ),
     SourceState(

@@ -110,10 +110,10 @@ def read_json(
     reading: JsonReading[M] = JsonReading(JsonPlaces(source, prefix, places=places))
     reading.values = inner
     if found.loose is not None:
-        reading.problems = _loose_problems(found.loose, source, limits)
         if found.loose.fault is not None:
             reading.problems = [_fault_problem(found.loose.fault)]
             return reading
+        reading.problems = _loose_problems(found.loose, source, limits)
     if inner is not values:
         reading.problems.append(_wrapper(name))
     if found.encoded:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from goop_mcp.protocols.speckit.model import AgentInput, FeedbackContext, WorkflowContext
 from goop_mcp.protocols.speckit.reading import read_feedback, read_workflow
@@ -101,7 +101,7 @@ class _ContextPlaces:
     """Finds pointers that begin with the name of a context."""
 
     def __init__(self) -> None:
-        self.parts: dict[str, tuple[int, JsonReading[WorkflowContext] | JsonReading[FeedbackContext]]] = {}
+        self.parts: dict[str, tuple[int, JsonReading[Any]]] = {}
 
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset of `path` from the start of the block."""
@@ -126,13 +126,10 @@ def read_contexts(text: str, block: ContextBlock, expected: Expectations, limits
         reading = read_json(found, text, limits, name=name, read_values=lambda values: read(values, bounds))
         shift = found.start - block.start
         problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
+        places.parts[name] = (shift, reading)
         return reading
 
     workflow, feedback = part(WORKFLOW, block.workflow, read_workflow), part(FEEDBACK, block.feedback, read_feedback)
-    if workflow is not None and block.workflow is not None:
-        places.parts[WORKFLOW] = (block.workflow.start - block.start, workflow)
-    if feedback is not None and block.feedback is not None:
-        places.parts[FEEDBACK] = (block.feedback.start - block.start, feedback)
     request = text[slice(*block.request)].strip() or None if block.request is not None else None
     given = AgentInput(
         workflow_context=workflow.model if workflow is not None else None,
