@@ -145,9 +145,9 @@ def main() -> None:
     validate(EXECUTOR)
     text = PLACES[place](SHAPES[shape](size))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start = time.thread_time()
     verdict = validate(text, protocol="goop_report")
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     # The unit is KiB on Linux and bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024
     growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit

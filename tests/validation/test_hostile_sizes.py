@@ -110,9 +110,10 @@ def test_ten_thousand_validations_leave_no_memory_and_no_open_file_behind() -> N
 
 
 def seconds_to_judge(text: str) -> float:
-    start = time.perf_counter()
+    """Return the time that the processor worked: what else the machine does must not count."""
+    start = time.thread_time()
     judge(text)
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def growth_per_character(place: str, shape: str, size: int, *, tries: int) -> float:
