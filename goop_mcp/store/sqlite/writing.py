@@ -157,4 +157,4 @@ def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
 
 def _values_of(record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection) -> dict[str, Any]:
     """Return the fields as they are; `dataclasses.asdict` copies each of them, which costs a fifth of a save."""
-    return {name: getattr(record, name) for name in record.__slots__}
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
