@@ -5,8 +5,10 @@ import os
 
 import click
 
+from goop_mcp import operations
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
 from goop_mcp.cli.streams import emit, show, standard_input, start_log
+from goop_mcp.composition import Application
 from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
 from goop_mcp.operations.gate_log import append_to_log
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
@@ -84,12 +86,8 @@ def gate(
 
 
 def _count(answer: GateAnswer, settings: Settings) -> None:
-    # Who only wants to know does not wait for a database to be loaded.
-    from goop_mcp.composition import Application  # noqa: PLC0415
-    from goop_mcp.operations.gate_count import count_gate  # noqa: PLC0415
-
     with Application(settings) as application:
-        count_gate(application.store, answer)
+        operations.gate_count.count_gate(application.store, answer)
 
 
 def _lines(answer: GateAnswer, *, fields: bool) -> tuple[str, ...]:

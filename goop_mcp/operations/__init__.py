@@ -10,6 +10,7 @@ from goop_mcp.on_demand import modules_on_demand
 __all__ = [
     "blockers",
     "check_workspace",
+    "gate_count",
     "hand_over",
     "project_documents",
     "project_status",
@@ -17,6 +18,8 @@ __all__ = [
     "resuming",
     "route_reply",
     "session_handoff",
+    "stats",
+    "stats_page",
     "workplace",
 ]
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from goop_mcp.operations import (
         blockers,
         check_workspace,
+        gate_count,
         hand_over,
         project_documents,
         project_status,
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
         resuming,
         route_reply,
         session_handoff,
+        stats,
+        stats_page,
         workplace,
     )
 else:

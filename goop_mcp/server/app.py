@@ -7,7 +7,7 @@ from mcp.server import CacheHint
 from mcp.server.context import ServerMiddleware
 from mcp.server.mcpserver import RequestStateSecurity
 
-from goop_mcp import __version__
+from goop_mcp import __version__, store
 from goop_mcp.composition import Application
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.completions import add_completions
@@ -87,7 +87,5 @@ def create_server(
     return server
 
 
-def _measured(store: "Store") -> "Store":
-    from goop_mcp.store.measured import MeasuredStore  # noqa: PLC0415 - a start does without a database
-
-    return MeasuredStore(store)
+def _measured(opened: "Store") -> "Store":
+    return store.measured.MeasuredStore(opened)

@@ -106,10 +106,7 @@ def _read_memory(id: str, application: "Application") -> str:
 
 
 def _stats(application: "Application") -> str:
-    from goop_mcp.operations.stats import project_stats  # noqa: PLC0415 - a start does without
-    from goop_mcp.operations.stats_page import stats_page  # noqa: PLC0415
-
-    return stats_page(project_stats(application.store))
+    return operations.stats_page.stats_page(operations.stats.project_stats(application.store))
 
 
 def _stamp(uri: str, application: "Application") -> object:
