@@ -71,7 +71,8 @@ def _cut(text: str) -> str:
 
 def verdict_answer(verdict: Verdict) -> CallToolResult:
     """Return a verdict; that a reply was rejected is no failure of the tool."""
-    lines = [_headline(verdict)]
+    structure = verdict.to_dict()
+    lines = [_headline(verdict, structure["envelope"] or {})]
     if verdict.feedback is not None:
         lines.append(verdict.feedback)
     else:
@@ -79,7 +80,7 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         mended = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
         warnings = verdict.of_severity(Severity.WARNING)
         lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
-    return answer("\n".join(lines), verdict.to_dict())
+    return answer("\n".join(lines), structure)
 
 
 def decision_answer(decision: "Decision") -> CallToolResult:
@@ -139,17 +140,16 @@ def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
     return answer("\n".join([f"not written; {place}the prompt:", *remarks, "", built.text]), built.to_dict())
 
 
-def _headline(verdict: Verdict) -> str:
+def _headline(verdict: Verdict, envelope: Mapping[str, object]) -> str:
     if verdict.protocol is None:
         return f"{verdict.verdict}: no envelope"
     # The values are the agent's own words: one line each, and short.
     parts = [f"{verdict.verdict}: {verdict.protocol}"]
     if verdict.version is not None:
         parts[0] += f" {excerpt(verdict.version, 40)}"
-    envelope = verdict.envelope.to_dict() if verdict.envelope is not None else {}
     for key in ("status", "agent"):
-        if isinstance(envelope.get(key), str):
-            parts.append(f"{key} {excerpt(envelope[key], 60)}")
+        if isinstance(value := envelope.get(key), str):
+            parts.append(f"{key} {excerpt(value, 60)}")
     return ", ".join(parts)
 
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue, ValidationError
 from goop_mcp.server.answers import without_secrets
 from goop_mcp.validation.findings import excerpt
 
-__all__ = ["argument_faults"]
+__all__ = ["argument_faults", "has_unknown_names"]
 
 _Place = tuple[int | str, ...]
 
@@ -33,6 +33,11 @@ _EXPECTED = {
     "object": "an object",
     "null": "null",
 }
+
+
+def has_unknown_names(tool: Tool, arguments: Mapping[str, JsonValue]) -> bool:
+    """Say whether `arguments` hold a name that `tool` does not take; the SDK would leave it out without a word."""
+    return not arguments.keys() <= tool.parameters.get("properties", {}).keys()
 
 
 def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]:

@@ -7,9 +7,10 @@ one module that uses a private part of the SDK.
 
 import logging
 import secrets
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, cast
 
+import anyio
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server import MCPServer
@@ -17,7 +18,9 @@ from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.stdio import stdio_server
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -30,16 +33,17 @@ from mcp.types import (
     UnsubscribeRequestParams,
 )
 from mcp.types import Tool as ListedTool
-from pydantic import AnyUrl
+from pydantic import AnyUrl, ValidationError
 
 from goop_mcp.current_request import current_request
 from goop_mcp.errors import GoopError, UnknownNameError
 from goop_mcp.server.answers import cap, without_secrets
-from goop_mcp.server.arguments import argument_faults
+from goop_mcp.server.arguments import argument_faults, has_unknown_names
 from goop_mcp.server.notices import Notices
 from goop_mcp.server.observing import identifying, measuring
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
 from goop_mcp.server.scopes import ALL_SCOPES
+from goop_mcp.server.wire import take_stdin, take_stdout
 
 __all__ = ["GoopServer"]
 
@@ -100,6 +104,15 @@ class GoopServer(MCPServer[Any]):
         offered = {tool.name for tool in self._tool_manager.list_tools() if is_offered(tool, scopes)}
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
+    async def run_stdio_async(self) -> None:
+        """Serve one client on stdin and stdout, until its end of input."""
+        with take_stdin() as stdin, take_stdout() as stdout:
+            # They read and write like files, which is all that the SDK asks of them.
+            ways = cast("Any", {"stdin": stdin, "stdout": stdout})
+            async with stdio_server(**ways) as (incoming, outgoing):
+                options = self._lowlevel_server.create_initialization_options()
+                await self._lowlevel_server.run(incoming, outgoing, options)
+
     async def list_resources(self) -> list[Resource]:
         """Return the resources that are there."""
         listed = await super().list_resources()
@@ -116,12 +129,14 @@ class GoopServer(MCPServer[Any]):
             raise ToolError(_sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known)))
         if (refused := refusal(tool, arguments, self._scopes())) is not None:
             raise ToolError(refused)
-        if faults := argument_faults(tool, arguments):
-            mend = f"{name} was not run; mend the arguments and call it again:"
-            raise ToolError(without_secrets("\n- ".join([mend, *faults])))
+        if has_unknown_names(tool, arguments):
+            raise _refusal(tool, arguments)
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
+            # What a tool itself trips over is unexpected, this error too.
+            if isinstance(error.__cause__, ValidationError) and not isinstance(error, UnexpectedToolError):
+                raise _refusal(tool, arguments) from error
             raise ToolError(_explain(f"the tool {name}", error)) from error
         return cap(result) if isinstance(result, CallToolResult) else result
 
@@ -156,6 +171,12 @@ class GoopServer(MCPServer[Any]):
         except ValueError as error:
             code = INVALID_PARAMS if isinstance(error.__cause__, GoopError) else INTERNAL_ERROR
             raise MCPError(code, _explain(f"the prompt {name}", error)) from error
+
+
+def _refusal(tool: Tool, arguments: Mapping[str, Any]) -> ToolError:
+    """Return what is wrong with the arguments, all of it at once."""
+    mend = f"{tool.name} was not run; mend the arguments and call it again:"
+    return ToolError(without_secrets("\n- ".join([mend, *argument_faults(tool, arguments)])))
 
 
 def _explain(what: str, failure: Exception) -> str:

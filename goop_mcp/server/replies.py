@@ -1,8 +1,10 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
@@ -16,10 +18,11 @@ from goop_mcp.server.observing import count_verdict
 from goop_mcp.server.progress import teller
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
+from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from goop_mcp.composition import Application
-    from goop_mcp.routing import RoutingContext
+    from goop_mcp.routing import Decision, RoutingContext
 
 __all__ = [
     "LOOKING",
@@ -75,6 +78,10 @@ Known = Annotated[
 ]
 
 
+_SHORT = 16_384
+"""Characters of a reply that is judged sooner than handed to another thread; 20 ms where all of it has to be mended."""
+
+
 class Replies:
     """Judges replies of agents that work on a project; the docstrings of the methods are what clients read."""
 
@@ -82,7 +89,7 @@ class Replies:
         """Take the application whose project and memory are looked at when a claim is checked."""
         self._application = application
 
-    def validate_report(
+    async def validate_report(
         self,
         text: ReplyText,
         *,
@@ -102,21 +109,15 @@ class Replies:
         does not exist, is a fault too. It changes nothing, and never opens a file that the reply names.
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
-        if not check_workspace:
-            verdict = validate(text, protocol=protocol, mode=mode, expected=expected)
-            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
-        verdict = operations.check_workspace.check_workspace(
-            text,
-            self._application.settings.project,
-            store=self._application.store,
-            protocol=protocol,
-            mode=mode,
-            expected=expected,
-            looked=teller(ctx, LOOKING),
-        )
-        return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
+        judge = partial(self._check_claims, ctx) if check_workspace else validate
 
-    def route_next_action(
+        def judged() -> CallToolResult:
+            verdict = judge(text, protocol=protocol, mode=mode, expected=expected)
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
+
+        return await _answered(judged, at_once=len(text) <= _SHORT and not check_workspace)
+
+    async def route_next_action(
         self,
         text: ReplyText,
         *,
@@ -148,19 +149,43 @@ class Replies:
             previous_rules=previous_rules or [],
             context=context,
         )
+        route = partial(operations.route_reply.route_reply, text, known, protocol=protocol, mode=mode)
+
+        def routed() -> CallToolResult:
+            decision = self._with_project(route, ctx) if check_workspace else route()
+            count_verdict(decision.verdict, expected_agent=known.expected_agent)
+            return decision_answer(decision)
+
+        return await _answered(routed, at_once=len(text) <= _SHORT and not check_workspace)
+
+    def _check_claims(
+        self,
+        ctx: Context[Any, Any],
+        text: str,
+        *,
+        protocol: ProtocolChoice,
+        mode: Literal["lenient", "strict"],
+        expected: Expectations,
+    ) -> Verdict:
         here = self._application
-        project, store = (here.settings.project, here.store) if check_workspace else (None, None)
-        decision = operations.route_reply.route_reply(
+        return operations.check_workspace.check_workspace(
             text,
-            known,
+            here.settings.project,
+            store=here.store,
             protocol=protocol,
             mode=mode,
-            project=project,
-            store=store,
+            expected=expected,
             looked=teller(ctx, LOOKING),
         )
-        count_verdict(decision.verdict, expected_agent=known.expected_agent)
-        return decision_answer(decision)
+
+    def _with_project(self, route: "Callable[..., Decision]", ctx: Context[Any, Any]) -> "Decision":
+        here = self._application
+        return route(project=here.settings.project, store=here.store, looked=teller(ctx, LOOKING))
+
+
+async def _answered(judge: Callable[[], CallToolResult], *, at_once: bool) -> CallToolResult:
+    """Return what `judge` makes, on a worker thread unless it is known to take less time than that."""
+    return judge() if at_once else await anyio.to_thread.run_sync(judge)
 
 
 def routing_context(*, context: Mapping[str, object] | None, **arguments: object) -> "RoutingContext":

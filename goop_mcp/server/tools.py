@@ -1,7 +1,7 @@
 """The tools: read the arguments, call the operation, present the value. The docstrings are what clients read."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from mcp.server.mcpserver.tools import Tool
@@ -28,6 +28,8 @@ _REMOVES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempote
 _ADDS_A_FILE = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
+
+_Function = Callable[..., CallToolResult | Awaitable[CallToolResult]]
 
 
 def offered_tools(application: Application) -> list[Tool]:
@@ -75,7 +77,7 @@ def _aliases(memories: Memories) -> list[Tool]:
     ]
 
 
-def _tool(function: Callable[..., CallToolResult], *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
+def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
     tool = Tool.from_function(function, title=title, description=_description(function), annotations=annotations)
     keep_texts(tool)
     tool.parameters = _without_titles(tool.parameters)
@@ -83,7 +85,7 @@ def _tool(function: Callable[..., CallToolResult], *, title: str, annotations: T
     return tool
 
 
-def _description(function: Callable[..., CallToolResult]) -> str:
+def _description(function: _Function) -> str:
     """Return the docstring with each paragraph on one line, as clients break lines themselves."""
     paragraphs = (inspect.getdoc(function) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

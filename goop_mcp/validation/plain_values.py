@@ -1,7 +1,7 @@
 """A model of an envelope as JSON values."""
 
 from dataclasses import fields, is_dataclass
-from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,12 +12,19 @@ __all__ = ["plain_values"]
 
 def plain_values(model: "DataclassInstance") -> dict[str, Any]:
     """Return the fields of `model` by name: dataclasses in it as objects, tuples as lists, words as texts."""
-    return {each.name: _plain(getattr(model, each.name)) for each in fields(model)}
+    return {name: _plain(getattr(model, name)) for name in _names(model.__class__)}
 
 
 def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain_values(value)
+    if isinstance(value, str):
+        # A member of a StrEnum becomes a plain text.
+        return str(value)
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value
+    return plain_values(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+@cache
+def _names(kind: "type[DataclassInstance]") -> tuple[str, ...]:
+    """Return the fields of a dataclass; looking them up takes longer than reading them."""
+    return tuple(each.name for each in fields(kind))

@@ -1,0 +1,119 @@
+"""Stdin and stdout without threads: the SDK hands each line to another thread, three times a call.
+
+Pipes and sockets say when they are ready, so that one thread can serve them and nothing is left waiting in a read
+when the server is to end. For anything else (a file, a terminal, Windows) the SDK's own way has to do.
+"""
+
+import os
+import select
+import stat
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import anyio
+
+__all__ = ["Incoming", "Outgoing", "take_stdin", "take_stdout"]
+
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_MOST_AT_ONCE: Final = getattr(select, "PIPE_BUF", 512)
+"""Bytes that a pipe or socket which is ready takes without waiting."""
+_CHUNK: Final = 65_536
+
+
+class Incoming:
+    """The lines that come in until the other side ends; the SDK goes over them as over those of a file."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Take the open `descriptor` of a pipe or socket."""
+        self._descriptor = descriptor
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield each line; bytes that are no UTF-8 become replacement characters."""
+        begun = bytearray()
+        while chunk := await self._read():
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                begun += end
+                yield begun.decode(errors="replace")
+                begun.clear()
+            begun += rest
+        if begun:
+            yield begun.decode(errors="replace")
+
+    async def _read(self) -> bytes:
+        """Return what has come, empty at the end."""
+        await anyio.wait_readable(self._descriptor)
+        try:
+            return os.read(self._descriptor, _CHUNK)
+        except ConnectionError:
+            return b""
+
+
+class Outgoing:
+    """Lines that go out; the SDK writes to it as to a file. A client that does not read holds up nobody else."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Take the open `descriptor` of a pipe or socket."""
+        self._descriptor = descriptor
+        self._ready = select.poll()
+        self._ready.register(descriptor, select.POLLOUT)
+
+    async def write(self, text: str) -> None:
+        """Write all of `text`. Raises BrokenPipeError when nobody reads any more."""
+        rest = memoryview(text.encode())
+        while rest:
+            if not self._ready.poll(0):
+                await anyio.wait_writable(self._descriptor)
+            rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
+
+    async def flush(self) -> None:
+        """Do nothing: nothing is kept back."""
+
+
+@contextmanager
+def take_stdin() -> Iterator[Incoming | None]:
+    """Keep stdin for the client: whoever else reads it in the meantime, a child too, meets its end. None: not ours."""
+    with _taken(_STDIN, lambda: os.open(os.devnull, os.O_RDONLY)) as descriptor:
+        yield None if descriptor is None else Incoming(descriptor)
+
+
+@contextmanager
+def take_stdout() -> Iterator[Outgoing | None]:
+    """Keep stdout for the client: what else is printed in the meantime goes to stderr. None: not ours."""
+    with _taken(_STDOUT, _stderr_or_nothing) as descriptor:
+        yield None if descriptor is None else Outgoing(descriptor)
+
+
+@contextmanager
+def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | None]:
+    """Move what `standard` leads to elsewhere and put a substitute in its place until the context is left."""
+    if not _says_when_ready(standard):
+        yield None
+        return
+    substitute = open_substitute()
+    ours = os.dup(standard)
+    os.dup2(substitute, standard)
+    os.close(substitute)
+    try:
+        yield ours
+    finally:
+        os.dup2(ours, standard)
+        os.close(ours)
+
+
+def _stderr_or_nothing() -> int:
+    try:
+        return os.dup(_STDERR)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)
+
+
+def _says_when_ready(descriptor: int) -> bool:
+    if not hasattr(select, "poll"):
+        return False
+    try:
+        kind = os.fstat(descriptor).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)
