@@ -1,7 +1,8 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs site package clean e2e
+.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs site package clean e2e conformance \
+  inspector
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
@@ -21,6 +22,8 @@ help:
 	@echo "make bench   run the benchmarks"
 	@echo "make bench-peers  measure beside other libraries, in an environment of their own (.cache/peers)"
 	@echo "make e2e     run the real clients with a scripted model; installs them into .cache first"
+	@echo "make conformance  put the server to the official conformance suite of MCP, which npm brings into .cache"
+	@echo "make inspector  use the server with the MCP Inspector over every transport; npm brings it into .cache"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
 	@echo "make frameworks  test the adapters of agent frameworks, each with the real one; installs 2 GB the first time"
@@ -65,6 +68,13 @@ bench-peers: $(STAMP)
 # Arguments: make e2e E2E="-k stubborn"
 e2e: $(STAMP)
 	$(PYTHON) -m tests.e2e $(E2E)
+
+# Needs npm; says so and does nothing without it. The same holds for the next word.
+conformance: $(STAMP)
+	$(PYTHON) -m tests.conformance
+
+inspector: $(STAMP)
+	$(PYTHON) -m tests.inspector
 
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)
