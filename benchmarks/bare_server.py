@@ -1,4 +1,6 @@
-"""The least server of the same SDK: one tool that does nothing, on stdin and stdout."""
+"""The least server of the same SDK: one tool that does nothing, on stdin and stdout or on the port that is given."""
+
+import sys
 
 from mcp.server import MCPServer
 
@@ -13,5 +15,22 @@ async def nothing(text: str) -> str:  # noqa: ARG001 - takes what validate_repor
     return "ok"
 
 
+def _serve_http(port: int) -> None:
+    import uvicorn  # noqa: PLC0415 - stdio does without
+
+    # As ours is served: with the same reader of HTTP, and without a line for each request.
+    uvicorn.run(
+        server.streamable_http_app(),
+        port=port,
+        http="h11",
+        access_log=False,
+        log_level="warning",
+        timeout_keep_alive=30,
+    )
+
+
 if __name__ == "__main__":
-    server.run("stdio")
+    if len(sys.argv) > 1:
+        _serve_http(int(sys.argv[1]))
+    else:
+        server.run("stdio")

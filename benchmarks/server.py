@@ -2,8 +2,11 @@
 
 import time
 from collections.abc import Callable
-from typing import Final
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
 
+from benchmarks.eras import ERAS, LEGACY, Era
+from benchmarks.http_session import HttpSession
 from benchmarks.replies import REPLY
 from benchmarks.stdio_session import StdioSession
 from benchmarks.tables import Bound, Table
@@ -13,62 +16,116 @@ __all__ = ["run"]
 
 _OURS: Final = ("-m", "goop_mcp", "serve")
 _BARE: Final = ("-m", "benchmarks.bare_server")
-_STARTS = 8
-_CALLS = 200
-_START = Bound(goal=1.25, defect=1.25)
-_PING = Bound(goal=1.3, defect=2)
+# The guards and limits stay on; a limit that is never met.
+_OURS_ON_HTTP: Final = (*_OURS, "--transport", "streamable-http", "--port", "PORT", "--rate-limit", "100000")
+_BARE_ON_HTTP: Final = (*_BARE, "PORT")
+
+_STARTS: Final = 8
+_CALLS: Final = 400
+_BURSTS: Final = 5
+_IN_FLIGHT: Final = 32
+
+_START: Final = Bound(goal=1.25, defect=1.25)
+_PING: Final = Bound(goal=1.3, defect=2)
+_CALL: Final = Bound(goal=1.4, defect=1.8)
+_BURST: Final = Bound(goal=1 / 0.7, defect=2)
+_SIZE: Final = Bound(goal=1.3, defect=1.6)
+
+
+class _Session(Protocol):
+    def call(self, tool: str, text: str) -> None: ...
+
+    def call_many(self, tool: str, text: str, *, count: int, in_flight: int) -> None: ...
+
+    def resident_mb(self) -> float | None: ...
 
 
 def run() -> Table:
-    """Measure starts in turns, then requests to one server of each kind in turns."""
+    """Measure starts in turns; then, over each transport in each era, calls to one server of each kind in turns."""
     table = Table(
         "server",
         ("", "ours p10", "ours median", "bare p10", "bare median", "ratio p10", "ratio median"),
-        ["times in ms over stdio, protocol of 2025; bare: one tool that does nothing; judged by p10"],
+        [
+            "bare: one tool that does nothing, of the same SDK; ms, a call or a start; judged by the median ratio",
+            f"call: validate_report of {len(REPLY):,} characters, bare: nothing; "
+            f"{_IN_FLIGHT} in flight: ms a call of {_CALLS}, at most 1/0.7 of bare is 0.7 of its throughput",
+        ],
     )
-    starts = take_turns({"ours": _start_clock(_OURS), "bare": _start_clock(_BARE)}, turns=_STARTS)
-    _add(table, "start to the first answer", starts["ours"], starts["bare"], _START)
-    with StdioSession(_OURS) as ours, StdioSession(_BARE) as bare:
-        requests = take_turns(
-            {
-                "our ping": _request_clock(lambda: ours.request("ping", {})),
-                "bare ping": _request_clock(lambda: bare.request("ping", {})),
-                "validate_report": _request_clock(lambda: ours.call("validate_report", REPLY)),
-                "nothing": _request_clock(lambda: bare.call("nothing", REPLY)),
-            },
-            turns=_CALLS,
-        )
-        _add(table, "ping", requests["our ping"], requests["bare ping"], _PING)
-        _add(table, "validate_report, to a tool that does nothing", requests["validate_report"], requests["nothing"])
-        _add_sizes(table, ours.resident_mb(), bare.resident_mb())
+    for era in ERAS:
+        starts = take_turns({"ours": _start_clock(_OURS, era), "bare": _start_clock(_BARE, era)}, turns=_STARTS)
+        _add(table, f"stdio {era.name}, start to first answer", starts["ours"], starts["bare"], _START)
+    _add_pings(table)
+    for era in ERAS:
+        _add_calls(table, f"stdio {era.name}", StdioSession(_OURS, era), StdioSession(_BARE, era))
+    for era in ERAS:
+        _add_calls(table, f"HTTP {era.name}", HttpSession(_OURS_ON_HTTP, era), HttpSession(_BARE_ON_HTTP, era))
     return table
 
 
-def _add(table: Table, name: str, ours: Timing, bare: Timing, bound: Bound | None = None) -> None:
-    ratio = ours.p10 / bare.p10
+def _add_pings(table: Table) -> None:
+    with StdioSession(_OURS, LEGACY) as ours, StdioSession(_BARE, LEGACY) as bare:
+        clocks = {
+            "ours": _clock(lambda: ours.request("ping", {})),
+            "bare": _clock(lambda: bare.request("ping", {})),
+        }
+        pings = take_turns(clocks, turns=_CALLS)
+    _add(table, "stdio 2025, ping", pings["ours"], pings["bare"], _PING)
+
+
+def _add_calls(
+    table: Table,
+    where: str,
+    ours_served: AbstractContextManager[_Session],
+    bare_served: AbstractContextManager[_Session],
+) -> None:
+    """Add what a call costs alone and among others, and how large the servers are afterwards."""
+    with ours_served as ours, bare_served as bare:
+        calls = take_turns(
+            {
+                "ours": _clock(lambda: ours.call("validate_report", REPLY)),
+                "bare": _clock(lambda: bare.call("nothing", REPLY)),
+            },
+            turns=_CALLS,
+        )
+        bursts = take_turns(
+            {"ours": _burst_clock(ours, "validate_report"), "bare": _burst_clock(bare, "nothing")}, turns=_BURSTS
+        )
+        sizes = ours.resident_mb(), bare.resident_mb()
+    _add(table, f"{where}, call", calls["ours"], calls["bare"], _CALL)
+    _add(table, f"{where}, {_IN_FLIGHT} in flight", bursts["ours"], bursts["bare"], _BURST)
+    _add_sizes(table, f"{where}, resident MB", *sizes)
+
+
+def _add(table: Table, name: str, ours: Timing, bare: Timing, bound: Bound) -> None:
+    ratio = ours.median / bare.median
     times = [f"{seconds * 1e3:.2f}" for seconds in (ours.p10, ours.median, bare.p10, bare.median)]
-    ratios = (f"{ratio:.2f}", f"{ours.median / bare.median:.2f}")
-    table.add(name, *times, *ratios, judgement=bound.judge(ratio) if bound is not None else "")
+    table.add(name, *times, f"{ours.p10 / bare.p10:.2f}", f"{ratio:.2f}", judgement=bound.judge(ratio))
 
 
-def _add_sizes(table: Table, ours: float | None, bare: float | None) -> None:
+def _add_sizes(table: Table, name: str, ours: float | None, bare: float | None) -> None:
     if ours is not None and bare is not None:
-        table.add("resident MB after these calls", f"{ours:.0f}", "", f"{bare:.0f}", "", f"{ours / bare:.2f}", "")
+        ratio = ours / bare
+        table.add(name, "", f"{ours:.0f}", "", f"{bare:.0f}", "", f"{ratio:.2f}", judgement=_SIZE.judge(ratio))
 
 
-def _start_clock(arguments: tuple[str, ...]) -> Clock:
+def _start_clock(arguments: tuple[str, ...], era: Era) -> Clock:
     def read() -> float:
         began = time.perf_counter()
-        with StdioSession(arguments):
+        with StdioSession(arguments, era):
             return time.perf_counter() - began
 
     return read
 
 
-def _request_clock(request: Callable[[], None]) -> Clock:
+def _burst_clock(session: _Session, tool: str) -> Clock:
+    burst = _clock(lambda: session.call_many(tool, REPLY, count=_CALLS, in_flight=_IN_FLIGHT))
+    return lambda: burst() / _CALLS
+
+
+def _clock(action: Callable[[], None]) -> Clock:
     def read() -> float:
         began = time.perf_counter()
-        request()
+        action()
         return time.perf_counter() - began
 
     return read

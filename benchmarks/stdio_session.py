@@ -3,24 +3,26 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from benchmarks.eras import LEGACY, Era
+from benchmarks.machine import resident_mb
 from benchmarks.timing import program_environment
 
 __all__ = ["StdioSession"]
 
-_PROTOCOL: Final = "2025-11-25"
-_LONGEST_END = 10
+_LONGEST_END: Final = 10
 
 
 class StdioSession:
-    """A running server that has answered `initialize`; leaving the context ends its input and waits for its end."""
+    """A running server that has answered the opening; leaving the context ends its input and waits for its end."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], era: Era = LEGACY) -> None:
         """Start `python` with `arguments` and wait for the first answer."""
+        self._era = era
         self._number = 0
         self._process = subprocess.Popen(
             [sys.executable, *arguments],
@@ -31,11 +33,10 @@ class StdioSession:
             bufsize=1,
             env=program_environment(),
         )
-        self.request(
-            "initialize",
-            {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}},
-        )
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self._ask(era.opening, era.opening_parameters())
+        self._take(era.opening)
+        if era.has_sessions:
+            self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def __enter__(self) -> Self:
         """Return the session."""
@@ -53,24 +54,44 @@ class StdioSession:
 
     def request(self, method: str, parameters: Mapping[str, object]) -> None:
         """Send a request and wait for its answer. Raises RuntimeError when that is an error or does not come."""
-        self._number += 1
-        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
-        line = self._process.stdout.readline() if self._process.stdout else ""
-        answer = json.loads(line) if line else {}
-        if "result" not in answer or answer["result"].get("isError"):
-            raise RuntimeError(f"{method} was answered by {line[:500] or 'the end of the output'}")
+        self._ask(method, self._era.parameters(**parameters))
+        self._take(method)
 
     def call(self, tool: str, text: str) -> None:
         """Call `tool` with `text` and wait for its answer."""
         self.request("tools/call", {"name": tool, "arguments": {"text": text}})
 
+    def call_many(self, tool: str, text: str, *, count: int, in_flight: int) -> None:
+        """Call `tool` `count` times, with `in_flight` calls under way at any time."""
+        parameters = self._era.parameters(name=tool, arguments={"text": text})
+        free = threading.Semaphore(in_flight)
+
+        # The server may wait for its answers to be read, and this side for its requests to be.
+        def ask() -> None:
+            for _ in range(count):
+                free.acquire()
+                self._ask("tools/call", parameters)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        for _ in range(count):
+            self._take("tools/call")
+            free.release()
+        asking.join()
+
     def resident_mb(self) -> float | None:
         """Return the resident size of the server in MB, None where the system does not tell."""
-        status = Path(f"/proc/{self._process.pid}/status")
-        if not status.exists():
-            return None
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
-        return int(line.split()[1]) * 1024 / 1e6
+        return resident_mb(self._process.pid)
+
+    def _ask(self, method: str, parameters: Mapping[str, object]) -> None:
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
+
+    def _take(self, method: str) -> None:
+        line = self._process.stdout.readline() if self._process.stdout else ""
+        answer = json.loads(line) if line else {}
+        if "result" not in answer or answer["result"].get("isError"):
+            raise RuntimeError(f"{method} was answered by {line[:500] or 'the end of the output'}")
 
     def _send(self, message: Mapping[str, object]) -> None:
         if self._process.stdin is not None:
