@@ -1,0 +1,133 @@
+"""The streams of a server on stdio: every kind that a host may give it, in whatever pieces the bytes come."""
+
+import json
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import pytest
+
+from goop_mcp.server.wire import Incoming, Outgoing
+from tests.repository import ROOT
+from tests.server.network.serving import PATIENCE, environment
+from tests.server.test_stdio import INITIALIZE, SERVE, running
+
+BACKENDS = ("asyncio", "trio")
+ANSWERS = 40
+"""Of tools/list, each longer than what a pipe holds."""
+
+
+def message(method: str, number: int) -> bytes:
+    params = INITIALIZE if method == "initialize" else {}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+@pytest.fixture(params=["pipe", "socket"])
+def ends(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
+    """Open two connected descriptors: what is written to the second is read from the first."""
+    if request.param == "pipe":
+        pair = os.pipe()
+    else:
+        one, other = socket.socketpair()
+        pair = one.detach(), other.detach()
+    yield pair
+    for descriptor in pair:
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lines_are_whole_however_the_bytes_come(backend: str, ends: tuple[int, int]) -> None:
+    reading, writing = ends
+    pieces = [b'{"a": "\xc3', b'\xa4"}\n{"b"', b": 1}\r\n\n", b"x" * 300_000, b"\xff\n", b"without an end"]
+
+    def write() -> None:
+        for piece in pieces:
+            rest = piece
+            while rest:
+                rest = rest[os.write(writing, rest) :]
+        os.close(writing)
+
+    async def read() -> list[str]:
+        with anyio.fail_after(PATIENCE):
+            return [line async for line in Incoming(reading)]
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    lines = anyio.run(read, backend=backend)
+    writer.join(PATIENCE)
+    assert lines == ['{"a": "ä"}', '{"b": 1}\r', "", "x" * 300_000 + "\ufffd", "without an end"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_other_work_goes_on_while_nobody_reads(backend: str, ends: tuple[int, int]) -> None:
+    reading, writing = ends
+    text = "ü" * 1_000_000
+    taken = bytearray()
+
+    def take() -> None:
+        while len(taken) < 2_000_000:
+            taken.extend(os.read(reading, 65_536))
+
+    async def write() -> None:
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(Outgoing(writing).write, text)
+                # Nothing reads before this thread is started, which a writer that blocks would never let happen.
+                await anyio.lowlevel.checkpoint()
+                tasks.start_soon(anyio.to_thread.run_sync, take)
+
+    anyio.run(write, backend=backend)
+    assert taken.decode() == text
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reader_that_has_gone_is_a_broken_pipe(backend: str, ends: tuple[int, int]) -> None:
+    reading, writing = ends
+    os.close(reading)
+
+    async def write() -> None:
+        await Outgoing(writing).write("x" * 1_000_000)
+
+    with pytest.raises(BrokenPipeError):
+        anyio.run(write, backend=backend)
+
+
+def test_answers_that_nobody_reads_yet_are_whole_when_they_are_read() -> None:
+    with running() as process:
+        process.open()
+        for number in range(1, ANSWERS + 1):
+            process.write(message("tools/list", number).rstrip())
+        answers = [process.answer() for _ in range(ANSWERS)]
+    assert {answer["id"] for answer in answers} == set(range(1, ANSWERS + 1))
+    assert all("result" in answer for answer in answers)
+
+
+def test_server_answers_over_a_socket_as_some_hosts_give_it() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(SERVE, cwd=ROOT, env=environment(), stdin=theirs.fileno(), stdout=theirs.fileno())
+        theirs.close()
+        ours.settimeout(PATIENCE)
+        ours.sendall(message("initialize", 1))
+        with ours.makefile("rb") as answers:
+            assert json.loads(answers.readline())["id"] == 1
+            ours.shutdown(socket.SHUT_WR)
+            assert answers.read() == b""
+        assert process.wait(PATIENCE) == 0
+
+
+def test_server_reads_from_a_file_and_writes_to_one(tmp_path: Path) -> None:
+    asked, answered = tmp_path / "asked", tmp_path / "answered"
+    asked.write_bytes(message("initialize", 1) + message("ping", 2))
+    with asked.open("rb") as stdin, answered.open("wb") as stdout:
+        command = subprocess.run(
+            SERVE, cwd=ROOT, env=environment(), stdin=stdin, stdout=stdout, check=False, timeout=PATIENCE
+        )
+    assert command.returncode == 0
+    assert json.loads(answered.read_bytes().splitlines()[0])["id"] == 1
