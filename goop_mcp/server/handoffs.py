@@ -41,17 +41,23 @@ _Mode = Annotated[
         description="spawn: a session of its own; blocking: the parent waits for it; conversation_only: context only."
     ),
 ]
-_Intent = Annotated[str | None, Field(description="Required. The goal of the work as a whole.", max_length=_TEXT)]
+_Intent = Annotated[
+    str | None, Field(description="agent_request, required: the goal of the work as a whole.", max_length=_TEXT)
+]
 _Summary = Annotated[
     str | None,
-    Field(description="Required. This task in one or two sentences, 10 to 500 characters.", max_length=_SENTENCE),
+    Field(
+        description="agent_request, required: this task in one or two sentences, 10 to 500 characters.",
+        max_length=_SENTENCE,
+    ),
 ]
 _Workflow = Annotated[
     Literal["SPIKE", "TDD", "standard", "none"],
     Field(description="SPIKE: research, no production changes; TDD: tests first; standard; none."),
 ]
 _Details = Annotated[
-    str | None, Field(description="Required. Steps, commands, files, and when the task is done.", max_length=_TEXT)
+    str | None,
+    Field(description="agent_request, required: steps, commands, files, and when the task is done.", max_length=_TEXT),
 ]
 _Constraints = Annotated[
     list[Annotated[str, Field(max_length=_SENTENCE)]],
@@ -78,7 +84,8 @@ _Deliverables = Annotated[
         }
     ),
     Field(
-        description="Required. At least one file, decision or report that the agent has to deliver.", max_length=_ITEMS
+        description="agent_request, required: at least one file, decision or report that the agent has to deliver.",
+        max_length=_ITEMS,
     ),
 ]
 _Notes = Annotated[

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["HookAnswerModel", "HookChecks"]
 
 _LONGEST_TEXT = 4 * 1024 * 1024
+_Event = Annotated[
+    Literal["SubagentStop", "Stop"],
+    Field(description="Whose turn ends: SubagentStop for an agent that was started, Stop for the main one."),
+]
 _Text = Annotated[str, Field(description="The agent's last message.", max_length=_LONGEST_TEXT)]
 _Word = Annotated[str, Field(description="As the host gives it; empty where it gives none.", max_length=1_000)]
 
@@ -25,9 +29,9 @@ _Word = Annotated[str, Field(description="As the host gives it; empty where it g
 class HookAnswerModel(BaseModel):
     """What the host does: nothing, go on with a reason, or tell the person."""
 
-    decision: Literal["block"] | None = None
-    reason: str | None = None
-    systemMessage: str | None = None  # noqa: N815 - the host's name
+    decision: Literal["block"] | None = Field(default=None, description="block: the agent goes on; null: it may stop.")
+    reason: str | None = Field(default=None, description="What the agent is told when it goes on.")
+    systemMessage: str | None = Field(default=None, description="What the person is told.")  # noqa: N815 - the host's name
 
 
 class HookChecks:
@@ -40,7 +44,7 @@ class HookChecks:
 
     def hook_check(
         self,
-        event: Literal["SubagentStop", "Stop"],
+        event: _Event,
         text: _Text,
         *,
         agent_id: _Word = "",

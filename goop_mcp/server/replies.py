@@ -67,7 +67,8 @@ MaxIterations = Annotated[
     int | None, Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000)
 ]
 PreviousRules = Annotated[
-    list[str] | None, Field(description="Rules that the last rejected reply broke; null: none.", max_length=100)
+    list[Annotated[str, Field(max_length=200)]] | None,
+    Field(description="Rules that the last rejected reply broke; null: none.", max_length=100),
 ]
 Known = Annotated[
     AnyObject | None,

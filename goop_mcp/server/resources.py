@@ -20,6 +20,10 @@ from goop_mcp.workspace.document_templates import (
 __all__ = ["add_resources"]
 
 _MARKDOWN = "text/markdown"
+_OTHER_DOCUMENTS = {
+    "visual_style": ("The visual style", "The form of messages that agents show to people, each with an example."),
+}
+"""Title and description of a page that is about no protocol, by its name."""
 
 
 def add_resources(server: MCPServer) -> None:
@@ -33,8 +37,8 @@ def add_resources(server: MCPServer) -> None:
     )(rules_markdown)
     for schema in list_schemas():
         server.add_resource(_schema_resource(schema))
-    for protocol in list_documents():
-        server.add_resource(_document_resource(protocol))
+    for name in list_documents():
+        server.add_resource(_document_resource(name))
     for template in list_templates():
         server.add_resource(_template_resource(template))
     for name in document_template_names():
@@ -53,14 +57,17 @@ def _schema_resource(schema: Schema) -> FunctionResource:
     )
 
 
-def _document_resource(protocol: str) -> FunctionResource:
+def _document_resource(name: str) -> FunctionResource:
+    title, description = _OTHER_DOCUMENTS.get(
+        name, (f"How {name} works", f"What an envelope of {name} holds and how it is judged, for authors of agents.")
+    )
     return FunctionResource(
-        uri=f"goop://docs/{protocol}",
-        name=f"docs-{protocol}",
-        title=f"How {protocol} works",
-        description=f"What an envelope of {protocol} holds and how it is judged, for authors of agents.",
+        uri=f"goop://docs/{name}",
+        name=f"docs-{name}",
+        title=title,
+        description=description,
         mime_type=_MARKDOWN,
-        fn=partial(read_document, protocol),
+        fn=partial(read_document, name),
     )
 
 
@@ -117,7 +124,7 @@ def _add_patterns(server: MCPServer) -> None:
         "goop://docs/{protocol}",
         name="docs",
         title="One protocol",
-        description="What an envelope of a protocol holds and how it is judged, for authors of agents.",
+        description="What an envelope of a protocol holds and how it is judged; also visual_style.",
         mime_type=_MARKDOWN,
     )
     def document(protocol: str) -> str:

@@ -23,6 +23,7 @@ from goop_mcp.server.texts import keep_texts
 __all__ = ["offered_tools"]
 
 _ONLY_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_COUNTS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 _ADDS_ONCE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _REMOVES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 _ADDS_A_FILE = ToolAnnotations(
@@ -48,7 +49,7 @@ def offered_tools(application: Application) -> list[Tool]:
         _tool(explain_rule, title="Explain a rule"),
     ]
     if application.settings.hook_tool:
-        tools.append(_tool(HookChecks(application).hook_check, title="Answer a hook of the host"))
+        tools.append(_tool(HookChecks(application).hook_check, title="Answer a hook of the host", annotations=_COUNTS))
     return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
 
 
@@ -80,7 +81,8 @@ def _aliases(memories: Memories) -> list[Tool]:
 def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
     tool = Tool.from_function(function, title=title, description=_description(function), annotations=annotations)
     keep_texts(tool)
-    tool.parameters = _without_titles(tool.parameters)
+    # Names that are not listed are refused, which the SDK would neither do nor say.
+    tool.parameters = {**_without_titles(tool.parameters), "additionalProperties": False}
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool
 

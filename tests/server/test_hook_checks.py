@@ -41,3 +41,12 @@ def test_an_agent_that_owes_no_report_passes(host: Connection) -> None:
 def test_the_tool_is_offered_only_on_request(tmp_path: Path) -> None:
     with connect(create_server(Settings(project=tmp_path)), "auto") as opened:
         assert "hook_check" not in opened.tools()
+
+
+def test_the_tool_describes_all_it_takes_and_gives_and_owns_that_it_counts(host: Connection) -> None:
+    tool = host.tools()["hook_check"]
+    assert tool.annotations is not None
+    assert tool.annotations.idempotent_hint is False
+    assert tool.output_schema is not None
+    fields = [*tool.input_schema["properties"].items(), *tool.output_schema["properties"].items()]
+    assert [name for name, field in fields if not field.get("description")] == []

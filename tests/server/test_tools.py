@@ -72,10 +72,15 @@ def test_every_argument_and_every_field_of_an_answer_is_described_and_untitled(c
                 assert "title" not in field
 
 
+def test_schema_of_every_tool_says_that_other_arguments_are_refused(connection: Connection) -> None:
+    assert all(tool.input_schema["additionalProperties"] is False for tool in connection.tools().values())
+
+
 def test_text_arguments_are_bounded(connection: Connection) -> None:
     for tool in connection.tools().values():
         for name, field in tool.input_schema["properties"].items():
             kinds = field.get("anyOf", [field])
+            kinds = [each.get("items", each) for each in kinds]
             assert all("maxLength" in kind or "enum" in kind for kind in kinds if kind["type"] == "string"), name
 
 
