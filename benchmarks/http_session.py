@@ -62,6 +62,10 @@ class HttpSession:
             self._process.kill()
             self._process.wait()
 
+    def ping(self) -> None:
+        """Send the request that does nothing and wait for its answer."""
+        self._run(self._answered(self._connections[0], self._request("ping", {})))
+
     def call(self, tool: str, text: str) -> None:
         """Call `tool` with `text` and wait for its answer. Raises RuntimeError when that is an error."""
         self._run(self._answered(self._connections[0], self._tool_call(tool, text)))

@@ -57,6 +57,10 @@ class StdioSession:
         self._ask(method, self._era.parameters(**parameters))
         self._take(method)
 
+    def ping(self) -> None:
+        """Send the request that does nothing and wait for its answer."""
+        self.request("ping", {})
+
     def call(self, tool: str, text: str) -> None:
         """Call `tool` with `text` and wait for its answer."""
         self.request("tools/call", {"name": tool, "arguments": {"text": text}})

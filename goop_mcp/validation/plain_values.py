@@ -1,13 +1,16 @@
 """A model of an envelope as JSON values."""
 
 from dataclasses import fields, is_dataclass
+from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 __all__ = ["plain_values"]
+
+_AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def plain_values(model: "DataclassInstance") -> dict[str, Any]:
@@ -16,12 +19,14 @@ def plain_values(model: "DataclassInstance") -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, str):
-        # A member of a StrEnum becomes a plain text.
-        return str(value)
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    return plain_values(value) if is_dataclass(value) and not isinstance(value, type) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain_values(value)
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 @cache
