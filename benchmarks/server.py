@@ -22,7 +22,7 @@ _BARE_ON_HTTP: Final = (*_BARE, "PORT")
 
 _STARTS: Final = 8
 _CALLS: Final = 400
-_BURSTS: Final = 12
+_BURSTS: Final = 20
 _BURST_CALLS: Final = 200
 _IN_FLIGHT: Final = 32
 
@@ -49,7 +49,7 @@ def run() -> Table:
         "server",
         ("", "ours p10", "ours median", "bare p10", "bare median", "ratio p10", "ratio median"),
         [
-            "bare: one tool that does nothing, of the same SDK; ms, a call or a start; judged by the median ratio",
+            "bare: one tool that does nothing, of the same SDK; ms; calls are judged by the median, the rest by p10",
             f"call: validate_report of {len(REPLY):,} characters, bare: nothing; "
             f"{_IN_FLIGHT} in flight: ms a call of {_BURST_CALLS}, at most 1/0.7 of bare is 0.7 of its throughput",
         ],
@@ -104,9 +104,10 @@ def _add_calls(
 
 
 def _add(table: Table, name: str, ours: Timing, bare: Timing, bound: Bound) -> None:
-    ratio = ours.median / bare.median
+    by_p10, by_median = ours.p10 / bare.p10, ours.median / bare.median
     times = [f"{seconds * 1e3:.2f}" for seconds in (ours.p10, ours.median, bare.p10, bare.median)]
-    table.add(name, *times, f"{ours.p10 / bare.p10:.2f}", f"{ratio:.2f}", judgement=bound.judge(ratio))
+    judgement = bound.judge(by_median if bound is _CALL else by_p10)
+    table.add(name, *times, f"{by_p10:.2f}", f"{by_median:.2f}", judgement=judgement)
 
 
 def _add_sizes(table: Table, name: str, ours: float | None, bare: float | None) -> None:
