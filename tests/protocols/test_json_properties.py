@@ -133,6 +133,7 @@ def test_prose_around_a_reply_changes_nothing(data: st.DataObject, protocol: str
 def test_half_a_megabyte_of_anything_is_judged_in_time(piece: str, protocol: str) -> None:
     text = piece * (500_000 // len(piece))
 
+    # Of the processor, so that whatever else is running does not count.
     start = time.thread_time()
     verdict = judge(text, protocol)
 

@@ -15,7 +15,7 @@ from goop_mcp.server.notices import Notices
 
 URI = "goop://project/SPEC.md"
 OTHER = "goop://project/BLUEPRINT.md"
-PATIENCE = 5.0
+PATIENCE = 60.0
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 

@@ -12,7 +12,7 @@ from goop_mcp.store.records import MemoryFilter, StoredMemory
 from tests.store.conftest import OpenStore
 from tests.store.rows import EVENT, add_named, new_memory
 
-LONGEST_WAIT = 30
+LONGEST_WAIT = 60
 
 
 def count(reading: Reading) -> int:

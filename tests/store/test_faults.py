@@ -1,5 +1,6 @@
 """Short runs of what `make faults` runs at full length: in processes of their own, since they fork."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +22,11 @@ def run(*arguments: str) -> str:
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged() -> None:
     said = run("--only", "kills", "--kills", "30", "--seed", "7")
-    for place in ("lock", "begin", "insert", "commit", "random moment"):
-        assert place in said
+    kills = {place: int(count) for place, count in re.findall(r"(lock|begin|insert|commit|random moment) (\d+)", said)}
+    assert sorted(kills) == ["begin", "commit", "insert", "lock", "random moment"]
+    # Six writers die in each of five rounds, one at each place and one more anywhere.
+    assert min(kills.values()) >= 5
+    assert sum(kills.values()) == 30
 
 
 def test_crowds_of_writers_lose_nothing() -> None:

@@ -1,5 +1,8 @@
 """Commits that a reply names are looked up in the project's repository, and nothing in there is ever run."""
 
+import hashlib
+import itertools
+import shutil
 import time
 from pathlib import Path
 
@@ -42,12 +45,8 @@ def test_tree_and_file_are_no_commits(project: Project) -> None:
 
 
 def test_ambiguous_id_is_not_checked(project: Project) -> None:
-    seen: dict[str, str] = {}
-    for number in range(2_000):
-        sha = git_commit_object(project.folder, number)
-        if sha[:4] in seen:
-            break
-        seen[sha[:4]] = sha
+    sha, other = two_commits_that_begin_alike(project.folder)
+    assert sha[:4] == other[:4]
 
     (finding,) = check(project, with_commit(project, sha[:4])).findings
 
@@ -55,8 +54,17 @@ def test_ambiguous_id_is_not_checked(project: Project) -> None:
     assert "more than one begins with these digits" in finding.message
 
 
-def git_commit_object(folder: Path, number: int) -> str:
-    return git(folder, "commit-tree", "HEAD^{tree}", "-m", f"feat: {number}")
+def two_commits_that_begin_alike(folder: Path) -> list[str]:
+    """Make commits whose ids have the first four digits in common: reckoned first, so that git starts only twice."""
+    like = git(folder, "cat-file", "commit", "HEAD").partition("\n\n")[0]
+    seen: dict[bytes, str] = {}
+    for number in itertools.count():
+        text = f"{like}\n\nfeat: {number}\n"
+        begin = hashlib.sha1(b"commit %d\0%s" % (len(text), text.encode()), usedforsecurity=False).digest()[:2]
+        if begin in seen:
+            break
+        seen[begin] = text
+    return [git(folder, "hash-object", "-t", "commit", "-w", "--stdin", given=each) for each in (seen[begin], text)]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +151,7 @@ def test_git_that_does_not_answer_is_ended_with_all_it_started(
     (finding,) = check(project, project.reply).findings
 
     assert "git did not answer within 0.5 seconds" in finding.message
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 50
     started = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cmdline")
     assert not started.exists() or started.read_bytes() == b""
 
@@ -253,15 +261,19 @@ def test_shallow_clone_does_not_refute_an_older_commit(project: Project, tmp_pat
     assert "older commits were left out of this clone" in finding.message
 
 
-def test_many_commits_are_looked_up_at_once(project: Project) -> None:
+def test_many_commits_are_looked_up_by_two_processes(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [f"{number:040x}" for number in range(1, 400)]
-    begun = time.monotonic()
+    write(tmp_path, "bin/git", f'#!/bin/sh\necho >> {tmp_path}/started\nexec {shutil.which("git")} "$@"\n')
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
     known = Repository(project.folder).look_up([*ids, project.sha])
 
     assert known.missing == frozenset(ids)
     assert dict(known.subjects) == {project.sha: SUBJECT}
-    assert time.monotonic() - begun < 5
+    assert (tmp_path / "started").read_text() == "\n" * 2
 
 
 def test_huge_commit_is_found_without_its_subject_being_read(project: Project) -> None:

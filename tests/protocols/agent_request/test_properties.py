@@ -206,6 +206,7 @@ def test_what_is_over_a_limit_is_refused(prompt: str) -> None:
 )
 def test_time_grows_with_the_size_of_the_prompt(piece: str) -> None:
     def seconds(size: int) -> float:
+        """Return the time of the processor, which other programs hardly change."""
         text = PROMPT + piece * (size // len(piece)) + "\n"
         best = float("inf")
         for _ in range(3):

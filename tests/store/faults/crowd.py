@@ -7,7 +7,9 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 
-__all__ = ["Crowd"]
+__all__ = ["Crowd", "Due"]
+
+Due = Callable[[], bool]
 
 _LONGEST_LIFE = 120.0
 
@@ -26,8 +28,8 @@ class Crowd:
         self._alive.add(pid)
         return pid
 
-    def wait(self, deaths: Mapping[int, float] | None = None, *, patience: float = 0.0) -> set[int]:
-        """Wait for all, and kill those in `deaths` at their moment (time.monotonic) unless they have ended.
+    def wait(self, deaths: Mapping[int, Due] | None = None, *, patience: float = 0.0) -> set[int]:
+        """Wait for all, and kill those in `deaths` once theirs is due, which is asked every millisecond.
 
         Returns those that died of SIGKILL. Raises ChildProcessError when one failed or lived too long; `patience` is
         how many seconds more than usual they may live.
@@ -46,9 +48,8 @@ class Crowd:
                 time.sleep(0.001)
         return killed
 
-    def _kill_due(self, coming: dict[int, float]) -> None:
-        now = time.monotonic()
-        for pid in [pid for pid, moment in coming.items() if moment <= now]:
+    def _kill_due(self, coming: dict[int, Due]) -> None:
+        for pid in [pid for pid, due in coming.items() if due()]:
             del coming[pid]
             if pid in self._alive:
                 os.kill(pid, signal.SIGKILL)

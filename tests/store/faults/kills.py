@@ -5,9 +5,10 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -17,7 +18,7 @@ from goop_mcp.store.interface import Writing
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import StoredMemory
 from tests.store.faults.acknowledged import AckFile, faults_of, read_acks
-from tests.store.faults.crowd import Crowd
+from tests.store.faults.crowd import Crowd, Due
 from tests.store.rows import EVENT, new_memory
 
 __all__ = ["KillReport", "kill_writers", "save"]
@@ -28,6 +29,8 @@ _WRITES = 10
 _ROUNDS_A_PROJECT = 10
 _MOMENT: Final = "random moment"
 _POINTS: Final = (Failpoint.LOCK, Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT)
+_PLACES: Final = (*map(str, _POINTS), _MOMENT)
+_LONGEST_DELAY: Final = 0.02
 _EXPECTED_FILES: Final = frozenset({".lock", "goop.db", "goop.db-wal", "goop.db-shm"})
 
 
@@ -72,32 +75,51 @@ def _one_project(project: Path, report: KillReport, wanted: int, chance: random.
 def _one_round(project: Path, number: int, chance: random.Random) -> Counter[str]:
     crowd = Crowd()
     places: dict[str, list[int]] = {}
-    deaths: dict[int, float] = {}
+    deaths: dict[int, Due] = {}
     try:
-        for writer in range(_WRITERS):
-            place, work = _plan(project, f"{number}-{writer}", chance, spared=writer < _SPARED)
-            pid = crowd.start(work)
+        for writer, place in enumerate(_places(chance)):
+            name, hit = f"{number}-{writer}", chance.randint(1, _WRITES)
+            pid = crowd.start(partial(_work, project, name, place, hit))
             places.setdefault(place, []).append(pid)
             if place == _MOMENT:
-                # From 2 to 200 ms, early ones as likely as late ones: a fast disk is done soon, a slow one is not.
-                deaths[pid] = time.monotonic() + 0.002 * 100 ** chance.random()
+                deaths[pid] = _Moment(project / "acks" / name, hit - 1, chance.uniform(0, _LONGEST_DELAY))
         killed = crowd.wait(deaths)
     finally:
         crowd.end()
     return Counter({place: len(killed.intersection(pids)) for place, pids in places.items()})
 
 
-def _plan(project: Path, name: str, chance: random.Random, *, spared: bool) -> tuple[str, Callable[[], None]]:
-    """Return where a writer dies, empty for nowhere, and what it does."""
-    place = "" if spared else chance.choice([*_POINTS, _MOMENT])
-    hit = chance.randint(1, _WRITES)
+def _places(chance: random.Random) -> list[str]:
+    """Return where each writer dies, empty for nowhere: each place once at least."""
+    more = _WRITERS - _SPARED - len(_PLACES)
+    return [""] * _SPARED + chance.sample([*_PLACES, *chance.choices(_PLACES, k=more)], _WRITERS - _SPARED)
 
-    def work() -> None:
-        if place in set(_POINTS):
-            install(_killing(Failpoint(place), hit))
-        _write(project, name)
 
-    return str(place), work
+@dataclass(slots=True)
+class _Moment:
+    """Due `delay` seconds after a writer was answered `answers` times, which takes a slow machine longer."""
+
+    acks: Path
+    answers: int
+    delay: float
+    since: float | None = None
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if self.since is None and (self.answers == 0 or self._answered() >= self.answers):
+            self.since = now
+        return self.since is not None and now - self.since >= self.delay
+
+    def _answered(self) -> int:
+        return self.acks.read_bytes().count(b"\n") if self.acks.exists() else 0
+
+
+def _work(project: Path, name: str, place: str, hit: int) -> None:
+    """Write until dead, at a step of a write or at a moment that somebody else chooses, or to the end."""
+    if place in _POINTS:
+        install(_killing(Failpoint(place), hit))
+    # Whoever dies at a moment has not ended before, however fast the machine is.
+    _write(project, name, count() if place == _MOMENT else range(_WRITES))
 
 
 def _killing(point: Failpoint, hit: int) -> Callable[[Failpoint], None]:
@@ -113,10 +135,10 @@ def _killing(point: Failpoint, hit: int) -> Callable[[Failpoint], None]:
     return reached
 
 
-def _write(project: Path, name: str) -> None:
+def _write(project: Path, name: str, numbers: Iterable[int]) -> None:
     store = open_store(None, project=project)
     acks = AckFile(project / "acks" / name)
-    for number in range(_WRITES):
+    for number in numbers:
         acks.add(store.write(partial(save, name=f"{name}-{number}")))
     store.close()
 

@@ -17,6 +17,7 @@ __all__ = ["stress_wal"]
 _WRITERS = 6
 _CHECKPOINTERS = 2
 _TINY = 4
+_FEWEST_SAVES = 60
 
 
 def stress_wal(folder: Path, *, seconds: float) -> tuple[int, list[str]]:
@@ -43,7 +44,8 @@ def stress_wal(folder: Path, *, seconds: float) -> tuple[int, list[str]]:
 
 def _write(project: Path, name: str, end: float) -> None:
     store, acks, number = open_store(None, project=project), AckFile(project / "acks" / name), 0
-    while time.monotonic() < end:
+    # However slow the machine is, a writer has opened the file again at least once.
+    while time.monotonic() < end or number < _FEWEST_SAVES:
         acks.add(store.write(partial(save, name=f"{name}-{number}")))
         number += 1
         if number % 50 == 0:

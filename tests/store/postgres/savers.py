@@ -47,6 +47,18 @@ class Savers:
             assert all(process.poll() is None for process in self._running), "a process has ended early"
             time.sleep(0.005)
 
+    def wait_for_all(self) -> list[int]:
+        """Return when every process was acknowledged a memory, with how many each was so far."""
+        deadline = time.monotonic() + PATIENCE
+        while len(counts := self.counts()) < len(self._running) or not all(counts):
+            assert time.monotonic() < deadline, f"only {sum(map(bool, counts))} processes have saved in time"
+            time.sleep(0.005)
+        return counts
+
+    def counts(self) -> list[int]:
+        """Return how many memories each process that has begun was acknowledged, in the order of their numbers."""
+        return [path.read_bytes().count(b"\n") for path in sorted(self._folder.iterdir())]
+
     def stop(self) -> int:
         """Let them end by themselves, and return how many saves they had to repeat."""
         return sum(int(process.communicate(timeout=PATIENCE)[0]) for process in self._running)
@@ -58,7 +70,7 @@ class Savers:
             process.communicate()
 
     def _lines(self) -> int:
-        return sum(path.read_bytes().count(b"\n") for path in self._folder.iterdir())
+        return sum(self.counts())
 
 
 @contextmanager

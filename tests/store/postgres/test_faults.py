@@ -136,12 +136,12 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
     def hold(rows: Writing) -> None:
         rows.add_event(event())
         held.set()
-        assert done.wait(20)
+        assert done.wait(60)
 
     thread = threading.Thread(target=holding.write, args=(hold,))
     thread.start()
     try:
-        assert held.wait(20)
+        assert held.wait(60)
         with pytest.raises(
             StoreBusyError, match=r"turn has goop-mcp \d+@\S+ \(server process \d+, from the same"
         ) as caught:
@@ -151,22 +151,22 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
             holding.write(lambda rows: rows.next_revision(), timeout=0.1)
         assert waiting.read(lambda rows: rows.revision()) == holding.read(lambda rows: rows.revision())
         # Another project does not wait.
-        assert open_store("another").write(lambda rows: rows.next_revision(), timeout=5) >= 1
+        assert open_store("another").write(lambda rows: rows.next_revision(), timeout=30) >= 1
     finally:
         done.set()
-        thread.join(20)
+        thread.join(60)
     assert waiting.read(lambda rows: len(rows.events())) == 1
 
 
 def test_a_writer_that_stands_still_for_too_long_is_cut_off_and_others_go_on(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goop_mcp.store.postgres.beginning._LONGEST_STANDSTILL", "200ms")
+    monkeypatch.setattr("goop_mcp.store.postgres.beginning._LONGEST_STANDSTILL", "1s")
     holding, waiting = open_store(), open_store()
 
     def hold(rows: Writing) -> None:
         rows.add_event(event(1))
-        assert waiting.write(lambda others: others.add_event(event(2)), timeout=20).revision == 1
+        assert waiting.write(lambda others: others.add_event(event(2)), timeout=60).revision == 1
         rows.add_event(event(3))
 
     with pytest.raises(StoreUnavailableError, match="nothing was done") as caught:
