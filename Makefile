@@ -35,8 +35,10 @@ help:
 demo: $(STAMP)
 	@.venv/bin/goop-mcp demo
 
+# A process for each core; the tests of a file stay together as far as that keeps all of them busy. What was skipped is
+# told with its reason. Arguments: make test TESTS="tests/cli -k repair"
 test: $(STAMP)
-	$(PYTHON) -m pytest -q
+	$(PYTHON) -m pytest -q -rs --numprocesses auto --maxprocesses 8 --dist worksteal $(TESTS)
 
 check: $(STAMP)
 	$(PYTHON) -m ruff check .

@@ -10,7 +10,7 @@ settings.register_profile("default", max_examples=60, deadline=None)
 # In CI the same examples each time, and more of them, so that a red run can be repeated.
 settings.register_profile(
     "ci",
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     print_blob=True,

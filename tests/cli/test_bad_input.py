@@ -1,8 +1,5 @@
 """What cannot be used is told in one sentence with what to do: exit code 2, no traceback."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,8 +7,8 @@ import pytest
 from goop_mcp.cli import main
 from goop_mcp.validation.limits import DEFAULT_LIMITS
 from tests.cli.running import ACCEPTED, CASES, REJECTED, Ended, run, run_in_shell
+from tests.rights import ordinary_rights
 
-NOBODY = 65_534
 LIMIT = f"{DEFAULT_LIMITS.text_bytes:,}"
 
 
@@ -45,20 +42,10 @@ def test_a_folder_is_refused(command: str, tmp_path: Path) -> None:
     assert_refused(run(command, ".", cwd=tmp_path), "'.' is a folder; name the files in it.")
 
 
-@contextmanager
-def ordinary_user() -> Iterator[None]:
-    """Step down from root, who may read everything."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(NOBODY)
-    yield
-    os.seteuid(user)
-
-
 def test_a_file_without_permission_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reply = tmp_path / "reply.md"
     reply.touch(mode=0)
-    with ordinary_user():
+    with ordinary_rights():
         code = main(["check", str(reply)])
     said = capsys.readouterr()
     sentence = f"'{reply}' may not be read by you; change its permissions."

@@ -1,14 +1,15 @@
 """The gate before a spawn, run as a script would run it: exit codes, exact messages, the session's log."""
 
 import json
-import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Ended, run, run_in_shell
+from tests.cli.running import Ended, run, run_command, run_in_shell
 from tests.protocols.agent_request.prompts import CASES, PROMPT, read_case
 from tests.requirements import requirement
+from tests.rights import ordinary_rights
 
 REFUSED = "❌ Invalid XML handoff in prompt file\nℹ️  Fix XML errors or remove XML block to proceed\n"
 REQUIRED = "mode, original_intent, current_task_summary, workflow, task_details, deliverables"
@@ -371,15 +372,22 @@ def test_a_wrong_call_is_told_in_one_sentence(project: Path, arguments: list[str
 
 
 def test_no_prompt_of_the_cases_ends_in_a_traceback() -> None:
-    for case in sorted(CASES.glob("*.md")):
-        ended = run("gate", case)
-        assert ended.code in (0, 1)
-        assert "Traceback" not in ended.err
+    # One process for all: whatever an exception would end, it ends this too.
+    script = "import sys; from goop_mcp.cli import main; print(*[main(['gate', each]) for each in sys.argv[1:]])"
+    cases = sorted(map(str, CASES.glob("*.md")))
+    ended = run_command([sys.executable, "-c", script, *cases])
+    assert ended.code == 0, ended.err
+    codes = ended.out.splitlines()[-1].split()
+    assert len(codes) == len(cases)
+    assert set(codes) == {"0", "1"}
+    assert "Traceback" not in ended.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told(project: Path) -> None:
     (project / "prompt.md").write_text(PROMPT, encoding="utf-8")
     (project / "prompt.md").chmod(0)
 
-    assert "may not be read" in run("gate", "prompt.md", cwd=project).err
+    with ordinary_rights():
+        ended = run("gate", "prompt.md", cwd=project)
+
+    assert "may not be read" in ended.err

@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.cli.running import PROGRAM, environment
 from tests.hosts.configurations import CONFIGURATIONS
 from tests.hosts.machine import Machine
 from tests.repository import ROOT
+from tests.rights import ordinary_rights
 
 SERVERS = {"claude-code": "mcpServers", "opencode": "mcp", "cursor": "mcpServers", "vscode": "servers"}
 FILES = {
@@ -399,7 +399,7 @@ def test_a_wrong_call_is_told(machine: Machine, arguments: list[str], said: str)
     assert said in ended.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
 def test_a_folder_without_permission_is_refused(machine: Machine) -> None:
     machine.project.chmod(0o555)
-    assert ".mcp.json was not written" in refused(machine, "install", "claude-code")
+    with ordinary_rights():
+        assert ".mcp.json was not written" in refused(machine, "install", "claude-code")

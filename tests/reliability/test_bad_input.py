@@ -201,6 +201,13 @@ def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(t
         assert ids_found(server, "waits") == []
 
 
+@pytest.fixture(scope="module")
+def one_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StdioServer]:
+    """Start a server for questions that change nothing."""
+    with serve(tmp_path_factory.mktemp("project")) as server:
+        yield server
+
+
 @pytest.mark.parametrize(
     "uri",
     [
@@ -212,13 +219,12 @@ def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(t
         "file:///etc/passwd",
     ],
 )
-def test_names_that_lead_out_of_the_project_are_refused(tmp_path: Path, uri: str) -> None:
-    with serve(tmp_path) as server:
-        answer = server.request("resources/read", {"uri": uri})
-        assert answer.get("isError"), answer
-        assert "root:" not in str(answer)
-        assert "Traceback" not in str(answer)
-        still_answers(server)
+def test_names_that_lead_out_of_the_project_are_refused(one_server: StdioServer, uri: str) -> None:
+    answer = one_server.request("resources/read", {"uri": uri})
+    assert answer.get("isError"), answer
+    assert "root:" not in str(answer)
+    assert "Traceback" not in str(answer)
+    still_answers(one_server)
 
 
 def test_paths_in_a_memory_are_text_and_in_a_handoff_they_are_refused(tmp_path: Path) -> None:

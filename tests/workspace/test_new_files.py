@@ -16,6 +16,7 @@ from goop_mcp.workspace import folders
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import may_create
 from goop_mcp.workspace.replacing import create_file, place_file
+from tests.rights import ordinary_rights
 
 PLACE = "docs/.scratch/sessions/20260114-093000-a/prompt.md"
 FOLDER = PLACE.rpartition("/")[0]
@@ -152,9 +153,8 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written_to_its_end(tmp_path
     assert files(tmp_path) == {}
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None:
     project.root.chmod(0o500)
-    with pytest.raises(UnwritableFileError, match="may not write there"):
+    with ordinary_rights(), pytest.raises(UnwritableFileError, match="may not write there"):
         place_file(project, PLACE, b"a")
     project.root.chmod(0o700)

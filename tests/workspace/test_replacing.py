@@ -1,6 +1,5 @@
 """A file of ours is replaced whole or not at all, and nothing else is ever written."""
 
-import os
 import resource
 import signal
 import stat
@@ -16,6 +15,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import SESSION_FILES, document_path, is_named_session, may_write, session_folder
 from goop_mcp.workspace.replacing import create_file, replace_file, sha256, sweep_strays
 from tests.requirements import requirement
+from tests.rights import ordinary_rights
 
 PATH = ".goopspec/CHRONICLE.md"
 
@@ -189,12 +189,11 @@ def test_without_descriptors_left_the_error_says_so(project: ProjectFiles) -> No
     assert project.read_bytes(PATH) == b"old"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None:
     replace_file(project, PATH, b"old")
     (project.root / ".goopspec").chmod(0o555)
     try:
-        with pytest.raises(UnwritableFileError, match="this user may not write there"):
+        with ordinary_rights(), pytest.raises(UnwritableFileError, match="this user may not write there"):
             replace_file(project, PATH, b"new")
     finally:
         (project.root / ".goopspec").chmod(0o755)

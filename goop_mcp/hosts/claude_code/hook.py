@@ -50,12 +50,12 @@ def _answer(arguments: Sequence[str]) -> None:
 def _read_input() -> bytes:
     if sys.stdin is None:
         return b""
-    content = b""
+    content = bytearray()
     while piece := os.read(sys.stdin.fileno(), _PIECE):
         content += piece
         if len(content) > _MOST_BYTES:
             raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it was let pass unread")
-    return content
+    return bytes(content)
 
 
 def _write(content: bytes) -> None:
