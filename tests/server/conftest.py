@@ -1,10 +1,14 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.server.connections import ERAS, TRANSPORTS, Connection, Transport, connected
+from tests.server.preloaded import preloading
 
 COMBINATIONS = [pytest.param((transport, era), id=f"{transport}-{era}") for transport in TRANSPORTS for era in ERAS]
+LOCAL_COMBINATIONS = COMBINATIONS[: 2 * len(ERAS)]
+"""Without a network: for tests that start a server each."""
 
 
 @pytest.fixture(scope="session", params=COMBINATIONS)
@@ -14,3 +18,10 @@ def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
     transport, era = request.param
     with connected(transport, era) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Path]:
+    """Load the server once; see `tests.server.preloaded`."""
+    with preloading() as door:
+        yield door

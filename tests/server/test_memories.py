@@ -22,9 +22,10 @@ from goop_mcp.store.records import MemoryFilter
 from tests.postgres import Database, Server
 from tests.repository import ROOT
 from tests.requirements import requirement
-from tests.server.conftest import COMBINATIONS
+from tests.server.conftest import LOCAL_COMBINATIONS
 from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, text_of
 from tests.server.network.serving import environment
+from tests.server.preloaded import starting
 from tests.store.rows import EVENT
 
 TIGER = "tiger-4711-xyz"
@@ -36,12 +37,13 @@ def stdio_server(project: Path, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=sys.executable, args=command, env=environment())
 
 
-@pytest.fixture(params=COMBINATIONS)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+@pytest.fixture(params=LOCAL_COMBINATIONS)
+def memory(request: pytest.FixtureRequest, preloaded: Path, tmp_path: Path) -> Iterator[Connection]:
     """Connect to a server of a project of its own, which has the aliases too."""
     transport, era = request.param
     in_memory = create_server(Settings(project=tmp_path, goopspec_aliases=True))
-    with connect(in_memory if transport == "memory" else stdio_server(tmp_path, "--goopspec-aliases"), era) as opened:
+    in_process = starting(preloaded, "serve", "--project", str(tmp_path), "--goopspec-aliases")
+    with connect(in_memory if transport == "memory" else in_process, era) as opened:
         yield opened
 
 

@@ -18,8 +18,9 @@ from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
 from goop_mcp.workspace.layout import DOCUMENTS
 from tests.requirements import requirement
-from tests.server.conftest import COMBINATIONS
+from tests.server.conftest import LOCAL_COMBINATIONS
 from tests.server.connections import ERAS, PATIENCE, Connection, connect
+from tests.server.preloaded import starting
 from tests.server.test_memories import stdio_server
 from tests.workspace.projects import copied
 
@@ -28,13 +29,13 @@ MEMORY = "goop://memories/1"
 CHANGE_SPEC = "import pathlib, sys; pathlib.Path(sys.argv[1], '.goopspec/SPEC.md').write_text('# second')"
 
 
-@pytest.fixture(params=COMBINATIONS)
-def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+@pytest.fixture(params=LOCAL_COMBINATIONS)
+def project(request: pytest.FixtureRequest, preloaded: Path, tmp_path: Path) -> Iterator[Connection]:
     """Connect to a server of a whole project."""
     transport, era = request.param
     copied("profile_0x", tmp_path)
-    server = create_server(Settings(project=tmp_path)) if transport == "memory" else stdio_server(tmp_path)
-    with connect(server, era) as opened:
+    in_process = starting(preloaded, "serve", "--project", str(tmp_path))
+    with connect(create_server(Settings(project=tmp_path)) if transport == "memory" else in_process, era) as opened:
         yield opened
 
 
