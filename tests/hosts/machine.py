@@ -1,10 +1,15 @@
 """A person's home and a project on one machine, and `goop-mcp` run there as that person runs it."""
 
+import io
 import os
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from goop_mcp.cli import main
 from tests.cli.running import Ended, run
 
 __all__ = ["Machine", "make_machine"]
@@ -23,6 +28,16 @@ class Machine:
     def run(self, *arguments: str, path: str | None = None) -> Ended:
         """Run `goop-mcp` in the project; `path` takes the place of the PATH."""
         return run(*arguments, cwd=self.project, env=self.environment(path))
+
+    def run_here(self, *arguments: str) -> Ended:
+        """Do what `run` does without a process of its own, which takes ten times longer."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(self.project)
+            for name, value in self.environment().items():
+                patch.setenv(name, value)
+            code = main(arguments)
+        return Ended(code, *(stream.detach().getvalue().decode() for stream in (out, err)))
 
     def environment(self, path: str | None = None) -> Mapping[str, str]:
         """Return what differs from the environment of the tests."""

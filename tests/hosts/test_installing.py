@@ -32,6 +32,13 @@ def done(machine: Machine, *arguments: str) -> str:
     return ended.out
 
 
+def done_here(machine: Machine, *arguments: str) -> str:
+    """As `done`, without a process of its own: for what is done with every configuration."""
+    ended = machine.run_here(*arguments)
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
 def refused(machine: Machine, *arguments: str) -> str:
     """Return why something was refused; nothing may have changed."""
     before = machine.files()
@@ -90,9 +97,9 @@ def test_uninstalling_leaves_every_byte_as_it_was(machine: Machine, name: str) -
     host, path, text = CONFIGURATIONS[name]
     machine.write(path, text)
     before = machine.files()
-    done(machine, "install", host, "--instructions")
+    done_here(machine, "install", host, "--instructions")
     assert machine.files() != before
-    done(machine, "uninstall", host)
+    done_here(machine, "uninstall", host)
     assert machine.files() == before
 
 
@@ -100,9 +107,9 @@ def test_uninstalling_leaves_every_byte_as_it_was(machine: Machine, name: str) -
 def test_installing_twice_equals_once(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     machine.write(path, text)
-    done(machine, "install", host, "--instructions")
+    done_here(machine, "install", host, "--instructions")
     once = machine.files()
-    said = done(machine, "install", host, "--instructions")
+    said = done_here(machine, "install", host, "--instructions")
     assert machine.files() == once
     assert {line.split()[0] for line in said.splitlines()[:2]} == {"unchanged"}
 
@@ -111,7 +118,7 @@ def test_installing_twice_equals_once(machine: Machine, name: str) -> None:
 def test_what_was_there_keeps_its_meaning_and_its_comments(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     file = machine.write(path, text)
-    done(machine, "install", host, "--instructions")
+    done_here(machine, "install", host, "--instructions")
     after = file.read_bytes().decode()
     left = iter(after)
     # Every character that is no blank stands there in its order; new ones stand between them.
@@ -123,10 +130,10 @@ def test_what_was_there_keeps_its_meaning_and_its_comments(machine: Machine, nam
 def test_what_people_add_meanwhile_survives_uninstalling(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     file = machine.write(path, text)
-    done(machine, "install", host, "--instructions")
+    done_here(machine, "install", host, "--instructions")
     added = b"- mine\n" if path.endswith(".md") else b"\n"
     file.write_bytes(file.read_bytes() + added)
-    done(machine, "uninstall", host)
+    done_here(machine, "uninstall", host)
     after = file.read_bytes().decode()
     if path.endswith(".md"):
         assert after.split() == [*text.split(), "-", "mine"]
@@ -138,10 +145,10 @@ def test_what_people_add_meanwhile_survives_uninstalling(machine: Machine, name:
 def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     file = machine.write(path, text)
-    done(machine, "install", host, "--instructions")
+    done_here(machine, "install", host, "--instructions")
     for kept in (machine.home / ".local").rglob("record.json"):
         kept.unlink()
-    done(machine, "uninstall", host)
+    done_here(machine, "uninstall", host)
     after = file.read_bytes().decode()
     assert "goop-mcp" not in after
     kept_lines = [line for line in text.splitlines() if "//" in line and line.strip().startswith("//")]
