@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("claude_agent_sdk", reason="make frameworks installs it")
+pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed here; make frameworks tests it")
 
 from claude_agent_sdk import HookMatcher
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 if importlib.util.find_spec("crewai") is None:
-    pytest.skip("make frameworks installs it", allow_module_level=True)
+    pytest.skip("crewai is not installed here; make frameworks tests it", allow_module_level=True)
 # Read when it is imported: nothing of a test goes out.
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
 

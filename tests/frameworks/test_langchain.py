@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langchain", reason="make frameworks installs it")
+pytest.importorskip("langchain", reason="langchain is not installed here; make frameworks tests it")
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel

@@ -1,6 +1,6 @@
 import pytest
 
-pytest.importorskip("langgraph", reason="make frameworks installs it")
+pytest.importorskip("langgraph", reason="langgraph is not installed here; make frameworks tests it")
 
 from langchain_core.messages import AIMessage, BaseMessage
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("agents", reason="make frameworks installs it")
+pytest.importorskip("agents", reason="openai-agents is not installed here; make frameworks tests it")
 
 from agents import Agent, Model, ModelResponse, Runner, SQLiteSession, Usage, set_tracing_disabled
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText

@@ -1,6 +1,6 @@
 import pytest
 
-pytest.importorskip("pydantic_ai", reason="make frameworks installs it")
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed here; make frameworks tests it")
 
 from pydantic_ai import Agent, messages
 from pydantic_ai.models.function import AgentInfo, FunctionModel

@@ -1,6 +1,6 @@
 import pytest
 
-pytest.importorskip("smolagents", reason="make frameworks installs it")
+pytest.importorskip("smolagents", reason="smolagents is not installed here; make frameworks tests it")
 
 from smolagents import ChatMessage, Model, ToolCallingAgent
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
