@@ -1,9 +1,15 @@
-"""Set up what all tests share: how many examples a property test tries, and that programs can be interrupted."""
+"""Set up what all tests share: how many examples a property test tries, interrupts, and one PostgreSQL a process."""
 
 import os
 import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.postgres import Database, Server
 
 # No deadline: a slow machine is no defect, and pytest shows slow tests by itself.
 settings.register_profile("default", max_examples=60, deadline=None)
@@ -21,3 +27,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So a shell starts its background jobs; the programs that the tests interrupt would inherit it and go on.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator["Server"]:
+    """Start PostgreSQL once, for tests that leave it running."""
+    # The environments of make frameworks load this file too, and have no PostgreSQL.
+    from tests.postgres import Server  # noqa: PLC0415
+
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: "Server") -> Iterator["Database"]:
+    """Return an empty database of PostgreSQL."""
+    with postgres_server.database() as database:
+        yield database

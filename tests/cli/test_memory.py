@@ -1,14 +1,13 @@
 """The memory of a project on the command line: every command, what it prints, what it refuses and how."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.running import Ended, run, run_on_terminal
-from tests.postgres import Database, Server
+from tests.postgres import Database
 from tests.requirements import requirement
 from tests.workspace.true_projects import make_project
 
@@ -253,12 +252,6 @@ def test_no_memory_moves_the_cursor(tmp_path: Path) -> None:
     for arguments in (["list"], ["show", "1"], ["search", "red"], ["forget", "1"]):
         out = run_on_terminal("memory", *arguments, cwd=tmp_path, env={"NO_COLOR": "1"}).out
         assert not {"\x1b", "\x07", "\r"} & {*out}
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
-    with Server() as server, server.database() as database:
-        yield database
 
 
 def test_a_project_in_postgres_is_named_by_its_id(tmp_path: Path, database: Database) -> None:

@@ -19,7 +19,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.operations.redaction_samples import NEEDLES, PASSWORD, SECRETS
 from tests.operations.reporting import NOW, record, report, working_in
-from tests.postgres import Server
+from tests.postgres import Database
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.workspace.projects import copied
@@ -345,22 +345,15 @@ def test_secrets_are_found_nowhere(todo: Workplace, caplog: pytest.LogCaptureFix
         assert needle not in answered
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as server:
-        yield server
-
-
-def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(tmp_path: Path, server: Server) -> None:
+def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(tmp_path: Path, database: Database) -> None:
     copied("profile_0x", tmp_path)
     before = files_below(tmp_path)
-    with server.database() as database:
-        store = open_store(database.url(), project=tmp_path, project_id="shop")
-        workplace = Workplace(store=store, files=ProjectFiles(tmp_path), writes_files=False)
-        recorded = record(workplace, report(new_session="true"))
-        again = record(workplace, report(new_session="true"))
-        documents = [event.document for event in rows(workplace)[1]]
-        store.close()
+    store = open_store(database.url(), project=tmp_path, project_id="shop")
+    workplace = Workplace(store=store, files=ProjectFiles(tmp_path), writes_files=False)
+    recorded = record(workplace, report(new_session="true"))
+    again = record(workplace, report(new_session="true"))
+    documents = [event.document for event in rows(workplace)[1]]
+    store.close()
 
     assert (recorded.status, again.status) == ("recorded", "duplicate")
     assert (recorded.written.files, recorded.written.state) == ((), None)

@@ -19,7 +19,7 @@ from goop_mcp.server.memory_models import ForgottenModel, FoundModel, MemoryMode
 from goop_mcp.settings import Settings
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
-from tests.postgres import Database, Server
+from tests.postgres import Database
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.server.conftest import LOCAL_COMBINATIONS
@@ -309,12 +309,6 @@ async def test_fifty_saves_at_once_through_one_server_all_survive(tmp_path: Path
     assert len(kept) == 50
     assert store.check() == []
     store.close()
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
-    with Server() as server, server.database() as database:
-        yield database
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -7,7 +7,7 @@ import pytest
 
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
-from tests.postgres import Database, Server
+from tests.postgres import Database
 
 OpenStore = Callable[[], Store]
 
@@ -41,17 +41,3 @@ def sqlite_place(tmp_path: Path) -> OpenStore:
 @pytest.fixture
 def postgres_place(database: Database, tmp_path: Path) -> OpenStore:
     return lambda: open_store(database.url(), project=tmp_path, project_id="shop")
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Server]:
-    """Start PostgreSQL once."""
-    with Server() as server:
-        yield server
-
-
-@pytest.fixture
-def database(postgres_server: Server) -> Iterator[Database]:
-    """Return an empty database of PostgreSQL."""
-    with postgres_server.database() as database:
-        yield database
