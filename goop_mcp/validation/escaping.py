@@ -1,16 +1,17 @@
 """Characters that XML text may not hold literally, and what is written in their place."""
 
 import re
+from collections.abc import Iterator
 from html.entities import html5
 
 __all__ = [
     "FORBIDDEN",
-    "FORBIDDEN_RUN",
     "INVISIBLE",
     "STRAY",
     "XML_BLANKS",
     "escape_attribute",
     "escaped",
+    "forbidden_runs",
     "visible",
     "without_forbidden",
 ]
@@ -21,7 +22,8 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 INVISIBLE = re.compile("[\u0085\u00a0\u00ad\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]")
 _BLANKS = re.compile("[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
-FORBIDDEN_RUN = re.compile(f"(?:\x1b\\[[0-9;]*[A-Za-z]|{FORBIDDEN.pattern})+")
+# A colour of a terminal, or other characters. Without a repetition around: it would take memory for each of them.
+_PIECE = re.compile("\x1b\\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\ud800-\udfff\ufffe\uffff]+|\x1b")
 STRAY = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos|#(?:9|10|13|3[2-9]|[4-9]\d|[1-9]\d{2,3}|[1-4]\d{4}|5[0-4]\d{3})"
     r"|#x(?:9|[aAdD]|[2-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3}|1[0-9a-fA-F]{4}));)"
@@ -44,9 +46,22 @@ def escaped(stray: re.Match[str]) -> tuple[str, str]:
 
 def escape_attribute(value: str) -> str:
     """Return `value` so that it can stand between double quotes; what is escaped already stays so."""
-    value = FORBIDDEN_RUN.sub("", value)
+    value = _PIECE.sub("", value)
     value = STRAY.sub(lambda stray: stray[0] if stray[0] == "]]>" else escaped(stray)[0], value)
     return value.replace("<", "&lt;").replace('"', "&quot;")
+
+
+def forbidden_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each stretch that XML cannot carry, terminal colours whole."""
+    start = end = 0
+    for piece in _PIECE.finditer(text):
+        if piece.start() > end:
+            if end > start:
+                yield start, end
+            start = piece.start()
+        end = piece.end()
+    if end > start:
+        yield start, end
 
 
 def visible(text: str) -> str:
@@ -56,4 +71,4 @@ def visible(text: str) -> str:
 
 def without_forbidden(text: str) -> str:
     """Return `text` without the characters that XML cannot carry, terminal colours whole."""
-    return FORBIDDEN_RUN.sub("", text) if FORBIDDEN.search(text) else text
+    return _PIECE.sub("", text) if FORBIDDEN.search(text) else text

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from heapq import merge
 
 from goop_mcp.validation.hosts import is_host_line
 
@@ -18,13 +19,13 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     of indentation beyond that of the whole text, closed by the end of the text if not before. The info string of a
     backtick fence holds no backtick. Fences inside a fence are content.
     """
-    lines = list(_lines_with_runs(text, "`"))
-    if "~~~" in text:
-        lines = sorted([*lines, *_lines_with_runs(text, "~")])
-    allowed = common_indentation(text) + 3 if lines else 0
+    if "```" not in text and "~~~" not in text:
+        return []
+    allowed = common_indentation(text) + 3
     spans: list[tuple[int, int, str]] = []
     run, start, info = "", 0, ""
-    for line_start, at, line_end in lines:
+    # One line after the other: a text of nothing but fences would take fifty times its size in memory.
+    for line_start, at, line_end in merge(_lines_with_runs(text, "`"), _lines_with_runs(text, "~")):
         mark = text[at:line_end]
         rest = mark.lstrip(mark[0])
         length = len(mark) - len(rest)

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 __all__ = ["Landscape", "Regions", "Roots", "Tag", "in_inline_code", "spoken_apart", "survey"]
@@ -93,7 +94,7 @@ def survey(text: str, roots: Roots) -> Landscape:
                 seen.in_code.append(Tag(groups["root"].lower(), start, mark.end()))
             continue
         if groups["root"]:
-            name = groups["root"].lower()
+            name = intern(groups["root"].lower())
             if groups["closes"] is None:
                 if not _closes_itself(text, mark.end()):
                     seen.openers.append(Tag(name, start, mark.end()))

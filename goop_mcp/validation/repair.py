@@ -14,7 +14,7 @@ from goop_mcp.validation import xml_rules
 from goop_mcp.validation.attribute_values import find_value
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.envelope_rules import TOO_DEEP
-from goop_mcp.validation.escaping import FORBIDDEN, FORBIDDEN_RUN, INVISIBLE, STRAY, escape_attribute, escaped
+from goop_mcp.validation.escaping import FORBIDDEN, INVISIBLE, STRAY, escape_attribute, escaped, forbidden_runs
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
 from goop_mcp.validation.rules import Rule
@@ -119,9 +119,9 @@ class _Scanner:
             self.escape_text(chunk, start)
 
     def remove_forbidden(self, chunk: str, start: int) -> None:
-        for run in FORBIDDEN_RUN.finditer(chunk):
-            message = f"control character in {self.where()}; expected none"
-            self.edit(start + run.start(), start + run.end(), "", xml_rules.CONTROL_CHARACTER, message)
+        message = f"control character in {self.where()}; expected none"
+        for first, end in forbidden_runs(chunk):
+            self.edit(start + first, start + end, "", xml_rules.CONTROL_CHARACTER, message)
 
     def escape_text(self, chunk: str, start: int) -> None:
         if chunk.count("&") > _MANY:
@@ -455,9 +455,9 @@ class _Scanner:
     def escape_value(self, name: str, start: int, end: int) -> None:
         """Escape what the value of the attribute `name` may not hold literally."""
         value = self.source[start:end]
-        for run in FORBIDDEN_RUN.finditer(value):
+        for first, behind in forbidden_runs(value):
             message = f"control character in attribute {excerpt(name, 40)} of {self.where()}; expected none"
-            self.edit(start + run.start(), start + run.end(), "", xml_rules.CONTROL_CHARACTER, message)
+            self.edit(start + first, start + behind, "", xml_rules.CONTROL_CHARACTER, message)
         for stray in STRAY.finditer(value):
             if stray[0] != "]]>":
                 new, message = escaped(stray)
