@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from tests.e2e.clients import CLIENTS
 from tests.repository import ROOT
 
+_PYTEST = ("-m", "pytest", "-q", "-rs", "--durations=0", "--durations-min=0.1", "tests/e2e")
+"""Tells at the end how long each scene took."""
 _INSIDE = 'ip link set lo up && exec "$@"'
 
 
@@ -17,7 +19,7 @@ def main(arguments: Sequence[str]) -> None:
     for client in CLIENTS:
         print(client.absence() or f"{client.package}@{client.version} is there", flush=True)
         client.install()
-    command = [*_without_network(), sys.executable, "-m", "pytest", "-q", "-rs", "tests/e2e", *arguments]
+    command = [*_without_network(), sys.executable, *_PYTEST, *arguments]
     os.chdir(ROOT)
     os.execv(command[0], command)  # noqa: S606 - nothing of the command comes from outside
 

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,11 +13,16 @@ from dataclasses import dataclass
 from tests.e2e.clients import OPENCODE, Ended, Sandbox
 from tests.e2e.scripted_model import ScriptedModel
 
-__all__ = ["Served", "delegate", "handed_back", "install", "run_opencode", "served", "write_project"]
+__all__ = ["HELPER", "Served", "delegate", "handed_back", "install", "run_opencode", "served", "write_project"]
 
 _PASSWORD = "only-for-this-run"  # noqa: S105 - of a server that lives for one test
-_PATIENCE = 30
-_AGENT = "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n"
+_PATIENCE = 60
+_AGENTS = {
+    "goop-executor": "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n",
+    "helper": "---\ndescription: Helps.\nmode: subagent\n---\nYou help.\n",
+}
+HELPER = "helper"
+"""An agent that owes no report."""
 _PROVIDER = {
     "npm": "@ai-sdk/openai-compatible",
     "name": "Fake",
@@ -35,11 +41,12 @@ _SETTINGS = {
 
 
 def write_project(sandbox: Sandbox) -> None:
-    """Lay down the model and an agent; goop-mcp is not registered yet."""
+    """Lay down the model and two agents; goop-mcp is not registered yet."""
     (sandbox.project / "opencode.json").write_text(json.dumps(_SETTINGS, indent=2), encoding="utf-8")
     agents = sandbox.project / ".opencode" / "agents"
     agents.mkdir(parents=True)
-    (agents / "goop-executor.md").write_text(_AGENT, encoding="utf-8")
+    for name, text in _AGENTS.items():
+        (agents / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def install(sandbox: Sandbox, host: str = "opencode") -> None:
@@ -98,13 +105,13 @@ class Served:
 
     address: str
 
-    def create_session(self) -> str:
-        """Return the id of a new session."""
-        return str(self._ask("POST", "/session", {})["id"])
-
-    def say(self, session: str, text: str) -> None:
-        """Say something to the main agent and wait for its answer."""
-        self._ask("POST", f"/session/{session}/message", {"agent": "build", "parts": [{"type": "text", "text": text}]})
+    def delegate(self, prompt: str) -> Ended:
+        """Ask the main agent of a new session one thing and wait until it has ended; `out` holds its last words."""
+        began = time.monotonic()
+        session = self._ask("POST", "/session", {})["id"]
+        words = {"agent": "build", "parts": [{"type": "text", "text": prompt}]}
+        answer = self._ask("POST", f"/session/{session}/message", words)
+        return Ended(0, json.dumps(answer), "", time.monotonic() - began)
 
     def _ask(self, method: str, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
         key = base64.b64encode(f"opencode:{_PASSWORD}".encode()).decode()

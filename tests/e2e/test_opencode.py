@@ -1,15 +1,17 @@
 import json
 import os
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from goop_mcp.validation.feedback import OPENING
-from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox
+from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox, make_sandbox
 from tests.e2e.conversation import Conversation
-from tests.e2e.opencode import delegate, handed_back, install, run_opencode, served, write_project
+from tests.e2e.opencode import HELPER, Served, delegate, handed_back, install, run_opencode, served, write_project
 from tests.e2e.script import BAD_REPORTS, DONE
-from tests.e2e.scripted_model import ScriptedModel
+from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
 SECONDS = 15
 """A scene on a machine that has nothing else to do."""
@@ -58,6 +60,30 @@ def installed(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
+@pytest.fixture(scope="module")
+def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, ScriptedModel]]:
+    """Run one server for all scenes that differ only in what is said: its start takes longer than a scene."""
+    sandbox = make_sandbox(Path(tmp_path_factory.mktemp("served")) / "a project é")
+    write_project(sandbox)
+    install(sandbox)
+    with scripted_model() as model, served(sandbox, model) as server:
+        server.delegate("hello")  # starts the servers that the project names
+        yield server, model
+
+
+@pytest.fixture
+def server(_running: tuple[Served, ScriptedModel]) -> Served:
+    """Return the server of a project in which goop-mcp is installed."""
+    return _running[0]
+
+
+@pytest.fixture
+def said(_running: tuple[Served, ScriptedModel]) -> ScriptedModel:
+    """Return the model of `server`, without what it was sent in other scenes."""
+    _running[1].conversations.clear()
+    return _running[1]
+
+
 def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(installed: Sandbox, model: ScriptedModel) -> None:
     ended = delegate(installed, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
@@ -73,45 +99,6 @@ def test_without_the_plugin_the_bad_report_reaches_the_main_agent(sandbox: Sandb
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
-    installed: Sandbox, model: ScriptedModel
-) -> None:
-    ended = delegate(installed, model, "GOOP-MAIN GOOP-STUBBORN delegate")
-    assert_ended_well(ended)
-    assert requests_to_mend(model) == 2
-    assert f"<task_result>\n{BAD_REPORTS[2]}" in handed_back(model)
-    assert "<goop_check>goop-mcp lets the report of goop-executor pass although it is not" in handed_back(model)
-
-
-def test_an_agent_that_says_the_same_again_is_asked_no_more(installed: Sandbox, model: ScriptedModel) -> None:
-    ended = delegate(installed, model, "GOOP-MAIN GOOP-SAME delegate")
-    assert_ended_well(ended)
-    assert requests_to_mend(model) == 1
-    assert BAD_REPORTS[0] in handed_back(model)
-
-
-def test_an_agent_that_owes_no_report_is_left_alone(installed: Sandbox, model: ScriptedModel) -> None:
-    agent = installed.project / ".opencode" / "agents" / "helper.md"
-    agent.write_text("---\ndescription: Helps.\nmode: subagent\n---\nYou help.\n", encoding="utf-8")
-    ended = delegate(installed, model, "GOOP-MAIN agent=helper delegate")
-    assert_ended_well(ended)
-    assert requests_to_mend(model) == 0
-    assert BAD_REPORTS[0] in handed_back(model)
-
-
-def test_the_agent_is_told_how_to_report_before_it_works(installed: Sandbox, model: ScriptedModel) -> None:
-    delegate(installed, model, "GOOP-MAIN delegate")
-    assert "must end with one envelope in this form" in subagent_turns(model)[0].said_by("system", "prompt")
-
-
-def test_the_model_calls_our_tool(installed: Sandbox, model: ScriptedModel) -> None:
-    ended = delegate(installed, model, "GOOP-MAIN GOOP-TOOL delegate")
-    assert_ended_well(ended)
-    assert subagent_turns(model)[-1].has_called("goop_validate_report")
-    assert "status is 'FINISHED'" in subagent_turns(model)[-1].said_by("tool")
-    assert MENDED in handed_back(model)
-
-
 def test_a_plugin_that_cannot_start_goop_mcp_breaks_nothing(installed: Sandbox, model: ScriptedModel) -> None:
     (installed.programs / "goop-mcp").unlink()
     ended = delegate(installed, model, "GOOP-MAIN delegate")
@@ -119,11 +106,48 @@ def test_a_plugin_that_cannot_start_goop_mcp_breaks_nothing(installed: Sandbox, 
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(installed: Sandbox, model: ScriptedModel) -> None:
-    with served(installed, model) as server:
-        session = server.create_session()
-        server.say(session, "GOOP-MAIN GOOP-OWN report")
-        asked = wait_for_feedback(model)
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended_under_serve(server: Served, said: ScriptedModel) -> None:
+    assert_ended_well(server.delegate("GOOP-MAIN delegate"))
+    assert requests_to_mend(said) == 1
+    assert MENDED in handed_back(said)
+
+
+def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
+    server: Served, said: ScriptedModel
+) -> None:
+    assert_ended_well(server.delegate("GOOP-MAIN GOOP-STUBBORN delegate"))
+    assert requests_to_mend(said) == 2
+    assert f"<task_result>\n{BAD_REPORTS[2]}" in handed_back(said)
+    assert "<goop_check>goop-mcp lets the report of goop-executor pass although it is not" in handed_back(said)
+
+
+def test_an_agent_that_says_the_same_again_is_asked_no_more(server: Served, said: ScriptedModel) -> None:
+    assert_ended_well(server.delegate("GOOP-MAIN GOOP-SAME delegate"))
+    assert requests_to_mend(said) == 1
+    assert BAD_REPORTS[0] in handed_back(said)
+
+
+def test_an_agent_that_owes_no_report_is_left_alone(server: Served, said: ScriptedModel) -> None:
+    assert_ended_well(server.delegate(f"GOOP-MAIN agent={HELPER} delegate"))
+    assert requests_to_mend(said) == 0
+    assert BAD_REPORTS[0] in handed_back(said)
+
+
+def test_the_agent_is_told_how_to_report_before_it_works(server: Served, said: ScriptedModel) -> None:
+    assert_ended_well(server.delegate("GOOP-MAIN delegate"))
+    assert "must end with one envelope in this form" in subagent_turns(said)[0].said_by("system", "prompt")
+
+
+def test_the_model_calls_our_tool(server: Served, said: ScriptedModel) -> None:
+    assert_ended_well(server.delegate("GOOP-MAIN GOOP-TOOL delegate"))
+    assert subagent_turns(said)[-1].has_called("goop_validate_report")
+    assert "status is 'FINISHED'" in subagent_turns(said)[-1].said_by("tool")
+    assert MENDED in handed_back(said)
+
+
+def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(server: Served, said: ScriptedModel) -> None:
+    server.delegate("GOOP-MAIN GOOP-OWN report")
+    asked = wait_for_feedback(said)
     assert asked.said_by("assistant").strip() == BAD_REPORTS[1].strip()
 
 
