@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from goop_mcp.cli.options import WrongCallError
 from goop_mcp.cli.streams import show
 from goop_mcp.hosts.catalogue import HOSTS, Scope, find_host
 from goop_mcp.hosts.installing import Action, Change, Seat
@@ -35,7 +36,12 @@ _DONE = {
 
 
 def find_seat(host: str, scope: str, project: str | None) -> Seat:
-    """Return what the arguments mean here. Raises UnknownNameError and SettingsError."""
+    """Return what the arguments mean here. Raises UnknownNameError, SettingsError and WrongCallError."""
+    if host.lower() == "codex":
+        raise WrongCallError(
+            "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json as docs/hosts/codex.md shows, "
+            "then run: codex mcp add goop -- goop-mcp"
+        )
     return Seat(
         host=find_host(host),
         scope=Scope(scope),

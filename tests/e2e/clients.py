@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tests.repository import ROOT
 
-__all__ = ["CLAUDE_CODE", "CLIENTS", "OPENCODE", "Client", "Ended", "Sandbox", "make_sandbox"]
+__all__ = ["CLAUDE_CODE", "CLIENTS", "CODEX", "OPENCODE", "Client", "Ended", "Sandbox", "make_sandbox"]
 
 _CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or ROOT / ".cache" / "clients")
 _LONGEST_INSTALL = 900
-_LONGEST_RUN = 60
+_LONGEST_RUN = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,8 @@ class Client:
 
 CLAUDE_CODE = Client(package="@anthropic-ai/claude-code", version="2.1.329", program="claude")
 OPENCODE = Client(package="opencode-ai", version="1.18.33", program="opencode")
-CLIENTS = (CLAUDE_CODE, OPENCODE)
+CODEX = Client(package="@openai/codex", version="0.169.0", program="codex")
+CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Conversation", "Json", "Message", "ToolCall", "read_conversation"]
+__all__ = ["Conversation", "Form", "Json", "Message", "ToolCall", "read_conversation"]
 
 Json: TypeAlias = Mapping[str, "object"]
+Form: TypeAlias = Literal["messages", "completions", "responses"]
+
+_SURROUNDINGS = "<environment_context>"
+"""With this Codex begins a message that nobody wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model asks for."""
+    """A tool that the model asks for; the name of one in a namespace is `namespace.name`."""
 
     name: str
     arguments: Json
@@ -30,7 +34,7 @@ class Message:
 class Conversation:
     """The messages so far and the names of the tools that are offered."""
 
-    form: Literal["messages", "completions"]
+    form: Form
     model: str
     streamed: bool
     messages: tuple[Message, ...]
@@ -39,7 +43,8 @@ class Conversation:
     @property
     def first_words(self) -> str:
         """The text of the first message of the user; hosts put their reminders before the task."""
-        return next((message.text for message in self.messages if message.role == "user"), "")
+        said = (each.text for each in self.messages if each.role == "user" and not each.text.startswith(_SURROUNDINGS))
+        return next(said, "")
 
     def said_by(self, *roles: str) -> str:
         """Return all that these roles have said."""
@@ -54,10 +59,10 @@ class Conversation:
         return any(tool in message.calls for message in self.messages)
 
 
-def read_conversation(body: Json, *, form: Literal["messages", "completions"]) -> Conversation:
+def read_conversation(body: Json, *, form: Form) -> Conversation:
     """Return the conversation in the body of a request."""
-    messages = [_message(each) for each in _objects(body.get("messages"))]
-    system = "\n".join(_texts(body.get("system")))
+    messages = [_message(each) for each in _objects(body.get("input" if form == "responses" else "messages"))]
+    system = "\n".join(_texts(body.get("instructions" if form == "responses" else "system")))
     if system:
         messages.insert(0, Message("prompt", system))
     return Conversation(
@@ -65,14 +70,28 @@ def read_conversation(body: Json, *, form: Literal["messages", "completions"]) -
         model=str(body.get("model", "")),
         streamed=body.get("stream") is True,
         messages=tuple(messages),
-        tools=tuple(_tool_name(tool) for tool in _objects(body.get("tools"))),
+        tools=tuple(_tool_names(body.get("tools"))),
     )
 
 
 def _message(value: Json) -> Message:
+    if value.get("type") == "function_call":
+        called = [value.get("namespace"), _tool_name(value)]
+        return Message("assistant", "", (".".join(str(part) for part in called if part),))
+    if value.get("type") == "function_call_output":
+        return Message("tool", "\n".join(_texts(value.get("output"))))
     calls = [str(block.get("name")) for block in _objects(value.get("content")) if block.get("type") == "tool_use"]
     calls += [_tool_name(call) for call in _objects(value.get("tool_calls"))]
     return Message(str(value.get("role")), "\n".join(_texts(value.get("content"))), tuple(calls))
+
+
+def _tool_names(tools: object) -> Iterator[str]:
+    for tool in _objects(tools):
+        name = _tool_name(tool)
+        if tool.get("type") == "namespace":
+            yield from (f"{name}.{each}" for each in _tool_names(tool.get("tools")))
+        else:
+            yield name
 
 
 def _tool_name(tool: Json) -> str:

@@ -53,7 +53,8 @@ BAD_REPORTS = (
 DONE = "All subagents are done."
 CHAT = "ok"
 _VALIDATE = re.compile(r"goop.*validate")
-_DELEGATING = ("Agent", "Task", "task")
+_DELEGATING = ("Agent", "Task", "task", "multi_agent_v1.spawn_agent")
+_WAITING = "multi_agent_v1.wait_agent"
 _MARKS = ("GOOP-STUBBORN", "GOOP-SAME", "GOOP-TOOL", "GOOP-FREE")
 
 
@@ -72,11 +73,21 @@ def _main(conversation: Conversation) -> str | ToolCall:
         return _report(conversation)
     delegate = next((name for name in _DELEGATING if name in conversation.tools), None)
     if delegate is None or conversation.has_called(delegate):
-        return DONE
+        return _wait(conversation) or DONE
     marks = " ".join(mark for mark in _MARKS if mark in told)
     kind = "general-purpose" if "GOOP-FREE" in told else _agent_kind(told)
     prompt = f"GOOP-SUB {marks} add the login endpoint"
+    if _WAITING in conversation.tools:
+        return ToolCall(delegate, {"agent_type": kind, "message": prompt})
     return ToolCall(delegate, {"description": "Add login", "prompt": prompt, "subagent_type": kind})
+
+
+def _wait(conversation: Conversation) -> ToolCall | None:
+    """Return the call that waits for the subagents, where a client leaves that to the model; None once it was made."""
+    started = re.findall(r'"agent_id": ?"([^"]+)"', conversation.said_by("tool"))
+    if not started or _WAITING not in conversation.tools or conversation.has_called(_WAITING):
+        return None
+    return ToolCall(_WAITING, {"targets": started, "timeout_ms": 30_000})
 
 
 def _agent_kind(told: str) -> str:

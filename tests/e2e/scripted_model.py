@@ -1,11 +1,11 @@
-"""A model server on loopback that speaks the two published forms and says what the script says.
+"""A model server on loopback that speaks the three published forms and says what the script says.
 
 It keeps every conversation that it was sent, and no headers: they hold keys.
 """
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -78,6 +78,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({"input_tokens": 10})
         elif path.endswith("/v1/messages"):
             self._answer(read_conversation(body, form="messages"))
+        elif path.endswith("/responses"):
+            self._answer(read_conversation(body, form="responses"))
         elif path.endswith("/chat/completions"):
             self._answer(read_conversation(body, form="completions"))
         else:
@@ -90,7 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.conversations.append(conversation)
         said = self.server.script(conversation)
         number = len(self.server.conversations)
-        if conversation.form == "completions":
+        if conversation.form == "responses":
+            self._send(_response(said, number), "text/event-stream")
+        elif conversation.form == "completions":
             self._send(_completion(conversation, said, number), "text/event-stream")
         elif conversation.streamed:
             self._send(_events(conversation, said, number), "text/event-stream")
@@ -148,6 +152,28 @@ def _events(conversation: Conversation, said: str | ToolCall, number: int) -> by
         ("message_delta", {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 5}}),
         ("message_stop", {}),
     ]
+    return _stream(events)
+
+
+def _response(said: str | ToolCall, number: int) -> bytes:
+    if isinstance(said, str):
+        content = [{"type": "output_text", "text": said}]
+        item: dict[str, object] = {"type": "message", "id": f"msg_{number:04}", "role": "assistant", "content": content}
+    else:
+        namespace, _, name = said.name.rpartition(".")
+        item = {"type": "function_call", "call_id": f"call_{number:04}", "name": name}
+        item |= {"arguments": json.dumps(said.arguments), **({"namespace": namespace} if namespace else {})}
+    head = {"id": f"resp_{number:04}"}
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    events: list[tuple[str, Json]] = [
+        ("response.created", {"response": head}),
+        ("response.output_item.done", {"item": item}),
+        ("response.completed", {"response": {**head, "usage": usage}}),
+    ]
+    return _stream(events)
+
+
+def _stream(events: Iterable[tuple[str, Json]]) -> bytes:
     lines = (f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n" for name, data in events)
     return "".join(lines).encode()
 

@@ -14,11 +14,11 @@ from tests.e2e.claude_code import (
 )
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
+from tests.e2e.pace import patience
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel
 from tests.repository import ROOT
 
-SECONDS = 15
 MENDED = "<status>COMPLETE</status>"
 MARKETPLACE = ROOT / "plugins" / "claude-code"
 PLUGIN = MARKETPLACE / "goop-mcp"
@@ -38,7 +38,7 @@ def requests_to_mend(model: ScriptedModel) -> int:
 
 def assert_ended_well(ended: Ended) -> None:
     assert ended.code == 0, ended.err
-    assert ended.seconds < SECONDS
+    assert ended.seconds < patience()
 
 
 def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:

@@ -1,5 +1,4 @@
 import json
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +9,10 @@ from goop_mcp.validation.feedback import OPENING
 from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox, make_sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.opencode import HELPER, Served, delegate, handed_back, install, run_opencode, served, write_project
+from tests.e2e.pace import patience
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
 
-SECONDS = 15
-"""A scene on a machine that has nothing else to do."""
 MENDED = "<status>COMPLETE</status>"
 
 pytestmark = pytest.mark.skipif(OPENCODE.absence() is not None, reason=OPENCODE.absence() or "")
@@ -34,11 +32,6 @@ def assert_ended_well(ended: Ended) -> None:
     assert ended.code == 0, ended.err
     assert DONE in ended.out
     assert ended.seconds < patience()
-
-
-def patience() -> float:
-    """Return how many seconds a scene may take, as much more as others use the processors meanwhile."""
-    return SECONDS * max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def wait_for_feedback(model: ScriptedModel) -> Conversation:

@@ -391,6 +391,7 @@ def test_the_command_that_is_registered_is_told_with_the_reason(machine: Machine
     [
         (["install", "cursro"], "there is no host 'cursro'; did you mean 'cursor'?"),
         (["install"], "missing argument 'claude-code|opencode|cursor|vscode'; see goop-mcp install --help."),
+        (["install", "codex"], "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json"),
         (["install", "cursor", "--command", "'x"], '--command "\'x" is no command; expected words'),
         (["install", "cursor", "--command", ""], "--command '' is no command; expected words"),
         (

@@ -57,7 +57,7 @@ def read_event(content: bytes) -> HookEvent:
     return HookEvent(
         name=name,
         session=_text(values, "session_id"),
-        prompt_id=_text(values, "prompt_id"),
+        prompt_id=_text(values, "prompt_id") or _text(values, "turn_id"),  # Codex counts turns
         folder=_text(values, "cwd"),
         agent_id=_text(values, "agent_id"),
         agent_type=_text(values, "agent_type"),

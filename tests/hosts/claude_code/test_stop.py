@@ -203,6 +203,13 @@ def test_the_hook_of_codex_answers_alike(host: Host) -> None:
     assert codex.send("SubagentStop", prompt_id=None, effort=None).reason.startswith(OPENING)
 
 
+def test_each_turn_of_codex_has_a_count_of_its_own(host: Host) -> None:
+    codex = Host(host.project, host.data, name="codex")
+    assert not codex.send("Stop", agent_type="goop-executor", prompt_id=None, turn_id="1").passed
+    assert codex.send("Stop", agent_type="goop-executor", prompt_id=None, turn_id="1", stop_hook_active=True).passed
+    assert not codex.send("Stop", agent_type="goop-executor", prompt_id=None, turn_id="2").passed
+
+
 def test_without_a_plugin_the_count_lies_in_the_folder_of_the_person_and_not_in_the_project(
     host: Host, tmp_path: Path
 ) -> None:

@@ -1,0 +1,75 @@
+import pytest
+
+from goop_mcp.validation.feedback import OPENING
+from tests.e2e.clients import CODEX, Ended, Sandbox
+from tests.e2e.codex import final_text, handed_back, run_codex, write_home
+from tests.e2e.conversation import Conversation
+from tests.e2e.pace import patience
+from tests.e2e.script import BAD_REPORTS, DONE
+from tests.e2e.scripted_model import ScriptedModel
+
+MENDED = "<status>COMPLETE</status>"
+
+pytestmark = pytest.mark.skipif(CODEX.absence() is not None, reason=CODEX.absence() or "")
+
+
+def subagent_turns(model: ScriptedModel) -> list[Conversation]:
+    return [each for each in model.conversations if "GOOP-SUB" in each.first_words]
+
+
+def requests_to_mend(model: ScriptedModel) -> int:
+    """Count how often a subagent was asked to mend its report."""
+    return subagent_turns(model)[-1].times_told(OPENING)
+
+
+def assert_ended_well(ended: Ended) -> None:
+    assert ended.code == 0, ended.err
+    assert ended.seconds < patience()
+
+
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_home(sandbox, model)
+    ended = run_codex(sandbox, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 1
+    assert MENDED in handed_back(model)
+    assert final_text(ended) == DONE
+
+
+def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_kept(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
+    write_home(sandbox, model)
+    ended = run_codex(sandbox, "GOOP-MAIN GOOP-STUBBORN delegate")
+    assert_ended_well(ended)
+    assert requests_to_mend(model) == 2
+    assert "<phase>coding</phase>" in handed_back(model)
+    assert final_text(ended) == DONE
+
+
+def test_a_subagent_is_told_the_rules_before_it_starts(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_home(sandbox, model)
+    assert_ended_well(run_codex(sandbox, "GOOP-MAIN delegate"))
+    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by("user", "developer")
+
+
+def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_home(sandbox, model)
+    ended = run_codex(sandbox, "GOOP-MAIN GOOP-OWN report")
+    assert_ended_well(ended)
+    assert MENDED in final_text(ended)
+
+
+def test_a_main_agent_that_never_mends_keeps_its_last_words(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_home(sandbox, model)
+    ended = run_codex(sandbox, "GOOP-MAIN GOOP-OWN GOOP-STUBBORN report")
+    assert_ended_well(ended)
+    assert final_text(ended).strip() == BAD_REPORTS[3].strip()
+
+
+def test_a_hook_that_cannot_be_started_lets_the_session_go_on(sandbox: Sandbox, model: ScriptedModel) -> None:
+    write_home(sandbox, model, command="no-such-program hook codex")
+    ended = run_codex(sandbox, "GOOP-MAIN delegate")
+    assert_ended_well(ended)
+    assert BAD_REPORTS[0] in handed_back(model)
+    assert final_text(ended) == DONE
