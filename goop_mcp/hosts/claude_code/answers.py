@@ -35,7 +35,7 @@ class _Session:
 
     def __init__(self, event: HookEvent, environment: Mapping[str, str]) -> None:
         named = next((environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None)
-        self.project = named or event.folder or os.getcwd()  # noqa: PTH109 - pathlib is slow to load
+        self.project = named or event.folder or os.curdir
         self.event, self.environment = event, environment
         self.policy, self.remarks = read_policy(self.project)
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from goop_mcp.errors import GoopError
@@ -66,6 +67,7 @@ def _write(content: bytes) -> None:
 
 
 def _say(words: str) -> None:
-    if sys.stderr is not None:
-        line = " ".join(f"goop-mcp: {words}".split())
-        os.write(sys.stderr.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))
+    line = " ".join(f"goop-mcp: {words}".split())
+    with suppress(OSError, ValueError):  # what nobody can hear is no reason to end otherwise
+        if sys.stderr is not None:
+            os.write(sys.stderr.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))

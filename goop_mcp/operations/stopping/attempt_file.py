@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 from goop_mcp.operations.stopping.attempts import Attempt, requests_of
@@ -27,7 +27,7 @@ class AttemptFile:
     """Attempts by key. Each change is made under a lock between processes, and the file replaced whole.
 
     `now` is in seconds since 1970. Entries are forgotten a day after their last change, the oldest first when there
-    are too many. Methods raise OSError.
+    are too many. `change` raises OSError.
     """
 
     def __init__(self, folder: str, *, now: float) -> None:
@@ -45,18 +45,29 @@ class AttemptFile:
         return said
 
     def forget(self, key: str) -> int:
-        """Drop the attempt under `key`, and return how often its agent was asked; without one nothing is written."""
-        if key not in self._read():
-            return 0
-        with self._alone():
-            entries = self._read()
-            _, attempt = entries.pop(key, (0.0, None))
-            self._write(entries)
-        return requests_of(attempt)
+        """Drop the attempt under `key`, and return how often its agent was asked; without one nothing is written.
+
+        Raises nothing: a count that stays is forgotten in a day, and a report that was accepted must pass.
+        """
+        with suppress(OSError):
+            if key in self._read():
+                with self._alone():
+                    entries = self._read()
+                    _, attempt = entries.pop(key, (0.0, None))
+                    self._write(entries)
+                return requests_of(attempt)
+        return 0
 
     def is_let_go(self, prefix: str) -> bool:
-        """Tell whether an agent, whose keys all begin with `prefix`, passed with a report that was not accepted."""
-        return any(one.over for key, (_, one) in self._read().items() if key.startswith(prefix))
+        """Tell whether an agent, whose keys all begin with `prefix`, passed with a report that was not accepted.
+
+        Nobody was when the counts cannot be read.
+        """
+        try:
+            entries = self._read()
+        except OSError:
+            return False
+        return any(one.over for key, (_, one) in entries.items() if key.startswith(prefix))
 
     def _read(self) -> _Entries:
         """Return the entries that are not too old; a damaged file holds none, and is replaced by the next change."""

@@ -60,11 +60,15 @@ class Turn(NamedTuple):
 
 
 class SendBack(NamedTuple):
-    """The agent goes on: `feedback` is what it is told about its reply `number` of this turn, counted from 1."""
+    """The agent goes on: `feedback` is what it is told about its reply `number` of this turn, counted from 1.
+
+    `told` is what the person has to know, None for nothing.
+    """
 
     feedback: str
     verdict: Verdict
     number: int
+    told: str | None = None
 
 
 class LetPass(NamedTuple):
@@ -124,15 +128,15 @@ def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Jud
     rejection = Rejection(reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again)
     asked, outcome, fault = _count(turn, rejection, policy, attempts)
     if outcome is Outcome.ASK:
-        return SendBack(for_last_message(verdict.feedback or ""), verdict, asked)
-    return LetPass(verdict, _tell(turn, verdict, asked, outcome) + fault, asked + 1, _ENDED[outcome])
+        return SendBack(for_last_message(verdict.feedback or ""), verdict, asked, told=fault)
+    told = _tell(turn, verdict, asked, outcome)
+    return LetPass(verdict, f"{told} ({fault})" if fault else told, asked + 1, _ENDED[outcome])
 
 
 def hook_answer(outcome: SendBack | LetPass) -> dict[str, str]:
     """Return `outcome` as hosts with the hooks of Claude Code understand it; {} lets the turn end without a word."""
-    if isinstance(outcome, SendBack):
-        return {"decision": "block", "reason": outcome.feedback}
-    return {"systemMessage": outcome.told} if outcome.told else {}
+    said = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, SendBack) else {}
+    return {**said, "systemMessage": outcome.told} if outcome.told else said
 
 
 def judge_text(turn: Turn, policy: StopPolicy) -> Verdict:
@@ -148,7 +152,7 @@ def describe_errors(verdict: Verdict) -> str:
     return ", ".join(named) + (f" and {left} more" if left else "")
 
 
-def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attempts) -> tuple[int, Outcome, str]:
+def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attempts) -> tuple[int, Outcome, str | None]:
     """Return how often the agent was asked, what to do, and a sentence about a count that cannot be kept."""
 
     def decide(before: Attempt | None) -> tuple[Attempt, tuple[int, Outcome]]:
@@ -159,8 +163,9 @@ def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attem
         asked, outcome = attempts.change(turn.key, decide)
     except OSError as error:
         outcome = Outcome.ASK if policy.ask_again and not rejection.again else Outcome.LIMIT
-        return 1, outcome, f" (The count of requests cannot be kept: {error.strerror or error}.)"
-    return asked, outcome, ""
+        why = str(error.strerror or error).lower()
+        return 1, outcome, f"goop-mcp cannot keep the count of its requests ({why}), so it asks an agent once only."
+    return asked, outcome, None
 
 
 def _tell(turn: Turn, verdict: Verdict, asked: int, outcome: Outcome) -> str:

@@ -29,7 +29,10 @@ def read_end(path: str, *, most: int) -> bytes:
 
 def _open(path: str) -> int:
     # A pipe in place of the file must not hold up the session.
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError:  # NUL or half of a character
+        raise OSError("its path is none that a file can have") from None
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise OSError("it is no file")

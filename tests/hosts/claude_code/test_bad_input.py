@@ -106,7 +106,9 @@ def test_closed_streams_are_no_fault(host: Host) -> None:
     event = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD})
     (host.project / "event.json").write_text(event, encoding="utf-8")
     environment = {"CLAUDE_PLUGIN_DATA": str(host.data)}
-    for streams in ("<&-", "< event.json >&-", "< event.json 2>&-", "< event.json | true", "<&- >&- 2>&-"):
+    # Python's own last flush would fail on a full device, too, and end with 120.
+    full = ("< /dev/null 2>/dev/full", "< event.json >/dev/full 2>/dev/full") if Path("/dev/full").exists() else ()
+    for streams in (*full, "<&-", "< event.json >&-", "< event.json 2>&-", "< event.json | true", "<&- >&- 2>&-"):
         ended = run_in_shell(f'"$@" hook claude-code {streams}', cwd=host.project, env=environment)
         assert ended.code == 0
         assert "Traceback" not in ended.err
@@ -116,6 +118,23 @@ def test_a_project_that_is_not_there_is_no_fault(host: Host) -> None:
     away = Host(host.project, host.data, environment={"CLAUDE_PROJECT_DIR": str(host.project / "gone")})
     assert not away.send(EVENT).passed
     assert away.send(EVENT, agent_id="b", last_assistant_message=GOOD).ended.out == ""
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000])
+def test_paths_that_no_file_can_have_are_no_fault(host: Host, path: str) -> None:
+    nowhere = Host(host.project, host.data, environment={"CLAUDE_PROJECT_DIR": ""})
+    assert not nowhere.send(EVENT, cwd=path).passed
+    unread = host.send(EVENT, last_assistant_message=None, agent_transcript_path=path)
+    assert unread.passed
+    assert "the transcript cannot be read" in unread.ended.err
+
+
+def test_a_folder_that_was_removed_meanwhile_is_no_fault(host: Host) -> None:
+    event = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD})
+    (host.project / "event.json").write_text(event, encoding="utf-8")
+    words = 'exec 3< event.json; mkdir gone && cd gone && rmdir ../gone && "$@" hook claude-code <&3'
+    ended = run_in_shell(words, cwd=host.project, env={"CLAUDE_PLUGIN_DATA": str(host.data), "PYTHONSAFEPATH": "1"})
+    assert '"decision": "block"' in ended.out, ended.err
 
 
 def test_a_damaged_installation_lets_the_session_go_on(host: Host) -> None:

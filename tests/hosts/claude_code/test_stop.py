@@ -104,10 +104,19 @@ def test_agents_that_end_at_the_same_time_each_have_their_count(host: Host) -> N
 
 def test_a_count_that_cannot_be_kept_is_told_and_asks_once(host: Host) -> None:
     host.data.write_text("a file where the folder should be", encoding="utf-8")
-    assert not host.send("SubagentStop", last_assistant_message=BAD).passed
-    answer = host.send("SubagentStop", last_assistant_message=OTHER_BAD, stop_hook_active=True)
-    assert answer.passed
-    assert "The count of requests cannot be kept" in answer.told
+    first = host.send("SubagentStop", last_assistant_message=BAD)
+    second = host.send("SubagentStop", last_assistant_message=OTHER_BAD, stop_hook_active=True)
+    assert (first.passed, second.passed) == (False, True)
+    for answer in (first, second):
+        assert "goop-mcp cannot keep the count of its requests (" in answer.told
+
+
+def test_a_count_that_cannot_be_read_stops_no_accepted_report(host: Host) -> None:
+    (host.data / "hook-attempts.json").mkdir(parents=True)
+    accepted = host.send("SubagentStop", last_assistant_message=GOOD)
+    notice = host.send("UserPromptSubmit", prompt="<task-notification><task-id>a</task-id></task-notification>")
+    assert (accepted.ended.out, accepted.ended.err) == ("", "")
+    assert (notice.ended.out, notice.ended.err) == ("", "")
 
 
 def test_a_damaged_count_begins_anew(host: Host) -> None:
