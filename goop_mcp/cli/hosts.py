@@ -55,6 +55,8 @@ def show_plan(changes: Sequence[Change]) -> None:
     for change in changes:
         show(change.diff() or _line(change, None))
         show(_notes(change))
+    if any(change.action is not Action.KEEP for change in changes):
+        show("Nothing was written; without --dry-run it is.\n")
 
 
 def show_result(changes: Sequence[Change], backups: Sequence[Path | None]) -> None:

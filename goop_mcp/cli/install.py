@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from pathlib import PurePath
 
 import click
 
@@ -9,7 +10,8 @@ from goop_mcp.cli.hosts import DRY_RUN, HOST, REFUSED, SCOPE, find_seat, show_pl
 from goop_mcp.cli.options import PROJECT, WrongCallError
 from goop_mcp.cli.streams import complain, show
 from goop_mcp.hosts.catalogue import Scope
-from goop_mcp.hosts.installing import Seat, carry_out, plan_install
+from goop_mcp.hosts.claude_code.plugins import find_plugins
+from goop_mcp.hosts.installing import Action, Seat, carry_out, plan_install
 from goop_mcp.hosts.launch import Launch, find_launch, look_around
 from goop_mcp.hosts.records import Records
 from goop_mcp.hosts.targets import ConfigurationError
@@ -18,6 +20,7 @@ from goop_mcp.operations.prompts import render_prompt
 __all__ = ["install"]
 
 _BLOCK = "instructions"
+_CHECK = "`goop-mcp doctor` checks the connection.\n"
 
 
 @click.command(short_help="Register goop-mcp in a host.")
@@ -51,14 +54,18 @@ def install(
     try:
         if dry_run:
             show_plan(plan_install(seat, launch, records, replace=replace, block=block))
-        else:
-            with records.locked():
-                changes = plan_install(seat, launch, records, replace=replace, block=block)
-                show_result(changes, carry_out(changes, records))
+            return 0
+        with records.locked():
+            changes = plan_install(seat, launch, records, replace=replace, block=block)
+            show_result(changes, carry_out(changes, records))
     except ConfigurationError as error:
         complain(str(error))
         return REFUSED
-    show(_closing(seat, launch, instructions=instructions))
+    if all(change.action is Action.KEEP for change in changes):
+        show(f"Nothing had to be changed. {_CHECK}")
+    else:
+        show(_closing(seat, launch, instructions=instructions))
+    show(_doubled(seat))
     return 0
 
 
@@ -82,6 +89,18 @@ def _block(seat: Seat) -> str:
 
 def _closing(seat: Seat, launch: Launch, *, instructions: bool) -> str:
     said = f"{seat.host.title} starts it as: {shlex.join(launch.words)}\n  because {launch.why}\n"
+    if seat.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
+        said += "  Others who share these files lack that path; if all have goop-mcp on theirs: --command goop-mcp\n"
     if not instructions and seat.instructions() is not None:
         said += "To tell agents the rules as well: --instructions, or paste what `goop-mcp prompt` prints.\n"
-    return f"{said}{seat.host.then}\n`goop-mcp doctor` checks the connection.\n"
+    return f"{said}{seat.host.then}\n{_CHECK}"
+
+
+def _doubled(seat: Seat) -> str:
+    """Return what to do when a plugin does the same as what was installed; empty when none does."""
+    plugins = find_plugins(seat.project, seat.environment) if seat.host.name == "claude-code" else []
+    return "".join(
+        f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered twice: run "
+        f"`claude plugin disable {plugin.name}` or `goop-mcp uninstall {seat.host.name} --scope {seat.scope}`.\n"
+        for plugin in plugins
+    )

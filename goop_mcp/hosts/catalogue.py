@@ -1,6 +1,7 @@
 """The hosts that can be configured, as data: which files, which keys, which form."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from goop_mcp.hosts.launch import Launch, is_ours
 from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = [
+    "CLAUDE_SETTINGS",
     "HOSTS",
     "SERVER",
     "Asset",
@@ -24,6 +26,7 @@ __all__ = [
     "ServerEntry",
     "command_words",
     "find_host",
+    "hook_words",
     "is_our_element",
 ]
 
@@ -111,6 +114,17 @@ def command_words(entry: JsonValue) -> tuple[str, ...]:
     return tuple(word for word in words if isinstance(word, str))
 
 
+def hook_words(hook: JsonValue) -> tuple[str, ...]:
+    """Return the command of a hook; one that a shell reads is taken apart. Empty for none."""
+    words = command_words(hook)
+    if len(words) != 1:
+        return words
+    try:
+        return tuple(shlex.split(words[0]))
+    except ValueError:
+        return tuple(words[0].split())
+
+
 def is_our_element(value: JsonValue) -> bool:
     """Tell whether an element of a list is one that goop-mcp puts there: a group of hooks, or the server's name."""
     if value == SERVER:
@@ -121,9 +135,7 @@ def is_our_element(value: JsonValue) -> bool:
 
 
 def _is_our_hook(hook: JsonValue) -> bool:
-    words = command_words(hook)
-    if len(words) == 1:
-        words = tuple(words[0].split())
+    words = hook_words(hook)
     return is_ours(words) and "hook" in words
 
 
@@ -213,6 +225,12 @@ CLAUDE_HOOKS: Final = (
 
 _CLAUDE_PROJECT_SETTINGS = Place(names=(".claude/settings.json",))
 _CLAUDE_USER_SETTINGS = Place(names=("settings.json",), base=_claude_folder)
+CLAUDE_SETTINGS: Final = (
+    _CLAUDE_USER_SETTINGS,
+    _CLAUDE_PROJECT_SETTINGS,
+    Place(names=(".claude/settings.local.json",)),
+)
+"""All files of settings that Claude Code reads; what a later one says holds."""
 _OPENCODE_SCHEMA = (("$schema", "https://opencode.ai/config.json"),)
 _OPENCODE_FILES = ("opencode.jsonc", "opencode.json")
 

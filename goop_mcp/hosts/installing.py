@@ -12,7 +12,7 @@ from goop_mcp.hosts.contents import Block, Contents, Entries, WholeFile
 from goop_mcp.hosts.editing import Edited
 from goop_mcp.hosts.launch import Launch
 from goop_mcp.hosts.records import Record, Records
-from goop_mcp.hosts.targets import Target, find_target
+from goop_mcp.hosts.targets import ConfigurationError, Target, find_target
 from goop_mcp.workspace.replacing import sha256
 
 __all__ = ["Action", "Change", "Seat", "carry_out", "plan_install", "plan_uninstall"]
@@ -119,11 +119,43 @@ def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
 
 
 def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
-    """Make the changes, in order, each file whole or not at all; return the backup of each file, None for none.
+    """Make the changes, in order, all of them or none; return the backup of each file, None for none.
 
-    Raises ConfigurationError when a file cannot be written; those before it are written then.
+    When a file cannot be written, those before it are put back. Raises ConfigurationError, which says so, or which of
+    them could not be put back.
     """
-    return [_carry_out(change, records) for change in changes]
+    earlier = [records.read(change.target) for change in changes]
+    backups: list[Path | None] = []
+    for number, change in enumerate(changes):
+        try:
+            backups.append(_carry_out(change, records))
+        except (ConfigurationError, KeyboardInterrupt) as error:
+            begun = list(zip(changes, earlier, strict=True))[: number + 1]
+            stuck = [each.target.shown for each, record in reversed(begun) if not _put_back(each, record, records)]
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            told = f"{', '.join(stuck)} could not be put back, uninstall mends it" if stuck else "no file was changed"
+            raise ConfigurationError(f"{error}; {told}") from error
+    return backups
+
+
+def _put_back(change: Change, record: Record | None, records: Records) -> bool:
+    """Leave the file of a change that was begun, and what is known of it, as they were; tell whether that worked."""
+    try:
+        if change.target.read() != change.before:
+            if change.before is None:
+                change.target.remove()
+            else:
+                change.target.write(change.before)
+        if change.before is None and change.record is not None:
+            change.target.remove_folders(change.record.folders)
+        if record is None:
+            records.forget(change.target)
+        else:
+            records.keep(change.target, record)
+    except ConfigurationError:
+        return False
+    return True
 
 
 def _carry_out(change: Change, records: Records) -> Path | None:

@@ -15,8 +15,8 @@ from goop_mcp.workspace.json_text import JsonFault, line_and_column, members, pa
 __all__ = ["Document", "append_element", "parse", "remove_element", "remove_member", "set_member"]
 
 _BLANKS = " \t\r\n"
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?P<comment>//[^\r\n]*|/\*.*?\*/)', re.DOTALL)
-_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?P<comma>,)(?=[ \t\r\n]*[}\]])')
+_COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|(?P<comment>//[^\r\n]*|/\*.*?\*/)', re.DOTALL)
+_COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|(?P<comma>,)(?=[ \t\r\n]*[}\]])')
 _NO_BREAK = re.compile(r"[^\r\n]")
 _INDENT = re.compile(r"[{\[](?:[ \t]*\r?\n)+(?P<indent>[ \t]+)\S")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePath
 
-__all__ = ["PROGRAM", "Launch", "Surroundings", "find_launch", "is_ours", "look_around"]
+__all__ = ["PROGRAM", "Launch", "Surroundings", "find_launch", "is_ours", "look_around", "runs_throwaway"]
 
 PROGRAM = "goop-mcp"
 _MODULE = "goop_mcp"
@@ -91,6 +91,11 @@ def is_ours(words: Sequence[str]) -> bool:
     names = [_plain(word) for word in words]
     runs_module = any(pair == ("-m", _MODULE) for pair in pairwise(words))
     return names[0] == PROGRAM or runs_module or (names[0] in _RUNNERS and PROGRAM in names[1:])
+
+
+def runs_throwaway(words: Sequence[str]) -> bool:
+    """Tell whether a command makes an environment for each start."""
+    return bool(words) and _plain(words[0]) in _RUNNERS
 
 
 def _cache_of(prefix: Path) -> str:

@@ -57,11 +57,22 @@ class Target:
         files = ProjectFiles(self.root)
         kind = files.kind(self.name)
         if kind is FileKind.MISSING:
+            self._refuse_unusable_folder()
             return
         if kind is not FileKind.FILE:
             raise self.refusal("is no file; move away what has its name")
         if not self.path.stat().st_mode & _WRITABLE or not os.access(self.path, os.W_OK):
             raise self.refusal("is read-only; make it writable first")
+
+    def _refuse_unusable_folder(self) -> None:
+        """Raise ConfigurationError when the file cannot be made because of what stands on the way to it."""
+        there = next(parent for parent in self.path.parents if os.path.lexists(parent))
+        name = there.relative_to(self.root).as_posix() if there.is_relative_to(self.root) else str(there)
+        if not there.is_dir():
+            raise self.refusal(f"cannot be written: {name} is no folder; move it away")
+        if not os.access(there, os.W_OK | os.X_OK):
+            folder = "its folder" if name == "." else f"the folder {name}"
+            raise self.refusal(f"cannot be written: {folder} is read-only; make it writable first")
 
     def missing_folders(self) -> tuple[str, ...]:
         """Return the folders that have to be made for the file, the outermost first."""
@@ -87,6 +98,10 @@ class Target:
                 folder.unlink(parts[-1])
         except OSError as error:
             raise self.refusal(f"cannot be removed: {(error.strerror or str(error)).lower()}") from error
+        self.remove_folders(folders)
+
+    def remove_folders(self, folders: Sequence[str]) -> None:
+        """Remove those of `folders` that are empty, the innermost first."""
         for folder_name in reversed(folders):
             # Somebody may have put something else there meanwhile.
             with contextlib.suppress(OSError):

@@ -15,7 +15,7 @@ Scalar: TypeAlias = "bool | int | str | None"
 _BLANKS = " \t\r\n"
 _DEPTH = 64
 _BOM = "\ufeff"
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
+_STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

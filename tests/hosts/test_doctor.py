@@ -138,7 +138,8 @@ def test_a_registration_for_project_and_person_at_once_is_told(machine: Machine)
     machine.run("install", "cursor", "--scope", "user")
     ((message, cure),) = warnings(examined(machine, code=0)["Cursor"])
     assert message == ("goop-mcp is registered 2 times: in .cursor/mcp.json as goop and ~/.cursor/mcp.json as goop")
-    assert cure == "remove all but one of them"
+    first, second = (f"goop-mcp uninstall cursor --scope {scope}" for scope in ("project", "user"))
+    assert cure == f"remove all but one of them, for example with {first} or {second}"
 
 
 def test_a_second_entry_under_another_name_is_told(machine: Machine) -> None:
@@ -254,3 +255,61 @@ def test_a_database_of_a_newer_version_is_told(machine: Machine) -> None:
 def test_a_project_that_does_not_exist_is_a_wrong_call(machine: Machine) -> None:
     ended = machine.run("doctor", "--project", "nowhere")
     assert (ended.code, ended.out) == (2, "")
+
+
+def switch_plugin(machine: Machine, name: str, *, on: bool) -> None:
+    machine.write(name, json.dumps({"enabledPlugins": {"goop-mcp@anywhere": on, "other@anywhere": True}}))
+
+
+def test_a_plugin_alone_is_a_registration(machine: Machine) -> None:
+    switch_plugin(machine, ".claude/settings.json", on=True)
+    checks = examined(machine, code=0, path=str(Path(PROGRAM).parent))
+    assert "hosts" not in checks
+    (check,) = checks["Claude Code"]
+    assert check["message"].startswith("the plugin goop-mcp@anywhere of .claude/settings.json is on and starts ")
+
+
+def test_a_plugin_that_finds_no_program_is_a_fault(machine: Machine) -> None:
+    switch_plugin(machine, ".claude/settings.json", on=True)
+    ((message, cure),) = faults(examined(machine, code=1, path="")["Claude Code"])
+    assert "finds none of goop-mcp, uvx, pipx on the PATH" in message
+    assert "pipx install goop-mcp" in cure
+
+
+def test_a_plugin_and_hooks_in_the_settings_are_told(machine: Machine) -> None:
+    (machine.home / ".claude").mkdir()
+    (machine.home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"goop-mcp@goop-tools": true}}')
+    machine.run("install", "claude-code")
+    path = os.pathsep.join([str(Path(PROGRAM).parent), os.environ["PATH"]])
+    assert warnings(examined(machine, code=0, path=path)["Claude Code"]) == [
+        (
+            "the hooks in .claude/settings.json and the plugin goop-mcp@goop-tools of ~/.claude/settings.json "
+            "judge the same reports: an agent is asked twice",
+            "keep one: goop-mcp uninstall claude-code --scope project or claude plugin disable goop-mcp@goop-tools",
+        )
+    ]
+
+
+def test_a_plugin_that_the_project_switches_off_is_none(machine: Machine) -> None:
+    (machine.home / ".claude").mkdir()
+    (machine.home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"goop-mcp@anywhere": true}}')
+    switch_plugin(machine, ".claude/settings.local.json", on=False)
+    machine.run("install", "claude-code")
+    assert warnings(examined(machine, code=0)["Claude Code"]) == []
+
+
+@pytest.mark.parametrize("host", ["claude-code", "opencode"])
+def test_what_judges_for_project_and_person_at_once_is_told(machine: Machine, host: str) -> None:
+    machine.run("install", host)
+    machine.run("install", host, "--scope", "user")
+    told = [message for message, _ in warnings(examined(machine, code=0)[HOSTS[host].title])]
+    assert any("judge the same reports" in message for message in told)
+
+
+def test_a_command_of_ones_own_that_was_installed_is_no_stranger(machine: Machine) -> None:
+    wrapper = machine.home / "start it"
+    wrapper.write_text(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
+    wrapper.chmod(0o755)
+    machine.run("install", "claude-code", "--command", f"'{wrapper}'")
+    (check,) = examined(machine, code=0)["Claude Code"]
+    assert "server goop answers in" in check["message"]

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
-from goop_mcp.hosts.catalogue import HOSTS
+from goop_mcp.hosts.catalogue import HOSTS, Scope
+from goop_mcp.hosts.installing import Seat, carry_out, plan_install, plan_uninstall
 from goop_mcp.hosts.jsonc import Document, parse
+from goop_mcp.hosts.launch import Launch
+from goop_mcp.hosts.records import Records
+from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
 from tests.cli.running import PROGRAM, environment
 from tests.hosts.configurations import CONFIGURATIONS
@@ -410,4 +414,74 @@ def test_a_wrong_call_is_told(machine: Machine, arguments: list[str], said: str)
 def test_a_folder_without_permission_is_refused(machine: Machine) -> None:
     machine.project.chmod(0o555)
     with ordinary_rights():
-        assert ".mcp.json was not written" in refused(machine, "install", "claude-code")
+        assert "cannot be written: its folder is read-only" in refused(machine, "install", "claude-code")
+
+
+@pytest.mark.parametrize(("host", "name"), [("claude-code", ".claude"), ("opencode", ".opencode/plugins")])
+def test_a_file_in_place_of_a_folder_is_refused_before_anything_is_written(
+    machine: Machine, host: str, name: str
+) -> None:
+    machine.write(name, "")
+    assert f"cannot be written: {name} is no folder; move it away" in refused(machine, "install", host)
+    assert "cannot be written" in refused(machine, "install", host, "--dry-run")
+
+
+@pytest.mark.parametrize("text", [None, '{\n  // mine\n  "mcpServers": {}\n}\n'])
+def test_a_fault_at_the_second_file_leaves_the_first_as_it_was(machine: Machine, text: str | None) -> None:
+    if text is not None:
+        machine.write(".mcp.json", text)
+    seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
+    changes = plan_install(seat, Launch(command="goop-mcp", why="a test"), records)
+    machine.write(".claude", "somebody was faster")
+    before = machine.files()
+    with pytest.raises(ConfigurationError, match=r"settings\.json was not written.*; no file was changed$"):
+        carry_out(changes, records)
+    assert machine.files() == before
+    assert all(records.read(change.target) is None for change in changes)
+
+
+def test_a_fault_at_the_second_file_of_an_uninstall_leaves_the_first_installed(machine: Machine) -> None:
+    seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
+    carry_out(plan_install(seat, Launch(command="goop-mcp", why="a test"), records), records)
+    changes = plan_uninstall(seat, records)
+    known = [records.read(change.target) for change in changes]
+    (machine.project / ".claude" / "settings.json").unlink()
+    (machine.project / ".claude" / "settings.json").mkdir()
+    before = machine.files()
+    with pytest.raises(ConfigurationError, match=r"settings\.json cannot be removed"):
+        carry_out(changes, records)
+    assert machine.files() == before
+    assert records.read(changes[0].target) == known[0]
+
+
+def claude_code_seat(machine: Machine) -> Seat:
+    host, environment = HOSTS["claude-code"], {"HOME": str(machine.home)}
+    return Seat(host=host, scope=Scope.PROJECT, project=machine.project, environment=environment)
+
+
+def test_a_trial_run_says_that_nothing_was_written(machine: Machine) -> None:
+    assert done(machine, "install", "opencode", "--dry-run").endswith("Nothing was written; without --dry-run it is.\n")
+    assert "Start it again" not in done(machine, "install", "opencode", "--dry-run")
+    done(machine, "install", "opencode")
+    assert "Nothing was written" not in done(machine, "install", "opencode", "--dry-run")
+
+
+def test_a_second_install_says_that_there_was_nothing_to_do(machine: Machine) -> None:
+    done(machine, "install", "opencode")
+    said = done(machine, "install", "opencode")
+    assert said.endswith("Nothing had to be changed. `goop-mcp doctor` checks the connection.\n")
+    assert "starts it as" not in said
+
+
+def test_a_path_of_this_machine_in_files_that_others_share_is_told(machine: Machine) -> None:
+    shared, own = done(machine, "install", "cursor"), done(machine, "install", "cursor", "--scope", "user")
+    portable = done(machine, "install", "vscode", "--command", "goop-mcp")
+    told = "Others who share these files lack that path"
+    assert [told in said for said in (shared, own, portable)] == [True, False, False]
+
+
+def test_a_plugin_that_does_the_same_is_told(machine: Machine) -> None:
+    machine.write(".claude/settings.local.json", '{"enabledPlugins": {"goop-mcp@anywhere": true}}')
+    said = done(machine, "install", "claude-code")
+    assert "The plugin goop-mcp@anywhere is on, too (.claude/settings.local.json)" in said
+    assert "`claude plugin disable goop-mcp@anywhere` or `goop-mcp uninstall claude-code --scope project`" in said

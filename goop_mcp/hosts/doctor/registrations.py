@@ -1,7 +1,7 @@
 """What hosts were told about goop-mcp, and whether they can start it."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,17 @@ from goop_mcp.hosts.catalogue import (
     Scope,
     ServerEntry,
     command_words,
+    hook_words,
     is_our_element,
 )
 from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
+from goop_mcp.hosts.doctor.judging import Judging, check_judging, plugins_that_judge, removal
 from goop_mcp.hosts.editing import parse_configuration
 from goop_mcp.hosts.installing import Seat
 from goop_mcp.hosts.jsonc import Document
-from goop_mcp.hosts.launch import is_ours
+from goop_mcp.hosts.launch import is_ours, runs_throwaway
+from goop_mcp.hosts.records import Records
 from goop_mcp.hosts.targets import ConfigurationError, Target
 from goop_mcp.validation.safe_json import JsonValue
 
@@ -44,54 +47,74 @@ class _Found:
     name: str
     words: tuple[str, ...]
     variables: Mapping[str, str]
+    is_ours: bool
 
 
 def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield what is found in the files of every host, for the project and for the person."""
     registered = False
     for host in HOSTS.values():
-        found: list[_Found] = []
+        servers: list[_Found] = []
+        judges: list[Judging] = []
         for scope in Scope:
             seat = Seat(host=host, scope=scope, project=project, environment=environment)
-            for check in _check_seat(seat, found):
+            for check in _check_seat(seat, servers, judges):
                 registered = True
                 yield check
-        yield from _twice(host, found)
-        for server in found:
+        if host.name == "claude-code":
+            judges += plugins_that_judge(project, environment)
+        for check in (*_twice(host, servers), *check_judging(host, judges, environment)):
+            registered = True
+            yield check
+        for server in servers:
             yield _start(server)
-        registered = registered or bool(found)
+        registered = registered or bool(servers)
     if not registered:
         yield warning("hosts", "goop-mcp is not registered in any host here", f"goop-mcp install {'|'.join(HOSTS)}")
 
 
-def _check_seat(seat: Seat, found: list[_Found]) -> Iterator[Check]:
-    """Yield the faults of a host's files, and add the servers in them to `found`."""
+def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iterator[Check]:
+    """Yield the faults of a host's files; add the servers in them to `found`, and what judges reports to `judges`."""
     before = len(found)
     for target, parts in seat.files():
         if isinstance(parts, Asset):
-            yield from _asset(seat, target, parts, is_registered=len(found) > before)
+            yield from _asset(seat, target, parts, is_registered=len(found) > before, judges=judges)
             continue
         try:
             data = target.read()
             document = None if data is None else parse_configuration(data.decode("utf-8"), target.shown)
         except ConfigurationError as error:
-            yield fault(seat.host.title, str(error), f"mend {target.shown}; the host cannot read it either")
+            what, _, _ = str(error).partition("; ")
+            yield fault(seat.host.title, what, f"mend {target.shown}; the host cannot read it either")
             continue
         except UnicodeDecodeError:
             yield fault(seat.host.title, f"{target.shown} is no text in UTF-8", f"save {target.shown} as UTF-8")
             continue
+        known = _written(target)
         if document is not None:
-            found.extend(_servers(seat, target, document, parts))
-        yield from _elements(seat, target, document, parts, is_registered=len(found) > before)
+            found.extend(_servers(seat, target, document, parts, known))
+        yield from _elements(
+            seat, target, document, parts, known=known, is_registered=len(found) > before, judges=judges
+        )
 
 
-def _servers(seat: Seat, target: Target, document: Document, parts: list[Part]) -> Iterator[_Found]:
+def _written(target: Target) -> Sequence[JsonValue]:
+    """Return what installing has put into a file: ours, whatever program it starts."""
+    record = Records().read(target)
+    return () if record is None else record.written
+
+
+def _servers(
+    seat: Seat, target: Target, document: Document, parts: list[Part], known: Sequence[JsonValue]
+) -> Iterator[_Found]:
     for part in parts:
         entries = document.get((part.key,)) if isinstance(part, ServerEntry) else None
         for name, entry in entries.items() if isinstance(entries, Mapping) else ():
             words = command_words(entry)
-            if name == SERVER or is_ours(words):
-                yield _Found(seat=seat, target=target, name=name, words=words, variables=_variables(entry))
+            ours = is_ours(words) or entry in known
+            if name == SERVER or ours:
+                variables = _variables(entry)
+                yield _Found(seat=seat, target=target, name=name, words=words, variables=variables, is_ours=ours)
 
 
 def _variables(entry: JsonValue) -> Mapping[str, str]:
@@ -100,15 +123,25 @@ def _variables(entry: JsonValue) -> Mapping[str, str]:
 
 
 def _elements(
-    seat: Seat, target: Target, document: Document | None, parts: list[Part], *, is_registered: bool
+    seat: Seat,
+    target: Target,
+    document: Document | None,
+    parts: list[Part],
+    *,
+    known: Sequence[JsonValue],
+    is_registered: bool,
+    judges: list[Judging],
 ) -> Iterator[Check]:
     """Yield hooks that are missing, doubled, or start a program that is not there."""
     missing = []
+    answered = 0
     for part in parts:
         if not isinstance(part, Element):
             continue
         value = None if document is None else document.get(part.keys)
-        ours = [element for element in value if is_our_element(element)] if isinstance(value, list) else []
+        elements = value if isinstance(value, list) else []
+        ours = [element for element in elements if is_our_element(element) or element in known]
+        answered += any(map(_hook_words, ours))
         place = ".".join(part.keys)
         if not ours:
             missing.append(part.keys[-1])
@@ -122,6 +155,8 @@ def _elements(
                     f"{target.shown} lets {place} start {words[0]}, which is not there",
                     f"goop-mcp install {seat.host.name} --scope {seat.scope} --replace",
                 )
+    if answered:
+        judges.append(Judging(name=f"the hooks in {target.shown}", cure=removal(seat)))
     if missing and is_registered:
         cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
         yield warning(seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", cure)
@@ -129,11 +164,10 @@ def _elements(
 
 def _hook_words(element: JsonValue) -> tuple[str, ...]:
     hooks = element.get("hooks") if isinstance(element, Mapping) else None
-    words = command_words(hooks[0]) if isinstance(hooks, list) and hooks else ()
-    return tuple(words[0].split()) if len(words) == 1 else words
+    return hook_words(hooks[0]) if isinstance(hooks, list) and hooks else ()
 
 
-def _asset(seat: Seat, target: Target, asset: Asset, *, is_registered: bool) -> Iterator[Check]:
+def _asset(seat: Seat, target: Target, asset: Asset, *, is_registered: bool, judges: list[Judging]) -> Iterator[Check]:
     cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
     try:
         data = target.read()
@@ -143,16 +177,18 @@ def _asset(seat: Seat, target: Target, asset: Asset, *, is_registered: bool) -> 
     if data is None:
         if is_registered:
             yield warning(seat.host.title, f"{target.shown} is not there: bad reports are not sent back", cure)
-    elif data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
+        return
+    judges.append(Judging(name=f"the plugin {target.shown}", cure=removal(seat)))
+    if data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
         yield warning(seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", cure)
 
 
 def _twice(host: Host, found: list[_Found]) -> Iterator[Check]:
     if len(found) > 1:
         places = " and ".join(f"{server.target.shown} as {server.name}" for server in found)
-        yield warning(
-            host.title, f"goop-mcp is registered {len(found)} times: in {places}", "remove all but one of them"
-        )
+        cures = dict.fromkeys(removal(server.seat) for server in found)
+        cure = f"remove all but one of them, for example with {' or '.join(cures)}"
+        yield warning(host.title, f"goop-mcp is registered {len(found)} times: in {places}", cure)
 
 
 def _start(server: _Found) -> Check:
@@ -161,7 +197,7 @@ def _start(server: _Found) -> Check:
     cure = f"goop-mcp install {host.name} --scope {server.seat.scope} --replace"
     if not server.words:
         return fault(host.title, f"{where} has no command", cure)
-    if not is_ours(server.words):
+    if not server.is_ours:
         return fault(host.title, f"{where} starts {server.words[0]}, which is not goop-mcp", "rename that server")
     program = _program(server.words[0], server.seat)
     if program is None:
@@ -182,7 +218,7 @@ def _start(server: _Found) -> Check:
         other = f"{where} starts goop-mcp {greeting.version}, and this is {__version__}"
         return warning(host.title, other, "install the newest one in both places, then restart the host")
     if greeting.seconds > _SLOW:
-        return warning(host.title, f"{said}, which some hosts do not wait for", "install it for good instead of uvx")
+        return warning(host.title, f"{said}, which some hosts do not wait for", _haste(server))
     if host.name in _FROM_THE_DESKTOP and not Path(server.words[0]).is_absolute():
         return warning(
             host.title,
@@ -190,6 +226,13 @@ def _start(server: _Found) -> Check:
             f"if it does not start there: goop-mcp install {host.name} --replace --command {program}",
         )
     return fine(host.title, said)
+
+
+def _haste(server: _Found) -> str:
+    """Return what to do about a server that takes long to start."""
+    if runs_throwaway(server.words):
+        return f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx install goop-mcp"
+    return "run the doctor again when the machine is less busy; start the host anew where the server is missing in it"
 
 
 def _program(name: str, seat: Seat) -> str | None:
