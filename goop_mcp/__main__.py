@@ -1,5 +1,6 @@
 """The program: `goop-mcp` and `python -m goop_mcp`. An interrupt while it is loaded ends it as one later would."""
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
     if _is_hook(sys.argv[1:]):
+        gc.disable()  # it would look through what is loaded, and nothing of that ever goes
         from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415 - a host waits for it at every turn
 
         # The host waits for the end of the process; there is nothing to clear away that the system does not.

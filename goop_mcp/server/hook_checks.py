@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from goop_mcp.operations.stopping.attempts import AttemptsInMemory
+from goop_mcp.operations.stopping.attempts_in_memory import AttemptsInMemory
 from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn
 from goop_mcp.operations.stopping.policy import read_policy
 from goop_mcp.server.answers import answer

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from html.entities import html5
 
 __all__ = [
     "FORBIDDEN",
@@ -36,12 +35,18 @@ def escaped(stray: re.Match[str]) -> tuple[str, str]:
     if stray[0] == "]]>":
         return "]]&gt;", "]]> outside of a CDATA section"
     entity = stray[1]
-    character = html5.get(entity) if entity else None
+    character = _html_character(entity) if entity else None
     if character is not None and character not in "&<":
         return character, f"HTML entity &{entity} is unknown to XML; expected the character itself"
     if entity:
         return f"&amp;{entity}", "unescaped &; expected &amp;"
     return "&amp;", "unescaped &; expected &amp;"
+
+
+def _html_character(entity: str) -> str | None:
+    from html.entities import html5  # noqa: PLC0415 - two thousand names, wanted once in a while
+
+    return html5.get(entity)
 
 
 def escape_attribute(value: str) -> str:

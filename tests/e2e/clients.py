@@ -16,7 +16,7 @@ __all__ = ["CLAUDE_CODE", "CLIENTS", "CODEX", "OPENCODE", "Client", "Ended", "Sa
 
 _CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or ROOT / ".cache" / "clients")
 _LONGEST_INSTALL = 900
-_LONGEST_RUN = 120
+_LONGEST_RUN = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from tests.e2e.scripted_model import ScriptedModel
 __all__ = ["HELPER", "Served", "delegate", "handed_back", "install", "run_opencode", "served", "write_project"]
 
 _PASSWORD = "only-for-this-run"  # noqa: S105 - of a server that lives for one test
-_PATIENCE = 60
+_PATIENCE = 300
 _AGENTS = {
     "goop-executor": "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n",
     "helper": "---\ndescription: Helps.\nmode: subagent\n---\nYou help.\n",

@@ -1,14 +1,9 @@
 """How often an agent was asked to mend its report, and whether to ask once more (D-89)."""
 
-from collections.abc import Callable
 from enum import StrEnum
-from threading import Lock
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-__all__ = ["Attempt", "AttemptsInMemory", "Outcome", "Rejection", "requests_of", "weigh"]
-
-_T = TypeVar("_T")
-_MOST_ENTRIES = 1000
+__all__ = ["Attempt", "Outcome", "Rejection", "requests_of", "weigh"]
 
 
 class Outcome(StrEnum):
@@ -66,26 +61,3 @@ def _outcome(before: Attempt | None, rejection: Rejection, limit: int) -> Outcom
     if before is not None and before.findings == rejection.findings:
         return Outcome.SAME_FINDINGS
     return Outcome.ASK
-
-
-class AttemptsInMemory:
-    """Attempts by key for a process that lives as long as the session; may be shared by threads."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._kept: dict[str, Attempt] = {}
-        self._lock = Lock()
-
-    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
-        """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
-        with self._lock:
-            attempt, said = decide(self._kept.pop(key, None))
-            self._kept[key] = attempt
-            while len(self._kept) > _MOST_ENTRIES:
-                del self._kept[next(iter(self._kept))]
-        return said
-
-    def forget(self, key: str) -> int:
-        """Drop the attempt under `key`, if there is any, and return how often its agent was asked."""
-        with self._lock:
-            return requests_of(self._kept.pop(key, None))

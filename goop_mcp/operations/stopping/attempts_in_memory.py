@@ -1,0 +1,35 @@
+"""The attempts of all running agents in a process that lives as long as their session."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+from goop_mcp.operations.stopping.attempts import Attempt, requests_of
+
+__all__ = ["AttemptsInMemory"]
+
+_T = TypeVar("_T")
+_MOST_ENTRIES = 1000
+
+
+class AttemptsInMemory:
+    """Attempts by key; may be shared by threads."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._kept: dict[str, Attempt] = {}
+        self._lock = Lock()
+
+    def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
+        """Replace the attempt under `key` by what `decide` makes of it, and return what it says besides."""
+        with self._lock:
+            attempt, said = decide(self._kept.pop(key, None))
+            self._kept[key] = attempt
+            while len(self._kept) > _MOST_ENTRIES:
+                del self._kept[next(iter(self._kept))]
+        return said
+
+    def forget(self, key: str) -> int:
+        """Drop the attempt under `key`, if there is any, and return how often its agent was asked."""
+        with self._lock:
+            return requests_of(self._kept.pop(key, None))
