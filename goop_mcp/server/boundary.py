@@ -43,7 +43,7 @@ from goop_mcp.server.notices import Notices
 from goop_mcp.server.observing import identifying, measuring
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
 from goop_mcp.server.scopes import ALL_SCOPES
-from goop_mcp.server.wire import take_stdin, take_stdout
+from goop_mcp.server.wire import Owed, take_stdin, take_stdout
 
 __all__ = ["GoopServer"]
 
@@ -105,8 +105,9 @@ class GoopServer(MCPServer[Any]):
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
     async def run_stdio_async(self) -> None:
-        """Serve one client on stdin and stdout, until its end of input."""
-        with take_stdin() as stdin, take_stdout() as stdout:
+        """Serve one client on stdin and stdout, until its end of input and the answers to what came before."""
+        owed = Owed()
+        with take_stdin(owed) as stdin, take_stdout(owed) as stdout:
             # They read and write like files, which is all that the SDK asks of them.
             ways = cast("Any", {"stdin": stdin, "stdout": stdout})
             async with stdio_server(**ways) as (incoming, outgoing):

@@ -1,7 +1,7 @@
 """Stdin and stdout without threads: the SDK hands each line to another thread, three times a call.
 
-Pipes and sockets say when they are ready, so that one thread can serve them and nothing is left waiting in a read
-when the server is to end. For anything else (a file, a terminal, Windows) the SDK's own way has to do.
+Pipes and sockets say when they are ready, and files always are, so that one thread can serve them and nothing is left
+waiting in a read when the server is to end. For anything else (a terminal, Windows) the SDK's own way has to do.
 """
 
 import os
@@ -12,21 +12,59 @@ from contextlib import contextmanager
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 
-__all__ = ["Incoming", "Outgoing", "take_stdin", "take_stdout"]
+__all__ = ["Incoming", "Outgoing", "Owed", "take_stdin", "take_stdout"]
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _MOST_AT_ONCE: Final = getattr(select, "PIPE_BUF", 512)
 """Bytes that a pipe or socket which is ready takes without waiting."""
 _CHUNK: Final = 65_536
+_LAST_ANSWERS: Final = 1.0
+"""Seconds that requests have which were under way when the other side ended."""
+
+_REQUEST: Final = (b'"id"', b'"method"')
+_STAYS_OPEN: Final = b'"subscriptions/listen"'
+_ANSWER: Final = '{"jsonrpc":"2.0","id":'
+
+
+class Owed:
+    """How many requests have come that are not answered: whoever pipes one in and ends wants to read the answer.
+
+    A look at the lines has to do, as whether the count is right matters at the end only, and there for a second.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._settled = anyio.Event()
+
+    def note_line(self, line: bytes | bytearray) -> None:
+        """Note a line that came in."""
+        if all(mark in line for mark in _REQUEST) and _STAYS_OPEN not in line:
+            self._count += 1
+
+    def note_answer(self, text: str) -> None:
+        """Note what went out."""
+        if text.startswith(_ANSWER):
+            self._count -= 1
+            self._settled.set()
+
+    async def settle(self) -> None:
+        """Wait until everything is answered, at most for a second."""
+        with anyio.move_on_after(_LAST_ANSWERS):
+            while self._count > 0:
+                self._settled = anyio.Event()
+                await self._settled.wait()
 
 
 class Incoming:
     """The lines that come in until the other side ends; the SDK goes over them as over those of a file."""
 
-    def __init__(self, descriptor: int) -> None:
-        """Take the open `descriptor` of a pipe or socket."""
+    def __init__(self, descriptor: int, owed: Owed) -> None:
+        """Take the open `descriptor` of a pipe, a socket or a file."""
         self._descriptor = descriptor
+        self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        self._owed = owed
 
     async def __aiter__(self) -> AsyncIterator[str]:
         """Yield each line; bytes that are no UTF-8 become replacement characters."""
@@ -35,15 +73,23 @@ class Incoming:
             *ends, rest = chunk.split(b"\n")
             for end in ends:
                 begun += end
-                yield begun.decode(errors="replace")
+                yield self._line(begun)
                 begun.clear()
             begun += rest
         if begun:
-            yield begun.decode(errors="replace")
+            yield self._line(begun)
+        await self._owed.settle()
+
+    def _line(self, line: bytearray) -> str:
+        self._owed.note_line(line)
+        return line.decode(errors="replace")
 
     async def _read(self) -> bytes:
         """Return what has come, empty at the end."""
-        await anyio.wait_readable(self._descriptor)
+        if self._is_file:
+            await anyio.lowlevel.checkpoint()
+        else:
+            await anyio.wait_readable(self._descriptor)
         try:
             return os.read(self._descriptor, _CHUNK)
         except ConnectionError:
@@ -53,9 +99,10 @@ class Incoming:
 class Outgoing:
     """Lines that go out; the SDK writes to it as to a file. A client that does not read holds up nobody else."""
 
-    def __init__(self, descriptor: int) -> None:
-        """Take the open `descriptor` of a pipe or socket."""
+    def __init__(self, descriptor: int, owed: Owed) -> None:
+        """Take the open `descriptor` of a pipe, a socket or a file."""
         self._descriptor = descriptor
+        self._owed = owed
         self._ready = select.poll()
         self._ready.register(descriptor, select.POLLOUT)
 
@@ -66,23 +113,24 @@ class Outgoing:
             if not self._ready.poll(0):
                 await anyio.wait_writable(self._descriptor)
             rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
+        self._owed.note_answer(text)
 
     async def flush(self) -> None:
         """Do nothing: nothing is kept back."""
 
 
 @contextmanager
-def take_stdin() -> Iterator[Incoming | None]:
+def take_stdin(owed: Owed) -> Iterator[Incoming | None]:
     """Keep stdin for the client: whoever else reads it in the meantime, a child too, meets its end. None: not ours."""
     with _taken(_STDIN, lambda: os.open(os.devnull, os.O_RDONLY)) as descriptor:
-        yield None if descriptor is None else Incoming(descriptor)
+        yield None if descriptor is None else Incoming(descriptor, owed)
 
 
 @contextmanager
-def take_stdout() -> Iterator[Outgoing | None]:
+def take_stdout(owed: Owed) -> Iterator[Outgoing | None]:
     """Keep stdout for the client: what else is printed in the meantime goes to stderr. None: not ours."""
     with _taken(_STDOUT, _stderr_or_nothing) as descriptor:
-        yield None if descriptor is None else Outgoing(descriptor)
+        yield None if descriptor is None else Outgoing(descriptor, owed)
 
 
 @contextmanager
@@ -116,4 +164,4 @@ def _says_when_ready(descriptor: int) -> bool:
         kind = os.fstat(descriptor).st_mode
     except OSError:
         return False
-    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISREG(kind)

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from goop_mcp.server.wire import Incoming, Outgoing
+from goop_mcp.server.wire import Incoming, Outgoing, Owed
 from tests.repository import ROOT
 from tests.server.network.serving import PATIENCE, environment
 from tests.server.test_stdio import INITIALIZE, SERVE, running
@@ -55,7 +55,7 @@ def test_lines_are_whole_however_the_bytes_come(backend: str, ends: tuple[int, i
 
     async def read() -> list[str]:
         with anyio.fail_after(PATIENCE):
-            return [line async for line in Incoming(reading)]
+            return [line async for line in Incoming(reading, Owed())]
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -77,7 +77,7 @@ def test_other_work_goes_on_while_nobody_reads(backend: str, ends: tuple[int, in
     async def write() -> None:
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(Outgoing(writing).write, text)
+                tasks.start_soon(Outgoing(writing, Owed()).write, text)
                 # Nothing reads before this thread is started, which a writer that blocks would never let happen.
                 await anyio.lowlevel.checkpoint()
                 tasks.start_soon(anyio.to_thread.run_sync, take)
@@ -92,7 +92,7 @@ def test_reader_that_has_gone_is_a_broken_pipe(backend: str, ends: tuple[int, in
     os.close(reading)
 
     async def write() -> None:
-        await Outgoing(writing).write("x" * 1_000_000)
+        await Outgoing(writing, Owed()).write("x" * 1_000_000)
 
     with pytest.raises(BrokenPipeError):
         anyio.run(write, backend=backend)
@@ -122,12 +122,36 @@ def test_server_answers_over_a_socket_as_some_hosts_give_it() -> None:
         assert process.wait(PATIENCE) == 0
 
 
-def test_server_reads_from_a_file_and_writes_to_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["pipe", "file"])
+@pytest.mark.parametrize("taken", ["pipe", "file"])
+def test_requests_that_came_before_the_end_of_input_are_answered(given: str, taken: str, tmp_path: Path) -> None:
     asked, answered = tmp_path / "asked", tmp_path / "answered"
-    asked.write_bytes(message("initialize", 1) + message("ping", 2))
+    asked.write_bytes(b"".join([message("initialize", 1), *(message("ping", number) for number in range(2, 20))]))
     with asked.open("rb") as stdin, answered.open("wb") as stdout:
-        command = subprocess.run(
-            SERVE, cwd=ROOT, env=environment(), stdin=stdin, stdout=stdout, check=False, timeout=PATIENCE
+        ended = subprocess.run(
+            SERVE,
+            cwd=ROOT,
+            env=environment(),
+            **({"stdin": stdin} if given == "file" else {"input": asked.read_bytes()}),
+            stdout=stdout if taken == "file" else subprocess.PIPE,
+            check=False,
+            timeout=PATIENCE,
         )
-    assert command.returncode == 0
-    assert json.loads(answered.read_bytes().splitlines()[0])["id"] == 1
+    assert ended.returncode == 0
+    lines = (answered.read_bytes() if taken == "file" else ended.stdout).splitlines()
+    assert sorted(json.loads(line)["id"] for line in lines) == list(range(1, 20))
+
+
+def test_stream_that_stays_open_does_not_hold_up_the_end() -> None:
+    about = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    listen = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "subscriptions/listen",
+        "params": {"notifications": {}, "_meta": about},
+    }
+    with running() as process:
+        process.write(json.dumps(listen).encode())
+        assert process.answer()["method"] == "notifications/subscriptions/acknowledged"
+        process.stdin.close()
+        assert process.ended()[0] == 0
