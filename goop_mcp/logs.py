@@ -1,17 +1,21 @@
 """The log of the process on standard error: one line a record, as text for people or as JSON for programs."""
 
+import copy
 import json
 import logging
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Final, Literal
 
 from goop_mcp.current_request import current_request
 
 __all__ = ["LogFormat", "configure_logging"]
 
 LogFormat = Literal["text", "json"]
+
+_OWN: Final = "goop_mcp."
+_LONGEST_DETAIL: Final = 200
 
 
 class _TextLines(logging.Formatter):
@@ -24,8 +28,10 @@ class _TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record without secrets and with every line break shown as an escape."""
         request = current_request()
-        record.request = f" [{request.id}]" if request is not None else ""
-        return self._clean(super().format(record)).replace("\r", "\\r").replace("\n", "\\n")
+        shown = copy.copy(record)
+        shown.request = f" [{request.id}]" if request is not None else ""
+        shown.msg, shown.args = _message(record, self._clean), None
+        return self._clean(super().format(shown)).replace("\r", "\\r").replace("\n", "\\n")
 
 
 class _JsonLines(logging.Formatter):
@@ -45,12 +51,23 @@ class _JsonLines(logging.Formatter):
             .replace("+00:00", "Z"),
             "level": record.levelname,
             "logger": record.name,
-            "message": self._clean(record.getMessage()),
+            "message": _message(record, self._clean),
             "request_id": request.id if request is not None else None,
             "tool": request.tool if request is not None else None,
             "exception": self._clean(exception) if exception is not None else None,
         }
         return json.dumps({key: value for key, value in values.items() if value is not None})
+
+
+def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
+    """Return what a record says, without secrets.
+
+    The details that libraries tell are cut short: they repeat whole messages of clients.
+    """
+    text = clean(record.getMessage())
+    if record.levelno > logging.DEBUG or record.name.startswith(_OWN) or len(text) <= _LONGEST_DETAIL:
+        return text
+    return f"{text[:_LONGEST_DETAIL]}… ({len(text):,} characters)"
 
 
 _FORMATS = {"text": _TextLines, "json": _JsonLines}

@@ -75,6 +75,25 @@ def test_a_traceback_stands_in_the_object_and_what_is_not_known_is_left_out(caps
 
 
 @pytest.mark.usefixtures("own_root")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_details_of_libraries_are_cut_after_their_secrets_are_taken_out(
+    form: LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logging("DEBUG", clean=lambda text: redact(text).text, form=form)
+    library = logging.getLogger("mcp.server.sse")
+    library.debug("Received JSON: %s", "b" * 170 + f" {SECRET} " + "c" * 5_000)
+    library.warning("w" * 300)
+    log.debug("o" * 300)
+    detail, warning, own = lines(capsys)
+    assert len(detail) < 400
+    assert "ghp_" not in detail
+    assert "b" * 170 in detail
+    assert "characters)" in detail
+    assert "w" * 300 in warning
+    assert "o" * 300 in own
+
+
+@pytest.mark.usefixtures("own_root")
 def test_a_line_of_text_names_the_request_that_it_belongs_to(capsys: pytest.CaptureFixture[str]) -> None:
     start("text")
     log.info("before")
