@@ -15,6 +15,12 @@ __all__ = ["Issuer", "NetworkSettings", "read_network_settings"]
 _LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 _HIGHEST_PORT: Final = 65_535
 _SHORTEST_KEY: Final = 32
+_OF_THE_ISSUER: Final = (
+    "GOOP_OAUTH_JWKS_URL",
+    "GOOP_OAUTH_AUDIENCE",
+    "GOOP_OAUTH_TENANT_CLAIM",
+    "GOOP_RESOURCE_URL",
+)
 _HIGHEST_RATE: Final = 1_000_000
 
 
@@ -126,6 +132,10 @@ def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
     if options.token_file is not None:
         return read_token_file(options.token_file)
     file, token = environment.get("GOOP_TOKEN_FILE"), environment.get("GOOP_TOKEN")
+    for name, value in (("GOOP_TOKEN_FILE", file), ("GOOP_TOKEN", token)):
+        # A secret that could not be read leaves an empty variable behind; that must not open the server.
+        if value == "":
+            raise SettingsError(f"{name} is set, but empty, so no token would be asked for; fill it, or unset it")
     if file and token:
         raise SettingsError("GOOP_TOKEN and GOOP_TOKEN_FILE are both set; keep one of them")
     if file:
@@ -136,6 +146,7 @@ def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
 def _issuer(environment: Mapping[str, str]) -> Issuer | None:
     url = environment.get("GOOP_OAUTH_ISSUER")
     if not url:
+        _refuse_without_issuer(environment)
         return None
     resource = environment.get("GOOP_RESOURCE_URL")
     if not resource:
@@ -156,6 +167,15 @@ def _issuer(environment: Mapping[str, str]) -> Issuer | None:
         jwks_url=_secure_url("GOOP_OAUTH_JWKS_URL", jwks),
         tenant_claim=environment.get("GOOP_OAUTH_TENANT_CLAIM") or None,
     )
+
+
+def _refuse_without_issuer(environment: Mapping[str, str]) -> None:
+    """Refuse what is only of use with an issuer: whoever sets it means that tokens are asked for."""
+    if useless := [name for name in _OF_THE_ISSUER if environment.get(name)]:
+        raise SettingsError(
+            f"{useless[0]} is set, but not GOOP_OAUTH_ISSUER, so nobody's tokens would be asked for; "
+            "name the issuer, or take the other one out"
+        )
 
 
 def _secure_url(name: str, url: str) -> str:
