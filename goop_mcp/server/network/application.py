@@ -37,7 +37,8 @@ __all__ = ["NetworkApplication"]
 
 _READY_WITHIN = 5.0
 
-_CORS_METHODS = ("GET", "POST", "DELETE")
+_NO_HEAD = "this address is not asked with HEAD; whether the server runs is told at /health"
+_METHODS = ("GET", "POST", "DELETE")
 _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
 
 
@@ -82,7 +83,7 @@ class NetworkApplication:
             app = CORSMiddleware(
                 app,
                 allow_origins=network.cors_origins,
-                allow_methods=_CORS_METHODS,
+                allow_methods=_METHODS,
                 allow_headers=["*"],
                 expose_headers=_EXPOSED,
             )
@@ -98,7 +99,10 @@ class NetworkApplication:
             routes.append(Route("/messages/", self._asked(lambda to: to.sse)))
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused})
+        app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused})
+        # A redirect would lead clients that came through a proxy with TLS to plain HTTP, token and all.
+        app.router.redirect_slashes = False
+        return app
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -153,6 +157,10 @@ class _Dispatch:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if scope["method"] == "HEAD":
+            # The SDK would open a stream for it, of which nobody reads a word.
+            await refusal(405, "not_allowed", _NO_HEAD, headers={"Allow": ", ".join(_METHODS)})(scope, receive, send)
+            return
         caller = caller_of(scope)
         try:
             endpoints = await self._tenants.endpoints(caller.tenant if caller is not None else self._tenant)

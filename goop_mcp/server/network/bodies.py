@@ -18,7 +18,10 @@ _SECONDS: Final = 30.0
 
 
 class Bodies:
-    """Answers 413 to a body that is too large, 408 to one that does not arrive, 503 where all together are too much."""
+    """Answers 413 to a body that is too large, 408 to one that does not arrive, 415 to one that is compressed.
+
+    And 503 where all together are too much.
+    """
 
     def __init__(self, app: ASGIApp, *, seconds: float = _SECONDS) -> None:
         """Wait `seconds` for a body to arrive."""
@@ -28,8 +31,8 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if _declared(Headers(scope=scope)) > BODY_BYTES:
-            await _too_large()(scope, receive, send)
+        if (refused := _refused_by_its_head(Headers(scope=scope))) is not None:
+            await refused(scope, receive, send)
             return
         body = bytearray()
         try:
@@ -62,6 +65,12 @@ _CLOSE: Final = {"Connection": "close"}
 
 def _too_large() -> Response:
     return refusal(413, "too_large", f"a request has at most {BODY_BYTES:,} bytes; send less at a time")
+
+
+def _refused_by_its_head(headers: Headers) -> Response | None:
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        return refusal(415, "compressed", "bodies are read as they are; send this one without Content-Encoding")
+    return _too_large() if _declared(headers) > BODY_BYTES else None
 
 
 def _declared(headers: Headers) -> int:

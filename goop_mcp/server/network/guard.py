@@ -15,9 +15,15 @@ __all__ = ["Guard"]
 
 _logger = logging.getLogger(__name__)
 
+# A proxy that believes the one header while we believe the other lets a second request through inside the first.
+_TWO_LENGTHS = "Content-Length and Transfer-Encoding say where the body ends; send one of them"
+
 
 class Guard:
-    """Answers 421 to a foreign Host and 403 to a foreign Origin, before anything else looks at the request."""
+    """Answers 421 to a foreign Host and 403 to a foreign Origin, before anything else looks at the request.
+
+    And 400 to a request with two lengths, of which another server may believe the other one.
+    """
 
     def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...], origins: tuple[str, ...]) -> None:
         """Take names with or without a port, and origins, of which `:*` at the end stands for any port."""
@@ -32,7 +38,9 @@ class Guard:
             return
         headers = Headers(scope=scope)
         answer = None
-        if not self._is_known(headers.get("host", "").lower()):
+        if "content-length" in headers and "transfer-encoding" in headers:
+            answer = refusal(400, "two_lengths", _TWO_LENGTHS, headers={"Connection": "close"})
+        elif not self._is_known(headers.get("host", "").lower()):
             _logger.warning("refused a request for the host %.200r; --allowed-host lets it in", headers.get("host"))
             answer = refusal(421, "unknown_host", "this server is not known by that name; ask for an allowed host")
         elif not all(self._is_welcome(origin.lower()) for origin in headers.getlist("origin")):

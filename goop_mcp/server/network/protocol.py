@@ -9,11 +9,20 @@ from typing import Final, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from goop_mcp.server.network.refusals import refusal
+
 __all__ = ["TimedProtocol"]
 
 _SECONDS: Final = 10.0
 # The first bytes of a TLS connection: a handshake record of any version.
 _TLS: Final = (0x16, 0x03)
+
+_FULL: Final = refusal(
+    503,
+    "busy",
+    "too many connections are open; close some, or try again in a second",
+    headers={"Retry-After": "1", "Connection": "close"},
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -31,6 +40,10 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Give a new connection its time for the first request."""
         super().connection_made(cast("asyncio.Transport", transport))
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            # In place of uvicorn's own answer, which is plain text and does not say when to come back.
+            self.app, self.limit_concurrency = _FULL, None
+            _logger.warning("%d connections are open, which is all there may be", len(self.connections))
         self._expect()
 
     def data_received(self, data: bytes) -> None:
@@ -83,6 +96,10 @@ class TimedProtocol(H11Protocol):
             self.transport.close()
 
     def _refuse(self, status: int, error: str, description: str) -> None:
+        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            # The request has its answer already, or part of it; a second one would be read as more of that.
+            self.transport.close()
+            return
         body = json.dumps({"error": error, "error_description": description}).encode()
         headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
         head = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase)

@@ -55,6 +55,26 @@ def test_no_host_and_two_hosts_are_refused(server: Served) -> None:
     assert exchange(server.port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 421 ")
 
 
+def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server: Served) -> None:
+    hidden = b"GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    head = f"POST /health HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {5 + len(hidden)}\r\n"
+    answer = exchange(server.port, f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode() + hidden)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"two_lengths"' in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("path", ["/mcp/", "/messages", "/sse/", "/health/"])
+def test_nobody_is_led_to_another_address_token_and_all(server: Served, path: str) -> None:
+    assert refusal_of(ask(f"{server.address}{path}")) == (404, "not_found")
+
+
+def test_head_opens_no_stream(server: Served) -> None:
+    for url in (server.sse, server.mcp, f"{server.address}/messages/"):
+        answer = ask(url, method="HEAD")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST, DELETE")
+
+
 def test_a_page_of_an_allowed_origin_may_ask_before_and_read_after(server: Served) -> None:
     wanted = "authorization,content-type,mcp-protocol-version,mcp-session-id"
     before = ask(

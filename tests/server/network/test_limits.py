@@ -1,16 +1,21 @@
 """What the server does with requests that are too large, too many, too slow, or not what it speaks."""
 
+import gzip
 import json
 import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import uvicorn
 from pydantic import JsonValue
+from starlette.responses import PlainTextResponse
 
+from goop_mcp.server.network.ports import bind
+from goop_mcp.server.network.protocol import TimedProtocol
 from goop_mcp.server.network.rates import Rates
 from tests.server.connections import connect, target
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
@@ -25,6 +30,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("project")
     with served("--transport", "http", "--rate-limit", "0", project=folder, GOOP_LOG_LEVEL="INFO") as running:
         yield running
+
+
+@contextmanager
+def limited_to(connections: int) -> Iterator[int]:
+    """Serve a word on as few connections as that less one, and give the port."""
+    config = uvicorn.Config(
+        PlainTextResponse("ok"), http=TimedProtocol, lifespan="off", log_config=None, limit_concurrency=connections
+    )
+    running = uvicorn.Server(config)
+    with bind("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=running.run, args=[[listening]], daemon=True)
+        thread.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            running.should_exit = True
+            thread.join(PATIENCE)
 
 
 def still_answers(server: Served) -> None:
@@ -45,6 +67,36 @@ def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(server: Served
         connection.sendall(chunked + b"%x\r\n" % len(large) + large)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
     still_answers(server)
+
+
+def test_a_compressed_body_is_refused_before_it_is_read(server: Served) -> None:
+    body = gzip.compress(json.dumps(INITIALIZE).encode())
+    for coding in ("gzip", "identity, br"):
+        assert refusal_of(ask(server.mcp, content=body, Content_Encoding=coding)) == (415, "compressed")
+    assert ask(server.mcp, Content_Encoding="identity").status_code == 200
+
+
+def test_bad_bytes_after_an_answer_close_the_connection_and_leave_no_traceback(tmp_path: Path) -> None:
+    with served("--transport", "http", project=tmp_path) as server:
+        with opened(server.port) as (connection,):
+            connection.sendall(b"POST /none HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 404 ")
+            connection.sendall(b"no size of a chunk\r\n\r\n")
+            assert b"HTTP/1.1" not in rest_of(connection)
+        assert server.stop() == 143
+        assert "Traceback" not in server.said()
+
+
+def test_one_connection_too_many_is_told_when_to_come_back() -> None:
+    with limited_to(2) as port, opened(port) as (first,):
+        first.sendall(HEALTH)
+        assert first.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        answer = exchange(port, HEALTH)
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1" in answer.lower()
+        assert b'"error":"busy"' in answer
+        first.sendall(HEALTH)
+        assert first.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])

@@ -142,6 +142,8 @@ def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
             assert not connection.tool("save_memory", title="A title", content="Something.").is_error
         ask(server.mcp, token=f"{secret}x")
         ask(f"{server.mcp}?token={secret}")
+        ask(f"{server.mcp}/{secret}")
+        ask(server.mcp, Authorization=secret)
         assert server.stop() == 143
         log = server.said()
     assert "save_memory" in log
