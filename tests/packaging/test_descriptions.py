@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from goop_mcp import __version__
+from goop_mcp.server.network.options import Options
+from goop_mcp.server.network.settings import read_network_settings
 from goop_mcp.settings import read_settings
 from tests.packaging.bundle import CONTENTS, MANIFEST
 from tests.repository import ROOT
@@ -28,7 +30,7 @@ def read(path: str) -> dict[str, Any]:
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SERVER = read("server.json")
 BUNDLE = json.loads(MANIFEST.read_text(encoding="utf-8"))
-(PACKAGE,) = SERVER["packages"]
+PACKAGE, ON_A_NETWORK = SERVER["packages"]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,7 @@ BUNDLE = json.loads(MANIFEST.read_text(encoding="utf-8"))
         ("pyproject.toml", PROJECT["version"]),
         ("server.json", SERVER["version"]),
         ("server.json, package", PACKAGE["version"]),
+        ("server.json, package on a network", ON_A_NETWORK["version"]),
         ("mcpb/manifest.json", BUNDLE["version"]),
         ("marketplace of the repository", read(".claude-plugin/marketplace.json")["plugins"][0]["version"]),
         (
@@ -68,7 +71,7 @@ def test_the_entry_for_the_registry_keeps_to_its_limits() -> None:
     assert "OWNER" not in json.dumps(SERVER)
     assert PACKAGE["registryType"] == "pypi"
     assert PACKAGE["transport"] == {"type": "stdio"}
-    assert all(variable["description"] for variable in PACKAGE["environmentVariables"])
+    assert all(variable["description"] for variable in ON_A_NETWORK["environmentVariables"])
 
 
 def test_the_registry_can_see_that_the_package_is_ours() -> None:
@@ -87,12 +90,46 @@ def test_every_variable_of_the_registry_entry_is_a_setting(tmp_path: Path) -> No
         "GOOP_PROJECT_DIR": str(tmp_path),
         "GOOP_DATABASE_URL": "postgresql://u@h/n",
         "GOOP_PROJECT_ID": "shop",
+        "GOOP_LOG_LEVEL": "ERROR",
+        "GOOP_LOG_FORMAT": "json",
     }
-    assert {variable["name"] for variable in PACKAGE["environmentVariables"]} == set(values)
+    assert names_of(PACKAGE) == set(values)
 
     settings = read_settings(values)
     assert str(settings.project) == str(tmp_path)
     assert (str(settings.database), settings.project_id) == ("postgresql://u@h/n", "shop")
+    assert (settings.log_level, settings.log_format) == ("ERROR", "json")
+
+
+def test_every_variable_of_the_entry_for_a_network_is_a_setting(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("5c1f5c1f5c1f", encoding="ascii")
+    file.chmod(0o600)
+    values = {
+        "GOOP_HOST": "0.0.0.0",  # noqa: S104 - nothing is served here
+        "GOOP_PORT": "8443",
+        "GOOP_TOKEN_FILE": str(file),
+        "GOOP_ALLOWED_HOSTS": "goop.example",
+        "GOOP_ALLOWED_ORIGINS": "https://app.example",
+        "GOOP_RATE_LIMIT": "5",
+    }
+    assert names_of(ON_A_NETWORK) - names_of(PACKAGE) == {*values, "GOOP_TOKEN"}
+
+    options = [argument.get("name", "") + argument["value"] for argument in ON_A_NETWORK["packageArguments"]]
+    assert options == ["serve", "--transportstreamable-http"]
+    network = read_network_settings(values, read_settings({}), Options(), transport="streamable-http")
+    assert network.tokens is not None
+    assert (network.host, network.port, network.rate) == ("0.0.0.0", 8443, 5)  # noqa: S104 - as above
+    assert (network.allowed_hosts, network.cors_origins) == (("goop.example",), ("https://app.example",))
+
+
+def test_what_nobody_filled_in_is_as_good_as_not_there(tmp_path: Path) -> None:
+    values = dict.fromkeys(BUNDLE["server"]["mcp_config"]["env"], "") | {"GOOP_PROJECT_DIR": str(tmp_path)}
+    assert read_settings(values) == read_settings({"GOOP_PROJECT_DIR": str(tmp_path)})
+
+
+def names_of(package: dict[str, Any]) -> set[str]:
+    return {variable["name"] for variable in package["environmentVariables"]}
 
 
 def test_the_bundle_starts_what_is_in_it() -> None:
@@ -101,7 +138,8 @@ def test_the_bundle_starts_what_is_in_it() -> None:
 
     assert (ROOT / server["entry_point"]).is_file()
     assert any(server["entry_point"].startswith(f"{name}/") for name in CONTENTS)
-    assert command == ["uv", "run", "--directory", "${__dirname}", "goop-mcp", "serve"]
+    assert command == ["uv", "run", "--directory", "${__dirname}", "--extra", "postgres", "goop-mcp", "serve"]
+    assert "postgres" in PROJECT["optional-dependencies"]
     assert set(re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(server))) == set(BUNDLE["user_config"])
     assert BUNDLE["compatibility"]["runtimes"]["python"] == PROJECT["requires-python"]
 
