@@ -1,5 +1,6 @@
 """Read the body of a request before anything works on it: whole, not too large, and not too slowly."""
 
+from collections import Counter
 from typing import Final
 
 import anyio
@@ -8,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
 
 __all__ = ["BODY_BYTES", "Bodies"]
@@ -20,39 +22,41 @@ _SECONDS: Final = 30.0
 class Bodies:
     """Answers 413 to a body that is too large, 408 to one that does not arrive, 415 to one that is compressed.
 
-    And 503 where all together are too much.
+    And 503 where all together, or half of that from one client, are too much.
     """
 
-    def __init__(self, app: ASGIApp, *, seconds: float = _SECONDS) -> None:
-        """Wait `seconds` for a body to arrive."""
+    def __init__(self, app: ASGIApp, *, seconds: float = _SECONDS, together: int = _TOGETHER) -> None:
+        """Wait `seconds` for a body to arrive; hold at most `together` bytes of all that are under way."""
         self._app = app
         self._seconds = seconds
-        self._held = 0
+        self._together = together
+        self._held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if (refused := _refused_by_its_head(Headers(scope=scope))) is not None:
             await refused(scope, receive, send)
             return
-        body = bytearray()
+        body, client = bytearray(), client_of(scope)
         try:
-            answer = await self._read(Request(scope, receive), body)
+            answer = await self._read(Request(scope, receive), body, client)
             await (answer or self._app)(scope, receive if answer else _replay(bytes(body), receive), send)
         except ClientDisconnect:
             return
         finally:
-            self._held -= len(body)
+            self._held[client] -= len(body)
+            self._held = +self._held
 
-    async def _read(self, request: Request, body: bytearray) -> Response | None:
+    async def _read(self, request: Request, body: bytearray, client: str) -> Response | None:
         """Read into `body`; return what to answer in place of going on."""
         with anyio.move_on_after(self._seconds):
             async for chunk in request.stream():
                 body += chunk
-                self._held += len(chunk)
+                self._held[client] += len(chunk)
                 if len(body) > BODY_BYTES:
                     return _too_large()
-                if self._held > _TOGETHER:
-                    return refusal(503, "busy", "other requests fill the memory; try again", headers=_SOON)
+                if self._held[client] > self._together // 2 or self._held.total() > self._together:
+                    return refusal(503, "busy", "other bodies fill the memory; try again", headers=_SOON)
             return None
         return refusal(
             408, "too_slow", f"the body did not arrive within {self._seconds:g} s; send it again", headers=_CLOSE

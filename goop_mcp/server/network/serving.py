@@ -40,6 +40,11 @@ def serve_network(
     The signal is raised again at the end, for whoever handled it before. The addresses are told on stderr once clients
     can connect. `extend` adds to each server that is made. Raises SettingsError when the port cannot be had.
     """
+    if network.is_open_under_other_names:
+        _logger.warning(
+            "clients of other names are let in without a token: whoever reaches the proxy in front may do everything; "
+            "set GOOP_TOKEN or --token-file, or take --allowed-host out"
+        )
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
     # It would end the streams at the signal, and with them the answers that are still to be written.

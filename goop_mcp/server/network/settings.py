@@ -64,6 +64,11 @@ class NetworkSettings:
         """Whether a caller has to show who it is."""
         return self.tokens is not None or self.issuer is not None
 
+    @property
+    def is_open_under_other_names(self) -> bool:
+        """Whether clients that know it by a name that is not of this machine, as through a proxy, need no token."""
+        return not self.asks_for_tokens and not set(self.allowed_hosts) <= set(_LOOPBACK_NAMES)
+
 
 def read_network_settings(
     environment: Mapping[str, str], settings: Settings, options: Options, *, transport: str

@@ -208,3 +208,10 @@ def test_a_port_is_free_again_as_soon_as_its_server_has_ended(tmp_path: Path) ->
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind(("127.0.0.1", server.port))
+
+
+def test_a_name_for_others_without_a_token_is_warned_about(tmp_path: Path) -> None:
+    for options, warned in (((), False), (("--allowed-host", "goop.example"), True)):
+        with served("--transport", "sse", *options, project=tmp_path) as server:
+            assert server.stop() == 143
+            assert ("let in without a token" in server.said()) is warned
