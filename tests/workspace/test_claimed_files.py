@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp import Severity, Verdict, validate
+from goop_mcp import Expectations, Severity, Verdict, validate
 from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import REQUEST_PROMPT
@@ -261,3 +261,29 @@ def test_project_without_anything_says_what_could_not_be_checked(tmp_path: Path,
     assert verdict.accepted
     assert set(rules(verdict)) == {"evidence/not-checked"}
     assert [finding.line for finding in verdict.findings] == [7, 10, 21, 25]
+
+
+CONTEXT_FOLDERS = {
+    "of the project": ".factory/context",
+    "of the run": ".factory/runs/20260121-a1b2/context",
+    "of the run by its variable": ".factory/runs/{session-id}/context",
+}
+
+
+@requirement("F-30")
+@pytest.mark.parametrize("folder", CONTEXT_FOLDERS.values(), ids=CONTEXT_FOLDERS)
+def test_both_context_folders_are_looked_into(project: Project, folder: str) -> None:
+    path = f"{folder}/user-request.md"
+    there = project.folder / path.replace("{session-id}", "20260121-a1b2")
+    reply = FACTORY_REPLY.replace(DELIVERABLE, path)
+    expected = Expectations(session_id="20260121-a1b2")
+    assert reply != FACTORY_REPLY
+
+    missing = check_workspace(reply, project.folder, expected=expected)
+    write(there, "Build it.")
+    found = check_workspace(reply, project.folder, expected=expected)
+
+    assert "evidence/file-not-found" in rules(missing)
+    assert not missing.accepted
+    assert [rule for rule in rules(found) if rule.startswith("evidence/")] == []
+    assert found.accepted
