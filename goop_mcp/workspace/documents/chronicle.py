@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from goop_mcp.workflow.task_ids import parse_task_id
 from goop_mcp.workspace.documents.markdown import Section, fields, items, normal_title, read_markdown, tables
-from goop_mcp.workspace.documents.marks import TaskStatus, read_checkbox, read_status, task_ids_in, without_checkbox
+from goop_mcp.workspace.documents.marks import (
+    TaskStatus,
+    may_name_task,
+    read_checkbox,
+    read_status,
+    task_ids_in,
+    without_checkbox,
+)
 
 __all__ = ["Activity", "Chronicle", "ChronicleTask", "read_chronicle"]
 
@@ -117,11 +124,11 @@ def _in_activity(section: Section) -> bool:
 
 def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
     for line in section.lines:
-        if line.code:
+        if line.code or not may_name_task(line.text):
             continue
         text = line.text.strip().lstrip("-*+| ")
         id = _task_id(without_checkbox(text), wave)
-        status = read_checkbox(text) or read_status(text)
+        status = (read_checkbox(text) or read_status(text)) if id is not None else None
         if id is not None and status is not None:
             sha = _SHA.search(text)
             yield ChronicleTask(id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None)

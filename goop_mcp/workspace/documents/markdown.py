@@ -4,7 +4,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from goop_mcp.validation.fences import fence_spans
 
@@ -33,9 +35,10 @@ _NOT_A_LINE_END = re.compile(r"[^\n]")
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line without its end. `number` counts from 1; `code` is True inside a fence."""
+
+    # A tuple, since a diary of years makes hundreds of thousands of them.
 
     number: int
     text: str
@@ -87,11 +90,8 @@ class Section:
 
     def find(self, *titles: str) -> "Section | None":
         """Return the first section below whose normalised title is, or begins with, one of `titles`."""
-        for title in titles:
-            for each in self.walk():
-                if (normal := normal_title(each.title)) == title or normal.startswith(f"{title} "):
-                    return each
-        return None
+        below = [(each, f"{normal_title(each.title)} ") for each in self.walk()]
+        return next((each for title in titles for each, normal in below if normal.startswith(f"{title} ")), None)
 
     def all_lines(self) -> "Iterator[Line]":
         """Yield the lines of this section and of all below it, headings left out."""
@@ -123,7 +123,7 @@ def read_markdown(text: str) -> Section:
     root = _Draft(0, "", 0)
     way = [root]
     for line in _lines(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")):
-        heading = None if line.code else _HEADING.fullmatch(line.text)
+        heading = None if line.code or "#" not in line.text else _HEADING.fullmatch(line.text)
         if heading is None:
             way[-1].lines.append(line)
             continue
@@ -151,6 +151,7 @@ def find_headings(text: str) -> list[Heading]:
     return found
 
 
+@lru_cache(maxsize=512)
 def normal_title(title: str) -> str:
     """Return a title as it is compared: lower case words with one blank between, no icons or punctuation."""
     return _NOT_A_LETTER.sub(" ", title).strip().lower()
@@ -287,6 +288,8 @@ def _fields_of(text: str) -> Iterator[tuple[str, str]]:
         cells = _cells(text)
         if len(cells) == 2 and not _is_rule(text):  # noqa: PLR2004 - name and value
             yield cells[0].strip("*_: "), cells[1]
+        return
+    if ":" not in text:
         return
     labels = list(_BOLD_LABEL.finditer(text))
     for at, label in enumerate(labels):

@@ -5,7 +5,15 @@ from enum import StrEnum
 
 from goop_mcp.workflow.task_ids import TaskId, parse_task_id
 
-__all__ = ["TaskStatus", "must_haves_in", "read_checkbox", "read_status", "task_ids_in", "without_checkbox"]
+__all__ = [
+    "TaskStatus",
+    "may_name_task",
+    "must_haves_in",
+    "read_checkbox",
+    "read_status",
+    "task_ids_in",
+    "without_checkbox",
+]
 
 
 class TaskStatus(StrEnum):
@@ -23,17 +31,18 @@ _TASK = re.compile(
     r"\bW\d{1,6}\s?\.?\s?T\d{1,6}\b|\bWave\s+\d{1,6},?\s+Task\s+\d{1,6}\b|\b(?:T|Task\s+)?\d{1,6}\.\d{1,6}\b(?!\.\d)",
     re.IGNORECASE,
 )
-_WORDS: tuple[tuple[TaskStatus, re.Pattern[str]], ...] = (
-    (TaskStatus.BLOCKED, re.compile(r"[✗✘❌🚫]|\b(?:blocked|failed)\b", re.IGNORECASE)),
-    (TaskStatus.IN_PROGRESS, re.compile(r"[🔄🚧]|\b(?:in[ _-]progress|active|partial)\b", re.IGNORECASE)),
-    (
-        TaskStatus.PENDING,
-        re.compile(
-            r"[⏳⬜☐]|\b(?:pending|open|to-?do|incomplete|not (?:yet )?(?:started|done|complete|completed))\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (TaskStatus.DONE, re.compile(r"[✓✔✅☑]|\b(?:complete|completed|done|passed)\b", re.IGNORECASE)),
+# Every form of `_TASK`, and "Task 3" too, holds this; most lines of a long diary do not.
+_HINT_OF_TASK = re.compile(r"[tTkK\u212a.]\s*\d")
+# The first of these that a text names counts. One pattern for all, words behind one boundary: each line is read once.
+_BY_WEIGHT = (TaskStatus.BLOCKED, TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.DONE)
+_STATUS = re.compile(
+    r"""([✗✘❌🚫])|([🔄🚧])|([⏳⬜☐])|([✓✔✅☑])|\b(?:
+        (blocked|failed)
+        | (in[ _-]progress|active|partial)
+        | (pending|open|to-?do|incomplete|not[ ](?:yet[ ])?(?:started|done|complete|completed))
+        | (complete|completed|done|passed)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -42,7 +51,8 @@ def read_status(text: str) -> TaskStatus | None:
 
     Blocked comes before done, and open before done: "not done" and "✗ was done once" are no good news.
     """
-    return next((status for status, words in _WORDS if words.search(text)), None)
+    groups = [found.lastindex or 0 for found in _STATUS.finditer(text)]
+    return _BY_WEIGHT[min((group - 1) % len(_BY_WEIGHT) for group in groups)] if groups else None
 
 
 def read_checkbox(text: str) -> TaskStatus | None:
@@ -65,7 +75,14 @@ def must_haves_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"MH{int(number)}" for number in _MUST_HAVE.findall(text)))
 
 
+def may_name_task(text: str) -> bool:
+    """Return whether `text` could name a task, with or without its wave: quick, and False only where none is named."""
+    return _HINT_OF_TASK.search(text) is not None
+
+
 def task_ids_in(text: str) -> tuple[TaskId, ...]:
     """Return the tasks named in `text`, each once, in order; a number without a wave is none."""
+    if not may_name_task(text):
+        return ()
     found = (parse_task_id(match[0]) for match in _TASK.finditer(text))
     return tuple(dict.fromkeys(task for task in found if task is not None and task.task is not None))
