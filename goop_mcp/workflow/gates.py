@@ -10,6 +10,8 @@ from goop_mcp.workflow.gate_names import GateName
 __all__ = ["GATES", "Bypass", "Condition", "Gate", "GateFacts", "GateName", "GateResult", "judge_gate"]
 
 _VISION_SENTENCES = 3
+# "0 tasks remaining in Wave 0" would read as if all were done.
+_NO_TASKS = "Execution incomplete. No tasks are known: BLUEPRINT.md is missing or has none."
 
 
 class Bypass(StrEnum):
@@ -186,8 +188,13 @@ def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None
         return GateResult(gate=name, passed=True)
     if bypass is not None and bypass in gate.bypasses and _forgivable(gate, missing):
         return GateResult(gate=name, passed=True, missing=missing, bypass=bypass)
-    sentence = gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace("{wave}", str(facts.open_wave))
-    return GateResult(gate=name, passed=False, missing=missing, sentence=sentence, command=gate.command)
+    return GateResult(gate=name, passed=False, missing=missing, sentence=_sentence(gate, facts), command=gate.command)
+
+
+def _sentence(gate: Gate, facts: GateFacts) -> str:
+    if gate.name is GateName.EXECUTION and not facts.total_tasks:
+        return _NO_TASKS
+    return gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace("{wave}", str(facts.open_wave))
 
 
 def _forgivable(gate: Gate, missing: tuple[str, ...]) -> bool:

@@ -33,10 +33,11 @@ OPEN = GateFacts(
     merge_confirmed=True,
 )
 
+NO_TASKS = "Execution incomplete. No tasks are known: BLUEPRINT.md is missing or has none."
 SENTENCES = {
     GateName.DISCOVERY: ("Discovery interview required. Run /goop-discuss first.", "/goop-discuss"),
     GateName.SPEC: ("Specification not locked. Run /goop-plan to confirm and lock first.", "/goop-plan"),
-    GateName.EXECUTION: ("Execution incomplete. 0 tasks remaining in Wave 0.", "/goop-execute"),
+    GateName.EXECUTION: (NO_TASKS, "/goop-execute"),
     GateName.ACCEPTANCE: ("Acceptance not confirmed. Run /goop-accept first.", "/goop-accept"),
     GateName.MERGE: ("Merge not confirmed.", "/goop-pr-review"),
 }
@@ -111,7 +112,10 @@ def test_a_last_wave_that_has_only_begun_does_not_open_the_execution_gate() -> N
 
 
 def test_a_project_without_tasks_is_not_done_with_them() -> None:
-    assert not judge_gate(GateName.EXECUTION, replace(OPEN, total_tasks=0)).passed
+    result = judge_gate(GateName.EXECUTION, replace(OPEN, total_tasks=0))
+
+    assert not result.passed
+    assert result.sentence == NO_TASKS
 
 
 @pytest.mark.parametrize("fact", ["failed_checks", "active_blockers"])
