@@ -1,6 +1,6 @@
 """How a project stands: phase, gates, progress, blockers, and where its documents, state and reports disagree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,9 @@ from goop_mcp.store.interface import Reading
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.workflow.commands import usual_next
 from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
+from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.drift import find_drift
+from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projections import Conflict, is_behind, open_conflicts
 
@@ -63,13 +65,28 @@ class WaveStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SavedPositions:
+    """How many checkpoints can be read or were not opened; of the newest one id, time (ISO 8601) and phase, or None."""
+
+    number: int = 0
+    newest: str | None = None
+    saved_at: str | None = None
+    phase: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the positions as JSON values."""
+        return {"number": self.number, "newest": self.newest, "saved_at": self.saved_at, "phase": self.phase}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStatus:
     """How a project stands; without secrets. `phase` is None where state.json says nothing.
 
     `gate_ahead` is the one that the work comes to next. `drift` are findings, `conflicts` documents that people changed
     where they are ours, `unreadable` and `warnings` sentences. `memories` counts by type. `database` is its place,
     `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet,
-    `is_readable` False that nobody knows what is recorded. `current_wave` is that of state.json.
+    `is_readable` False that nobody knows what is recorded. `current_wave` is that of state.json. `events` are
+    the newest of the folder history, newest first.
     """
 
     exists: bool
@@ -96,6 +113,8 @@ class ProjectStatus:
     behind: bool
     is_readable: bool
     warnings: tuple[str, ...]
+    checkpoints: SavedPositions
+    events: tuple[HistoryEvent, ...]
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -132,6 +151,8 @@ class ProjectStatus:
             "revision": self.revision if self.is_readable else None,
             "database": {"place": self.database, "exists": self.has_database, "files_behind": self.behind},
             "warnings": list(self.warnings),
+            "checkpoints": self.checkpoints.to_dict(),
+            "events": [{"day": each.day, "time": each.time, "text": each.text} for each in self.events],
         }
 
     def to_markdown(self) -> str:
@@ -162,6 +183,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         picture = ProjectPicture(project=read_project(workplace.files))
         kept, has_database, faults = replace(_NOTHING_KEPT, is_readable=False), True, [str(error)]
     project, facts, state = picture.project, picture.facts, picture.project.state
+    checkpoints, history = read_checkpoints(workplace.files), read_history(workplace.files)
     gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
     ahead = _gate_ahead(state.phase if state is not None else None, gates)
     status = ProjectStatus(
@@ -178,7 +200,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         blockers=picture.records.blockers,
         drift=find_drift(project, picture.records),
         conflicts=kept.conflicts,
-        unreadable=project.unreadable,
+        unreadable=(*project.unreadable, *checkpoints.faults, *history.faults),
         gate_ahead=ahead,
         next_command=_next_command(project, ahead),
         reports=kept.reports,
@@ -189,9 +211,19 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         behind=kept.behind,
         is_readable=kept.is_readable,
         warnings=(*workplace.store.warnings, *faults),
+        checkpoints=_positions(checkpoints),
+        events=history.events,
     )
     shareable, _ = redact_structure(status)
     return shareable
+
+
+def _positions(checkpoints: Checkpoints) -> SavedPositions:
+    number, newest = len(checkpoints.found) + checkpoints.unopened, checkpoints.newest
+    if newest is None:
+        return SavedPositions(number=number)
+    at = newest.saved_at.isoformat(timespec="seconds")
+    return SavedPositions(number=number, newest=newest.id, saved_at=at, phase=newest.phase)
 
 
 def _kept(workplace: Workplace) -> _Kept:
@@ -275,7 +307,13 @@ def _messages(status: ProjectStatus) -> list[str]:
         messages.append(_progress(status))
     if gate is not None and not gate.passed and status.exists:
         messages.append(gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing))
-    for title, lines in (("Blockers", status.blockers), ("Drift", _drift(status)), ("Database", _database(status))):
+    for title, lines in (
+        ("Blockers", status.blockers),
+        ("Drift", _drift(status)),
+        ("Checkpoints", _checkpoints(status.checkpoints)),
+        ("Latest Events", _events(status.events)),
+        ("Database", _database(status)),
+    ):
         if lines:
             messages.append(notice(title, *lines[:_MOST_TOLD]))
     return messages
@@ -306,6 +344,17 @@ def _drift(status: ProjectStatus) -> list[str]:
     said = [f"{words[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift]
     said += [f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}" for each in status.conflicts]
     return said + [f"⚠️ {sentence}" for sentence in status.unreadable]
+
+
+def _checkpoints(saved: SavedPositions) -> list[str]:
+    if saved.newest is None:
+        return []
+    phase = f", phase {saved.phase}" if saved.phase is not None else ""
+    return [f"{saved.number} saved; the newest is {saved.newest} ({saved.saved_at}{phase})"]
+
+
+def _events(events: Sequence[HistoryEvent]) -> list[str]:
+    return [f"{each.time or each.day}: {each.text}" for each in events]
 
 
 def _database(status: ProjectStatus) -> list[str]:

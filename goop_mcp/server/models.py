@@ -242,6 +242,23 @@ class DatabaseModel(BaseModel):
     files_behind: bool = Field(description="Whether something recorded is not shown in the files yet.")
 
 
+class CheckpointsModel(BaseModel):
+    """Saved positions of the project."""
+
+    number: int = Field(ge=0, description="How many there are, unreadable ones left out.")
+    newest: str | None = Field(description="Id of the newest, or null.")
+    saved_at: str | None = Field(description="When it was saved, ISO 8601, or null.")
+    phase: str | None = Field(description="The phase it names, or null.")
+
+
+class EventModel(BaseModel):
+    """An event of the folder history."""
+
+    day: str = Field(description="The day of its file.")
+    time: str | None = Field(description="Its time as it was written, or null.")
+    text: str = Field(description="What happened, cut to 160 characters.")
+
+
 class StatusModel(BaseModel):
     """How a project stands."""
 
@@ -268,6 +285,8 @@ class StatusModel(BaseModel):
     )
     database: DatabaseModel = Field(description="The place of reports and memories.")
     warnings: list[str] = Field(description="What people should know about the database.")
+    checkpoints: CheckpointsModel = Field(description="Saved positions.")
+    events: list[EventModel] = Field(description="The newest events of the folder history, newest first.")
 
 
 class RulePageModel(BaseModel):

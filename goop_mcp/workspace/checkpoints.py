@@ -70,6 +70,9 @@ def _candidates(files: ProjectFiles, faults: list[str]) -> list[_File]:
     except WorkspaceError as error:
         faults.append(str(error))
         return []
+    except OSError as error:
+        faults.append(f"{CHECKPOINTS_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}")
+        return []
     candidates = [_file(files, f"{CHECKPOINTS_FOLDER}/{name}", faults) for name in names]
     return [each for each in candidates if each is not None]
 
@@ -79,6 +82,9 @@ def _file(files: ProjectFiles, path: str, faults: list[str]) -> _File | None:
         stamp = files.stamp(path)
     except WorkspaceError as error:
         faults.append(str(error))
+        return None
+    except OSError as error:
+        faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
         return None
     if stamp is None:
         faults.append(f"{path} is no file; expected a saved position")

@@ -51,7 +51,9 @@ def links_that_lead_out(claims: Claims, files: ProjectFiles, *, session_folder: 
         path = None if claim.told else looking.inside(claim)
         if path is None:
             continue
-        if looking.leads_out(path):
+        if (unusable := looking.unusable(path)) is not None:
+            problems.append(_unusable(claim, unusable))
+        elif looking.leads_out(path):
             problems.append(_led_out(claim))
         elif session_folder is not None and looking.leaves(path, session_folder):
             problems.append(_led_out_of(claim, session_folder))
@@ -80,6 +82,8 @@ class _Looking:
         path = self.inside(claim)
         if path is None:
             return _not_checked(claim, "it leads out of the project") if claim.told else None
+        if (unusable := self.unusable(path)) is not None:
+            return _not_checked(claim, "no file may have that name") if claim.told else _unusable(claim, unusable)
         if self.leads_out(path):
             return _not_checked(claim, "a link takes it out of the project") if claim.told else _led_out(claim)
         if claim.kind == "optional" or (claim.kind == "promised" and not session_ended):
@@ -96,6 +100,14 @@ class _Looking:
         path, problem = read_path(claim.path.strip(), where=claim.where, bounds=self._bounds)
         refused = (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
         return None if problem is not None and problem.rule.id in refused else path.replace("\\", "/")
+
+    def unusable(self, path: str) -> str | None:
+        """Return why no file is opened by this name on any system, None where one could be; the disk is not asked."""
+        try:
+            self._files.relative(path)
+        except GoopError as error:
+            return str(error)
+        return None
 
     def leads_out(self, path: str) -> bool:
         """Return whether a link on the way leads out of the project."""
@@ -163,6 +175,10 @@ def _plain(name: str) -> str:
 def _not_checked(claim: FileClaim, why: str) -> Problem:
     message = f"file {excerpt(claim.path, _SHOWN)!r} was not looked for: {why}; expected a file of the project"
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.path))
+
+
+def _unusable(claim: FileClaim, why: str) -> Problem:
+    return OUTSIDE_WORKSPACE.problem(why, path=claim.where, found=excerpt(claim.path))
 
 
 def _led_out(claim: FileClaim) -> Problem:

@@ -16,6 +16,7 @@ __all__ = [
     "DOCUMENTS",
     "FOLDER",
     "HANDOFF",
+    "HISTORY_FOLDER",
     "KNOWLEDGE_BASE",
     "READING_ORDER",
     "REQUIREMENTS",
@@ -64,6 +65,7 @@ READING_ORDER: Final = (STATE, KNOWLEDGE_BASE, SPEC, CHRONICLE, BLUEPRINT)
 """What an agent reads before it starts (P-05); the search in memory stands between the second and the third."""
 
 CHECKPOINTS_FOLDER: Final = f"{FOLDER}/checkpoints"
+HISTORY_FOLDER: Final = f"{FOLDER}/history"
 SESSIONS_FOLDER: Final = "docs/.scratch/sessions"
 SCHEMAS_FOLDER: Final = ".claude/schemas"
 """Where the tools of a project look for the schema of a handoff (xml-handoff-protocol)."""

@@ -118,3 +118,27 @@ def test_secrets_that_people_wrote_into_documents_are_not_told(tmp_path: Path) -
     status = status_of(tmp_path)
     assert AWS_KEY not in json.dumps(status.to_dict()) + status.to_markdown()
     assert "[REDACTED]" in status.to_markdown() or "[REDACTED]" in json.dumps(status.to_dict())
+
+
+def test_the_newest_checkpoint_and_the_newest_events_are_told_and_broken_ones_named(tmp_path: Path) -> None:
+    copied("checkpoints", tmp_path)
+    history = tmp_path / ".goopspec/history"
+    history.mkdir()
+    (history / "2026-01-18.json").write_text(f'[{{"time": "16:00", "message": "Saved {AWS_KEY}"}}]', encoding="utf-8")
+    (history / "2026-01-19.json").write_text("[", encoding="utf-8")
+
+    status = status_of(tmp_path)
+
+    values = status.to_dict()
+    assert values["checkpoints"] == {
+        "number": 3,
+        "newest": "cp-2",
+        "saved_at": "2026-01-18T16:00:00+00:00",
+        "phase": "execute",
+    }
+    assert values["events"] == [{"day": "2026-01-18", "time": "16:00", "text": "Saved [REDACTED]"}]
+    assert any("checkpoints/torn.json cannot be read" in fault for fault in status.unreadable)
+    assert any("history/2026-01-19.json cannot be read" in fault for fault in status.unreadable)
+    text = status.to_markdown()
+    assert "3 saved; the newest is cp-2 (2026-01-18T16:00:00+00:00, phase execute)" in text
+    assert "16:00: Saved [REDACTED]" in text

@@ -287,3 +287,17 @@ def test_both_context_folders_are_looked_into(project: Project, folder: str) -> 
     assert not missing.accepted
     assert [rule for rule in rules(found) if rule.startswith("evidence/")] == []
     assert found.accepted
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [("docs/CON.md", "is a device on Windows"), (f"docs/{'x' * 256}", "a name in it has 256 bytes")]
+)
+def test_deliverable_of_a_name_that_some_system_cannot_hold_is_refused_for_that_reason(
+    project: Project, name: str, fault: str
+) -> None:
+    verdict = check_workspace(FACTORY_REPLY.replace(DELIVERABLE, name), project.folder)
+
+    (finding,) = [each for each in verdict.findings if each.path == "/deliverables/0/path"]
+    assert (finding.rule, finding.severity) == ("path/outside-workspace", Severity.ERROR)
+    assert fault in finding.message
+    assert "link" not in finding.message
