@@ -67,7 +67,7 @@ def test_a_day_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path) -
         f"{FOLDER}/2026-01-15.json is no text in UTF-8: byte 0xff in line 1; save it as UTF-8",
         f"{FOLDER}/2026-01-14.json has 1,048,577 bytes; expected at most 1,048,576",
         f"{FOLDER}/2026-01-13.json holds no list of events; expected a list of objects, or an object with one",
-        f"{FOLDER}/2026-01-12.json cannot be read at line 1, column 14: unexpected '}'",
+        f"{FOLDER}/2026-01-12.json cannot be read at line 1, column 14: unexpected '}}'",
         f"{FOLDER}/2026-01-10.json cannot be read at line 1, column 1: it nests deeper than 64",
     )
 
