@@ -84,7 +84,7 @@ class Server:
         process = self._server.get_postmaster_info().process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=60)
+        process.wait(timeout=300)
 
     def start_again(self) -> None:
         """Start it on the files it left behind; returns when it answers."""

@@ -56,7 +56,7 @@ def test_a_name_that_is_not_listed_is_refused(name: str) -> None:
 def _list_schemas_of_copy(folder: Path) -> subprocess.CompletedProcess[str]:
     code = "from goop_mcp.assets import list_assets; print(list_assets('schemas'))"
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, check=False, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code], cwd=folder, check=False, capture_output=True, text=True, timeout=300
     )
 
 

@@ -16,7 +16,7 @@ CASES = ROOT / "tests" / "cases" / "goop_report"
 ACCEPTED = CASES / "016_executor_complete.xml"
 REJECTED = CASES / "derived_bad_status.xml"
 PROGRAM = [sys.executable, "-m", "goop_mcp"]
-SECONDS = 60
+SECONDS = 300
 TERMINAL_ROWS, TERMINAL_COLUMNS = 50, 80
 
 MENDABLE = """\

@@ -15,7 +15,7 @@ def repaired(content: bytes) -> bytes:
     """Return what `goop-mcp repair -` prints, byte for byte."""
     command = [*PROGRAM, "repair", "-"]
     ended = subprocess.run(
-        command, input=content, cwd=ROOT, env=environment(), check=True, capture_output=True, timeout=60
+        command, input=content, cwd=ROOT, env=environment(), check=True, capture_output=True, timeout=300
     )
     return ended.stdout
 

@@ -46,7 +46,7 @@ def create_session(project: Path, text: str) -> subprocess.CompletedProcess[str]
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -55,7 +55,7 @@ def said(fields: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         check=True,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
     )
     return [json.loads(line) for line in ended.stdout.splitlines()]
 

@@ -418,5 +418,5 @@ def test_the_template_engine_is_loaded_only_for_rendering() -> None:
         "import sys; from goop_mcp.operations.prompts import list_prompts; list_prompts();"
         "print('jinja2' in sys.modules)"
     )
-    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=300)
     assert result.stdout.strip() == "False"

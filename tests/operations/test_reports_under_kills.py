@@ -58,12 +58,12 @@ def test_an_orchestrator_killed_at_any_step_loses_nothing(tmp_path: Path, point:
     copied("profile_0x", tmp_path)
 
     with started(tmp_path, "a", "5", str(point), str(nth)) as writer:
-        assert writer.wait(timeout=60) == -signal.SIGKILL
+        assert writer.wait(timeout=300) == -signal.SIGKILL
     reports = restarted(tmp_path)
 
     assert 0 <= reports - len(acknowledged(tmp_path)) <= 1
     with started(tmp_path, "b", "2") as writer:
-        assert writer.wait(timeout=60) == 0
+        assert writer.wait(timeout=300) == 0
     assert restarted(tmp_path) == reports + 2
 
 
@@ -72,7 +72,7 @@ def test_many_orchestrators_at_once_lose_nothing(tmp_path: Path) -> None:
 
     writers = [started(tmp_path, name, "8") for name in "abcd"]
     try:
-        assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0, 0]
+        assert [writer.wait(timeout=300) for writer in writers] == [0, 0, 0, 0]
     finally:
         for writer in writers:
             writer.kill()

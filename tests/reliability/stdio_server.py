@@ -21,7 +21,7 @@ Answer = dict[str, JsonValue]
 """The result of a tool call as it came, or the error of a request under `error`."""
 
 _PROTOCOL: Final = "2025-11-25"
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 300.0
 _OURS: Final = ("GOOP_", "CLAUDE_")
 
 

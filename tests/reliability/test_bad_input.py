@@ -191,7 +191,7 @@ def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(t
             began = time.monotonic()
             calls: list[dict[str, JsonValue]] = [{"title": f"Note {n}", "content": f"Waits, {n}."} for n in range(5)]
             answers = server.call_together("save_memory", calls)
-            assert time.monotonic() - began < LONG / 4
+            assert time.monotonic() - began < LONG / 2
             for answer in answers:
                 assert f"process {os.getpid()} since 2026-01-15T10:30:00+00:00" in refusal(tmp_path, answer)
             assert ids_found(server, "sessions") == [first]

@@ -217,7 +217,7 @@ def test_a_secret_given_to_a_command_is_afterwards_nowhere(tmp_path: Path, comma
             capture_output=True,
             cwd=ROOT,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         said.append((f"output of {command} ({result.returncode})", result.stdout + result.stderr))
     assert found_in([*files_of(tmp_path), *said], planted) == []

@@ -252,7 +252,7 @@ def xmllint() -> Callable[[Path, Path], tuple[int, str]]:
 
     def judge_file(schema: Path, file: Path) -> tuple[int, str]:
         command = [program, "--noout", "--schema", str(schema), str(file)]
-        ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
         return ended.returncode, ended.stderr
 
     return judge_file

@@ -32,7 +32,7 @@ _jsonschema = import_module("jsonschema")
 
 Transport = Literal["memory", "stdio", "sse", "streamable-http"]
 TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
-PATIENCE = 60.0
+PATIENCE = 120.0
 _T = TypeVar("_T")
 
 

@@ -23,7 +23,7 @@ STEPS = [
     "hand_over",
     "resume",
 ]
-LONGEST_RUN = 120
+LONGEST_RUN = 300
 DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
 # The program from the checkout, the server it starts from the current folder.
 DEMO_ELSEWHERE = [sys.executable, "-P", "-c", "import sys; from goop_mcp.cli import main; sys.exit(main(sys.argv[1:]))"]

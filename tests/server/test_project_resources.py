@@ -249,5 +249,5 @@ def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
         "from goop_mcp.server.project_resources import stamp_of; from goop_mcp.settings import Settings;"
         "stamp_of(Application(Settings(project=Path('.'))))('goop://project/SPEC.md'); print('apsw' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=300)
     assert done.stdout == "False\n"

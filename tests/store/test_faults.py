@@ -10,7 +10,7 @@ import pytest
 from tests.repository import ROOT
 from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
 
-LONGEST_RUN = 240
+LONGEST_RUN = 600
 
 
 def run(*arguments: str) -> str:

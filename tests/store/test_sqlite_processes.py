@@ -20,7 +20,7 @@ from tests.repository import ROOT
 from tests.store.one_save import LONGEST_HOLD
 from tests.store.rows import EVENT, add_named, found
 
-LONGEST_RUN = 60
+LONGEST_RUN = 300
 NOBODY = "65534"
 
 

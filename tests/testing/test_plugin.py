@@ -17,7 +17,7 @@ def run(pytester: pytest.Pytester, source: str, *, conftest: str = CONFTEST) -> 
     """Run a test file in a pytest of its own that has the plugin."""
     pytester.makeconftest(conftest)
     pytester.makepyfile(source)
-    return pytester.runpytest_subprocess("--strict-markers", timeout=60)
+    return pytester.runpytest_subprocess("--strict-markers", timeout=300)
 
 
 def test_the_examples_of_the_page_run_one_after_the_other() -> None:
@@ -60,6 +60,6 @@ def test_a_mark_with_an_unknown_field_is_refused(pytester: pytest.Pytester) -> N
 def test_the_scripted_agent_and_the_corpus_load_no_pytest() -> None:
     program = "import sys, goop_mcp.testing as t; t.load_corpus(); t.ScriptedAgent(''); print('pytest' in sys.modules)"
 
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
 
     assert result.stdout.strip() == "False"

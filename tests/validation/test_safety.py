@@ -222,7 +222,7 @@ def test_validation_opens_no_file_and_no_socket_and_starts_no_process(canary: st
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
 
     assert run.stdout == ""

@@ -56,12 +56,12 @@ def test_a_writer_killed_at_any_step_loses_nothing(tmp_path: Path, point: Failpo
     before = copied("profile_0x", tmp_path).read_text(CHRONICLE)
 
     with started(tmp_path, "a", "5", str(point), str(nth)) as writer:
-        assert writer.wait(timeout=60) == -signal.SIGKILL
+        assert writer.wait(timeout=300) == -signal.SIGKILL
     texts = restarted(tmp_path, before)
 
     assert 0 <= len(texts) - len(acknowledged(tmp_path)) <= 1
     with started(tmp_path, "b", "2") as writer:
-        assert writer.wait(timeout=60) == 0
+        assert writer.wait(timeout=300) == 0
     assert len(restarted(tmp_path, before)) == len(texts) + 2
 
 
@@ -78,7 +78,7 @@ def test_many_writers_of_which_half_are_killed_lose_nothing(tmp_path: Path) -> N
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     writer.wait(timeout=0.01)
             writer.kill()
-        assert [writer.wait(timeout=120) for writer in writers[1::2]] == [0, 0, 0]
+        assert [writer.wait(timeout=300) for writer in writers[1::2]] == [0, 0, 0]
     finally:
         for writer in writers:
             writer.kill()

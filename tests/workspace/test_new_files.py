@@ -146,7 +146,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written_to_its_end(tmp_path
         f"place_file(ProjectFiles(Path(sys.argv[1])), {PLACE!r}, b'a' * 5_000)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, str(tmp_path)], check=False, capture_output=True, text=True, timeout=300
     )
 
     assert f"{PLACE} was not written: the file would become larger than the system allows" in ended.stderr

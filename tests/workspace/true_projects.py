@@ -57,7 +57,7 @@ def git(folder: Path, *arguments: str, given: str | None = None, env: Mapping[st
         capture_output=True,
         text=True,
         input=given,
-        timeout=60,
+        timeout=300,
         env={**os.environ, **_NOBODY, **(env or {})},
     ).stdout.rstrip("\n")
 

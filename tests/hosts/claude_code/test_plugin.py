@@ -55,7 +55,7 @@ def start(*words: str, programs: Path) -> subprocess.CompletedProcess[str]:
     """Run the plugin's script where only `programs` are on the path."""
     environment = {**os.environ, "PATH": str(programs)}
     command = [SHELL, str(START), *words]
-    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ __all__ = ["Crowd", "Due"]
 
 Due = Callable[[], bool]
 
-_LONGEST_LIFE = 120.0
+_LONGEST_LIFE = 300.0
 
 
 class Crowd:

@@ -234,5 +234,5 @@ _, status = os.waitpid(child, 0)
 print(parent, os.waitstatus_to_exitcode(status), store.write(lambda rows: rows.next_revision()))
 """
     command = [sys.executable, "-c", program, database.url()]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert (result.stdout, result.stderr) == ("1 2 3\n", "")
