@@ -32,11 +32,11 @@ _INCOMPLETE = (MISSING_FIELD, SUMMARY_MISSING, NEXT_ACTION_MISSING)
 _STATUSES = {status.value: status for status in Status}
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 _PARTS = {Status.SUCCESS: "deliverables", Status.QUESTIONS: "questions", Status.FAILURE: "error"}
+_OWN_KEYS = {
+    status: frozenset({"status", *(each.name for each in tables.FIELDS.get(status, ()))}) for status in (*Status, None)
+}
 _OTHER_FIELDS = {
-    status: [
-        field for field in tables.OPTIONAL if field.name not in {each.name for each in tables.FIELDS.get(status, ())}
-    ]
-    for status in (*Status, None)
+    status: [field for field in tables.OPTIONAL if field.name not in own] for status, own in _OWN_KEYS.items()
 }
 """What a reply may hold beside the fields of its status."""
 _DELIVERABLE_KEYS = frozenset({"path", "type", "description"})
@@ -53,7 +53,8 @@ def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Rep
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
     reader.fields(own, values, "")
-    reader.fields(_OTHER_FIELDS[status], values, "")
+    if not values.keys() <= _OWN_KEYS[status]:
+        reader.fields(_OTHER_FIELDS[status], values, "")
     broken = [problem.rule for problem in reader.problems]
     whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(values, status)
     return ValuesReading(_reply(values, status), reader.problems, whole)
