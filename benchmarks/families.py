@@ -46,7 +46,7 @@ def run() -> Table:
 
 def _add(table: Table, protocol: str, text: str) -> None:
     verdict = goop_mcp.validate(text)
-    assert verdict.accepted and verdict.protocol == protocol and verdict.span is not None, verdict.feedback  # noqa: PT018
+    assert verdict.accepted and verdict.protocol == protocol and verdict.span is not None, verdict.feedback  # noqa: PT018 - one fact: what is timed is right
     actions: dict[str, Callable[[], object]] = {
         "floor": _floor(protocol, text[slice(*verdict.span)]),
         "auto": partial(goop_mcp.validate, text),
