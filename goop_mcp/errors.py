@@ -93,22 +93,26 @@ def _restored(kind: type[GoopError], args: tuple[Any, ...], state: dict[str, Any
 
 
 class UnknownNameError(GoopError, ValueError):
-    """Raised when a caller names something that does not exist; suggests the nearest name."""
+    """Raised when a caller names something that does not exist; suggests the nearest name, or all that end in it."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         """Say which `kind` of thing was asked for, under which `name`, and what is `known`."""
         from difflib import get_close_matches  # noqa: PLC0415 - needed only for a slip; every start would pay for it
 
         self.kind, self.name, self.known = kind, name, tuple(known)
-        turned = [each for each in self.known if _words(each) == _words(name[:100])]
-        near = turned or get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
+        near = self._meant(name[:100]) or get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
         if near:
-            hint = f"did you mean {near[0]!r}?"
+            hint = f"did you mean {' or '.join(repr(each) for each in near)}?"
         elif len(self.known) <= _MOST_LISTED:
             hint = f"known are {', '.join(self.known)}."
         else:
             hint = f"{len(self.known)} are known, {self.known[0]!r} for example."
         super().__init__(f"there is no {kind} {name[:80]!r}; {hint}")
+
+    def _meant(self, name: str) -> list[str]:
+        """Return the known names that end in `name` behind a slash, else one that has its words in another order."""
+        short = [each for each in self.known if each.endswith(f"/{name}")]
+        return short or [each for each in self.known if _words(each) == _words(name)][:1]
 
 
 def _words(name: str) -> list[str]:

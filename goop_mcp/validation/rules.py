@@ -120,7 +120,7 @@ class RuleBook(Mapping[str, Rule]):
     def find(self, name: str) -> Rule:
         """Return the rule called `name`, also by the part after the slash where only one rule has it.
 
-        Raises UnknownNameError, which suggests the nearest id.
+        Raises UnknownNameError, which suggests the nearest id, or all that have this part.
         """
         wanted = name.strip().strip("`").lower()
         if wanted in self._rules:

@@ -9,6 +9,7 @@ import pytest
 
 from goop_mcp.cli import main, program
 from goop_mcp.cli.program import COMMANDS
+from goop_mcp.protocols import RULES
 from tests.documentation.pages import PAGES, fences, read_page
 from tests.repository import ROOT
 
@@ -16,6 +17,7 @@ COMMAND = re.compile(r"(?:^|[|;&(] ?|\$ ?|uvx )goop-mcp(?P<words>(?: [^|;&)\n#>]
 SAYS = "lets the report of"
 """What the hook says of itself stands on pages too."""
 MAKE = re.compile(r"^(?:\$ )?make (?P<word>[a-z][a-z0-9-]*)", re.MULTILINE)
+RULES_LOOKED_UP = re.compile(r"goop-mcp rules ([a-z_]*/?[a-z]+-[a-z-]+)")
 INLINE_MAKE = re.compile(r"`make (?P<word>[a-z][a-z0-9-]*)[ `]")
 
 
@@ -62,6 +64,14 @@ def test_a_word_of_make_that_is_shown_exists(page: str) -> None:
     words = {match["word"] for match in (*MAKE.finditer(text), *INLINE_MAKE.finditer(read_page(page)))}
 
     assert words <= targets
+
+
+def test_a_rule_that_a_page_has_looked_up_is_found() -> None:
+    looked_up = {name for page in PAGES for name in RULES_LOOKED_UP.findall(read_page(page))}
+
+    assert len(looked_up) > 1
+    for name in looked_up:
+        RULES.find(name)
 
 
 def test_the_program_that_is_looked_at_is_the_one_that_runs() -> None:

@@ -124,5 +124,8 @@ def test_unknown_rule_name_is_refused_with_the_nearest_one() -> None:
 
 
 def test_name_shared_by_several_rules_is_refused_with_their_ids() -> None:
-    with pytest.raises(UnknownNameError, match="no-envelope"):
-        RULES.find("no-envelope")
+    with pytest.raises(UnknownNameError) as refusal:
+        RULES.find("unknown-status")
+
+    suggested = "'goop_report/unknown-status' or 'speckit/unknown-status' or 'factory/unknown-status'"
+    assert str(refusal.value) == f"there is no rule 'unknown-status'; did you mean {suggested}?"
