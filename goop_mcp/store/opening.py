@@ -15,7 +15,7 @@ _POSTGRES: Final = frozenset({"postgresql", "postgres"})
 
 
 def open_store(
-    url: DatabaseUrl | str | None, *, project: Path, project_id: str | None = None, tenant: str = "default"
+    url: DatabaseUrl | str | None, *, project: Path | str, project_id: str | None = None, tenant: str = "default"
 ) -> Store:
     """Return the store that `url` names, with nothing opened yet; None means `.goopspec/goop.db` in the project.
 
@@ -26,7 +26,7 @@ def open_store(
     given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
     given = DatabaseUrl(given) if isinstance(given, str) else given
     if given.scheme == "sqlite":
-        return _sqlite(given, project)
+        return _sqlite(given, Path(project))
     if given.scheme in _POSTGRES:
         return _postgres(given, project_id, tenant)
     raise SettingsError(f"the database is {given}; expected sqlite:///FILE or postgresql://USER@HOST/NAME")

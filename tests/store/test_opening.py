@@ -31,6 +31,16 @@ def test_sqlite_urls_name_a_file_of_the_project(tmp_path: Path, url: str | None,
     assert (tmp_path / place).is_file()
 
 
+def test_the_project_may_be_named_by_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for project in (str(tmp_path / "whole"), "relative"):
+        Path(project).mkdir()
+        store = open_store(None, project=project)
+        add_named(store, "one")
+        store.close()
+        assert (tmp_path / project / ".goopspec" / "goop.db").is_file()
+
+
 def test_a_path_with_a_slash_of_its_own_is_absolute_and_shown_by_its_name_only(tmp_path: Path) -> None:
     elsewhere, project = tmp_path / "elsewhere", tmp_path / "project"
     elsewhere.mkdir()
