@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _usage(error: click.UsageError) -> str:
     message = error.format_message().rstrip(".")
-    message = message[:1].lower() + message[1:]
+    message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
     if message.endswith("?"):
         return message
     path = "goop-mcp" if error.ctx is None else error.ctx.command_path

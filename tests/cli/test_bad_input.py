@@ -109,7 +109,7 @@ def test_a_closed_standard_input_is_refused() -> None:
     ("arguments", "sentence"),
     [
         (["chek"], "there is no command 'chek'; did you mean 'check'?"),
-        (["check", "--stricd"], "no such option '--stricd'. Did you mean '--strict'?"),
+        (["check", "--stricd"], "no such option '--stricd'; did you mean '--strict'?"),
         (["check", "--protocol", "goop_reprot"], "there is no protocol 'goop_reprot'; did you mean 'goop_report'?"),
         (
             ["check", "--protocol", "soap", "missing.md"],
