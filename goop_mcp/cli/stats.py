@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import click
 
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
-from goop_mcp.cli.streams import emit, show, terminal_width, wants_colour
+from goop_mcp.cli.pages import show_page
+from goop_mcp.cli.streams import emit
 from goop_mcp.operations.stats import project_stats, start_of_week
 from goop_mcp.operations.stats_page import stats_page
 
@@ -59,13 +60,6 @@ def stats(
         found = project_stats(application.store, since=start, agent=agent)
     if form == "json":
         emit(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n")
-        return 0
-    page, width = stats_page(found), terminal_width()
-    if width is None:
-        show(page)
-        return 0
-    from goop_mcp.cli.rendering.terminal_page import render_terminal_page  # noqa: PLC0415 - for terminals only
-
-    coloured = wants_colour(colour)
-    show(render_terminal_page(page, width=width, colour=coloured), colour=coloured)
+    else:
+        show_page(stats_page(found), colour=colour)
     return 0

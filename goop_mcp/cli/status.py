@@ -4,8 +4,9 @@ import json
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, opened_application
-from goop_mcp.cli.streams import emit, show
+from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
+from goop_mcp.cli.pages import show_page
+from goop_mcp.cli.streams import emit
 from goop_mcp.operations.project_status import project_status
 
 __all__ = ["status"]
@@ -16,7 +17,8 @@ __all__ = ["status"]
 @DATABASE
 @PROJECT_ID
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def status(project: str | None, database: str | None, project_id: str | None, *, form: str) -> int:
+@COLOUR
+def status(project: str | None, database: str | None, project_id: str | None, *, form: str, colour: str) -> int:
     """Say how the project stands: phase, gates, progress, blockers, and where its documents disagree.
 
     Nothing is changed. Exit code: 0, also for a project that has not begun; 2 the call is wrong.
@@ -26,5 +28,5 @@ def status(project: str | None, database: str | None, project_id: str | None, *,
     if form == "json":
         emit(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n")
     else:
-        show(found.to_markdown())
+        show_page(found.to_markdown(), colour=colour)
     return 0

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp.cli.rendering.terminal_page import render_terminal_page
 from goop_mcp.workspace.documents.handoff import read_handoff
-from tests.cli.running import run
+from tests.cli.running import run, run_on_terminal
 from tests.operations.redaction_samples import ADDRESS, PASSWORD
 from tests.operations.reporting import record, report, working_in
 from tests.workspace.projects import copied
@@ -53,6 +54,21 @@ def test_the_status_is_told_for_people_and_for_programs(tmp_path: Path) -> None:
     assert people.out.startswith("## 🔮 GoopSpec · Status\n\n**Project:** Todo API\n")
     assert json.loads(programs.out)["phase"] == "execute"
     assert not (tmp_path / ".goopspec/goop.db").exists()
+
+
+def test_the_status_is_drawn_on_a_terminal(tmp_path: Path) -> None:
+    copied("profile_0x", tmp_path)
+    drawn = run_on_terminal("status", "--color", "never", cwd=tmp_path)
+
+    assert (drawn.code, "Project: Todo API" in drawn.out, "─" in drawn.out) == (0, True, True)
+    assert not [mark for mark in ("**", "| Gate", "## ", "\x1b") if mark in drawn.out]
+
+
+def test_words_that_look_like_markup_are_all_drawn() -> None:
+    page = r"\_start: List<String> in src/__init__.py, `a_<b>`; **bold**"
+    drawn = render_terminal_page(page, width=80, colour=False).strip()
+
+    assert drawn == "_start: List<String> in src/__init__.py, a_<b>; bold"
 
 
 def test_another_database_is_looked_at_when_one_is_named(tmp_path: Path) -> None:

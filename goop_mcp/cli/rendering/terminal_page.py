@@ -1,6 +1,7 @@
 """A page in Markdown as a terminal shows it: headings, and tables with lines."""
 
 import io
+import re
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -8,13 +9,19 @@ from rich.markdown import Markdown
 __all__ = ["render_terminal_page"]
 
 _WIDEST = 100
+# Code and what is escaped already stay; elsewhere <T> would be dropped as HTML, and __init__ become a bold init.
+_TAKEN_FOR_MARKUP = re.compile(r"(`[^`\n]*`|\\.)|([_<])")
 
 
 def render_terminal_page(markdown: str, *, width: int, colour: bool) -> str:
     """Return `markdown` drawn for a terminal of `width` cells, without styles unless `colour`."""
     drawn = io.StringIO()
     console = Console(
-        file=drawn, width=min(width, _WIDEST), force_terminal=colour, no_color=not colour, color_system="standard"
+        file=drawn,
+        width=min(width, _WIDEST),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
     )
-    console.print(Markdown(markdown, hyperlinks=False))
+    literal = _TAKEN_FOR_MARKUP.sub(lambda found: found[1] or f"\\{found[2]}", markdown)
+    console.print(Markdown(literal, hyperlinks=False))
     return drawn.getvalue()

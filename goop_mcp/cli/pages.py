@@ -1,0 +1,17 @@
+"""Pages about a project: drawn on a terminal, Markdown for everybody else."""
+
+from goop_mcp.cli.streams import show, terminal_width, wants_colour
+
+__all__ = ["show_page"]
+
+
+def show_page(markdown: str, *, colour: str) -> None:
+    """Write the page `markdown` to stdout; `colour` is what the option --color says."""
+    width = terminal_width()
+    if width is None:
+        show(markdown)
+        return
+    from goop_mcp.cli.rendering.terminal_page import render_terminal_page  # noqa: PLC0415 - for terminals only
+
+    coloured = wants_colour(colour)
+    show(render_terminal_page(markdown, width=width, colour=coloured), colour=coloured)
