@@ -25,6 +25,9 @@ NAMES_WITHOUT_MEANING = {
 LAYERS_1_TO_3 = {"validation", "protocols", "workflow", "messages", "routing"}
 PATH_OF_ONE_MACHINE = re.compile(r"(?<![\w.~/}\-])/(?:(?:work|root)/|(?:home|Users)/[A-Za-z])")
 PACKAGE_REGISTRY = re.compile(r"pypi\.org|pythonhosted\.org|registry\.npmjs|index[-]url|find[-]links")
+# Before Python 3.11.5 a group that is repeated possessively matches wrongly, or without end; one that is repeated
+# within an atomic group does not, and means the same. A single character may be repeated possessively.
+POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{[0-9,]+\})\+")
 # Replies of agents are evidence, kept as they came.
 CASES = ROOT / "tests" / "cases"
 
@@ -79,3 +82,13 @@ def test_no_file_holds_a_path_of_one_machine() -> None:
 
 def test_no_file_names_a_package_registry() -> None:
     assert _places(PACKAGE_REGISTRY) == []
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    found = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+        for path in _sources(PACKAGE)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and POSSESSIVE_GROUP.search(node.value)
+    ]
+    assert found == []

@@ -131,11 +131,11 @@ _NAME: Final = (
     r"(?:[_-]?(?:access|base|key|value)){0,3}"
 )
 _WORDS_OF_NAMES: Final = ("secret", "token", "passw", "passphrase", "pwd", "key", "aws_")
-_QUOTED: Final = r'\\"[^"\n]*"?|"(?:[^"\\\n]++|\\.)*+"?|\'(?:[^\'\\\n]++|\\.|\'\')*+\'?|`[^`\n]*`?'
+_QUOTED: Final = r'\\"[^"\n]*"?|"(?>(?:[^"\\\n]++|\\.)*)"?|\'(?>(?:[^\'\\\n]++|\\.|\'\')*)\'?|`[^`\n]*`?'
 # A value without quotes ends where the next part of a query or a connection string begins.
 _BARE: Final = (
-    r"(?:[^\s\"'`<>\\;&]++|\\(?![nrt\"'])"
-    r"|&(?![A-Za-z_-]{1,40}[=;])|;(?=\S)(?![A-Za-z _-]{1,40}=))++"
+    r"(?>(?:[^\s\"'`<>\\;&]++|\\(?![nrt\"'])"
+    r"|&(?![A-Za-z_-]{1,40}[=;])|;(?=\S)(?![A-Za-z _-]{1,40}=))+)"
 )
 _ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
 _ASSIGNMENT: Final = re.compile(

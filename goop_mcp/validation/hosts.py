@@ -30,7 +30,7 @@ _HOST_LINE_START = re.compile(
 )
 _LINES_LOOKED_AT = 8
 _CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\r?\n|$)")
-_BLANKS = re.compile(rf"(?:\s|{INVISIBLE.pattern})*+")
+_BLANKS = re.compile(rf"(?>(?:\s|{INVISIBLE.pattern})*)")
 
 
 def is_host_line(line: str) -> bool:

@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 _QUOTE = "[\"'“”„‘’]"
-_OPENING = re.compile(rf"\{{(?:\s|//[^\n]*\n|/\*[^*]*\*/)*+(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?)?")
+_OPENING = re.compile(rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?)?")
 _OBJECTS_READ = 4  # for each candidate that is listed: not every object that holds a key becomes one
 _BRACES_LOOKED_AT = 512  # an envelope is nested less deeply; what is open before them is prose
-_ENCODED = re.compile(r'"(?:\\[nrt]|\s)*+\{(?:\\[nrt]|\s)*+\\"')
+_ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
 _THOUGHT = re.compile(r"<(/?)think(?:ing)?(?=[\s/>])[^<>]*>|<(/?)reasoning(?=[\s/>])[^<>]*>", re.IGNORECASE)
 
 

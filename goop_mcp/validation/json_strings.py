@@ -21,7 +21,7 @@ CLOSERS: Final[dict[str, str]] = {
 """The quotes that may end a text, by the one it begins with."""
 
 _KEY = (
-    r"""(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'"""
+    r"""(?:"(?>(?:[^"\\\n]|\\.)*)"|'(?>(?:[^'\\\n]|\\.)*)'"""
     rf"|[{_TYPOGRAPHIC_DOUBLE}][^{_TYPOGRAPHIC_DOUBLE}\"\n]*+[{_TYPOGRAPHIC_DOUBLE}\"]"
     rf"|[{_TYPOGRAPHIC_SINGLE}][^{_TYPOGRAPHIC_SINGLE}\n]*+[{_TYPOGRAPHIC_SINGLE}'])\s*+:"
 )
@@ -36,7 +36,7 @@ _FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
 }
 # Between two texts, or behind a key: a quote like that does not stand inside of a text.
 _STRUCTURE = re.compile(r"""["'“”]\s*(?:["'“”:])""")
-_STRICT = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
+_STRICT = re.compile(r'[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"')
 _ODD = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\s\S])|[\"\x00-\x1f]|\\\Z")
 _STRING_PART = re.compile(r'\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\s\S]|"')
 _ESCAPES = frozenset('"\\/bfnrt')
@@ -87,7 +87,7 @@ class StringEnds:
 
 def _closer(quote: str) -> re.Pattern[str]:
     closers = CLOSERS[quote]
-    return re.compile(rf"(?:[^{closers}\\]|\\[\s\S])*+[{closers}]")
+    return re.compile(rf"(?>(?:[^{closers}\\]|\\[\s\S])*)[{closers}]")
 
 
 def wrong_escapes(raw: str, quote: str) -> Iterator[tuple[int, int, str, str]]:

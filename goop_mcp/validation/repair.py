@@ -26,7 +26,7 @@ _CLEAN = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff<&"
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?")
 _ATTRIBUTE = rf"{_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
-_REST_OF_TAG = re.compile(rf"((?:{_ATTRIBUTE.replace('(', '(?:', 1)})*+){_S}*+(/?)>")
+_REST_OF_TAG = re.compile(rf"((?>(?:{_ATTRIBUTE.replace('(', '(?:', 1)})*)){_S}*+(/?)>")
 _NAMESPACE = r"\sxmlns:{prefix}\s*=\s*[\"']([^\"'<>]*)[\"']"
 _END_TAG = re.compile(rf"</{_S}*+([A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?){_S}*+>")
 _ANY_START_TAG = re.compile(r"<(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,13 +21,9 @@ MOST_DIGITS = 40
 
 # Braces and comments, with all in front of them in which braces do not count.
 _TOKEN = re.compile(
-    r'(?:[^{}"/\\]++|"(?:[^"\\\n]++|\\.)*+"|\\.|["\\]|/(?![/*])|(?<=:)//)*+(?P<token>\{(?:\s*+\{)*+|\}|//|/\*)'
+    r'(?>(?:[^{}"/\\]++|"(?>(?:[^"\\\n]++|\\.)*)"|\\.|["\\]|/(?![/*])|(?<=:)//)*)'
+    r"(?P<token>\{(?>(?:\s*+\{)*)|\}|//|/\*)"
 )
-# The same, one piece at a time: before 3.11.5 a possessive group may match wrongly, and without end.
-_PIECE = re.compile(
-    r'(?<=:)//|"(?:[^"\\\n]|\\.)*"|\\.|(?P<token>\{(?:\s*\{)*|\}|//|/\*)',
-)
-_TRUSTED = sys.version_info >= (3, 11, 5)
 _BRACKET = re.compile(r"[\[{}\]]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -67,7 +62,7 @@ def pair_braces(text: str) -> Braces:
 
 def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
     """Pair braces from the one at `at` on; return where to go on where text follows that is no JSON, -1 at the end."""
-    unclosed, match = braces.unclosed, _TOKEN.match if _TRUSTED else _match_by_pieces
+    unclosed, match = braces.unclosed, _TOKEN.match
     while (token := match(text, at)) is not None:
         start, end = token.span("token")
         kind = text[start]
@@ -87,10 +82,6 @@ def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
         elif end <= last_comment:
             at = text.find("*/", end) + 2
     return -1
-
-
-def _match_by_pieces(text: str, at: int) -> re.Match[str] | None:
-    return next((piece for piece in _PIECE.finditer(text, at) if piece.lastgroup), None)
 
 
 def _openings(text: str, start: int, end: int) -> Iterable[int]:

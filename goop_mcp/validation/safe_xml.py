@@ -21,8 +21,8 @@ __all__ = ["XmlEnvelope"]
 
 _DECLARATION_OR_HIDDEN = re.compile(r"<!(?:(DOCTYPE|ENTITY)\b|--|\[CDATA\[)", re.IGNORECASE)
 _DOCTYPE_BEFORE = re.compile(
-    r"<!(?:DOCTYPE|ENTITY)\b[^<>\[\]]*+(?:\[(?:[^\]\"']|\"[^\"]*+\"|'[^']*+')*+\][^<>]*+)?>"
-    r"(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*+\Z",
+    r"<!(?:DOCTYPE|ENTITY)\b[^<>\[\]]*+(?:\[(?>(?:[^\]\"']|\"[^\"]*+\"|'[^']*+')*)\][^<>]*+)?>"
+    r"(?>(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*)\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"([\w:.\-]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|[“”‘’\"']?+([^\s<>]*+))")
@@ -31,8 +31,8 @@ _DOCTYPE_WINDOW = 512 * 1024
 _DECLARATIONS = 4
 _TAG = re.compile(r"<(/?)[A-Za-z_][^<>]*+>")
 _FEW_TAGS = 128
-_START_TAG = re.compile(r"<(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>")
-_BEFORE_TEXT = re.compile(r"(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*+", re.DOTALL)
+_START_TAG = re.compile(r"<(?>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*)>")
+_BEFORE_TEXT = re.compile(r"(?>(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*)", re.DOTALL)
 
 
 def _parse(text: str) -> "etree._Element":

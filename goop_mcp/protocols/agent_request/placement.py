@@ -20,7 +20,7 @@ __all__ = ["Fence", "find_fences", "foreign_blocks", "placement_problems", "shar
 
 _MARKDOWN = frozenset({"markdown", "md"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9]*")
-_NO_ELEMENT = r"(?:\s|<\?(?>.*?\?>)|<!--(?>.*?-->)|<!DOCTYPE[^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*+"
+_NO_ELEMENT = r"(?>(?:\s|<\?(?>.*?\?>)|<!--(?>.*?-->)|<!DOCTYPE[^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*)"
 _ROOT = re.compile(rf"{_NO_ELEMENT}<(?:[A-Za-z_][\w.\-]*:)?([A-Za-z_][\w.\-]*)", re.DOTALL | re.IGNORECASE)
 _BLANK = re.compile(_NO_ELEMENT, re.DOTALL | re.IGNORECASE)
 

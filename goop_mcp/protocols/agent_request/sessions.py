@@ -8,7 +8,7 @@ __all__ = ["SESSIONS_FOLDER", "find_cycle", "is_session_id", "mentioned_sessions
 SESSIONS_FOLDER = "docs/.scratch/sessions"
 """Holds one folder a session, named by its id, relative to the project (xml-handoff-protocol, section 5.1)."""
 
-_SESSION_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]+(?:-[a-z0-9]+)*+")
+_SESSION_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]+(?>(?:-[a-z0-9]+)*)")
 _MENTION = re.compile(rf"(?<![\w\-]){_SESSION_ID.pattern}(?![\w])")
 
 

@@ -72,7 +72,7 @@ _SIBLINGS = {
 }
 _DESCENDANT = "elefant_report"
 _SIBLING_ROOTS = Roots(names=(*_SIBLINGS, _DESCENDANT), child_tags=frozenset({"status", "agent", "summary"}))
-_WORDS = r"[A-Z_]{1,40}+(?: [A-Z_]{1,40}+){0,4}+"
+_WORDS = r"[A-Z_]{1,40}+(?>(?: [A-Z_]{1,40}+){0,4})"
 _STATUS_TEXT = re.compile(rf"<status>\s*+({_WORDS})\s*+</status>|^[ \t]*+#{{1,3}}[ \t]++({_WORDS})", re.MULTILINE)
 _RESULTS = {"PASS": True, "FAIL": False}
 
