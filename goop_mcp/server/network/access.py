@@ -1,5 +1,6 @@
 """Ask each request for its token, before its body is read, and say whose it is to everything behind."""
 
+import logging
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -16,6 +17,8 @@ from goop_mcp.server.network.tokens import Tokens
 from goop_mcp.server.scopes import READ
 
 __all__ = ["Access", "FirstKnown", "KnownTokens", "Verifier", "VerifierUnavailableError"]
+
+_logger = logging.getLogger(__name__)
 
 _SCHEME = "bearer "
 _MAY_NOT_READ = "this token may not read; ask whoever runs the server for one with the scope read"
@@ -85,7 +88,7 @@ class Access:
             await answer(scope, receive, send)
             return
         if caller is None:
-            answer = self._rates.refusal(address_of(scope)) or self._unknown()
+            answer = self._rates.refusal(address_of(scope)) or self._unknown(scope)
             await answer(scope, receive, send)
         elif READ not in caller.scopes:
             headers = self._challenge("insufficient_scope", scope=READ)
@@ -93,7 +96,9 @@ class Access:
         else:
             await self._admit(caller, scope, receive, send)
 
-    def _unknown(self) -> Response:
+    def _unknown(self, scope: Scope) -> Response:
+        # Behind the limit, so that guessing fills no disk.
+        _logger.warning("refused a request from %s without a token that is known", address_of(scope))
         description = "this server needs a token that it knows; send the header Authorization: Bearer TOKEN"
         return refusal(401, "invalid_token", description, headers=self._challenge("invalid_token"))
 

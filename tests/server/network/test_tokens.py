@@ -147,5 +147,6 @@ def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
         assert server.stop() == 143
         log = server.said()
     assert "save_memory" in log
+    assert "refused a request from address 127.0.0.1 without a token that is known" in log
     assert secret not in log
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
