@@ -72,7 +72,8 @@ def add_completions(server: MCPServer, application: "Application") -> None:
 
 
 def _newest_ids(application: "Application") -> list[str]:
-    return [str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST)]
+    # One more than is shown, or nobody would hear that there are more.
+    return [str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST + 1)]
 
 
 def _completion(names: Iterable[str], begun: str) -> Completion:

@@ -12,6 +12,9 @@ from mcp import Client, MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import INTERNAL_ERROR, ResourceTemplateReference, ResourceUpdatedNotification
 
+from goop_mcp.composition import Application
+from goop_mcp.memory.drafts import MemoryDraft
+from goop_mcp.memory.saving import save_memory
 from goop_mcp.server.app import create_server
 from goop_mcp.settings import Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
@@ -142,6 +145,17 @@ def test_documents_and_ids_are_completed(project: Connection) -> None:
     for number in range(3):
         project.tool("save_memory", title=f"T{number}", content=f"Number {number}.")
     assert offered("goop://memories/{id}", "id", "") == ["3", "2", "1"]
+
+
+def test_more_ids_than_are_offered_are_told(tmp_path: Path) -> None:
+    settings = Settings(project=tmp_path)
+    with Application(settings) as application, connect(create_server(settings), "auto") as client:
+        for number in range(101):
+            save_memory(application.store, MemoryDraft(title=f"T{number}", content=f"Number {number}."))
+        ref = ResourceTemplateReference(uri="goop://memories/{id}")
+        offered = client.call(lambda: client.client.complete(ref, {"name": "id", "value": ""})).completion
+
+    assert (len(offered.values), offered.values[0], offered.has_more) == (100, "101", True)
 
 
 @requirement("P-05")
