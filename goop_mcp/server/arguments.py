@@ -110,7 +110,7 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
         near = _nearest(value, choices)
         expected += f"; did you mean {near!r}?" if near else ""
     else:
-        found = f"a string of {len(value):,} characters"
+        found = "a string of 1 character" if len(value) == 1 else f"a string of {len(value):,} characters"
     return f"{name} is {found}; expected {expected}"
 
 

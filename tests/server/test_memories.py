@@ -198,7 +198,7 @@ def test_any_text_is_a_query(memory: Connection) -> None:
             "limit is the number 51; expected a whole number from 1 to 50",
         ),
         ("search_memory", {"queries": "a", "min_importance": 1.5}, "the number 1.5; expected a number from 0 to 1"),
-        ("get_memory", {"id": "1"}, "id is a string of 1 characters; expected a whole number from 1"),
+        ("get_memory", {"id": "1"}, "id is a string of 1 character; expected a whole number from 1"),
         ("get_memory", {"id": 2**70}, "there is no memory 1180591620717411303424"),
         ("get_memory", {"id": 9}, "there is no memory 9; search for its words, the answer has the ids."),
         ("forget_memory", {"id": 0}, "id is the number 0; expected a whole number from 1"),
