@@ -315,8 +315,14 @@ def _messages(status: ProjectStatus) -> list[str]:
         ("Database", _database(status)),
     ):
         if lines:
-            messages.append(notice(title, *lines[:_MOST_TOLD]))
+            messages.append(notice(title, *_first(lines)))
     return messages
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """Return the first twenty of `lines`, and how many there are behind them."""
+    more = len(lines) - _MOST_TOLD
+    return [*lines[:_MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
 
 
 def _progress(status: ProjectStatus) -> str:

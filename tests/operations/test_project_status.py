@@ -1,6 +1,7 @@
 """How a project stands is told whole, from any state, and nothing is changed by looking."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,19 @@ def test_an_empty_folder_has_not_begun(tmp_path: Path) -> None:
     assert not status.has_database
     assert "does not exist yet" in status.to_markdown()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_first_twenty_blockers_are_shown_and_the_rest_is_counted(tmp_path: Path) -> None:
+    with working_in(tmp_path) as workplace:
+        status = project_status(workplace)
+
+    def shown(number: int) -> list[str]:
+        blockers = tuple(f"Nr. {each}" for each in range(1, number + 1))
+        text = replace(status, blockers=blockers).to_markdown()
+        return text.partition("Blockers\n\n")[2].partition("\n\n---")[0].split("\n\n")
+
+    assert shown(20)[19:] == ["Nr. 20"]
+    assert shown(23)[19:] == ["Nr. 20", "… and 3 more"]
 
 
 @requirement("V-15")

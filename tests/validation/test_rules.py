@@ -119,7 +119,7 @@ def test_rule_is_found_by_its_id_and_by_its_name_alone_where_only_one_has_it() -
 
 
 def test_unknown_rule_name_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(UnknownNameError, match="goop_report/unknown-status"):
+    with pytest.raises(UnknownNameError, match=r"did you mean 'goop_report/unknown-status'\?"):
         RULES.find("goop_report/unknown-statuss")
 
 

@@ -235,7 +235,7 @@ def test_every_fault_is_reported_at_once() -> None:
 
 
 def test_unknown_protocol_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownNameError, match="goop_report"):
+    with pytest.raises(UnknownNameError, match=r"did you mean 'goop_report'\?"):
         validate("x", protocol="goop_reports")
 
 
