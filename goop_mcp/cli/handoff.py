@@ -107,7 +107,13 @@ def session(
 
 @handoff.command("archive", short_help="Pack the folders of finished sessions.")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1)
-@click.option("--older-than", "days", type=click.IntRange(min=0), metavar="DAYS", help="Only sessions begun before.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.IntRange(min=0),
+    metavar="DAYS",
+    help="Only sessions begun more than DAYS days ago.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be packed and change nothing.")
 @PROJECT
 def archive(sessions: tuple[str, ...], *, days: int | None, dry_run: bool, project: str | None) -> int:
@@ -120,7 +126,10 @@ def archive(sessions: tuple[str, ...], *, days: int | None, dry_run: bool, proje
     files = ProjectFiles(read_settings(os.environ, project=project).project)
     before = None if days is None else datetime.now(UTC) - timedelta(days=days)
     failed = False
-    for id in sessions or finished_sessions(files, before=before):
+    wanted = sessions or finished_sessions(files, before=before)
+    if not wanted:
+        complain("there is no finished session to pack")
+    for id in wanted:
         try:
             done = archive_session(files, id, dry_run=dry_run)
         except GoopError as error:

@@ -146,3 +146,8 @@ def test_a_session_that_cannot_be_packed_stops_no_other(tmp_path: Path) -> None:
     assert ended.code == 1
     assert ended.out.startswith(f"packed {OLD}: ")
     assert "session 20250101-000000-nothing has no state" in ended.err
+
+
+def test_nothing_to_pack_is_told_and_no_failure(tmp_path: Path) -> None:
+    ended = run("handoff", "archive", "--project", tmp_path)
+    assert (ended.code, ended.out, ended.err) == (0, "", "goop-mcp: there is no finished session to pack.\n")
