@@ -77,12 +77,13 @@ def read_network_settings(
 
     An option beats the environment. Raises SettingsError for the first setting that cannot be used.
     """
+    source = "--host" if options.host else "GOOP_HOST"
     host = options.host or environment.get("GOOP_HOST") or "127.0.0.1"
     tokens, issuer = _tokens(environment, options), _issuer(environment)
     hosts = _allowed_hosts(environment, options)
     local = _is_loopback(host)
     if not local:
-        _refuse_open_door(host, guarded=tokens is not None or issuer is not None, hosts=hosts)
+        _refuse_open_door(f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts)
     _refuse_shared_file(settings, tokens, issuer)
     cors = _origins(environment, options)
     return NetworkSettings(
@@ -110,7 +111,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _refuse_open_door(host: str, *, guarded: bool, hosts: Sequence[str]) -> None:
+def _refuse_open_door(given: str, *, guarded: bool, hosts: Sequence[str]) -> None:
     missing = []
     if not guarded:
         missing.append("a token (GOOP_TOKEN or --token-file FILE)")
@@ -118,8 +119,8 @@ def _refuse_open_door(host: str, *, guarded: bool, hosts: Sequence[str]) -> None
         missing.append("the name by which clients reach it (--allowed-host NAME)")
     if missing:
         raise SettingsError(
-            f"--host {host} lets other machines in, which needs {' and '.join(missing)}; "
-            "give that, or leave --host out to serve this machine only"
+            f"{given} lets other machines in, which needs {' and '.join(missing)}; "
+            f"give that, or leave {given.partition(' ')[0]} out to serve this machine only"
         )
 
 
@@ -192,34 +193,36 @@ def _secure_url(name: str, url: str) -> str:
 
 
 def _allowed_hosts(environment: Mapping[str, str], options: Options) -> tuple[str, ...]:
+    source = "--allowed-host" if options.allowed_hosts else "GOOP_ALLOWED_HOSTS"
     given = list(options.allowed_hosts) or _listed(environment.get("GOOP_ALLOWED_HOSTS"))
-    return tuple(_host_name(each) for each in given)
+    return tuple(_host_name(each, source) for each in given)
 
 
-def _host_name(given: str) -> str:
+def _host_name(given: str, source: str) -> str:
     try:
         parts = urlsplit(f"//{given}")
         fits = bool(parts.hostname) and parts.netloc == given and "@" not in given and parts.port != 0
     except ValueError:
         fits = False
     if not fits or "*" in given or any(character.isspace() for character in given):
-        raise SettingsError(f"--allowed-host is {given!r}; expected a name such as goop.example or goop.example:8443")
+        raise SettingsError(f"{source} is {given!r}; expected a name such as goop.example or goop.example:8443")
     return given.lower()
 
 
 def _origins(environment: Mapping[str, str], options: Options) -> tuple[str, ...]:
+    source = "--allowed-origin" if options.allowed_origins else "GOOP_ALLOWED_ORIGINS"
     given = list(options.allowed_origins) or _listed(environment.get("GOOP_ALLOWED_ORIGINS"))
-    return tuple(_origin(each) for each in given)
+    return tuple(_origin(each, source) for each in given)
 
 
-def _origin(given: str) -> str:
-    parts = _split("--allowed-origin", given)
+def _origin(given: str, source: str) -> str:
+    parts = _split(source, given)
     if parts.scheme not in {"http", "https"} or not parts.hostname or given != f"{parts.scheme}://{parts.netloc}":
         raise SettingsError(
-            f"--allowed-origin is {given!r}; expected exactly what a browser sends, such as https://app.example"
+            f"{source} is {given!r}; expected exactly what a browser sends, such as https://app.example"
         )
     if "*" in given:
-        raise SettingsError(f"--allowed-origin is {given!r}; name each origin, there is no pattern for several")
+        raise SettingsError(f"{source} is {given!r}; name each origin, there is no pattern for several")
     return given.lower()
 
 
