@@ -30,7 +30,7 @@ NO_ENVELOPE = Rule(
     catches='`protocol="auto"` and nothing in the text looks like an envelope',
     why="Output that cannot be read must never count as done; the orchestrator would go on without knowing what "
     "happened.",
-    fix="Send only the envelope; the rest of the reply is kept.",
+    fix="End the reply with the envelope; `goop-mcp prompt goop_report` shows its form.",
     requirements=("G-01", "S-09", "F-10"),
     example=Example(good=COMPLETE_REPLY, bad="Done. All tests pass.", reply=COMPLETE_REPLY),
 )

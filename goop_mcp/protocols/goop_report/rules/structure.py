@@ -66,7 +66,7 @@ NO_ENVELOPE = Rule(
     strict=Severity.ERROR,
     catches="goop_report asked for and none found",
     why="Every agent response must include the block. Without it the orchestrator would have to guess.",
-    fix="Send only the envelope; the rest of the reply is kept.",
+    fix="End the reply with the envelope; `goop-mcp prompt goop_report` shows its form.",
     requirements=("G-01", "P-02", "P-08"),
     example=Example(good=COMPLETE_REPLY, bad="## TASK COMPLETE\n\nDone. All tests pass.", reply=COMPLETE_REPLY),
 )
