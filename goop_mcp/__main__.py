@@ -15,14 +15,15 @@ def main() -> int:
     """Load the command line, run it with the arguments of the process and return its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
+    gc.disable()  # it would look through what is loaded, and nothing of that ever goes
     if _is_hook(sys.argv[1:]):
-        gc.disable()  # it would look through what is loaded, and nothing of that ever goes
         from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415 - a host waits for it at every turn
 
         # The host waits for the end of the process; there is nothing to clear away that the system does not.
         os._exit(answer(sys.argv[2:]))
     from goop_mcp.cli import main as run  # noqa: PLC0415 - loaded under the handler above
 
+    gc.enable()
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return run()

@@ -1,7 +1,10 @@
 """`goop-mcp serve`: the MCP server. Nothing here loads the SDK before the settings are known to be good."""
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
@@ -91,7 +94,8 @@ def _run_stdio(settings: Settings) -> int:
     """
     start_log(settings)
     _exit_on_signals()
-    from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second
+    with _loading():
+        from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second
 
     return serve_stdio(settings)
 
@@ -103,10 +107,22 @@ def _run_network(settings: Settings, options: Options, *, transport: str) -> int
     network = read_network_settings(os.environ, settings, options, transport=transport)
     start_log(settings)
     _exit_on_signals()
-    from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415 - as above
+    with _loading():
+        from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415 - as above
 
     # Beside a database server the rows are all there is to keep: other machines do not see this one's files.
     return serve_network(replace(settings, keeps_files=settings.database_in_a_file), network)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Look for garbage neither while modules are loaded nor in them afterwards: nothing of that ever goes."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _exit_on_signals() -> None:

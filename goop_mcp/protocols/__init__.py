@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from goop_mcp.errors import UnknownNameError
-from goop_mcp.validation import pipeline
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.families import Family, FamilyOnDemand
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule, RuleBook
 from goop_mcp.validation.verdict import Verdict
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.pipeline import Examination
 
 __all__ = ["FAMILIES", "RULES", "examine", "validate"]
 
@@ -77,8 +80,10 @@ def examine(
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> pipeline.Examination:
+) -> "Examination":
     """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
+    from goop_mcp.validation import pipeline  # noqa: PLC0415 - most starts judge nothing for now
+
     if expected is not None and expected.phase is not None and expected.phase.strip().lower() not in _PHASES:
         raise UnknownNameError("phase", expected.phase, _PHASES)
     return pipeline.examine(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits)

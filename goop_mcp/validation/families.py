@@ -6,15 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Envelope
 
 if TYPE_CHECKING:
     from goop_mcp.validation.claims import Claims
+    from goop_mcp.validation.extraction import Block, Extraction
+    from goop_mcp.validation.positions import SourceText
 
 __all__ = ["Family", "FamilyOnDemand", "Places", "Reading", "put_in_place"]
 
@@ -62,19 +62,19 @@ class Family(Protocol):
         """The rule for a reply without an envelope when this protocol was asked for by name."""
         ...  # pragma: no cover
 
-    def find(self, source: SourceText, limits: Limits) -> Extraction:
+    def find(self, source: "SourceText", limits: Limits) -> "Extraction":
         """Return the blocks of this protocol in `source`."""
         ...  # pragma: no cover
 
-    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+    def find_older(self, text: str, limits: Limits) -> "Extraction | None":
         """Return the older or looser forms of this protocol, looked for where `find` chose nothing."""
         ...  # pragma: no cover
 
-    def is_marked(self, block: Block) -> bool:
+    def is_marked(self, block: "Block") -> bool:
         """Return whether `block` is this protocol's beyond doubt; asked where the protocol is detected (D-01)."""
         ...  # pragma: no cover
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits) -> Reading:
         """Read and judge the chosen block."""
         ...  # pragma: no cover
 
@@ -118,19 +118,19 @@ class FamilyOnDemand:
         """The rule for a reply without an envelope when this protocol was asked for by name."""
         return self.loaded.no_envelope
 
-    def find(self, source: SourceText, limits: Limits) -> Extraction:
+    def find(self, source: "SourceText", limits: Limits) -> "Extraction":
         """Return the blocks of this protocol in `source`."""
         return self.loaded.find(source, limits)
 
-    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+    def find_older(self, text: str, limits: Limits) -> "Extraction | None":
         """Return the older or looser forms of this protocol."""
         return self.loaded.find_older(text, limits)
 
-    def is_marked(self, block: Block) -> bool:
+    def is_marked(self, block: "Block") -> bool:
         """Return whether `block` is this protocol's beyond doubt."""
         return self.loaded.is_marked(block)
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits) -> Reading:
         """Read and judge the chosen block."""
         return self.loaded.read(extraction, block, expected, limits)
 

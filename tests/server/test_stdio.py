@@ -187,6 +187,31 @@ def test_settings_are_judged_before_the_sdk_is_loaded() -> None:
     assert finished.returncode == 2
 
 
+def after_serving_nobody(told: str) -> str:
+    """Return what `told`, expressions, are in a program that has started to serve and reached the end of its input."""
+    code = f"import gc, sys; from goop_mcp.__main__ import main; sys.argv[1:] = ['serve']; main(); print({told})"
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment(),
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+    )
+    return finished.stdout.strip()
+
+
+def test_a_server_loads_what_it_judges_and_stores_with_at_the_first_call_that_needs_it() -> None:
+    needed_later = {"apsw", "goop_mcp.validation.pipeline", "jinja2", "lxml", "psycopg"}
+    assert after_serving_nobody(f"{needed_later!r} & sys.modules.keys()") == "set()"
+
+
+def test_a_server_looks_for_garbage_but_not_in_what_was_loaded() -> None:
+    assert after_serving_nobody("gc.isenabled(), gc.get_freeze_count() > len(sys.modules)") == "True True"
+
+
 def test_importing_the_package_loads_neither_the_sdk_nor_pydantic_nor_click() -> None:
     code = "import sys, goop_mcp; print(*sorted({'mcp', 'mcp_types', 'pydantic', 'click'} & sys.modules.keys()))"
     finished = subprocess.run(
