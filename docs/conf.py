@@ -25,6 +25,8 @@ html_theme_options = {"navigation_with_keys": True}
 # Nothing is fetched from elsewhere: the site can be opened from a folder, offline.
 html_use_opensearch = ""
 # Furo's own styles for the dark scheme go with it.
+# A block without a language holds a command or what somebody reads, not Python.
+highlight_language = "text"
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 # Whole replies and templates are shown as they are; what looks like JSON may hold alternatives.
