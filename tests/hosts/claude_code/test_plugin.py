@@ -19,6 +19,9 @@ PLUGIN = MARKETPLACE / "goop-mcp"
 START = PLUGIN / "scripts" / "goop-mcp"
 FRONT_MATTER = re.compile(r"---\nname: (?P<name>.+)\ndescription: .+\n---\n\n(?P<text>.+)", re.DOTALL)
 AGENTS = sorted((PLUGIN / "agents").glob("*.md"))
+COMMANDS = sorted((PLUGIN / "commands").glob("*.md"))
+# In YAML a colon or a number sign ends a text without quotation marks, and some signs begin something else.
+YAML_LINE = re.compile(r"""[a-z-]+: ("[^"\\]+"|[^\s"'\[\]{},#&*!|>%@`?:-]((?!: | #).)*)""")
 SHELL = shutil.which("sh") or "/bin/sh"
 
 
@@ -49,6 +52,12 @@ def test_an_agent_is_named_for_its_file_and_told_what_to_report(path: Path) -> N
     assert agent["name"] == path.stem
     assert agent["name"] in KNOWN_AGENTS
     assert f"<agent>{path.stem}</agent>" in agent["text"]
+
+
+@pytest.mark.parametrize("path", [*AGENTS, *COMMANDS], ids=lambda path: path.stem)
+def test_front_matter_is_yaml_to_every_reader(path: Path) -> None:
+    front_matter = path.read_text(encoding="utf-8").split("---\n")[1]
+    assert [line for line in front_matter.splitlines() if not YAML_LINE.fullmatch(line)] == []
 
 
 def start(*words: str, programs: Path) -> subprocess.CompletedProcess[str]:
