@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from goop_mcp import __version__
-from tests.packaging.bundle import pack_bundle, stage_bundle
+from tests.packaging.bundle import pack_bundle, stage_bundle, unpack_bundle
 from tests.packaging.pythons import find_pythons
 from tests.packaging.tools import ProgramFailedError, install_mcpb, install_tools, run, tool
 from tests.packaging.trial import STEPS, Trial, speaks_mcp, try_distribution
@@ -71,6 +71,15 @@ def _contained() -> str:
     return run([tool("check-wheel-contents"), "--ignore", "W004", WHEEL]).strip().replace(f"{DIST}/", "")
 
 
+def _readable_for_registries() -> str:
+    """Hold server.json against its published schema, and the front matter of the plugin against YAML."""
+    rules = ("mcp-registry-server-json-valid", "claude-agent-frontmatter", "claude-command-frontmatter")
+    chosen = [word for rule in rules for word in ("--rule", rule)]
+    paths = (ROOT / "server.json", ROOT / "plugins" / "claude-code" / "goop-mcp")
+    run([tool("skillsaw"), "lint", "--strict", "--no-custom-rules", *chosen, *paths])
+    return "as its schema says; front matter of the plugin: YAML"
+
+
 def _run_by_uvx() -> str:
     with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
         words = ["tool", "run", "--isolated", "--python", sys.executable, "--from", str(WHEEL), "goop-mcp"]
@@ -83,6 +92,7 @@ CHECKS = {
     "build": _built,
     "twine check": _described,
     "check-wheel-contents": _contained,
+    "server.json": _readable_for_registries,
     "uvx --from the wheel": _run_by_uvx,
 }
 
@@ -97,13 +107,16 @@ def _done_where_there_is_npm() -> bool:
 
 
 def _bundled(mcpb: Path) -> str:
-    """Validate and pack the bundle, then start it as its manifest says."""
+    """Validate and pack the bundle, unpack it, and start what came out as its manifest says."""
     with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
-        staged = stage_bundle(Path(place) / "bundle")
-        count = pack_bundle(mcpb, staged, BUNDLE)
-        words = ["run", "--quiet", "--python", sys.executable, "--directory", str(staged), "goop-mcp", "serve"]
-        run([tool("uv"), *words[:-1], "--version"])
-        speaks_mcp(str(tool("uv")), words, Path(place))
+        project, unpacked = Path(place) / "project", Path(place) / "unpacked"
+        project.mkdir()
+        count = pack_bundle(mcpb, stage_bundle(Path(place) / "staged"), BUNDLE)
+        launch = unpack_bundle(BUNDLE, unpacked, project=project)
+        run([tool("uv"), "venv", "--quiet", "--python", sys.executable, unpacked / ".venv"])
+        # What has to be installed first takes longer than a client waits.
+        run([tool(launch.command), *launch.arguments[:-1], "--version"])
+        speaks_mcp(str(tool(launch.command)), launch.arguments, project, launch.environment)
     return f"{BUNDLE.name}: {count} files ({BUNDLE.stat().st_size // 1024} KiB); serves MCP"
 
 

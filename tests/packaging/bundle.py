@@ -1,13 +1,15 @@
 """The bundle for desktop hosts (MCPB): a folder with the manifest and all that `uv run` builds the program from."""
 
+import json
 import shutil
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.packaging.tools import run
 from tests.repository import ROOT
 
-__all__ = ["MANIFEST", "pack_bundle", "stage_bundle"]
+__all__ = ["MANIFEST", "Launch", "pack_bundle", "stage_bundle", "unpack_bundle"]
 
 MANIFEST = ROOT / "mcpb" / "manifest.json"
 CONTENTS = (
@@ -21,6 +23,15 @@ CONTENTS = (
     "schemas",
     "templates",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a host starts the server of a bundle."""
+
+    command: str
+    arguments: list[str]
+    environment: dict[str, str]
 
 
 def stage_bundle(folder: Path) -> Path:
@@ -43,3 +54,22 @@ def pack_bundle(mcpb: Path, staged: Path, target: Path) -> int:
     run([mcpb, "pack", staged, target])
     with zipfile.ZipFile(target) as archive:
         return len(archive.namelist())
+
+
+def unpack_bundle(bundle: Path, folder: Path, *, project: Path) -> Launch:
+    """Unpack `bundle` into `folder` and return what a host makes of its manifest when only `project` is chosen."""
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    answers = {name: asked.get("default", "") for name, asked in manifest["user_config"].items()}
+    answers["project_dir"] = str(project)
+    values = {"${__dirname}": str(folder)} | {f"${{user_config.{name}}}": text for name, text in answers.items()}
+
+    def filled_in(text: str) -> str:
+        for place, value in values.items():
+            text = text.replace(place, value)
+        return text
+
+    said = manifest["server"]["mcp_config"]
+    environment = {name: filled_in(text) for name, text in said["env"].items()}
+    return Launch(said["command"], [filled_in(word) for word in said["args"]], environment)

@@ -12,7 +12,7 @@ from tests.repository import ROOT
 __all__ = ["CACHE", "MCPB", "ProgramFailedError", "clean_environment", "install_mcpb", "install_tools", "run", "tool"]
 
 CACHE = ROOT / ".cache" / "packaging"
-TOOLS = ("build>=1.3,<2", "twine>=6,<8", "check-wheel-contents>=0.6.3,<0.7", "uv>=0.9,<0.14")
+TOOLS = ("build>=1.3,<2", "twine>=6,<8", "check-wheel-contents>=0.6.3,<0.7", "skillsaw>=0.22,<0.23", "uv>=0.9,<0.14")
 MCPB = "@anthropic-ai/mcpb@2.1.2"
 
 _LONGEST = 900

@@ -1,10 +1,11 @@
 """What is built, installed into a clean environment and put to use there."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from mcp.client.stdio import StdioServerParameters
 
@@ -82,9 +83,12 @@ def _serves(programs: Path, elsewhere: Path) -> None:
     speaks_mcp(str(programs / "goop-mcp"), ["serve"], elsewhere)
 
 
-def speaks_mcp(command: str, arguments: list[str], project: Path) -> None:
-    """Start a server, list its tools and have a report judged, in both protocol eras. Raises ProgramFailedError."""
-    server = StdioServerParameters(command=command, args=arguments, cwd=project, env=clean_environment())
+def speaks_mcp(
+    command: str, arguments: list[str], project: Path, variables: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Start a server with `variables` and have a report judged, in both protocol eras. Raises ProgramFailedError."""
+    environment = {**clean_environment(), **variables}
+    server = StdioServerParameters(command=command, args=arguments, cwd=project, env=environment)
     for era in ("auto", "legacy"):
         with connect(server, era) as client:
             answer = client.tool("validate_report", text=REPORT.read_text(encoding="utf-8"))
