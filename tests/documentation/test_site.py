@@ -65,6 +65,11 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", styles)
 
 
+def test_what_names_no_language_is_shown_without_the_colours_of_one(site: Path) -> None:
+    query = "//div[contains(@class, 'highlight-default')]/@class"
+    assert {page.name: guessed for page in pages_of(site) if (guessed := found(page, query))} == {}
+
+
 def test_every_link_inside_the_site_leads_somewhere(site: Path) -> None:
     ids: dict[Path, set[str]] = {}
     broken = []
