@@ -45,11 +45,17 @@ def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
 
 def cap(result: CallToolResult) -> CallToolResult:
     """Return `result` with each text cut to MOST_CHARACTERS and a line that says how to get less."""
+    if not any(_is_too_long(block) for block in result.content):
+        return result
     content = [
         TextContent(type="text", text=_cut(block.text)) if isinstance(block, TextContent) else block
         for block in result.content
     ]
     return result.model_copy(update={"content": content})
+
+
+def _is_too_long(block: object) -> bool:
+    return isinstance(block, TextContent) and len(block.text) > MOST_CHARACTERS
 
 
 def without_secrets(text: str) -> str:

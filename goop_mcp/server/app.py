@@ -77,6 +77,7 @@ def create_server(
         lifespan=notices.watching,
     )
     server.observe()
+    server.compare_fewer_headers()
     if asks_for_tokens:
         server.ask_for_tokens()
     server.tell_changes(notices)

@@ -5,6 +5,7 @@ call, a read or a prompt goes is wrapped here once, and tools, resources and pro
 one module that uses a private part of the SDK.
 """
 
+import json
 import logging
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -21,6 +22,9 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.inbound import X_MCP_HEADER_KEY
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -88,6 +92,35 @@ class GoopServer(MCPServer[Any]):
         """
         others = [each for each in self.middleware if not isinstance(each, OpenTelemetryMiddleware)]
         self.middleware[:] = [identifying(self._has), measuring(self._has), *others]
+
+    def direct_manager(self, security: TransportSecuritySettings, body_bytes: int) -> StreamableHTTPSessionManager:
+        """Return a manager of HTTP requests that answers each with one JSON message, and keeps no sessions."""
+        return StreamableHTTPSessionManager(
+            self._lowlevel_server,
+            json_response=True,
+            stateless=True,
+            security_settings=security,
+            max_request_body_size=body_bytes,
+        )
+
+    def compare_fewer_headers(self) -> None:
+        """Let the SDK compare the headers of a call with its arguments only where a tool says that they are the same.
+
+        Otherwise it looks for that word in the whole schema of the tool, twice a call.
+        """
+        compared: dict[str, tuple[object, bool]] = {}
+
+        def schema_with_headers(name: str) -> Mapping[str, Any] | None:
+            tool = self._tool_manager.get_tool(name)
+            if tool is None:
+                return None
+            schema, has_headers = compared.get(name, (None, False))
+            if schema is not tool.parameters:
+                has_headers = X_MCP_HEADER_KEY in json.dumps(tool.parameters)
+                compared[name] = tool.parameters, has_headers
+            return tool.parameters if has_headers else None
+
+        self._lowlevel_server.get_tool_input_schema = schema_with_headers
 
     def _has(self, method: str, name: str) -> bool:
         if method == "tools/call":

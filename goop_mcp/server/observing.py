@@ -101,7 +101,7 @@ def count_verdict(verdict: "Verdict", *, expected_agent: str | None = None) -> "
 
 def _agent(verdict: "Verdict", expected: str | None) -> str:
     """Return who wrote a reply if that is an agent of the packages: any other name is the words of somebody."""
-    named = verdict.envelope.to_dict().get("agent") if verdict.envelope is not None else None
+    named = getattr(verdict.envelope, "agent", None)
     agent = named if isinstance(named, str) and named else expected
     return "none" if not agent else agent if agent in _AGENTS else "other"
 

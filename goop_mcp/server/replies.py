@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from goop_mcp.routing import Decision, RoutingContext
 
 __all__ = [
+    "JUDGED_AT_ONCE",
+    "LONGEST_AT_ONCE",
     "LOOKING",
+    "WORKSPACE_ARGUMENT",
     "AgentName",
     "Attempt",
     "Iteration",
@@ -79,7 +82,10 @@ Known = Annotated[
 ]
 
 
-_SHORT = 16_384
+JUDGED_AT_ONCE: Final = frozenset({"validate_report", "route_next_action"})
+"""Tools that wait for nothing, unless a reply is long or WORKSPACE_ARGUMENT is given."""
+WORKSPACE_ARGUMENT: Final = "check_workspace"
+LONGEST_AT_ONCE: Final = 16_384
 """Characters of a reply that is judged sooner than handed to another thread; 20 ms where all of it has to be mended."""
 
 
@@ -116,7 +122,7 @@ class Replies:
             verdict = judge(text, protocol=protocol, mode=mode, expected=expected)
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
-        return await _answered(judged, at_once=len(text) <= _SHORT and not check_workspace)
+        return await _answered(judged, at_once=len(text) <= LONGEST_AT_ONCE and not check_workspace)
 
     async def route_next_action(
         self,
@@ -157,7 +163,7 @@ class Replies:
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
             return decision_answer(decision)
 
-        return await _answered(routed, at_once=len(text) <= _SHORT and not check_workspace)
+        return await _answered(routed, at_once=len(text) <= LONGEST_AT_ONCE and not check_workspace)
 
     def _check_claims(
         self,

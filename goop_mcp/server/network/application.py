@@ -54,7 +54,7 @@ class NetworkApplication:
         self._traffic = Traffic()
         self._verifier = _verifier(network)
         self.tenants = Tenants(settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES)
-        self._app = self._guarded(InOneForm(self._routes()))
+        self._app = self._guarded(InOneForm(self._served()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -89,14 +89,24 @@ class NetworkApplication:
             )
         return RequestIds(Guard(app, hosts=network.allowed_hosts, origins=network.allowed_origins))
 
-    def _routes(self) -> Starlette:
+    def _served(self) -> ASGIApp:
+        """Return what serves every address: those of MCP at once, as the router takes as long as all else of ours."""
+        served: dict[str, ASGIApp] = {}
+        if self._network.streamable:
+            served["/mcp"] = self._asked(lambda to: to.streamable)
+        if self._network.sse:
+            served["/sse"] = served["/messages/"] = self._asked(lambda to: to.sse)
+        others = self._others()
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            app = served.get(scope["path"], others) if scope["type"] == "http" else others
+            await app(scope, receive, send)
+
+        return serve
+
+    def _others(self) -> Starlette:
         ready = RateLimit(_Answer(self._ready), self._rates)
         routes = [Route("/health", _health, methods=["GET"]), Route("/ready", ready, methods=["GET"])]
-        if self._network.streamable:
-            routes.append(Route("/mcp", self._asked(lambda to: to.streamable)))
-        if self._network.sse:
-            routes.append(Route("/sse", self._asked(lambda to: to.sse)))
-            routes.append(Route("/messages/", self._asked(lambda to: to.sse)))
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
         app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused})

@@ -5,18 +5,21 @@ from typing import Final
 
 import anyio
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
 
-__all__ = ["BODY_BYTES", "Bodies"]
+__all__ = ["BODY_BYTES", "Bodies", "replay"]
 
 BODY_BYTES: Final = 4 * 1024 * 1024
 _TOGETHER: Final = 64 * BODY_BYTES
 _SECONDS: Final = 30.0
+
+
+class _GoneError(Exception):
+    """Raised when the other side has gone before its body was whole."""
 
 
 class Bodies:
@@ -39,18 +42,24 @@ class Bodies:
             return
         body, client = bytearray(), client_of(scope)
         try:
-            answer = await self._read(Request(scope, receive), body, client)
-            await (answer or self._app)(scope, receive if answer else _replay(bytes(body), receive), send)
-        except ClientDisconnect:
+            answer = await self._read(receive, body, client)
+            await (answer or self._app)(scope, receive if answer else replay(bytes(body), receive), send)
+        except _GoneError:
             return
         finally:
             self._held[client] -= len(body)
             self._held = +self._held
 
-    async def _read(self, request: Request, body: bytearray, client: str) -> Response | None:
+    async def _read(self, receive: Receive, body: bytearray, client: str) -> Response | None:
         """Read into `body`; return what to answer in place of going on."""
         with anyio.move_on_after(self._seconds):
-            async for chunk in request.stream():
+            is_whole = False
+            while not is_whole:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _GoneError
+                is_whole = not message.get("more_body", False)
+                chunk = message.get("body", b"")
                 body += chunk
                 self._held[client] += len(chunk)
                 if len(body) > BODY_BYTES:
@@ -82,7 +91,7 @@ def _declared(headers: Headers) -> int:
     return int(length) if length.isascii() and length.isdecimal() else 0
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives `body` once, then whatever comes after it."""
     given = False
 

@@ -9,6 +9,7 @@ from typing import Final, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from goop_mcp.server.network.gathering import Gathering
 from goop_mcp.server.network.refusals import refusal
 
 __all__ = ["TimedProtocol"]
@@ -36,10 +37,12 @@ class TimedProtocol(H11Protocol):
 
     _due: asyncio.TimerHandle | None = None
     _has_spoken = False
+    _gathering: Gathering
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Give a new connection its time for the first request."""
-        super().connection_made(cast("asyncio.Transport", transport))
+        self._gathering = Gathering(cast("asyncio.Transport", transport), self.loop)
+        super().connection_made(cast("asyncio.Transport", self._gathering))
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
             # In place of uvicorn's own answer, which is plain text and does not say when to come back.
             self.app, self.limit_concurrency = _FULL, None
@@ -62,6 +65,11 @@ class TimedProtocol(H11Protocol):
             self._expect()
         else:
             self._expect_nothing()
+
+    def on_response_complete(self) -> None:
+        """Send what is kept of an answer that has come to its end."""
+        self._gathering.flush()
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the time limit with the connection."""

@@ -20,6 +20,7 @@ _NEXT: Final[Mapping[int, tuple[str, str]]] = {
     406: ("not_acceptable", "send Accept: application/json, text/event-stream"),
     500: ("fault", "this is a fault of the server, and its log says more; try once more, then report it"),
 }
+_FAULT: Final = {"type": "http.response.start", "status": 500, "headers": []}
 _OTHERWISE: Final = ("refused", "see the status for what is wrong")
 
 
@@ -29,7 +30,7 @@ def refusal(status: int, error: str, description: str, *, headers: Mapping[str, 
 
 
 class InOneForm:
-    """Puts what libraries refuse in a word of plain text into the form of all other refusals."""
+    """Puts what libraries refuse in a word of plain text, and what fails, into the form of all other refusals."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -37,16 +38,23 @@ class InOneForm:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         refused: Response | None = None
+        is_begun = False
 
         async def in_form(message: Message) -> None:
-            nonlocal refused
+            nonlocal refused, is_begun
             if message["type"] == "http.response.start" and _is_bare(message):
                 refused = _in_form(message)
                 await refused(scope, receive, send)
             elif refused is None:
                 await send(message)
+            is_begun = True
 
-        await self._app(scope, receive, in_form)
+        try:
+            await self._app(scope, receive, in_form)
+        except Exception:
+            if scope["type"] == "http" and not is_begun:
+                await _in_form(_FAULT)(scope, receive, send)
+            raise
 
 
 def _is_bare(start: Message) -> bool:

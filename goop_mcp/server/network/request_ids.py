@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from goop_mcp.current_request import Request, answering, request_id
@@ -11,6 +11,7 @@ from goop_mcp.server.observing import REQUEST_ID_KEY
 __all__ = ["HEADER", "RequestIds"]
 
 HEADER: Final = "X-Request-Id"
+_NAME: Final = HEADER.lower().encode()
 
 
 class RequestIds:
@@ -30,10 +31,11 @@ class RequestIds:
             await self._app(scope, receive, send)
             return
         id = request_id(Headers(scope=scope).get(HEADER))
+        header = (_NAME, id.encode())
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[HEADER] = id
+                message["headers"] = [*message.get("headers", ()), header]
             await send(message)
 
         with answering(Request(id)):

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from goop_mcp.composition import Application
 from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.network.direct import DirectWhereItCan
 from goop_mcp.settings import Settings
 
 __all__ = ["Endpoints", "Tenants", "TooManyTenantsError"]
@@ -86,7 +87,7 @@ class Tenants:
             empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="goop-mcp-"))
             application = stack.enter_context(Application(self._of_tenant(name, Path(empty))))
             server = self._make(application)
-            http = server.streamable_http_app(
+            server.streamable_http_app(
                 stateless_http=self._stateless,
                 max_request_body_size=self._body_bytes,
                 session_idle_timeout=_SESSION_IDLE,
@@ -94,8 +95,10 @@ class Tenants:
                 transport_security=_GUARDED_ALREADY,
             )
             sse = server.sse_app(max_request_body_size=self._body_bytes, transport_security=_GUARDED_ALREADY)
-            await stack.enter_async_context(server.session_manager.run())
-            task_status.started(Endpoints(application, streamable=http, sse=sse))
+            streaming, direct = server.session_manager, server.direct_manager(_GUARDED_ALREADY, self._body_bytes)
+            await stack.enter_async_context(streaming.run())
+            await stack.enter_async_context(direct.run())
+            task_status.started(Endpoints(application, DirectWhereItCan(streaming=streaming, direct=direct), sse))
             await anyio.sleep_forever()
 
     def _of_tenant(self, name: str, empty: Path) -> Settings:
