@@ -103,7 +103,7 @@ def test_every_variable_of_the_registry_entry_is_a_setting(tmp_path: Path) -> No
 
 def test_every_variable_of_the_entry_for_a_network_is_a_setting(tmp_path: Path) -> None:
     file = tmp_path / "token"
-    file.write_text("5c1f5c1f5c1f", encoding="ascii")
+    file.write_text("5c1f5c1f5c1f5c1f", encoding="ascii")
     file.chmod(0o600)
     values = {
         "GOOP_HOST": "0.0.0.0",  # noqa: S104 - nothing is served here

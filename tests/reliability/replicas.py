@@ -20,7 +20,7 @@ from tests.server.network.serving import PATIENCE, Served, served
 __all__ = ["ReplicaReport", "kill_replicas", "replica"]
 
 _ERAS: Final = ("2026-07-28", "2025-11-25")
-_TOKEN: Final = "of-all-replicas"  # noqa: S105 - of the tests
+_TOKEN: Final = "token-of-all-replicas"  # noqa: S105 - of the tests
 _STATE_KEY: Final = "of-all-replicas-32-bytes-or-more"
 _TRIES: Final = 50
 _TLS: Final = ssl.create_default_context()

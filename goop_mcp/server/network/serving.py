@@ -64,7 +64,7 @@ def serve_network(
         timeout_graceful_shutdown=_LAST_GRACE,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
-    server = _Server(config, application, addresses=_addresses(listening, network))
+    server = _Server(config, application, told=_told(listening.getsockname()[1], network))
     exporting = start_exporting(os.environ)
     try:
         anyio.run(server.serve, [listening])
@@ -76,14 +76,14 @@ def serve_network(
 class _Server(uvicorn.Server):
     """Tells where it serves once it does, and lets calls end before streams."""
 
-    def __init__(self, config: uvicorn.Config, application: NetworkApplication, *, addresses: list[str]) -> None:
+    def __init__(self, config: uvicorn.Config, application: NetworkApplication, *, told: str) -> None:
         super().__init__(config)
-        self._application, self._addresses = application, addresses
+        self._application, self._told = application, told
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
         await super().startup(sockets)
-        sys.stderr.write(f"goop-mcp: serving {' and '.join(self._addresses)}\n")
+        sys.stderr.write(f"goop-mcp: serving {self._told}\n")
         sys.stderr.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,8 +103,11 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _addresses(listening: socket.socket, network: NetworkSettings) -> list[str]:
-    port = listening.getsockname()[1]
-    host = f"[{network.host}]" if ":" in network.host else network.host
+def _told(port: int, network: NetworkSettings) -> str:
+    """Return where clients reach the server, with what it is bound to and listens to where that is not plain from it."""
     paths = [path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served]
-    return [f"http://{host}:{port}{path}" for path in paths]
+    addresses = " and ".join(f"http://{network.name_with(port)}{path}" for path in paths)
+    if not network.other_names:
+        return addresses
+    place = "" if network.is_local else f" on {network.host} port {port}"
+    return f"{addresses}{place}; requests are let in that name {' or '.join(network.allowed_hosts)} as their host"

@@ -67,7 +67,26 @@ class NetworkSettings:
     @property
     def is_open_under_other_names(self) -> bool:
         """Whether clients that know it by a name that is not of this machine, as through a proxy, need no token."""
-        return not self.asks_for_tokens and not set(self.allowed_hosts) <= set(_LOOPBACK_NAMES)
+        return not self.asks_for_tokens and bool(self.other_names)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return _is_loopback(self.host)
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """The hosts that requests may name beside those of this machine."""
+        own = {*_LOOPBACK_NAMES, _in_an_address(self.host)} if self.is_local else set()
+        return tuple(name for name in self.allowed_hosts if name not in own)
+
+    def name_with(self, port: int) -> str:
+        """Return a host with its port that a request to `port` may name: clients that ask for it are let in."""
+        if self.is_local:
+            return f"{_in_an_address(self.host)}:{port}"
+        given = {name: urlsplit(f"//{name}").port for name in self.allowed_hosts}
+        direct = [name for name, named in given.items() if named in {None, port}] or list(given)
+        return f"{direct[0]}:{port}" if given[direct[0]] is None else direct[0]
 
 
 def read_network_settings(
@@ -93,7 +112,7 @@ def read_network_settings(
         port=_port(environment, options),
         tokens=tokens,
         issuer=issuer,
-        allowed_hosts=((*_LOOPBACK_NAMES, *hosts) if local else hosts),
+        allowed_hosts=tuple(dict.fromkeys((*_LOOPBACK_NAMES, _in_an_address(host), *hosts))) if local else hosts,
         allowed_origins=((*(f"http://{name}:*" for name in _LOOPBACK_NAMES), *cors) if local else cors),
         cors_origins=cors,
         rate=_rate(environment, options),
@@ -109,6 +128,10 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _in_an_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _refuse_open_door(given: str, *, guarded: bool, hosts: Sequence[str]) -> None:

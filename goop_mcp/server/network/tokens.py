@@ -16,6 +16,8 @@ __all__ = ["TokenHolder", "Tokens", "read_token_file", "single_token"]
 
 _SHARED_BITS: Final = 0o077
 _LARGEST_FILE: Final = 1 << 20
+_SHORTEST: Final = 16
+_MAKE_ONE: Final = "python -c 'import secrets; print(secrets.token_urlsafe(32))'"
 _KEYS: Final = frozenset({"token", "scopes", "tenant"})
 
 
@@ -128,11 +130,16 @@ def _scopes(given: object, source: str) -> frozenset[str]:
 
 def _digest(token: str, source: str) -> bytes:
     if not token:
-        raise SettingsError(f"{source} is an empty token; write one into it, such as openssl rand -hex 32 makes")
+        raise SettingsError(f"{source} is an empty token; write one into it, which this makes: {_MAKE_ONE}")
     if any(not "!" <= character <= "~" for character in token):
         raise SettingsError(
             f"{source} has a blank, a line break or another sign that no token may have; "
             "a token is one word of visible ASCII signs"
+        )
+    if len(token) < _SHORTEST:
+        # On loopback too: a port of this machine may be forwarded, and stand behind a proxy.
+        raise SettingsError(
+            f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed; make one with {_MAKE_ONE}"
         )
     return sha256(token.encode("ascii")).digest()
 

@@ -36,11 +36,12 @@ class Served:
         self._heard: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, args=[process.stderr], daemon=True)
         self._listener.start()
-        self.address = ""
+        self.address = self.told = ""
 
     def started(self) -> Self:
         """Wait until it says where it is reached."""
-        self.address = self.wait_to_say(_SERVING).removeprefix(_SERVING).split()[0].rpartition("/")[0]
+        self.told = self.wait_to_say(_SERVING).removeprefix(_SERVING).rstrip("\n")
+        self.address = self.told.split()[0].rpartition("/")[0]
         return self
 
     @property

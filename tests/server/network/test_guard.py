@@ -110,13 +110,13 @@ def test_without_an_allowed_origin_there_are_no_cors_headers(tmp_path: Path) -> 
 
 def test_an_address_for_other_machines_keeps_the_guard_up(tmp_path: Path) -> None:
     options = ("--transport", "http", "--host", "0.0.0.0", "--allowed-host", "goop.example")
-    with served(*options, project=tmp_path, GOOP_TOKEN="t0ken") as server:
+    with served(*options, project=tmp_path, GOOP_TOKEN="a-token-of-the-tests") as server:
         url = f"http://127.0.0.1:{server.port}/mcp"
-        assert refusal_of(ask(url, token="t0ken")) == (421, "unknown_host")
-        assert refusal_of(ask(url, token="t0ken", Host="attacker.example")) == (421, "unknown_host")
-        named = {"token": "t0ken", "Host": "goop.example"}
+        assert refusal_of(ask(url, token="a-token-of-the-tests")) == (421, "unknown_host")
+        assert refusal_of(ask(url, token="a-token-of-the-tests", Host="attacker.example")) == (421, "unknown_host")
+        named = {"token": "a-token-of-the-tests", "Host": "goop.example"}
         assert refusal_of(ask(url, Origin="http://localhost", **named)) == (403, "unknown_origin")  # type: ignore[arg-type]
-        assert ask(url, token="t0ken", Host="goop.example").status_code == 200
+        assert ask(url, token="a-token-of-the-tests", Host="goop.example").status_code == 200
 
 
 def test_only_the_transports_that_were_asked_for_are_served(tmp_path: Path) -> None:

@@ -182,11 +182,11 @@ def test_a_client_that_asks_too_fast_is_told_how_long_to_wait(tmp_path: Path) ->
 
 
 def test_whoever_guesses_tokens_is_slowed_down_and_nobody_else(tmp_path: Path) -> None:
-    with served("--transport", "http", "--rate-limit", "1", project=tmp_path, GOOP_TOKEN="right") as server:
+    with served("--transport", "http", "--rate-limit", "1", project=tmp_path, GOOP_TOKEN="the-right-one-of-all") as server:
         guesses = [ask(server.mcp, token=f"guess{n}").status_code for n in range(12)]
         assert guesses[:3] == [401, 401, 401]
         assert 429 in guesses
-        assert ask(server.mcp, token="right").status_code == 200
+        assert ask(server.mcp, token="the-right-one-of-all").status_code == 200
 
 
 def test_a_bucket_lets_a_burst_through_and_fills_steadily() -> None:

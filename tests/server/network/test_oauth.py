@@ -30,7 +30,7 @@ def issuer() -> Iterator[Issuer]:
 def server(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("project")
     options = ("--transport", "http", "--rate-limit", "0")
-    with served(*options, project=folder, GOOP_TOKEN="our-own", **issuer.variables()) as running:
+    with served(*options, project=folder, GOOP_TOKEN="our-own-of-the-tests", **issuer.variables()) as running:
         yield running
 
 
@@ -45,7 +45,7 @@ def test_a_token_of_the_issuer_opens_what_its_scopes_allow(server: Served, issue
 
 
 def test_a_token_of_our_own_is_good_beside_those_of_the_issuer(server: Served) -> None:
-    assert ask(server.mcp, token="our-own").status_code == 200
+    assert ask(server.mcp, token="our-own-of-the-tests").status_code == 200
 
 
 def test_a_token_that_the_issuer_did_not_sign_for_this_server_now_is_refused(server: Served, issuer: Issuer) -> None:

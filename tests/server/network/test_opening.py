@@ -1,6 +1,7 @@
 """What has to be settled before the server opens a port."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,22 @@ def test_a_token_with_a_blank_or_a_line_break_is_refused_and_not_repeated(token:
     assert token.strip() not in said
 
 
+@pytest.mark.parametrize("token", ["x", "sixteen-less-1-"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_token_that_can_be_guessed_is_refused_and_not_repeated(tmp_path: Path, token: str, host: str) -> None:
+    options = ("--transport", "http", "--host", host, "--allowed-host", "goop.example")
+    said = refused(*options, project=tmp_path, GOOP_TOKEN=token)
+    assert "GOOP_TOKEN is a token of fewer than 16 signs, which can be guessed" in said
+    assert "python -c 'import secrets; print(secrets.token_urlsafe(32))'" in said
+    assert f" {token} " not in said.replace("'", " ")
+
+
+def test_the_shortest_token_that_is_taken_has_sixteen_signs() -> None:
+    tokens = read({"GOOP_TOKEN": "sixteen-signs---"}).tokens
+    assert tokens is not None
+    assert tokens.holder("sixteen-signs---") is not None
+
+
 def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
     name = private(tmp_path / "token", TOKEN)
     for mode in (0o644, 0o640, 0o606):
@@ -105,16 +122,16 @@ def test_a_token_file_may_end_with_a_line_end(tmp_path: Path) -> None:
 
 
 def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> None:
-    text = '[tokens.alice]\ntoken = "one"\nscopes = ["read", "write"]\n[tokens.bob]\ntoken = "two"\ntenant = "acme"\n'
+    text = '[tokens.alice]\ntoken = "the-token-of-alice"\nscopes = ["read", "write"]\n[tokens.bob]\ntoken = "the-token-of-bob-too"\ntenant = "acme"\n'
     options = Options(token_file=private(tmp_path / "tokens.toml", text))
     tokens = read(database=POSTGRES, options=options).tokens
     assert tokens is not None
-    alice, bob = tokens.holder("one"), tokens.holder("two")
+    alice, bob = tokens.holder("the-token-of-alice"), tokens.holder("the-token-of-bob-too")
     assert alice is not None
     assert bob is not None
     assert (alice.name, sorted(alice.scopes), alice.tenant) == ("alice", ["read", "write"], "default")
     assert (bob.name, sorted(bob.scopes), bob.tenant) == ("bob", ["read", "workspace", "write"], "acme")
-    assert "one" not in repr(tokens)
+    assert "the-token-of" not in repr(tokens)
     assert "belongs to one project" in sentence(options=options)
 
 
@@ -127,11 +144,13 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ("[tokens.a]\nscopes = ['read']", "has no token"),
         ("[tokens.a]\ntoken = ''", "is an empty token"),
         ("[tokens.a]\ntoken = 'x y'", "has a blank"),
-        ("[tokens.a]\ntoken = 'x'\nscope = 'read'", "has 'scope'; expected token, scopes, tenant"),
-        ("[tokens.a]\ntoken = 'x'\nscopes = ['admin']", "has the scope 'admin'; expected read, write, workspace"),
-        ("[tokens.a]\ntoken = 'x'\nscopes = 'read'", "scopes that are no list"),
-        ("[tokens.a]\ntoken = 'x'\ntenant = ''", "has a tenant that is no name"),
-        ("[tokens.a]\ntoken = 'x'\n[tokens.b]\ntoken = 'x'", "has the same token for a and b"),
+        ("[tokens.a]\ntoken = 'fifteen-signs--'", "[tokens.a] is a token of fewer than 16 signs"),
+        ("fifteen-signs--", "is a token of fewer than 16 signs"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'", "has 'scope'; expected token, scopes, tenant"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = ['admin']", "has the scope 'admin'; expected read, write, workspace"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = 'read'", "scopes that are no list"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\ntenant = ''", "has a tenant that is no name"),
+        (f"[tokens.a]\ntoken = '{TOKEN}'\n[tokens.b]\ntoken = '{TOKEN}'", "has the same token for a and b"),
     ],
 )
 def test_a_token_file_with_a_fault_is_refused_with_what_to_write(tmp_path: Path, text: str, said: str) -> None:
@@ -211,6 +230,47 @@ def test_a_port_is_free_again_as_soon_as_its_server_has_ended(tmp_path: Path) ->
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind(("127.0.0.1", server.port))
+
+
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [
+        (["goop.example"], "goop.example:{port}"),
+        (["goop.example:8443", "b.example"], "b.example:{port}"),
+        (["goop.example:8443"], "goop.example:8443"),
+    ],
+)
+def test_a_server_for_others_tells_an_address_that_lets_requests_in(
+    tmp_path: Path, names: list[str], first: str
+) -> None:
+    options = [each for name in names for each in ("--allowed-host", name)]
+    with served("--transport", "http", "--host", "0.0.0.0", *options, project=tmp_path, GOOP_TOKEN=TOKEN) as server:
+        port = int(server.told.rpartition(" port ")[2].split(";")[0])
+        host = first.format(port=port)
+        assert server.told == (
+            f"http://{host}/mcp and http://{host}/sse on 0.0.0.0 port {port}; "
+            f"requests are let in that name {' or '.join(names)} as their host"
+        )
+        assert ask(f"http://127.0.0.1:{port}/mcp", token=TOKEN, Host=host).status_code == 200
+
+
+_OTHER_LOOPBACK = pytest.param(
+    "127.0.0.2", marks=pytest.mark.skipif(sys.platform == "darwin", reason="macOS has only 127.0.0.1")
+)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", _OTHER_LOOPBACK, "localhost"])
+def test_a_server_for_this_machine_tells_an_address_that_lets_requests_in(tmp_path: Path, host: str) -> None:
+    with served("--transport", "streamable-http", "--host", host, project=tmp_path) as server:
+        assert server.told == f"http://{host}:{server.port}/mcp"
+        assert ask(server.mcp).status_code == 200
+        assert ask(server.mcp, Host="0.0.0.0").status_code == 421
+
+
+def test_a_server_behind_a_proxy_tells_the_names_that_are_let_in(tmp_path: Path) -> None:
+    with served("--transport", "sse", "--allowed-host", "goop.example", project=tmp_path) as server:
+        names = "localhost or 127.0.0.1 or [::1] or goop.example"
+        assert server.told == f"{server.sse}; requests are let in that name {names} as their host"
 
 
 def test_a_name_for_others_without_a_token_is_warned_about(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ TOKENS = """\
 [tokens.ours]
 token = "of-the-server-itself"
 [tokens.acme]
-token = "acme-token"
+token = "token-of-the-tenant-acme"
 tenant = "acme"
 [tokens.rival]
-token = "rival-token"
+token = "token-of-the-tenant-rival"
 tenant = "rival"
 """
 
@@ -65,8 +65,8 @@ def save(connection: Connection, title: str, content: str) -> int:
 def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(server: Served, transport: Transport, era: str) -> None:
     mark = f"{transport} {era}"
     with (
-        connect(target(server, transport, token="acme-token"), era) as acme,
-        connect(target(server, transport, token="rival-token"), era) as rival,
+        connect(target(server, transport, token="token-of-the-tenant-acme"), era) as acme,
+        connect(target(server, transport, token="token-of-the-tenant-rival"), era) as rival,
     ):
         id = save(acme, f"Launch {mark}", f"{SECRET} in {mark}")
         assert SECRET in text_of(acme.tool("get_memory", id=id))
@@ -84,7 +84,7 @@ def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(server: Served, t
 
 def test_a_session_of_one_tenant_does_not_exist_for_the_other(server: Served) -> None:
     # Sessions are kept only where that is asked for; here any id is unknown to the other tenant's server.
-    answer = ask(server.mcp, token="acme-token")
+    answer = ask(server.mcp, token="token-of-the-tenant-acme")
     assert answer.status_code == 200
     assert "mcp-session-id" not in answer.headers
 
@@ -92,14 +92,14 @@ def test_a_session_of_one_tenant_does_not_exist_for_the_other(server: Served) ->
 def test_only_the_servers_own_tenant_reads_the_folder_it_runs_in(server: Served) -> None:
     with connect(target(server, "streamable-http", token="of-the-server-itself"), "auto") as own:
         assert "Spec of the server's own tenant" in own.read("goop://project/SPEC.md").text
-    with connect(target(server, "streamable-http", token="acme-token"), "auto") as acme:
+    with connect(target(server, "streamable-http", token="token-of-the-tenant-acme"), "auto") as acme:
         listed = [str(each.uri) for each in acme.call(acme.client.list_resources).resources]
         assert not [uri for uri in listed if uri.startswith("goop://project/")]
         with pytest.raises(MCPError, match=r"SPEC\.md"):
             acme.read("goop://project/SPEC.md")
 
 
-@pytest.mark.parametrize("token", ["of-the-server-itself", "acme-token"])
+@pytest.mark.parametrize("token", ["of-the-server-itself", "token-of-the-tenant-acme"])
 def test_nothing_is_written_into_a_folder_of_the_server(server: Served, project: Path, token: str) -> None:
     before = sorted(project.rglob("*"))
     with connect(target(server, "streamable-http", token=token), "auto") as caller:

@@ -14,20 +14,20 @@ from tests.server.network.serving import Served, served
 
 TOKENS = """\
 [tokens.reader]
-token = "reader-token"
+token = "token-of-the-reader"
 scopes = ["read"]
 [tokens.writer]
-token = "writer-token"
+token = "token-of-the-writer"
 scopes = ["read", "write"]
 [tokens.other]
-token = "other-token"
+token = "token-of-another"
 [tokens.useless]
-token = "useless-token"
+token = "token-that-is-useless"
 scopes = ["write"]
 """
 WRITING = {"record_report", "build_handoff", "save_memory", "forget_memory"}
 ASKED = [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages/")]
-WRONG = ["wrong", "reader-toke", "reader-token2", "READER-TOKEN", "x" * 20_000, "reader-token reader-token", "ü"]
+WRONG = ["wrong", "token-of-the-reade", "token-of-the-reader2", "TOKEN-OF-THE-READER", "x" * 20_000, "token-of-the-reader token-of-the-reader", "ü"]
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +63,13 @@ def test_a_wrong_token_is_told_exactly_what_a_missing_one_is(
     assert wrong.headers["www-authenticate"] == missing.headers["www-authenticate"] == 'Bearer error="invalid_token"'
 
 
-@pytest.mark.parametrize("authorization", ["reader-token", "Basic reader-token", "Bearer", "Bearer\treader-token"])
+@pytest.mark.parametrize("authorization", ["token-of-the-reader", "Basic token-of-the-reader", "Bearer", "Bearer\ttoken-of-the-reader"])
 def test_a_token_in_another_form_opens_nothing(server: Served, authorization: str) -> None:
     assert refusal_of(ask(server.mcp, Authorization=authorization)) == (401, "invalid_token")
 
 
 def test_a_token_in_the_address_opens_nothing(server: Served) -> None:
-    assert refusal_of(ask(f"{server.mcp}?token=reader-token&access_token=reader-token")) == (401, "invalid_token")
+    assert refusal_of(ask(f"{server.mcp}?token=token-of-the-reader&access_token=token-of-the-reader")) == (401, "invalid_token")
 
 
 def test_the_answer_to_a_wrong_token_does_not_wait_for_the_body(server: Served) -> None:
@@ -80,7 +80,7 @@ def test_the_answer_to_a_wrong_token_does_not_wait_for_the_body(server: Served) 
 
 
 def test_a_token_that_may_not_even_read_is_told_so(server: Served) -> None:
-    answer = ask(server.mcp, token="useless-token")
+    answer = ask(server.mcp, token="token-that-is-useless")
     assert refusal_of(answer) == (403, "insufficient_scope")
     assert answer.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="read"'
 
@@ -92,7 +92,7 @@ def test_health_asks_for_no_token(server: Served) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport: Transport, era: str) -> None:
-    with connect(target(server, transport, token="reader-token"), era) as reader:
+    with connect(target(server, transport, token="token-of-the-reader"), era) as reader:
         assert not WRITING & reader.tools().keys()
         assert {"validate_report", "search_memory", "project_status", "explain_rule"} <= reader.tools().keys()
         refused = reader.tool("save_memory", title="A title", content="Something.")
@@ -103,35 +103,35 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport:
         assert text_of(looked).endswith("call validate_report with check_workspace=false.")
         assert not reader.tool("validate_report", text=COMPLETE_REPLY).is_error
         assert not reader.tool("search_memory", queries="title").is_error
-    with connect(target(server, transport, token="writer-token"), era) as writer:
+    with connect(target(server, transport, token="token-of-the-writer"), era) as writer:
         assert writer.tools().keys() >= WRITING
         assert not writer.tool("save_memory", title="A title", content="Something.").is_error
         # Its default is to look.
         looked = writer.tool("record_report", text=COMPLETE_REPLY)
         assert looked.is_error
         assert "needs the scope workspace" in text_of(looked)
-    with connect(target(server, transport, token="other-token"), era) as everything:
+    with connect(target(server, transport, token="token-of-another"), era) as everything:
         assert not everything.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True).is_error
 
 
 def test_lists_that_depend_on_the_token_are_kept_by_nobody_else(server: Served) -> None:
-    with connect(target(server, "streamable-http", token="reader-token"), "auto") as reader:
+    with connect(target(server, "streamable-http", token="token-of-the-reader"), "auto") as reader:
         assert reader.call(reader.client.list_tools).cache_scope == "private"
 
 
 def test_a_session_belongs_to_the_token_that_opened_it(server: Served) -> None:
-    session = ask(server.mcp, token="reader-token").headers["mcp-session-id"]
+    session = ask(server.mcp, token="token-of-the-reader").headers["mcp-session-id"]
     listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    assert ask(server.mcp, token="reader-token", body=listing, Mcp_Session_Id=session).status_code == 200
-    for token in ("writer-token", "other-token"):
+    assert ask(server.mcp, token="token-of-the-reader", body=listing, Mcp_Session_Id=session).status_code == 200
+    for token in ("token-of-the-writer", "token-of-another"):
         assert ask(server.mcp, token=token, body=listing, Mcp_Session_Id=session).status_code == 404
         assert ask(server.mcp, token=token, method="DELETE", Mcp_Session_Id=session).status_code == 404
 
 
 def test_a_session_keeps_to_the_scopes_of_the_request_and_not_of_its_opener(server: Served) -> None:
-    with connect(target(server, "sse", token="other-token"), "legacy") as everything:
+    with connect(target(server, "sse", token="token-of-another"), "legacy") as everything:
         assert everything.tools().keys() >= WRITING
-    with connect(target(server, "sse", token="reader-token"), "legacy") as reader:
+    with connect(target(server, "sse", token="token-of-the-reader"), "legacy") as reader:
         assert not WRITING & reader.tools().keys()
 
 
