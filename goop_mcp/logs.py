@@ -3,6 +3,7 @@
 import copy
 import json
 import logging
+import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ LogFormat = Literal["text", "json"]
 
 _OWN: Final = "goop_mcp."
 _LONGEST_DETAIL: Final = 200
+# An id of a session opens that session; the SDK makes them of random UUIDs, with hyphens and without.
+_SESSION: Final = re.compile(r"\b([0-9a-f]{8})-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\b")
 
 
 class _TextLines(logging.Formatter):
@@ -31,6 +34,8 @@ class _TextLines(logging.Formatter):
         shown = copy.copy(record)
         shown.request = f" [{request.id}]" if request is not None else ""
         shown.msg, shown.args = _message(record, self._clean), None
+        if record.exc_info:
+            shown.exc_text = _without_sessions(record, self.formatException(record.exc_info))
         return self._clean(super().format(shown)).replace("\r", "\\r").replace("\n", "\\n")
 
 
@@ -54,7 +59,7 @@ class _JsonLines(logging.Formatter):
             "message": _message(record, self._clean),
             "request_id": request.id if request is not None else None,
             "tool": request.tool if request is not None else None,
-            "exception": self._clean(exception) if exception is not None else None,
+            "exception": self._clean(_without_sessions(record, exception)) if exception is not None else None,
         }
         return json.dumps({key: value for key, value in values.items() if value is not None})
 
@@ -64,10 +69,15 @@ def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
 
     The details that libraries tell are cut short: they repeat whole messages of clients.
     """
-    text = clean(record.getMessage())
+    text = _without_sessions(record, clean(record.getMessage()))
     if record.levelno > logging.DEBUG or record.name.startswith(_OWN) or len(text) <= _LONGEST_DETAIL:
         return text
     return f"{text[:_LONGEST_DETAIL]}… ({len(text):,} characters)"
+
+
+def _without_sessions(record: logging.LogRecord, text: str) -> str:
+    """Return what a library says with the first 8 signs of each session's id; ids of requests are told by us alone."""
+    return text if record.name.startswith(_OWN) else _SESSION.sub(r"\1…", text)
 
 
 _FORMATS = {"text": _TextLines, "json": _JsonLines}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -155,3 +156,26 @@ def test_a_server_logs_json_with_an_id_for_each_message(tmp_path: Path) -> None:
     records = [json.loads(line) for line in ended.stderr.decode().splitlines()]
     pings = [record for record in records if record["message"].startswith("ping answered")]
     assert len({record["request_id"] for record in pings}) == 2
+
+
+@pytest.mark.usefixtures("own_root")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_id_of_a_session_is_cut_where_a_library_tells_it(
+    form: LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(form)
+    id = uuid4()
+    library = logging.getLogger("mcp.server.sse")
+    library.warning("could not find the session %s or /messages/?session_id=%s", id, id.hex)
+    try:
+        raise RuntimeError(f"the session {id.hex} is gone")
+    except RuntimeError:
+        library.exception("it broke")
+    log.warning("incident %s in a tool", id.hex)
+    found, broke, own = lines(capsys)
+    assert str(id) not in found + broke
+    assert id.hex not in found + broke
+    assert found.count(id.hex[:8]) == 2
+    assert "the session " + id.hex[:8] in broke
+    # The caller may choose such an id for a request, and looks for the whole of it.
+    assert id.hex in own

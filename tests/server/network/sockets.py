@@ -1,5 +1,6 @@
 """Bytes to a server on the network, for what no HTTP library would send."""
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,3 +37,13 @@ def rest_of(connection: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return b"".join(chunks)
+
+
+def until(connection: socket.socket, pattern: bytes) -> re.Match[bytes]:
+    """Read until what has come holds `pattern`, and return where it does."""
+    read = b""
+    while (found := re.search(pattern, read)) is None:
+        chunk = connection.recv(1 << 16)
+        assert chunk, f"the server closed the connection after {read!r}"
+        read += chunk
+    return found

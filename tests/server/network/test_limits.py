@@ -182,7 +182,9 @@ def test_a_client_that_asks_too_fast_is_told_how_long_to_wait(tmp_path: Path) ->
 
 
 def test_whoever_guesses_tokens_is_slowed_down_and_nobody_else(tmp_path: Path) -> None:
-    with served("--transport", "http", "--rate-limit", "1", project=tmp_path, GOOP_TOKEN="the-right-one-of-all") as server:
+    with served(
+        "--transport", "http", "--rate-limit", "1", project=tmp_path, GOOP_TOKEN="the-right-one-of-all"
+    ) as server:
         guesses = [ask(server.mcp, token=f"guess{n}").status_code for n in range(12)]
         assert guesses[:3] == [401, 401, 401]
         assert 429 in guesses

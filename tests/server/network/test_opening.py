@@ -122,7 +122,10 @@ def test_a_token_file_may_end_with_a_line_end(tmp_path: Path) -> None:
 
 
 def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> None:
-    text = '[tokens.alice]\ntoken = "the-token-of-alice"\nscopes = ["read", "write"]\n[tokens.bob]\ntoken = "the-token-of-bob-too"\ntenant = "acme"\n'
+    text = (
+        '[tokens.alice]\ntoken = "the-token-of-alice"\nscopes = ["read", "write"]\n'
+        '[tokens.bob]\ntoken = "the-token-of-bob-too"\ntenant = "acme"\n'
+    )
     options = Options(token_file=private(tmp_path / "tokens.toml", text))
     tokens = read(database=POSTGRES, options=options).tokens
     assert tokens is not None
@@ -147,7 +150,10 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ("[tokens.a]\ntoken = 'fifteen-signs--'", "[tokens.a] is a token of fewer than 16 signs"),
         ("fifteen-signs--", "is a token of fewer than 16 signs"),
         (f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'", "has 'scope'; expected token, scopes, tenant"),
-        (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = ['admin']", "has the scope 'admin'; expected read, write, workspace"),
+        (
+            f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = ['admin']",
+            "has the scope 'admin'; expected read, write, workspace",
+        ),
         (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = 'read'", "scopes that are no list"),
         (f"[tokens.a]\ntoken = '{TOKEN}'\ntenant = ''", "has a tenant that is no name"),
         (f"[tokens.a]\ntoken = '{TOKEN}'\n[tokens.b]\ntoken = '{TOKEN}'", "has the same token for a and b"),

@@ -105,3 +105,6 @@ async def test_a_tool_that_is_called_over_http_belongs_to_the_http_request(
     (attributes,) = [dict(each.attributes or {}) for each in served if each.kind is trace.SpanKind.SERVER]
     assert attributes["goop.request.id"] == "http-1"
     assert attributes["network.transport"] == "tcp"
+    # An id of a session opens it, and whoever collects traces may not.
+    told = str([(each.name, dict(each.attributes or {})) for each in EXPORTER.get_finished_spans()])
+    assert answer.headers.get("mcp-session-id", "no session") not in told

@@ -12,22 +12,25 @@ from tests.server.network import sockets
 from tests.server.network.asking import ask, refusal_of
 from tests.server.network.serving import Served, served
 
-TOKENS = """\
+READER = "token-of-the-reader"
+WRITER = "token-of-the-writer"
+EVERYTHING = "token-of-another"
+TOKENS = f"""\
 [tokens.reader]
-token = "token-of-the-reader"
+token = "{READER}"
 scopes = ["read"]
 [tokens.writer]
-token = "token-of-the-writer"
+token = "{WRITER}"
 scopes = ["read", "write"]
 [tokens.other]
-token = "token-of-another"
+token = "{EVERYTHING}"
 [tokens.useless]
 token = "token-that-is-useless"
 scopes = ["write"]
 """
 WRITING = {"record_report", "build_handoff", "save_memory", "forget_memory"}
 ASKED = [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages/")]
-WRONG = ["wrong", "token-of-the-reade", "token-of-the-reader2", "TOKEN-OF-THE-READER", "x" * 20_000, "token-of-the-reader token-of-the-reader", "ü"]
+WRONG = ["wrong", "token-of-the-reade", f"{READER}2", "TOKEN-OF-THE-READER", "x" * 20_000, f"{READER} {READER}", "ü"]
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +66,13 @@ def test_a_wrong_token_is_told_exactly_what_a_missing_one_is(
     assert wrong.headers["www-authenticate"] == missing.headers["www-authenticate"] == 'Bearer error="invalid_token"'
 
 
-@pytest.mark.parametrize("authorization", ["token-of-the-reader", "Basic token-of-the-reader", "Bearer", "Bearer\ttoken-of-the-reader"])
+@pytest.mark.parametrize("authorization", [READER, f"Basic {READER}", "Bearer", f"Bearer\t{READER}"])
 def test_a_token_in_another_form_opens_nothing(server: Served, authorization: str) -> None:
     assert refusal_of(ask(server.mcp, Authorization=authorization)) == (401, "invalid_token")
 
 
 def test_a_token_in_the_address_opens_nothing(server: Served) -> None:
-    assert refusal_of(ask(f"{server.mcp}?token=token-of-the-reader&access_token=token-of-the-reader")) == (401, "invalid_token")
+    assert refusal_of(ask(f"{server.mcp}?token={READER}&access_token={READER}")) == (401, "invalid_token")
 
 
 def test_the_answer_to_a_wrong_token_does_not_wait_for_the_body(server: Served) -> None:
@@ -92,7 +95,7 @@ def test_health_asks_for_no_token(server: Served) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport: Transport, era: str) -> None:
-    with connect(target(server, transport, token="token-of-the-reader"), era) as reader:
+    with connect(target(server, transport, token=READER), era) as reader:
         assert not WRITING & reader.tools().keys()
         assert {"validate_report", "search_memory", "project_status", "explain_rule"} <= reader.tools().keys()
         refused = reader.tool("save_memory", title="A title", content="Something.")
@@ -103,35 +106,35 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport:
         assert text_of(looked).endswith("call validate_report with check_workspace=false.")
         assert not reader.tool("validate_report", text=COMPLETE_REPLY).is_error
         assert not reader.tool("search_memory", queries="title").is_error
-    with connect(target(server, transport, token="token-of-the-writer"), era) as writer:
+    with connect(target(server, transport, token=WRITER), era) as writer:
         assert writer.tools().keys() >= WRITING
         assert not writer.tool("save_memory", title="A title", content="Something.").is_error
         # Its default is to look.
         looked = writer.tool("record_report", text=COMPLETE_REPLY)
         assert looked.is_error
         assert "needs the scope workspace" in text_of(looked)
-    with connect(target(server, transport, token="token-of-another"), era) as everything:
+    with connect(target(server, transport, token=EVERYTHING), era) as everything:
         assert not everything.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True).is_error
 
 
 def test_lists_that_depend_on_the_token_are_kept_by_nobody_else(server: Served) -> None:
-    with connect(target(server, "streamable-http", token="token-of-the-reader"), "auto") as reader:
+    with connect(target(server, "streamable-http", token=READER), "auto") as reader:
         assert reader.call(reader.client.list_tools).cache_scope == "private"
 
 
 def test_a_session_belongs_to_the_token_that_opened_it(server: Served) -> None:
-    session = ask(server.mcp, token="token-of-the-reader").headers["mcp-session-id"]
+    session = ask(server.mcp, token=READER).headers["mcp-session-id"]
     listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    assert ask(server.mcp, token="token-of-the-reader", body=listing, Mcp_Session_Id=session).status_code == 200
-    for token in ("token-of-the-writer", "token-of-another"):
+    assert ask(server.mcp, token=READER, body=listing, Mcp_Session_Id=session).status_code == 200
+    for token in (WRITER, EVERYTHING):
         assert ask(server.mcp, token=token, body=listing, Mcp_Session_Id=session).status_code == 404
         assert ask(server.mcp, token=token, method="DELETE", Mcp_Session_Id=session).status_code == 404
 
 
 def test_a_session_keeps_to_the_scopes_of_the_request_and_not_of_its_opener(server: Served) -> None:
-    with connect(target(server, "sse", token="token-of-another"), "legacy") as everything:
+    with connect(target(server, "sse", token=EVERYTHING), "legacy") as everything:
         assert everything.tools().keys() >= WRITING
-    with connect(target(server, "sse", token="token-of-the-reader"), "legacy") as reader:
+    with connect(target(server, "sse", token=READER), "legacy") as reader:
         assert not WRITING & reader.tools().keys()
 
 
