@@ -23,6 +23,7 @@ from goop_mcp.server.network.access import Access, FirstKnown, KnownTokens, Veri
 from goop_mcp.server.network.bodies import BODY_BYTES, Bodies
 from goop_mcp.server.network.callers import caller_of
 from goop_mcp.server.network.guard import Guard
+from goop_mcp.server.network.messages import judged
 from goop_mcp.server.network.oauth import IssuedTokens, metadata_route, metadata_url
 from goop_mcp.server.network.rates import RateLimit, Rates
 from goop_mcp.server.network.refusals import InOneForm, refusal
@@ -37,7 +38,7 @@ __all__ = ["NetworkApplication"]
 
 _READY_WITHIN = 5.0
 
-_NO_HEAD = "this address is not asked with HEAD; whether the server runs is told at /health"
+_OTHER_METHOD = "this address is asked with GET, POST or DELETE; whether the server runs is told at /health"
 _METHODS = ("GET", "POST", "DELETE")
 _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
 
@@ -125,7 +126,7 @@ class NetworkApplication:
         """Return what serves one address: whose token it is says which tenant's endpoint it is."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only what has arrived counts as under way: a slow body must not keep others out.
-        app = RateLimit(Bodies(self._traffic.limited(app)), self._rates)
+        app = RateLimit(Bodies(self._traffic.limited(app), judge=judged), self._rates)
         if self._verifier is not None:
             issuer = self._network.issuer
             app = Access(app, self._verifier, self._rates, metadata_url=metadata_url(issuer) if issuer else None)
@@ -167,9 +168,10 @@ class _Dispatch:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["method"] == "HEAD":
-            # The SDK would open a stream for it, of which nobody reads a word.
-            await refusal(405, "not_allowed", _NO_HEAD, headers={"Allow": ", ".join(_METHODS)})(scope, receive, send)
+        if scope["method"] not in _METHODS:
+            # The SDK would open a session, and for HEAD a stream of which nobody reads a word.
+            answer = refusal(405, "not_allowed", _OTHER_METHOD, headers={"Allow": ", ".join(_METHODS)})
+            await answer(scope, receive, send)
             return
         caller = caller_of(scope)
         try:

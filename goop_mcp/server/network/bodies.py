@@ -1,6 +1,7 @@
 """Read the body of a request before anything works on it: whole, not too large, and not too slowly."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -28,22 +29,37 @@ class Bodies:
     And 503 where all together, or half of that from one client, are too much.
     """
 
-    def __init__(self, app: ASGIApp, *, seconds: float = _SECONDS, together: int = _TOGETHER) -> None:
-        """Wait `seconds` for a body to arrive; hold at most `together` bytes of all that are under way."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        judge: Callable[[Headers, bytes], Response | None] = lambda *_: None,
+        seconds: float = _SECONDS,
+        together: int = _TOGETHER,
+    ) -> None:
+        """Let `judge` refuse what was posted once it is there.
+
+        Wait `seconds` for a body to arrive; hold at most `together` bytes of all that are under way.
+        """
         self._app = app
+        self._judge = judge
         self._seconds = seconds
         self._together = together
         self._held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if (refused := _refused_by_its_head(Headers(scope=scope))) is not None:
+        headers = Headers(scope=scope)
+        if (refused := _refused_by_its_head(headers)) is not None:
             await refused(scope, receive, send)
             return
         body, client = bytearray(), client_of(scope)
         try:
             answer = await self._read(receive, body, client)
-            await (answer or self._app)(scope, receive if answer else replay(bytes(body), receive), send)
+            whole = bytes(body)
+            if answer is None and scope["method"] == "POST":
+                answer = self._judge(headers, whole)
+            await (answer or self._app)(scope, receive if answer else replay(whole, receive), send)
         except _GoneError:
             return
         finally:

@@ -17,6 +17,7 @@ __all__ = ["TimedProtocol"]
 _SECONDS: Final = 10.0
 # The first bytes of a TLS connection: a handshake record of any version.
 _TLS: Final = (0x16, 0x03)
+_HTTP_2: Final = b"PRI * HTTP/2"
 
 _FULL: Final = refusal(
     503,
@@ -59,6 +60,9 @@ class TimedProtocol(H11Protocol):
             # No answer in TLS can be given; from one in HTTP, clients of TLS conclude what is wrong.
             self._refuse(400, "no_tls", "this port is plain HTTP; use http://, or a proxy that ends TLS before it")
             return
+        if not self._has_spoken and data.startswith(_HTTP_2):
+            self._refuse(505, "no_http_2", "this port speaks HTTP/1.1; let the client or the proxy do so too")
+            return
         self._has_spoken = True
         super().data_received(data)
         if self._is_owed():
@@ -79,6 +83,10 @@ class TimedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP in the form of all other refusals; `msg` is uvicorn's own word for it."""
         self._refuse(400, "no_http", f"{msg.rstrip('.').lower()}; send HTTP/1.1 with one Host and a whole head")
+
+    def _unsupported_upgrade_warning(self) -> None:
+        # In place of uvicorn's advice to install something for WebSocket.
+        _logger.warning("a client asked for another protocol than HTTP/1.1, and is answered in that")
 
     def _is_owed(self) -> bool:
         """Tell whether the other side has begun a head and not ended it, or still sends a body nobody wants."""

@@ -104,7 +104,7 @@ class _Server(uvicorn.Server):
 
 
 def _told(port: int, network: NetworkSettings) -> str:
-    """Return where clients reach the server; where they do so by other names, also what it listens on, and all names."""
+    """Return where clients reach the server; where they do so by other names, also its place, and all names."""
     paths = [path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served]
     addresses = " and ".join(f"http://{network.name_with(port)}{path}" for path in paths)
     if not network.other_names:

@@ -13,7 +13,6 @@ import anyio
 import httpx2
 import pytest
 import uvicorn
-from pydantic import JsonValue
 from starlette.responses import PlainTextResponse
 
 from goop_mcp.server.network.bodies import Bodies
@@ -117,57 +116,8 @@ def test_another_content_type_is_refused(server: Served, content_type: str) -> N
     modern = {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/list"}
     for url, headers in ((server.mcp, {}), (server.mcp, modern), (f"{server.address}/messages/?session_id=x", {})):
         answer = ask(url, content=content, Content_Type=content_type, **headers)
-        assert refusal_of(answer) == (400, "bad_request")
+        assert refusal_of(answer) == (415, "wrong_type")
         assert "Content-Type: application/json" in answer.json()["error_description"]
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"jsonrpc": "2.0"}', b"[" * 100_000])
-@pytest.mark.parametrize("headers", [{}, {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/list"}])
-def test_a_body_that_is_no_message_is_refused(server: Served, content: bytes, headers: dict[str, str]) -> None:
-    answer = ask(server.mcp, content=content, **headers)
-    assert 400 <= answer.status_code < 500
-    assert "Traceback" not in answer.text
-    assert "/site-packages/" not in answer.text
-
-
-def test_sessions_that_do_not_exist_are_not_found(server: Served) -> None:
-    listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    for session in ("0" * 32, "x", "../../etc/passwd", "a" * 10_000):
-        assert ask(server.mcp, body=listing, Mcp_Session_Id=session).status_code == 404
-        assert ask(server.mcp, method="GET", Mcp_Session_Id=session).status_code == 404
-        assert ask(server.mcp, method="DELETE", Mcp_Session_Id=session).status_code == 404
-    messages = f"{server.address}/messages/"
-    assert refusal_of(ask(f"{messages}?session_id={'0' * 32}", body=listing)) == (404, "not_found")
-    assert refusal_of(ask(f"{messages}?session_id=x", body=listing)) == (400, "bad_request")
-    assert refusal_of(ask(messages, body=listing)) == (400, "bad_request")
-    assert refusal_of(ask(messages, method="GET")) == (405, "not_allowed")
-
-
-def test_a_client_that_takes_no_streams_is_told_what_to_accept(server: Served) -> None:
-    answer = ask(server.mcp, Accept="text/html", MCP_Protocol_Version=MODERN, Mcp_Method="tools/list")
-    assert refusal_of(answer) == (406, "not_acceptable")
-    assert refusal_of(ask(server.mcp, method="PUT", MCP_Protocol_Version=MODERN)) == (405, "not_allowed")
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_every_earlier_version_is_spoken(server: Served, version: str) -> None:
-    assert isinstance(INITIALIZE, dict)
-    params: JsonValue = {
-        "protocolVersion": version,
-        "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    }
-    answer = ask(server.mcp, body={**INITIALIZE, "params": params})
-    assert answer.status_code == 200
-    assert f'"protocolVersion":"{version}"' in answer.text
-
-
-@pytest.mark.parametrize("version", ["1999-01-01", "2026-07-29", "latest", "x" * 5_000])
-def test_a_version_that_never_was_is_refused_with_those_that_are_spoken(server: Served, version: str) -> None:
-    listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
-    answer = ask(server.mcp, body=listing, MCP_Protocol_Version=version, Mcp_Method="tools/list")
-    assert answer.status_code == 400
-    assert "error" in answer.json()
 
 
 def test_a_client_that_asks_too_fast_is_told_how_long_to_wait(tmp_path: Path) -> None:

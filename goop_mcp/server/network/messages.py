@@ -1,0 +1,67 @@
+"""Whether a body is one message of JSON-RPC, as far as a look at it tells; what is wrong in it the SDK finds out later.
+
+Batches came with revision 2025-03-26 of MCP and went with 2025-06-18. The SDK takes none, and tells so in the words of
+its validator. A request whose id is neither a text nor an integer it takes for a notification, so that nobody would
+ever answer it.
+"""
+
+import json
+import re
+from typing import Final
+
+from mcp.types import INVALID_REQUEST, PARSE_ERROR
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from goop_mcp.server.network.refusals import refusal, rpc_refusal
+
+__all__ = ["judged"]
+
+_BATCHES: Final = "2025-03-26"
+_NO_BATCHES: Final = "send each message in a request of its own"
+_TOLD_NO_BATCHES: Final = f"a list of messages (a batch) came, which this revision of MCP has not; {_NO_BATCHES}"
+_TOLD_NO_BATCHES_HERE: Final = (
+    f"a list of messages (a batch) came, which revision {_BATCHES} of MCP has and this server does not take; "
+    f"{_NO_BATCHES}, or initialize with 2025-06-18 or later"
+)
+_NO_OBJECT: Final = "the body is no JSON object; send one message of JSON-RPC, in UTF-8"
+_TOLD_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"
+_BAD_ID: Final = "the id of the request is neither a text nor an integer; send it again with one that is"
+
+# Looking is enough for nearly every message; those that are seen twice are read as well.
+_STRANGE_ID: Final = re.compile(rb'"id"\s*:(?!\s*(?:"|-?\d+\s*[,}]))')
+
+
+def judged(headers: Headers, body: bytes) -> Response | None:
+    """Return the refusal of a body that was posted and cannot be one message, None where nothing speaks against it."""
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return refusal(415, "wrong_type", _TOLD_TYPE)
+    begins = body.lstrip()[:1]
+    if begins == b"[":
+        # The header came with the revision after the one that had batches.
+        is_earlier = headers.get("mcp-protocol-version", _BATCHES) <= _BATCHES
+        return rpc_refusal(400, INVALID_REQUEST, _TOLD_NO_BATCHES_HERE if is_earlier else _TOLD_NO_BATCHES)
+    if begins != b"{":
+        return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
+    if _STRANGE_ID.search(body) is not None and _has_strange_id(body):
+        return rpc_refusal(400, INVALID_REQUEST, _BAD_ID)
+    return None
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _has_strange_id(body: bytes) -> bool:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        # The SDK reads it again, and says where it stops being JSON.
+        return False
+    if not isinstance(message, dict) or "method" not in message or "id" not in message:
+        return False
+    return isinstance(message["id"], bool) or not isinstance(message["id"], str | int)

@@ -1,0 +1,200 @@
+"""What is told of messages, sessions and versions that cannot be served, in both eras, in our words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from pydantic import JsonValue
+
+from tests.server.connections import ERAS, connect, target
+from tests.server.network.asking import INITIALIZE, ask, refusal_of
+from tests.server.network.serving import Served, served
+from tests.server.network.sockets import opened, until
+
+LISTING: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+MODERN = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/list"}
+EARLIER = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+NO_MESSAGES = [
+    (b"", -32700),
+    (b"{", -32700),
+    (b"\xff\xfe", -32700),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/li', -32700),
+    (b"null", -32600),
+    (b'"ping"', -32600),
+    (b'{"jsonrpc": "2.0"}', -32600),
+    (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": 7}', -32600),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}', -32600),
+    (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600),
+    (b"[" * 100_000, -32600),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served("--transport", "http", "--rate-limit", "0", project=tmp_path_factory.mktemp("project")) as running:
+        yield running
+
+
+def session_of(server: Served, version: str = "2025-11-25") -> str:
+    """Open a session of a revision, and return its id."""
+    assert isinstance(INITIALIZE, dict)
+    client: JsonValue = {"name": "tests", "version": "1"}
+    params: JsonValue = {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
+    answer = ask(server.mcp, body={**INITIALIZE, "params": params})
+    assert f'"protocolVersion":"{version}"' in answer.text
+    return answer.headers["mcp-session-id"]
+
+
+def fault_of(answer: httpx2.Response) -> tuple[int, str]:
+    """Return code and message of an error of JSON-RPC, which is no library's and opens no session."""
+    told = answer.json()
+    assert answer.status_code >= 400
+    assert told["jsonrpc"] == "2.0"
+    message: str = told["error"]["message"]
+    assert not [
+        foreign for foreign in ("pydantic", "input_value", "Traceback", "/site-packages/") if foreign in message
+    ]
+    assert "mcp-session-id" not in answer.headers
+    return told["error"]["code"], message
+
+
+@pytest.mark.parametrize(("content", "code"), NO_MESSAGES)
+@pytest.mark.parametrize("era", ERAS)
+def test_a_body_that_is_no_message_is_told_what_to_send(server: Served, content: bytes, code: int, era: str) -> None:
+    headers = MODERN if era == "auto" else {"Mcp_Session_Id": session_of(server)}
+    assert fault_of(ask(server.mcp, content=content, **headers))[0] == code
+    assert fault_of(ask(server.mcp, content=content, **({} if era == "legacy" else MODERN)))[0] == code
+
+
+@pytest.mark.parametrize("content", [b"[]", b"\n [{}]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
+def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -> None:
+    one_by_one = "send each message in a request of its own"
+    code, message = fault_of(ask(server.mcp, content=content, **MODERN))
+    assert code == -32600
+    assert message == f"a list of messages (a batch) came, which this revision of MCP has not; {one_by_one}"
+    later = {"Mcp_Session_Id": session_of(server, "2025-06-18"), "MCP_Protocol_Version": "2025-06-18"}
+    assert fault_of(ask(server.mcp, content=content, **later)) == (code, message)
+
+
+@pytest.mark.parametrize("content", [b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
+def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(server: Served, content: bytes) -> None:
+    session = session_of(server, "2025-03-26")
+    with opened(server.port) as (stream,):
+        stream.sendall(b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        older = until(stream, rb"(/messages/\?session_id=[0-9a-f]{32})")[1].decode()
+        answers = [
+            ask(server.mcp, content=content, Mcp_Session_Id=session),
+            ask(server.mcp, content=content, Mcp_Session_Id=session, MCP_Protocol_Version="2025-03-26"),
+            ask(f"{server.address}{older}", content=content),
+        ]
+    for answer in answers:
+        code, message = fault_of(answer)
+        assert code == -32600
+        assert "revision 2025-03-26 of MCP has and this server does not take" in message
+        assert message.endswith("or initialize with 2025-06-18 or later")
+    assert ask(server.mcp, body=LISTING, Mcp_Session_Id=session).status_code == 200
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_words_that_look_like_a_strange_id_do_no_harm_in_arguments(server: Served, era: str) -> None:
+    with connect(target(server, "streamable-http"), era) as connection:
+        assert not connection.tool("validate_report", text='{"id": null}, "id":{}').is_error
+        assert connection.tool("route_next_action", text="x", context={"id": None}).is_error
+
+
+def test_sessions_that_do_not_exist_are_told_to_be_opened_again(server: Served) -> None:
+    for session in ("0" * 32, "x", "../../etc/passwd", "a" * 10_000):
+        for method in ("POST", "GET", "DELETE"):
+            answer = ask(server.mcp, method=method, body=LISTING, Mcp_Session_Id=session)
+            assert answer.status_code == 404
+            assert fault_of(answer)[1] == "the session has ended or never was; send initialize to open another"
+    messages = f"{server.address}/messages/"
+    assert refusal_of(ask(f"{messages}?session_id={'0' * 32}", body=LISTING)) == (404, "not_found")
+    for url in (messages, f"{messages}?session_id=x"):
+        answer = ask(url, body=LISTING)
+        assert refusal_of(answer) == (400, "bad_request")
+        assert "the address that the stream at /sse names first" in answer.json()["error_description"]
+    assert refusal_of(ask(messages, method="GET")) == (405, "not_allowed")
+
+
+def test_a_session_that_was_ended_does_not_exist(server: Served) -> None:
+    session = session_of(server)
+    assert ask(server.mcp, method="DELETE", Mcp_Session_Id=session).status_code == 200
+    answer = ask(server.mcp, body=LISTING, Mcp_Session_Id=session)
+    assert (answer.status_code, "never was" in fault_of(answer)[1]) == (404, True)
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_a_request_without_a_session_is_told_how_to_get_one(server: Served, method: str) -> None:
+    answer = ask(server.mcp, method=method, body=LISTING)
+    code, message = fault_of(answer)
+    assert (answer.status_code, code) == (400, -32600)
+    assert message.startswith("the request names no session; send initialize first")
+
+
+def test_a_second_stream_of_a_session_is_refused_and_one_that_would_be_resumed_too(server: Served) -> None:
+    session = session_of(server)
+    head = f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
+    resumed = ask(server.mcp, method="GET", Mcp_Session_Id=session, Last_Event_ID="7")
+    assert refusal_of(resumed) == (400, "no_replay")
+    with opened(server.port) as (stream,):
+        stream.sendall(head.encode())
+        until(stream, b"\r\n\r\n")
+        answer = ask(server.mcp, method="GET", Mcp_Session_Id=session)
+        assert answer.status_code == 409
+        assert "Only one SSE stream is allowed" in fault_of(answer)[1]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "OPTIONS", "TRACE"])
+@pytest.mark.parametrize("path", ["/mcp", "/sse", "/messages/"])
+def test_another_method_opens_no_session(server: Served, method: str, path: str) -> None:
+    for headers in ({}, MODERN):
+        answer = ask(f"{server.address}{path}", method=method, content=None, **headers)
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST, DELETE")
+        assert "mcp-session-id" not in answer.headers
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json", "text/event-stream", ""])
+def test_a_client_that_takes_no_streams_is_told_what_to_accept(server: Served, accept: str) -> None:
+    answer = ask(server.mcp, Accept=accept, content=None, **MODERN)
+    assert refusal_of(answer) == (406, "not_acceptable")
+    assert "application/json, text/event-stream" in answer.json()["error_description"]
+    legacy = ask(server.mcp, Accept=accept)
+    assert legacy.status_code == 406
+    assert "must accept both application/json and text/event-stream" in fault_of(legacy)[1]
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_every_earlier_version_is_spoken(server: Served, version: str) -> None:
+    session = session_of(server, version)
+    answer = ask(server.mcp, body=LISTING, Mcp_Session_Id=session, MCP_Protocol_Version=version)
+    assert '"validate_report"' in answer.text
+
+
+@pytest.mark.parametrize("version", ["1999-01-01", "2026-07-29", "latest", "x" * 5_000])
+def test_a_version_that_never_was_is_refused_with_those_that_are_spoken(server: Served, version: str) -> None:
+    for headers in ({}, {"Mcp_Session_Id": session_of(server)}):
+        answer = ask(
+            server.mcp, body=LISTING, MCP_Protocol_Version=version, Mcp_Method="tools/list", content=None, **headers
+        )
+        code, message = fault_of(answer)
+        assert (answer.status_code, code) == (400, -32022)
+        assert answer.json()["error"]["data"] == {"supported": ["2026-07-28"], "requested": version[:64]}
+        assert all(spoken in message for spoken in ("2026-07-28", *EARLIER))
+
+
+def test_what_a_client_sends_wrong_leaves_no_traceback_in_the_log(tmp_path: Path) -> None:
+    with served("--transport", "http", "--rate-limit", "0", project=tmp_path) as server:
+        for content, _ in NO_MESSAGES:
+            ask(server.mcp, content=content)
+            ask(server.mcp, content=content, **MODERN)
+        ask(server.mcp, method="GET", Upgrade="websocket", Connection="Upgrade")
+        assert server.stop() == 143
+        said = server.said()
+    assert "Traceback" not in said
+    assert "pip install" not in said
