@@ -127,6 +127,10 @@ class GoopServer(MCPServer[Any]):
             return self._tool_manager.get_tool(name) is not None
         return self._prompt_manager.get_prompt(name) is not None
 
+    def has_sessions_of_earlier_era(self) -> bool:
+        """Tell whether any session is open that outlives its requests; one over SSE does not."""
+        return bool(self.session_manager._server_instances)
+
     def list_only(self, is_there: Callable[[str], bool]) -> None:
         """List only the resources for whose address `is_there` holds; it runs on a worker thread."""
         self._is_there = is_there

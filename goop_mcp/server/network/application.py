@@ -30,7 +30,7 @@ from goop_mcp.server.network.refusals import InOneForm, refusal
 from goop_mcp.server.network.request_ids import HEADER as REQUEST_ID
 from goop_mcp.server.network.request_ids import RequestIds
 from goop_mcp.server.network.settings import NetworkSettings
-from goop_mcp.server.network.tenants import Endpoints, Tenants, TooManyTenantsError
+from goop_mcp.server.network.tenants import Tenant, Tenants, TooManyTenantsError
 from goop_mcp.server.network.traffic import Traffic
 from goop_mcp.settings import Settings
 
@@ -39,6 +39,7 @@ __all__ = ["NetworkApplication"]
 _READY_WITHIN = 5.0
 
 _OTHER_METHOD = "this address is asked with GET, POST or DELETE; whether the server runs is told at /health"
+_TOO_MANY_TENANTS = "as many tenants are at work as this server holds; try again in a second, or ask another replica"
 _METHODS = ("GET", "POST", "DELETE")
 _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
 
@@ -122,7 +123,7 @@ class NetworkApplication:
         async with self.tenants.running(names):
             yield
 
-    def _asked(self, endpoint: Callable[[Endpoints], ASGIApp]) -> ASGIApp:
+    def _asked(self, endpoint: Callable[[Tenant], ASGIApp]) -> ASGIApp:
         """Return what serves one address: whose token it is says which tenant's endpoint it is."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only what has arrived counts as under way: a slow body must not keep others out.
@@ -133,10 +134,10 @@ class NetworkApplication:
         return app
 
     async def _ready(self) -> Response:
-        endpoints = await self.tenants.endpoints(self._settings.tenant)
+        own = await self.tenants.tenant(self._settings.tenant)
         is_ready = False
         with anyio.move_on_after(_READY_WITHIN):
-            is_ready = await anyio.to_thread.run_sync(_reads, endpoints.application, abandon_on_cancel=True)
+            is_ready = await anyio.to_thread.run_sync(_reads, own.application, abandon_on_cancel=True)
         return JSONResponse({"status": "ready" if is_ready else "unavailable"}, status_code=200 if is_ready else 503)
 
 
@@ -163,7 +164,7 @@ class _Answer:
 class _Dispatch:
     """Hands a request to the server of the caller's tenant."""
 
-    def __init__(self, tenants: Tenants, endpoint: Callable[[Endpoints], ASGIApp], *, tenant: str) -> None:
+    def __init__(self, tenants: Tenants, endpoint: Callable[[Tenant], ASGIApp], *, tenant: str) -> None:
         self._tenants, self._endpoint, self._tenant = tenants, endpoint, tenant
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -175,12 +176,13 @@ class _Dispatch:
             return
         caller = caller_of(scope)
         try:
-            endpoints = await self._tenants.endpoints(caller.tenant if caller is not None else self._tenant)
+            tenant = await self._tenants.tenant(caller.tenant if caller is not None else self._tenant)
         except TooManyTenantsError:
-            answer = refusal(503, "too_many_tenants", "this server holds no more tenants; ask another replica")
+            answer = refusal(503, "too_many_tenants", _TOO_MANY_TENANTS, headers={"Retry-After": "1"})
             await answer(scope, receive, send)
             return
-        await self._endpoint(endpoints)(scope, receive, send)
+        with tenant:
+            await self._endpoint(tenant)(scope, receive, send)
 
 
 async def _health(_: Request) -> Response:

@@ -1,10 +1,15 @@
-"""One server a tenant: each has its own application, sessions and subscriptions, so that nothing can cross over."""
+"""One server a tenant: each has its own application, sessions and subscriptions, so that nothing can cross over.
+
+A process holds a number of them. The one that nobody has asked for longest makes room for one more, unless it is at
+work: a call runs, a stream is open, or a session of the earlier protocol era is.
+"""
 
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -16,9 +21,10 @@ from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.network.direct import DirectWhereItCan
 from goop_mcp.settings import Settings
 
-__all__ = ["Endpoints", "Tenants", "TooManyTenantsError"]
+__all__ = ["Tenant", "Tenants", "TooManyTenantsError"]
 
 _MOST_TENANTS = 200
+_END = 1.0
 _SESSION_IDLE = 1_800.0
 _MOST_SESSIONS = 10_000
 
@@ -27,62 +33,109 @@ _GUARDED_ALREADY = TransportSecuritySettings(enable_dns_rebinding_protection=Fal
 
 
 class TooManyTenantsError(Exception):
-    """Raised when there are servers for as many tenants as one process holds."""
+    """Raised when as many tenants as one process holds are at work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
-    """Where the requests of a tenant go, by transport, and what they work on."""
+@dataclass(slots=True, kw_only=True)
+class Tenant:
+    """Where the requests of a tenant go, by transport, and what they work on. Each request is one context.
+
+    `asked` is when a request last began or ended, by the clock of the event loop, in seconds.
+    """
 
     application: Application
     streamable: ASGIApp
     sse: ASGIApp
+    has_sessions: Callable[[], bool]
+    asked: float = 0.0
+    requests: int = 0
+    unwanted: anyio.Event = field(default_factory=anyio.Event)
+    gone: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether anybody would miss it."""
+        return self.requests > 0 or self.has_sessions()
+
+    def __enter__(self) -> Self:
+        self.requests += 1
+        self.asked = anyio.current_time()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.requests -= 1
+        self.asked = anyio.current_time()
 
 
 class Tenants:
-    """The servers of all tenants. `make` puts a server together for an application."""
+    """The servers of all tenants, at most `most`. `make` puts a server together for an application."""
 
     def __init__(
-        self, settings: Settings, make: Callable[[Application], GoopServer], *, stateless: bool, body_bytes: int
+        self,
+        settings: Settings,
+        make: Callable[[Application], GoopServer],
+        *,
+        stateless: bool,
+        body_bytes: int,
+        most: int = _MOST_TENANTS,
     ) -> None:
+        self._most = most
         self._settings = settings
         self._make = make
         self._stateless = stateless
         self._body_bytes = body_bytes
-        self._endpoints: dict[str, Endpoints] = {}
+        self._held: dict[str, Tenant] = {}
         self._tasks: TaskGroup | None = None
         self._starting = anyio.Lock()
 
     @asynccontextmanager
     async def running(self, names: Iterable[str]) -> AsyncIterator[None]:
-        """Serve the tenants called `names`, and others as they come, while the context is open."""
+        """Serve the server's own tenant, and others as they come, while the context is open.
+
+        Of the others those called `names` are expected, so that their first requests need not wait.
+        """
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            for name in sorted(names):
-                await self.endpoints(name)
+            own = self._settings.tenant
+            for name in [own, *sorted({*names} - {own})][: self._most]:
+                await self.tenant(name)
             try:
                 yield
             finally:
                 tasks.cancel_scope.cancel()
 
-    async def endpoints(self, name: str) -> Endpoints:
-        """Return where the requests of tenant `name` go. Raises TooManyTenantsError."""
-        if (found := self._endpoints.get(name)) is not None:
-            return found
-        async with self._starting:
-            if name not in self._endpoints:
-                self._endpoints[name] = await self._started(name)
-        return self._endpoints[name]
+    async def tenant(self, name: str) -> Tenant:
+        """Return the tenant `name`, to be entered before anything else is waited for: an idle one may be let go.
 
-    async def _started(self, name: str) -> Endpoints:
+        Raises TooManyTenantsError.
+        """
+        while (found := self._held.get(name)) is None:
+            async with self._starting:
+                if name not in self._held:
+                    self._held[name] = await self._started(name)
+        return found
+
+    async def _started(self, name: str) -> Tenant:
         if self._tasks is None:
             raise RuntimeError("requests came before the application was started")
-        if len(self._endpoints) >= _MOST_TENANTS:
-            raise TooManyTenantsError
-        started: Endpoints = await self._tasks.start(self._serve, name)
+        if len(self._held) >= self._most:
+            await self._make_room()
+        started: Tenant = await self._tasks.start(self._serve, name)
+        started.asked = anyio.current_time()
         return started
 
-    async def _serve(self, name: str, *, task_status: TaskStatus[Endpoints]) -> None:
+    async def _make_room(self) -> None:
+        """Let go of the tenant that nobody has asked for longest; the server's own one stays."""
+        idle = [name for name, held in self._held.items() if name != self._settings.tenant and not held.is_at_work]
+        if not idle:
+            raise TooManyTenantsError
+        left = self._held.pop(min(idle, key=lambda name: self._held[name].asked))
+        left.unwanted.set()
+        # What a client gave up may still hold a thread; others need not wait for that.
+        with anyio.move_on_after(_END):
+            await left.gone.wait()
+
+    async def _serve(self, name: str, *, task_status: TaskStatus[Tenant]) -> None:
         async with AsyncExitStack() as stack:
             empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="goop-mcp-"))
             application = stack.enter_context(Application(self._of_tenant(name, Path(empty))))
@@ -98,8 +151,15 @@ class Tenants:
             streaming, direct = server.session_manager, server.direct_manager(_GUARDED_ALREADY, self._body_bytes)
             await stack.enter_async_context(streaming.run())
             await stack.enter_async_context(direct.run())
-            task_status.started(Endpoints(application, DirectWhereItCan(streaming=streaming, direct=direct), sse))
-            await anyio.sleep_forever()
+            tenant = Tenant(
+                application=application,
+                streamable=DirectWhereItCan(streaming=streaming, direct=direct),
+                sse=sse,
+                has_sessions=server.has_sessions_of_earlier_era,
+            )
+            task_status.started(tenant)
+            await tenant.unwanted.wait()
+        tenant.gone.set()
 
     def _of_tenant(self, name: str, empty: Path) -> Settings:
         """Return the settings of a tenant: the folder of the project belongs to the one that is the server's own."""

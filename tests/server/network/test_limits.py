@@ -200,7 +200,7 @@ def test_a_head_that_never_ends_is_given_up(server: Served) -> None:
             assert rest_of(connection).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_connection_that_is_closed_half_still_gets_its_answer(server: Served) -> None:
+def test_a_connection_that_is_closed_half_harms_nobody(server: Served) -> None:
     assert b'{"status":"ok"}' in exchange(server.port, HEALTH, half_close=True)
     body = json.dumps(INITIALIZE).encode()
     head = (

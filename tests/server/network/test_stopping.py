@@ -1,6 +1,8 @@
 """How the server ends: what runs is answered, what stays open is closed, and the exit code is that of a shell."""
 
+import json
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -68,6 +70,26 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
         assert server.stop(signal.SIGINT) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
         assert "waiting given up" not in server.said()
         assert waiting.exception(timeout=PATIENCE) is not None
+
+
+def test_a_call_whose_client_closes_its_half_of_the_connection_is_given_up(tmp_path: Path) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"name": "wait", "arguments": {"seconds": 10_000}, "_meta": meta}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+        f"Mcp-Method: tools/call\r\nMcp-Name: wait\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with served("--transport", "http", project=tmp_path, program=SLOW) as server, opened(server.port) as (half,):
+        half.sendall(head.encode() + body)
+        server.wait_to_say("waiting begins")
+        half.shutdown(socket.SHUT_WR)
+        server.wait_to_say("waiting given up")
+        assert rest_of(half) == b""
 
 
 def test_idle_connections_and_open_streams_do_not_hold_up_the_end(tmp_path: Path) -> None:

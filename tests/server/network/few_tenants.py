@@ -1,0 +1,16 @@
+"""A server of ours that holds three tenants at most, with a tool that takes its time; run it as `goop-mcp serve`."""
+
+import sys
+from functools import partial
+
+from goop_mcp.cli import main
+from goop_mcp.server.network import application, serving
+from goop_mcp.server.network.tenants import Tenants
+from tests.server.network.slow_server import add_waiting
+
+MOST = 3
+
+if __name__ == "__main__":
+    vars(application)["Tenants"] = partial(Tenants, most=MOST)
+    serving.serve_network = partial(serving.serve_network, extend=add_waiting)
+    sys.exit(main())
