@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult, TextContent
 
+from goop_mcp.server.bounds import LEFT_OUT, fitted
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
@@ -30,6 +31,7 @@ MOST_CHARACTERS = 40_000
 """Longest text of one answer, about 10,000 tokens."""
 
 _LISTED = 20
+_SMALL = 20_000
 _RECORDED = {
     "recorded": "recorded at revision {revision}",
     "duplicate": "duplicate: the same report was recorded at revision {revision}; nothing was written",
@@ -38,9 +40,18 @@ _RECORDED = {
 }
 
 
-def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
-    """Return the answer of a tool that worked."""
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=dict(structure))
+def answer(text: str, structure: Mapping[str, object], *, is_small: bool = False) -> CallToolResult:
+    """Return the answer of a tool that worked, cut if need be; one that is known to be small is not measured."""
+    values = dict(structure) if is_small else fitted(structure)
+    if left := values.get(LEFT_OUT):
+        # On the second line: the end is the first that is cut off.
+        first, _, rest = text.partition("\n")
+        text = f"{first}\nleft out of the structured answer, as it is too much: {_names(left)}\n{rest}"
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
+
+
+def _names(left: object) -> str:
+    return ", ".join(map(str, left[:_LISTED])) if isinstance(left, list) else ""
 
 
 def cap(result: CallToolResult) -> CallToolResult:
@@ -70,7 +81,7 @@ def _cut(text: str) -> str:
         return text
     end = (
         f"\n… cut off here: {len(text):,} characters are more than {MOST_CHARACTERS:,}. "
-        "Ask for less at a time, or read the structured answer, which is whole."
+        "Ask for less at a time, or read the structured answer."
     )
     return text[: MOST_CHARACTERS - len(end)] + end
 
@@ -86,7 +97,8 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         mended = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
         warnings = verdict.of_severity(Severity.WARNING)
         lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
-    return answer("\n".join(lines), structure)
+    # Mending makes five letters of one, and an answer has what was read beside what was mended.
+    return answer("\n".join(lines), structure, is_small=len(verdict.read_text) <= _SMALL)
 
 
 def decision_answer(decision: "Decision") -> CallToolResult:

@@ -63,9 +63,9 @@ class HookChecks:
             key="\n".join((session_id, agent_id or "main", prompt_id)),
         )
         if not is_owed(turn, policy):
-            return answer("{}", {})
+            return answer("{}", {}, is_small=True)
         outcome = judge_turn(turn, policy, attempts=self._attempts)
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
         said = hook_answer(outcome)
-        return answer(json.dumps(said), said)
+        return answer(json.dumps(said), said, is_small=True)

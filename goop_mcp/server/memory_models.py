@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from goop_mcp.server.models import FindingModel
+from goop_mcp.server.models import FindingModel, LeftOut
 
 __all__ = ["ForgottenModel", "FoundModel", "MemoryModel", "MemoryTypeName", "SavedModel", "SavedTypeName"]
 
@@ -57,6 +57,7 @@ class FoundModel(BaseModel):
     total_is_capped: bool = Field(description="Whether there may be more than total.")
     has_more: bool = Field(description="Whether a larger limit shows more.")
     notes: list[str] = Field(description="What was left out of account, and how to ask better.")
+    left_out: LeftOut = []
 
 
 class MemoryModel(BaseModel):
@@ -76,6 +77,7 @@ class MemoryModel(BaseModel):
     idempotency_key: str | None = Field(description="The key that the caller gave, or null.")
     created_at: str = _CreatedAt
     revision: int = _Revision
+    left_out: LeftOut = []
 
 
 class ForgottenModel(BaseModel):

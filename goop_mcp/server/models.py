@@ -13,6 +13,7 @@ __all__ = [
     "FindingModel",
     "GateModel",
     "HandoffModel",
+    "LeftOut",
     "ProgressModel",
     "PromptSizeModel",
     "ProtocolChoice",
@@ -36,6 +37,8 @@ SeverityName = Literal["error", "warning", "info"]
 
 AnyObject = Annotated[dict[str, JsonValue], WithJsonSchema({"type": "object", "additionalProperties": True})]
 """An object of any keys: each protocol, or each row, has one of its own."""
+
+LeftOut = Annotated[list[str], Field(description="What is null or cut here, as the answer would be too large.")]
 
 _Line = Field(ge=1, description="Line in the text as given, from 1; null if no place is known.")
 
@@ -93,6 +96,7 @@ class VerdictModel(BaseModel):
         description="What to send back to the agent so that it can mend its reply; null exactly when accepted."
     )
     omitted: int = Field(ge=0, description="How many findings beyond the listed ones there are.")
+    left_out: LeftOut = []
 
 
 class RetryModel(BaseModel):
@@ -125,6 +129,7 @@ class DecisionModel(BaseModel):
     flags: list[str] = Field(description="research_mode or test_first, where a request asks for it.")
     issues: list[AnyObject] = Field(description="What a feedback loop is to mend, worst first.")
     results: list[AnyObject] = Field(description="Results of a finished batch of sessions, in its order.")
+    left_out: LeftOut = []
 
 
 class PromptSizeModel(BaseModel):
@@ -149,6 +154,7 @@ class HandoffModel(BaseModel):
     remarks: list[str] = Field(default=[], description="What people should know about the file.")
     redactions: int = Field(default=0, ge=0, description="How many secrets were taken out of what was given.")
     size: PromptSizeModel | None = Field(default=None, description="Of a prompt; null: of a session's document.")
+    left_out: LeftOut = []
 
 
 class WrittenStateModel(BaseModel):
@@ -186,6 +192,7 @@ class RecordedModel(BaseModel):
     findings: list[FindingModel] = Field(description="Where documents, state and reports of the project disagree.")
     remarks: list[str] = Field(description="What people should know about the files.")
     redactions: int = Field(ge=0, description="How many secrets were taken out before the report was stored.")
+    left_out: LeftOut = []
 
 
 class GateModel(BaseModel):
@@ -287,6 +294,7 @@ class StatusModel(BaseModel):
     warnings: list[str] = Field(description="What people should know about the database.")
     checkpoints: CheckpointsModel = Field(description="Saved positions.")
     events: list[EventModel] = Field(description="The newest events of the folder history, newest first.")
+    left_out: LeftOut = []
 
 
 class RulePageModel(BaseModel):
