@@ -118,9 +118,7 @@ class NetworkApplication:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        tokens = self._network.tokens
-        names = {self._settings.tenant} | (tokens.tenants if tokens is not None else set())
-        async with self.tenants.running(names):
+        async with self.tenants.running():
             yield
 
     def _asked(self, endpoint: Callable[[Tenant], ASGIApp]) -> ASGIApp:

@@ -5,7 +5,7 @@ work: a call runs, a stream is open, or a session of the earlier protocol era is
 """
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,16 +89,11 @@ class Tenants:
         self._starting = anyio.Lock()
 
     @asynccontextmanager
-    async def running(self, names: Iterable[str]) -> AsyncIterator[None]:
-        """Serve the server's own tenant, and others as they come, while the context is open.
-
-        Of the others those called `names` are expected, so that their first requests need not wait.
-        """
+    async def running(self) -> AsyncIterator[None]:
+        """Serve the server's own tenant, and others as they come, while the context is open."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            own = self._settings.tenant
-            for name in [own, *sorted({*names} - {own})][: self._most]:
-                await self.tenant(name)
+            await self.tenant(self._settings.tenant)
             try:
                 yield
             finally:

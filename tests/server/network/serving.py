@@ -13,7 +13,7 @@ from typing import IO, Final, Self
 
 from tests.repository import ROOT
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 120.0
 """Seconds in which a process has to have done what it was asked for; machines that run tests can be slow."""
 
 _SERVING: Final = "goop-mcp: serving "

@@ -1,6 +1,7 @@
 """More tenants than one process holds: those at rest make room, and nothing of theirs is lost."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -84,7 +85,7 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
 
 
 def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_path: Path, database: Database) -> None:
-    each = 8
+    each, end = 8, time.monotonic() + 4 * PATIENCE
 
     def save(name: str) -> list[str]:
         acknowledged = []
@@ -97,7 +98,9 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_pa
             }
             params: JsonValue = {"name": "save_memory", "arguments": arguments, "_meta": meta}
             body: JsonValue = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-            for _ in range(int(PATIENCE)):
+            answer = None
+            while answer is None or (answer.status_code == 503 and time.monotonic() < end):
+                threading.Event().wait(0.05 if answer else 0)
                 answer = ask(
                     server.mcp,
                     token=TOKENS[name],
@@ -106,9 +109,6 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_pa
                     Mcp_Method="tools/call",
                     Mcp_Name="save_memory",
                 )
-                if answer.status_code != 503:
-                    break
-                threading.Event().wait(0.05)
             assert answer.status_code == 200, answer.text
             assert not answer.json()["result"].get("isError"), answer.text
             acknowledged.append(title)
@@ -116,7 +116,7 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_pa
 
     with holding_few(tmp_path, database) as server:
         with ThreadPoolExecutor(len(NAMES)) as pool:
-            told = dict(zip(NAMES, pool.map(save, NAMES, timeout=4 * PATIENCE), strict=True))
+            told = dict(zip(NAMES, pool.map(save, NAMES, timeout=5 * PATIENCE), strict=True))
         for name, titles in told.items():
             ask_until_there_is_room(server, name)
             with connect(target(server, "streamable-http", token=TOKENS[name]), "auto") as connection:
@@ -202,7 +202,7 @@ def test_more_tokens_than_tenants_are_held_do_not_keep_the_server_from_starting(
     tmp_path: Path, database: Database
 ) -> None:
     with holding_few(tmp_path, database) as server:
-        assert len(list((tmp_path / "temporary").glob("goop-mcp-*"))) == MOST
+        assert len(list((tmp_path / "temporary").glob("goop-mcp-*"))) == 1
         assert [ask(server.mcp, token=TOKENS[name], body=INITIALIZE).status_code for name in NAMES] == [200] * len(
             NAMES
         )
