@@ -20,10 +20,10 @@ from goop_mcp.errors import GoopError
 from goop_mcp.server.app import create_server
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.network.access import Access, FirstKnown, KnownTokens, Verifier
-from goop_mcp.server.network.bodies import BODY_BYTES, Bodies
+from goop_mcp.server.network.bodies import BODY_BYTES, Bodies, Judge
 from goop_mcp.server.network.callers import caller_of
 from goop_mcp.server.network.guard import Guard
-from goop_mcp.server.network.messages import judged
+from goop_mcp.server.network.messages import judged, judged_whole
 from goop_mcp.server.network.oauth import IssuedTokens, metadata_route, metadata_url
 from goop_mcp.server.network.rates import RateLimit, Rates
 from goop_mcp.server.network.refusals import InOneForm, refusal
@@ -97,7 +97,8 @@ class NetworkApplication:
         if self._network.streamable:
             served["/mcp"] = self._asked(lambda to: to.streamable)
         if self._network.sse:
-            served["/sse"] = served["/messages/"] = self._asked(lambda to: to.sse)
+            served["/sse"] = self._asked(lambda to: to.sse)
+            served["/messages/"] = self._asked(lambda to: to.sse, judge=judged_whole)
         others = self._others()
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,11 +122,11 @@ class NetworkApplication:
         async with self.tenants.running():
             yield
 
-    def _asked(self, endpoint: Callable[[Tenant], ASGIApp]) -> ASGIApp:
+    def _asked(self, endpoint: Callable[[Tenant], ASGIApp], *, judge: Judge = judged) -> ASGIApp:
         """Return what serves one address: whose token it is says which tenant's endpoint it is."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only what has arrived counts as under way: a slow body must not keep others out.
-        app = RateLimit(Bodies(self._traffic.limited(app), judge=judged), self._rates)
+        app = RateLimit(Bodies(self._traffic.limited(app), judge=judge), self._rates)
         if self._verifier is not None:
             issuer = self._network.issuer
             app = Access(app, self._verifier, self._rates, metadata_url=metadata_url(issuer) if issuer else None)

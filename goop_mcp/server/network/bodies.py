@@ -12,7 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
 
-__all__ = ["BODY_BYTES", "Bodies", "replay"]
+__all__ = ["BODY_BYTES", "Bodies", "Judge", "replay"]
+
+Judge = Callable[[Headers, bytes], Response | None]
+"""Tells how a body is refused that came with these headers, None where nothing speaks against it."""
 
 BODY_BYTES: Final = 4 * 1024 * 1024
 _TOGETHER: Final = 64 * BODY_BYTES
@@ -33,7 +36,7 @@ class Bodies:
         self,
         app: ASGIApp,
         *,
-        judge: Callable[[Headers, bytes], Response | None] = lambda *_: None,
+        judge: Judge = lambda *_: None,
         seconds: float = _SECONDS,
         together: int = _TOGETHER,
     ) -> None:

@@ -9,13 +9,14 @@ import json
 import re
 from typing import Final
 
-from mcp.types import INVALID_REQUEST, PARSE_ERROR
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from goop_mcp.server.network.refusals import refusal, rpc_refusal
+from goop_mcp.server.network.refusals import NO_JSON, NO_MESSAGE, refusal, rpc_refusal
 
-__all__ = ["judged"]
+__all__ = ["judged", "judged_whole"]
 
 _BATCHES: Final = "2025-03-26"
 _NO_BATCHES: Final = "send each message in a request of its own"
@@ -45,6 +46,21 @@ def judged(headers: Headers, body: bytes) -> Response | None:
         return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
     if _STRANGE_ID.search(body) is not None and _has_strange_id(body):
         return rpc_refusal(400, INVALID_REQUEST, _BAD_ID)
+    return None
+
+
+def judged_whole(headers: Headers, body: bytes) -> Response | None:
+    """Return the refusal of a body that is no message, as `judged` does, and read it to be sure.
+
+    Over SSE the SDK has one word for all that it cannot read, and logs a traceback for what is the client's fault.
+    """
+    if (refused := judged(headers, body)) is not None:
+        return refused
+    try:
+        jsonrpc_message_adapter.validate_json(body, by_name=False)
+    except ValidationError:
+        is_json = _is_json(body)
+        return rpc_refusal(400, INVALID_REQUEST if is_json else PARSE_ERROR, NO_MESSAGE if is_json else NO_JSON)
     return None
 
 

@@ -12,7 +12,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["InOneForm", "refusal", "rpc_refusal"]
+__all__ = ["NO_JSON", "NO_MESSAGE", "InOneForm", "refusal", "rpc_refusal"]
+
+NO_JSON: Final = "the body is no JSON, or is cut off; send one message of JSON-RPC, in UTF-8"
+NO_MESSAGE: Final = (
+    'the body is no message of JSON-RPC; send one object with jsonrpc "2.0", a method, '
+    "params that are an object, and for a request an id"
+)
 
 _NEXT: Final[Mapping[int, tuple[str, str]]] = {
     400: ("bad_request", "post one JSON message of MCP to the address that the stream at /sse names first"),
@@ -37,13 +43,8 @@ class _Words:
 
 _GONE: Final = "the session has ended or never was; send initialize to open another"
 _RPC: Final = (
-    _Words(
-        "Validation error",
-        INVALID_REQUEST,
-        'the body is no message of JSON-RPC; send one object with jsonrpc "2.0", a method, '
-        "params that are an object, and for a request an id",
-    ),
-    _Words("Parse error", PARSE_ERROR, "the body is no JSON, or is cut off; send one message of JSON-RPC, in UTF-8"),
+    _Words("Validation error", INVALID_REQUEST, NO_MESSAGE),
+    _Words("Parse error", PARSE_ERROR, NO_JSON),
     _Words(
         "Bad Request: Missing session ID",
         INVALID_REQUEST,

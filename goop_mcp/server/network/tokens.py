@@ -130,7 +130,7 @@ def _scopes(given: object, source: str) -> frozenset[str]:
 
 def _digest(token: str, source: str) -> bytes:
     if not token:
-        raise SettingsError(f"{source} is an empty token; write one into it, which this makes: {_MAKE_ONE}")
+        raise SettingsError(f"{source} is an empty token; {_MAKE_ONE} makes one to write into it")
     if any(not "!" <= character <= "~" for character in token):
         raise SettingsError(
             f"{source} has a blank, a line break or another sign that no token may have; "
@@ -139,7 +139,7 @@ def _digest(token: str, source: str) -> bytes:
     if len(token) < _SHORTEST:
         # On loopback too: a port of this machine may be forwarded, and stand behind a proxy.
         raise SettingsError(
-            f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed; make one with {_MAKE_ONE}"
+            f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed; {_MAKE_ONE} makes a good one"
         )
     return sha256(token.encode("ascii")).digest()
 

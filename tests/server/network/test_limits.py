@@ -229,6 +229,14 @@ def test_tls_on_a_plain_port_is_told_to_both_sides(server: Served) -> None:
     still_answers(server)
 
 
+def test_http_2_is_told_to_be_left(server: Served) -> None:
+    answer = exchange(server.port, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00" * 9)
+    assert answer.startswith(b"HTTP/1.1 505 ")
+    assert b"this port speaks HTTP/1.1" in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+    still_answers(server)
+
+
 def test_a_long_head_is_refused(server: Served) -> None:
     answer = exchange(server.port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")

@@ -1,6 +1,7 @@
 """What is told of messages, sessions and versions that cannot be served, in both eras, in our words."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -50,6 +51,15 @@ def session_of(server: Served, version: str = "2025-11-25") -> str:
     return answer.headers["mcp-session-id"]
 
 
+@contextmanager
+def older_way(server: Served) -> Iterator[str]:
+    """Hold a stream of the older way open, and give the address for messages that it names."""
+    with opened(server.port) as (stream,):
+        stream.sendall(b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        path = until(stream, rb"(/messages/\?session_id=[0-9a-f]{32})")[1].decode()
+        yield f"{server.address}{path}"
+
+
 def fault_of(answer: httpx2.Response) -> tuple[int, str]:
     """Return code and message of an error of JSON-RPC, which is no library's and opens no session."""
     told = answer.json()
@@ -71,6 +81,13 @@ def test_a_body_that_is_no_message_is_told_what_to_send(server: Served, content:
     assert fault_of(ask(server.mcp, content=content, **({} if era == "legacy" else MODERN)))[0] == code
 
 
+@pytest.mark.parametrize(("content", "code"), NO_MESSAGES)
+def test_a_body_that_is_no_message_is_told_so_over_the_older_way_too(server: Served, content: bytes, code: int) -> None:
+    with older_way(server) as messages:
+        assert fault_of(ask(messages, content=content))[0] == code
+        assert ask(messages, body=INITIALIZE).status_code == 202
+
+
 @pytest.mark.parametrize("content", [b"[]", b"\n [{}]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
 def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -> None:
     one_by_one = "send each message in a request of its own"
@@ -84,13 +101,11 @@ def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -
 @pytest.mark.parametrize("content", [b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
 def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(server: Served, content: bytes) -> None:
     session = session_of(server, "2025-03-26")
-    with opened(server.port) as (stream,):
-        stream.sendall(b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        older = until(stream, rb"(/messages/\?session_id=[0-9a-f]{32})")[1].decode()
+    with older_way(server) as messages:
         answers = [
             ask(server.mcp, content=content, Mcp_Session_Id=session),
             ask(server.mcp, content=content, Mcp_Session_Id=session, MCP_Protocol_Version="2025-03-26"),
-            ask(f"{server.address}{older}", content=content),
+            ask(messages, content=content),
         ]
     for answer in answers:
         code, message = fault_of(answer)
@@ -193,6 +208,8 @@ def test_what_a_client_sends_wrong_leaves_no_traceback_in_the_log(tmp_path: Path
         for content, _ in NO_MESSAGES:
             ask(server.mcp, content=content)
             ask(server.mcp, content=content, **MODERN)
+            with older_way(server) as messages:
+                ask(messages, content=content)
         ask(server.mcp, method="GET", Upgrade="websocket", Connection="Upgrade")
         assert server.stop() == 143
         said = server.said()

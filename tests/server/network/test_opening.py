@@ -97,7 +97,7 @@ def test_a_token_that_can_be_guessed_is_refused_and_not_repeated(tmp_path: Path,
     options = ("--transport", "http", "--host", host, "--allowed-host", "goop.example")
     said = refused(*options, project=tmp_path, GOOP_TOKEN=token)
     assert "GOOP_TOKEN is a token of fewer than 16 signs, which can be guessed" in said
-    assert "python -c 'import secrets; print(secrets.token_urlsafe(32))'" in said
+    assert "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes a good one" in said
     assert f" {token} " not in said.replace("'", " ")
 
 

@@ -71,6 +71,23 @@ def test_a_token_in_another_form_opens_nothing(server: Served, authorization: st
     assert refusal_of(ask(server.mcp, Authorization=authorization)) == (401, "invalid_token")
 
 
+@pytest.mark.parametrize("inside", [b"\r\n ", b"\r\n\t", b"%0a", b"\\n"])
+def test_a_token_with_a_line_break_opens_nothing(server: Served, inside: bytes) -> None:
+    begin, end = READER[:8].encode(), READER[8:].encode()
+    head = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + begin + inside + end
+    answer = sockets.exchange(server.port, head + b"\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"invalid_token" in answer
+
+
+@pytest.mark.parametrize("inside", [b"\r", b"\0"])
+def test_a_token_with_what_no_header_may_hold_is_no_request(server: Served, inside: bytes) -> None:
+    head = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + READER.encode() + inside + b"x"
+    answer = sockets.exchange(server.port, head + b"\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"no_http" in answer
+
+
 def test_a_token_in_the_address_opens_nothing(server: Served) -> None:
     assert refusal_of(ask(f"{server.mcp}?token={READER}&access_token={READER}")) == (401, "invalid_token")
 
