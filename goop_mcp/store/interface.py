@@ -104,6 +104,10 @@ class Reading(Protocol):
         """Return events in the order in which they happened, those behind `after_revision` only."""
         ...
 
+    def document_revision(self, document: str) -> int:
+        """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
+        ...
+
     def projections(self) -> list[Projection]:
         """Return what we know of the files we wrote, ordered by path."""
         ...

@@ -54,6 +54,19 @@ def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -
     assert store.read(lambda reading: [report.id for report in reading.last_reports()]) == [8, 6, 5, 3, 2]
 
 
+def test_the_newest_event_of_a_document_is_known_by_its_revision(store: Store) -> None:
+    def newest(document: str) -> int:
+        return store.read(lambda reading: reading.document_revision(document))
+
+    def add(document: str | None) -> None:
+        store.write(lambda writing: writing.add_event(replace(EVENT, document=document)))
+
+    assert newest("CHRONICLE.md") == 0
+    for document in ("CHRONICLE.md", "ADL.md", "CHRONICLE.md", None):
+        add(document)
+    assert [newest(name) for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md")] == [3, 2, 0]
+
+
 def test_a_second_report_under_the_same_key_is_refused(store: Store) -> None:
     store.write(lambda writing: writing.add_report(REPORT))
     with pytest.raises(StoreError):

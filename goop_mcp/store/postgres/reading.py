@@ -138,6 +138,10 @@ class PostgresReading:
         rows = self._rows(statements.EVENTS, after=after_revision, document=document, limit=limit)
         return [event_of(row) for row in rows]
 
+    def document_revision(self, document: str) -> int:
+        """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
+        return next((row["revision"] for row in self._rows(statements.DOCUMENT_REVISION, document=document)), 0)
+
     def projections(self) -> list[Projection]:
         """Return what we know of the files we wrote, ordered by path."""
         return [Projection(**row) for row in self._rows(statements.PROJECTIONS)]

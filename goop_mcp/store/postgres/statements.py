@@ -13,6 +13,7 @@ __all__ = [
     "ADD_MEMORY",
     "ADD_REPORT",
     "ATTEMPTS",
+    "DOCUMENT_REVISION",
     "EVENTS",
     "FIGURES",
     "FORGET_MEMORY",
@@ -179,6 +180,10 @@ EVENTS = _statement("""
 SELECT {event} FROM goop.events
 WHERE {mine} AND revision > %(after)s AND (%(document)s::text IS NULL OR document = %(document)s::text)
 ORDER BY id LIMIT %(limit)s
+""")
+# Through the index by revision, from its end.
+DOCUMENT_REVISION = _statement("""
+SELECT revision FROM goop.events WHERE {mine} AND document = %(document)s ORDER BY revision DESC LIMIT 1
 """)
 ADD_EVENT = _statement("""
 INSERT INTO goop.events (tenant, project, id, kind, author, text, document, revision, created_at)

@@ -161,6 +161,11 @@ class SqliteReading:
             {"after": after_revision, "document": document, "limit": _limit(limit)},
         )
 
+    def document_revision(self, document: str) -> int:
+        """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
+        newest = "SELECT revision FROM events WHERE document = ? ORDER BY revision DESC LIMIT 1"
+        return int(self._connection.execute(newest, (document,)).get or 0)
+
     def projections(self) -> list[Projection]:
         """Return what we know of the files we wrote, ordered by path."""
         return self._select(Projection, "ORDER BY path", {})
