@@ -4,8 +4,6 @@ Which side counts: state.json for phase, lock and interview; BLUEPRINT.md for th
 reports for what is done; the chronicle for nothing (WORKFLOW, section 6).
 """
 
-from datetime import UTC, datetime, time
-
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import Finding, Problem, Severity
 from goop_mcp.validation.rules import run_checks
@@ -14,14 +12,13 @@ from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask
 from goop_mcp.workspace.documents.marks import TaskStatus
+from goop_mcp.workspace.documents.moments import comparable_moment
 from goop_mcp.workspace.documents.spec import measure_coverage
 from goop_mcp.workspace.layout import KNOWLEDGE_BASE
 from goop_mcp.workspace.project import Project
 from goop_mcp.workspace.recorded import Records
 
 __all__ = ["find_drift", "gate_facts", "project_facts"]
-
-_DATE_ONLY = len("2026-01-15")
 
 
 def find_drift(project: Project, records: Records) -> tuple[Finding, ...]:
@@ -60,8 +57,8 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
         open_in_state=tuple(normal_task_id(task.id) for task in pending if task.status != TaskStatus.DONE),
         untraced_must_haves=coverage.untraced if coverage is not None else (),
         idle_tasks=tuple(map(str, coverage.idle_tasks)) if coverage is not None else (),
-        handoff_written=_moment(project.handoff.generated) if project.handoff is not None else None,
-        last_report=_moment(records.last_at or ""),
+        handoff_written=comparable_moment(project.handoff.generated) if project.handoff is not None else None,
+        last_report=comparable_moment(records.last_at or ""),
     )
 
 
@@ -140,15 +137,3 @@ def _place(rule: str, project: Project) -> tuple[int | None, int | None]:
     if rule == "workflow/drift-spec-lock" and project.spec is not None:
         return project.spec.locked_line, None
     return None, None
-
-
-def _moment(text: str) -> str | None:
-    """Return a time as comparable text in UTC; a date alone means its end, anything else None."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    if len(text.strip()) == _DATE_ONLY:
-        moment = datetime.combine(moment.date(), time.max)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return moment.isoformat(timespec="milliseconds")

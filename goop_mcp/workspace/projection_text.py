@@ -16,10 +16,11 @@ __all__ = [
     "added_lines",
     "blocks_of",
     "chunk_hash",
+    "handoff_of",
     "insert_blocks",
+    "is_ours",
     "new_pieces",
     "people_wrote",
-    "whole_document",
 ]
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
@@ -68,7 +69,7 @@ class Block:
 
 def blocks_of(events: Iterable[Event]) -> list[Block]:
     """Return one block for each revision among `events`, in order; what people wrote themselves makes none."""
-    ours = [event for event in events if event.kind not in ("adopted", "imported")]
+    ours = filter(is_ours, events)
     return [Block(revision, _marked(revision, group)) for revision, group in groupby(ours, key=lambda e: e.revision)]
 
 
@@ -89,8 +90,25 @@ def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -
     return whole[:at] + added + (line_end if at == len(whole) else "") + whole[at:]
 
 
-def whole_document(event: Event, notes: Sequence[Event]) -> str:
-    """Return HANDOFF.md as `event` has it, with what people had added to the one before, and its mark."""
+def handoff_of(events: Sequence[Event]) -> str | None:
+    """Return HANDOFF.md as its `events` make it: the newest handoff, what people had added to the one before, its mark.
+
+    None when no handoff is among them.
+    """
+    handoffs = [event for event in events if is_ours(event)]
+    if not handoffs:
+        return None
+    newest, earlier = handoffs[-1], handoffs[-2].revision if len(handoffs) > 1 else 0
+    notes = [each for each in events if each.kind == "imported" and earlier < each.revision <= newest.revision]
+    return _whole_document(newest, notes)
+
+
+def is_ours(event: Event) -> bool:
+    """Tell whether this program says something by `event`; the others note what people wrote themselves."""
+    return event.kind not in ("adopted", "imported")
+
+
+def _whole_document(event: Event, notes: Sequence[Event]) -> str:
     added = [f"## Notes From People\n\n{_harmless(note.text)}" for note in notes]
     return "\n\n".join([_harmless(event.text).rstrip("\n"), *added, f"<!-- goop:rev {event.revision} -->"]) + "\n"
 

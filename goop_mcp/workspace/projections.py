@@ -20,10 +20,11 @@ from goop_mcp.workspace.projection_text import (
     added_lines,
     blocks_of,
     chunk_hash,
+    handoff_of,
     insert_blocks,
+    is_ours,
     new_pieces,
     people_wrote,
-    whole_document,
 )
 from goop_mcp.workspace.replacing import replace_file, sha256
 
@@ -212,7 +213,7 @@ class _Document:
             return self._write_whole(None)
         if self.text is None or (row is not None and found == row.sha256 != row.pending_sha256 is not None):
             return self._write_whole(ours)
-        newer = row is None or any(_is_ours(event) for event in events if event.revision > row.revision)
+        newer = row is None or any(is_ours(event) for event in events if event.revision > row.revision)
         if row is not None and found in (row.sha256, row.pending_sha256):
             return self._write_whole(ours if newer else None)
         return self._plan_edited_whole(ours, newer=newer)
@@ -247,12 +248,7 @@ class _Document:
         """Return the document as `events` make it: all blocks, or the newest handoff; None when there is nothing."""
         if self.kind != HANDOFF:
             return "\n\n".join(block.text for block in blocks_of(events)) + "\n"
-        handoffs = [event for event in events if _is_ours(event)]
-        if not handoffs:
-            return None
-        newest, earlier = handoffs[-1], handoffs[-2].revision if len(handoffs) > 1 else 0
-        notes = [e for e in events if e.kind == "imported" and earlier < e.revision <= newest.revision]
-        return whole_document(newest, notes)
+        return handoff_of(events)
 
     # conflicts
 
@@ -322,10 +318,6 @@ class _Unreadable:
     """Stands for a file that is there and cannot be read as text, or may not be followed."""
 
     reason: str
-
-
-def _is_ours(event: Event) -> bool:
-    return event.kind not in ("adopted", "imported")
 
 
 def _read(files: ProjectFiles, path: str) -> "str | _Unreadable | None":
