@@ -63,9 +63,19 @@ class Application:
 
     @cached_property
     def workplace(self) -> "Workplace":
-        """Database and files together, for those who only look. Files are written beside a database in a file only."""
-        writes_files = self.settings.database_in_a_file and self.settings.keeps_files
-        return operations.workplace.Workplace(store=self.store, files=self.files, writes_files=writes_files)
+        """Database and files together, for those who only look."""
+        return operations.workplace.Workplace(
+            store=self.store, files=self.files, writes_files=self.settings.writes_files
+        )
+
+    @property
+    def recorded(self) -> "Store | None":
+        """The database that documents are rendered from where no file is written, else None: then none is loaded."""
+        return None if self.settings.writes_files else self.store
+
+    def find_document(self, name: str) -> str | None:
+        """Return the text of the document `name`, None where there is none. Raises WorkspaceError and StoreError."""
+        return operations.project_documents.find_project_document(self.files, name, recorded=self.recorded)
 
     def writing_workplace(self) -> "Workplace":
         """Return the workplace to one who writes: what killed writers left undone is done before the first time.

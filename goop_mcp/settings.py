@@ -92,6 +92,11 @@ class Settings:
         """Whether the rows lie in a file of this machine, which one project has for itself."""
         return self.database is None or self.database.scheme == "sqlite"
 
+    @property
+    def writes_files(self) -> bool:
+        """Whether what is recorded shows in files: only beside a database that no other machine shares."""
+        return self.database_in_a_file and self.keeps_files
+
 
 def read_settings(
     environment: Mapping[str, str],

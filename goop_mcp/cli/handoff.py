@@ -155,7 +155,7 @@ def _present_session(built: BuiltHandoff, *, form: str) -> None:
     elif built.revision is None:
         emit(built.text)
     else:
-        show(f"{built.path or f'recorded at revision {built.revision}'}\n")
+        show(f"{built.path or f'recorded at revision {built.revision}, shown at {built.resource}'}\n")
 
 
 def _read(source: str | None) -> tuple[str, str]:

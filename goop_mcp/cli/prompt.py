@@ -1,15 +1,13 @@
 """`goop-mcp prompt`: the instructions for a project's agents, the list of all prompts, or one of them filled in."""
 
-import os
 from collections.abc import Iterator
 
 import click
 
-from goop_mcp.cli.options import PROJECT, WrongCallError
+from goop_mcp.cli.options import PROJECT, WrongCallError, opened_application
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.streams import emit, show, terminal_width
 from goop_mcp.operations.prompts import Prompt, list_prompts, render_prompt
-from goop_mcp.settings import read_settings
 
 __all__ = ["prompt"]
 
@@ -37,7 +35,8 @@ def prompt(name: str | None, pairs: tuple[str, ...], *, listed: bool, project: s
         show(render_listing(rows, width=terminal_width(), widest_name=_WIDEST_NAME))
     else:
         values = dict(_split(pair) for pair in pairs)
-        emit(render_prompt(name or _INSTRUCTIONS, values, project=read_settings(os.environ, project=project).project))
+        with opened_application(project) as application:
+            emit(render_prompt(name or _INSTRUCTIONS, values, find_document=application.find_document))
     return 0
 
 

@@ -1,15 +1,17 @@
-"""The documents of a project as they lie in its folder. Their text is what people and agents wrote: data."""
+"""The documents of a project, from its folder and its database. Their text is what people and agents wrote: data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from goop_mcp.errors import DocumentMissingError, UnknownNameError
+from goop_mcp.store.interface import Store
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import (
     ADL,
     BLUEPRINT,
     CHRONICLE,
     DOCUMENTS,
+    FOLDER,
     HANDOFF,
     KNOWLEDGE_BASE,
     REQUIREMENTS,
@@ -18,8 +20,10 @@ from goop_mcp.workspace.layout import (
     STATE,
 )
 from goop_mcp.workspace.places import find_current_document, is_there
+from goop_mcp.workspace.projections import PROJECTED
+from goop_mcp.workspace.rendered import recorded_documents, render_document
 
-__all__ = ["is_project_document", "read_project_document"]
+__all__ = ["find_project_document", "present_documents", "read_project_document"]
 
 _LAID_DOWN = "goop-mcp init lays it down"
 _OPTIONAL = "it is optional, and whoever needs it writes it"
@@ -38,21 +42,46 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def is_project_document(files: ProjectFiles, name: str) -> bool:
-    """Return whether there is something under the document's `name`, be it readable or not."""
-    return is_there(files, find_current_document(files, name))
+def present_documents(files: ProjectFiles, names: Iterable[str], *, recorded: Store | None = None) -> tuple[str, ...]:
+    """Return those of the documents called `names` that there is something of, be it readable or not.
+
+    `recorded` is the database that documents are rendered from where no file is written. Raises StoreError.
+    """
+    shown = () if recorded is None else recorded.read(recorded_documents)
+    return tuple(name for name in names if name in shown or is_there(files, find_current_document(files, name)))
 
 
-def read_project_document(files: ProjectFiles, name: str) -> str:
-    """Return the text of the document `name` as it stands.
+def find_project_document(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str | None:
+    """Return the text of the document `name`, None where there is none.
+
+    `recorded` as above. Raises WorkspaceError for a file that leads out of the project, is no UTF-8 or too large, and
+    StoreError.
+    """
+    if recorded is not None and name in PROJECTED:
+        rendered = recorded.read(lambda reading: render_document(reading, files, name))
+        if rendered is not None:
+            return rendered
+    return files.read_text(find_current_document(files, name))
+
+
+def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:
+    """Return the text of the document `name`; one that nothing recorded shows in as it stands in its file.
 
     Raises UnknownNameError for a name that is none of the nine, DocumentMissingError with what to do where there is
-    none, and WorkspaceError for a file that leads out of the project, is no UTF-8 or too large.
+    none, and as `find_project_document`.
     """
     if name not in DOCUMENTS:
         raise UnknownNameError("document of a project", name, DOCUMENTS)
-    path = find_current_document(files, name)
-    text = files.read_text(path)
-    if text is None:
-        raise DocumentMissingError(f"there is no {path} in this project; {_REMEDIES[name]}")
-    return text
+    text = find_project_document(files, name, recorded=recorded)
+    if text is not None:
+        return text
+    if recorded is None or files.exists(FOLDER):
+        raise DocumentMissingError(
+            f"there is no {find_current_document(files, name)} in this project; {_REMEDIES[name]}"
+        )
+    if name in PROJECTED:
+        raise DocumentMissingError(f"there is no {name} in this project yet; {_REMEDIES[name]}")
+    raise DocumentMissingError(
+        f"{name} is a file of the project and not in its database, and there is no folder {FOLDER} here; "
+        f"read it where the project is checked out. The database shows {', '.join(PROJECTED)}"
+    )

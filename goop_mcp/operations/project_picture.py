@@ -11,9 +11,11 @@ from goop_mcp.store.records import MemoryFilter, NewReport, StoredMemory, Stored
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workspace.drift import gate_facts
-from goop_mcp.workspace.layout import CHRONICLE, HANDOFF
+from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
 from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.recorded import Records, read_records
+from goop_mcp.workspace.rendered import recorded_documents, render_documents
 from goop_mcp.workspace.state import ProjectState
 
 __all__ = ["HANDOFF_KIND", "ProjectPicture", "SessionSources", "envelope_of", "take_picture"]
@@ -86,9 +88,20 @@ def take_picture(workplace: Workplace) -> ProjectPicture:
         return ProjectPicture(project=project)
 
     def ask(reading: Reading) -> ProjectPicture:
-        return ProjectPicture(project=project, reports=tuple(reading.last_reports()), revision=reading.revision())
+        shown = project if workplace.writes_files else _with_rendered(project, reading, workplace.files)
+        return ProjectPicture(project=shown, reports=tuple(reading.last_reports()), revision=reading.revision())
 
     return workplace.store.read(ask)
+
+
+def _with_rendered(project: Project, reading: Reading, files: ProjectFiles) -> Project:
+    """Return the project with what is recorded in its documents, or where there is no folder with their addresses.
+
+    Without what people keep there is nothing that the texts could disagree with, and long ones take time to read.
+    """
+    if project.exists:
+        return read_project(files, rendered=render_documents(reading, files))
+    return replace(project, paths={name: document_uri(name) for name in recorded_documents(reading)})
 
 
 def envelope_of(report: StoredReport) -> Mapping[str, JsonValue]:

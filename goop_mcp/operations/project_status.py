@@ -17,12 +17,18 @@ from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.drift import find_drift
 from goop_mcp.workspace.history import HistoryEvent, read_history
+from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projections import Conflict, is_behind, open_conflicts
 
 __all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
 
 _MOST_TOLD = 20
+_ELSEWHERE = (
+    f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines share the database. Ask "
+    "`goop-mcp status` where the project is checked out; `goop-mcp init` lays the folder down for a new one. What is "
+    "recorded is below."
+)
 _AHEAD: Mapping[str, GateName] = {
     "idle": GateName.DISCOVERY,
     "discuss": GateName.DISCOVERY,
@@ -86,16 +92,18 @@ class ProjectStatus:
     where they are ours, `unreadable` and `warnings` sentences. `memories` counts by type. `database` is its place,
     `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet,
     `is_readable` False that nobody knows what is recorded. `current_wave` is that of state.json. `events` are
-    the newest of the folder history, newest first.
+    the newest of the folder history, newest first. `reported` are the tasks by what their last reports say. Where many
+    machines share the database, `resources` are the addresses of the documents that it shows, and `is_elsewhere` tells
+    that the folder of the project is not on this machine: what it would say is not known then, and no gate is judged.
     """
 
     exists: bool
     project: str | None
     profile: str
     phase: str | None
-    spec_locked: bool
-    interview_complete: bool
-    accepted: bool
+    spec_locked: bool | None
+    interview_complete: bool | None
+    accepted: bool | None
     current_wave: int | None
     gates: tuple[GateResult, ...]
     gate_ahead: GateResult | None
@@ -115,6 +123,9 @@ class ProjectStatus:
     warnings: tuple[str, ...]
     checkpoints: SavedPositions
     events: tuple[HistoryEvent, ...]
+    reported: Mapping[str, tuple[str, ...]]
+    resources: tuple[str, ...]
+    is_elsewhere: bool
 
     @property
     def tasks(self) -> tuple[TaskStanding, ...]:
@@ -140,6 +151,7 @@ class ProjectStatus:
                 "total_tasks": len(self.tasks),
             },
             "waves": [wave.to_dict() for wave in self.waves],
+            "reported": {status: list(tasks) for status, tasks in self.reported.items()},
             "blockers": list(self.blockers),
             "drift": [finding.to_dict() for finding in self.drift],
             "conflicts": [{"path": each.path, "ours": each.ours} for each in self.conflicts],
@@ -149,7 +161,7 @@ class ProjectStatus:
             "reports": self.reports if self.is_readable else None,
             "memories": dict(self.memories) if self.is_readable else None,
             "revision": self.revision if self.is_readable else None,
-            "database": {"place": self.database, "exists": self.has_database, "files_behind": self.behind},
+            "database": _database_values(self),
             "warnings": list(self.warnings),
             "checkpoints": self.checkpoints.to_dict(),
             "events": [{"day": each.day, "time": each.time, "text": each.text} for each in self.events],
@@ -176,12 +188,7 @@ _NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), behind=False)
 
 def project_status(workplace: Workplace) -> ProjectStatus:
     """Return how the project stands. Changes and creates nothing; a database that cannot be read is a warning."""
-    try:
-        picture, kept = take_picture(workplace), _kept(workplace)
-        has_database, faults = workplace.store.exists(), list[str]()
-    except StoreError as error:
-        picture = ProjectPicture(project=read_project(workplace.files))
-        kept, has_database, faults = replace(_NOTHING_KEPT, is_readable=False), True, [str(error)]
+    picture, kept, has_database, faults = _looked_at(workplace)
     project, facts, state = picture.project, picture.facts, picture.project.state
     checkpoints, history = read_checkpoints(workplace.files), read_history(workplace.files)
     gates = tuple(judge_gate(name, facts) for name in _SHOWN_GATES)
@@ -213,9 +220,35 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         warnings=(*workplace.store.warnings, *faults),
         checkpoints=_positions(checkpoints),
         events=history.events,
+        reported=_reported(picture),
+        resources=tuple(path for name, path in project.paths.items() if path in workplace.addresses(name)),
+        is_elsewhere=not (workplace.writes_files or project.exists),
     )
-    shareable, _ = redact_structure(status)
+    shareable, _ = redact_structure(_as_known_here(status))
     return shareable
+
+
+def _looked_at(workplace: Workplace) -> tuple[ProjectPicture, _Kept, bool, list[str]]:
+    """Return the project, what the database says beside it, whether there is one, and why it cannot be read."""
+    try:
+        return take_picture(workplace), _kept(workplace), workplace.store.exists(), []
+    except StoreError as error:
+        picture = ProjectPicture(project=read_project(workplace.files))
+        return picture, replace(_NOTHING_KEPT, is_readable=False), True, [str(error)]
+
+
+def _as_known_here(status: ProjectStatus) -> ProjectStatus:
+    """Return the status without what is only a guess where the folder of the project is on another machine."""
+    if not status.is_elsewhere:
+        return status
+    unknown = replace(status, spec_locked=None, interview_complete=None, accepted=None)
+    return replace(unknown, gates=(), gate_ahead=None, next_command=None)
+
+
+def _reported(picture: ProjectPicture) -> Mapping[str, tuple[str, ...]]:
+    records = picture.records
+    still_open = tuple(task for task in records.open if task not in records.failed)
+    return {"done": records.done, "failed": records.failed, "open": still_open}
 
 
 def _positions(checkpoints: Checkpoints) -> SavedPositions:
@@ -281,6 +314,15 @@ def _next_command(project: Project, gate: GateResult | None) -> str | None:
     return usual_next("/goop-accept", profile=profile) if gate.gate is GateName.ACCEPTANCE else GATES[gate.gate].before
 
 
+def _database_values(status: ProjectStatus) -> dict[str, Any]:
+    return {
+        "place": status.database,
+        "exists": status.has_database,
+        "files_behind": status.behind,
+        "resources": list(status.resources),
+    }
+
+
 def _gate_values(gate: GateResult) -> dict[str, Any]:
     return {
         "gate": gate.gate.value,
@@ -294,20 +336,13 @@ def _gate_values(gate: GateResult) -> dict[str, Any]:
 
 def _messages(status: ProjectStatus) -> list[str]:
     gate = status.gate_ahead
-    messages = [
-        status_display(
-            project=status.project or "unnamed",
-            interview_complete=status.interview_complete,
-            spec_locked=status.spec_locked,
-            accepted=status.accepted,
-            next_command=status.next_command,
-        )
-    ]
+    messages = [notice("Status", _ELSEWHERE) if status.is_elsewhere else _gates_display(status)]
     if status.exists:
         messages.append(_progress(status))
     if gate is not None and not gate.passed and status.exists:
         messages.append(gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing))
     for title, lines in (
+        ("Reported Tasks", _reported_tasks(status)),
         ("Blockers", status.blockers),
         ("Drift", _drift(status)),
         ("Checkpoints", _checkpoints(status.checkpoints)),
@@ -323,6 +358,23 @@ def _first(lines: Sequence[str]) -> list[str]:
     """Return the first twenty of `lines`, and how many there are behind them."""
     more = len(lines) - _MOST_TOLD
     return [*lines[:_MOST_TOLD], *([f"… and {more} more"] if more > 0 else [])]
+
+
+def _gates_display(status: ProjectStatus) -> str:
+    return status_display(
+        project=status.project or "unnamed",
+        interview_complete=bool(status.interview_complete),
+        spec_locked=bool(status.spec_locked),
+        accepted=bool(status.accepted),
+        next_command=status.next_command,
+    )
+
+
+def _reported_tasks(status: ProjectStatus) -> list[str]:
+    """Return the tasks by their reports where no plan says them."""
+    if status.waves:
+        return []
+    return [f"{name}: {', '.join(tasks[:_MOST_TOLD])}" for name, tasks in status.reported.items() if tasks]
 
 
 def _progress(status: ProjectStatus) -> str:
@@ -372,6 +424,8 @@ def _database(status: ProjectStatus) -> list[str]:
         if status.has_database
         else f"{status.database} does not exist yet; the first report or memory creates it"
     ]
+    if status.resources:
+        said.append(f"shown at {', '.join(status.resources)}; no file is written, as many machines share the database")
     if status.behind:
         said.append("⚠️ the files do not show all that is recorded yet; the next change brings them up to it")
     return said + [f"⚠️ {sentence}" for sentence in status.warnings]

@@ -22,8 +22,6 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jinja2 import Environment
 
 __all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_prompt", "render_prompt"]
@@ -31,6 +29,7 @@ __all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_pro
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _RESUMING = "resume_session"
+_HANDOFF = "HANDOFF.md"  # as `workspace.layout` has it, which most prompts do without
 _PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
 
 
@@ -67,13 +66,15 @@ def find_prompt(name: str) -> Prompt:
     return parse_prompt(read_asset("prompts", name + _SUFFIX), file=name + _SUFFIX)
 
 
-def render_prompt(name: str, arguments: Mapping[str, str], *, project: "Path | None" = None) -> str:
+def render_prompt(
+    name: str, arguments: Mapping[str, str], *, find_document: Callable[[str], str | None] | None = None
+) -> str:
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
-    An optional argument that is absent or blank leaves the choice to the agent. `project` is the folder that a prompt
-    about a project looks into; with None it says what it says where nothing is there. Raises UnknownNameError for an
-    unknown prompt, PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use,
-    and WorkspaceError for a file of the project that cannot be read.
+    An optional argument that is absent or blank leaves the choice to the agent. `find_document` gives a
+    prompt about a project the text of a document, None for one that is not there; without it none is. Raises
+    UnknownNameError for an unknown prompt, PromptArgumentError for an argument that the prompt does not have, needs and
+    lacks, or cannot use, and what `find_document` raises.
     """
     prompt = find_prompt(name)
     _check_names(prompt, arguments)
@@ -81,7 +82,7 @@ def render_prompt(name: str, arguments: Mapping[str, str], *, project: "Path | N
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
     if name == _RESUMING:
-        values = operations.resuming.resume_values(project)
+        values = operations.resuming.resume_values(None if find_document is None else find_document(_HANDOFF))
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
 
 

@@ -27,13 +27,18 @@ from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.documents.entries import adl_text, chronicle_text
 from goop_mcp.workspace.drift import find_drift
-from goop_mcp.workspace.layout import ADL, CHRONICLE
+from goop_mcp.workspace.layout import ADL, CHRONICLE, HANDOFF
 from goop_mcp.workspace.progress import progress_of
 from goop_mcp.workspace.report_entry import entry_of_report, log_of_report
 from goop_mcp.workspace.state import ProjectState, read_state
 from goop_mcp.workspace.state_writing import StatePlan, plan_state
 
 __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
+
+_NO_FILES = (
+    "no file was written, as many machines share the database; counters and phase in state.json are left to whoever "
+    "has the project's folder"
+)
 
 Status = Literal["recorded", "duplicate", "rejected", "no_report"]
 
@@ -56,7 +61,8 @@ class Written:
 
     `revision` and `report` (its number) are those of the first time for a duplicate and None where nothing was
     recorded. `chronicle` and `log` are the entries of CHRONICLE.md and ADL.md as they stand there. `state` is
-    state.json behind the change, None where it was left alone. `files` are the documents that were written.
+    state.json behind the change, None where it was left alone. `files` are the documents that were written, `resources`
+    the addresses at which the entries are read where no file is written.
     """
 
     revision: int | None = None
@@ -67,6 +73,7 @@ class Written:
     phase_before: str | None = None
     handoff: bool = False
     files: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was written as JSON values."""
@@ -78,6 +85,7 @@ class Written:
             "state": None if self.state is None else _state_values(self.state, self.phase_before),
             "handoff": self.handoff,
             "files": list(self.files),
+            "resources": list(self.resources),
         }
 
 
@@ -149,7 +157,8 @@ def record_report(
         return _duplicate(known, decision, envelope)
     recording = _Recording(workplace, context, decision.verdict, view, envelope, judged=judged, now=now)
     answer, shown = workplace.write(recording.change, now=now)
-    return replace(answer, written=_with_files(answer.written, shown), remarks=shown.remarks)
+    remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
+    return replace(answer, written=_with_files(answer.written, shown), remarks=remarks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +214,7 @@ class _Recording:
             log=log,
             phase_before=state.planned.before.phase if state is not None else None,
             handoff=handoff,
+            resources=self.workplace.addresses(CHRONICLE, *([ADL] if log else ()), *([HANDOFF] if handoff else ())),
         )
         answer = RecordedReport(
             status="recorded",
@@ -226,9 +236,8 @@ class _Recording:
         return True
 
     def _drift(self, picture: ProjectPicture, *, handoff: bool) -> tuple[Finding, ...]:
-        """Return what disagrees once the files are written."""
-        if self.workplace.writes_files:
-            picture = picture.with_chronicle()
+        """Return what disagrees once the documents show the report."""
+        picture = picture.with_chronicle()
         if handoff:
             picture = picture.without_handoff()
         return redact_structure(find_drift(picture.project, picture.records))[0]

@@ -1,14 +1,10 @@
 """What a new session has to know of the last one, laid out for the prompt resume_session."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from goop_mcp.messages.quoting import code, line
 from goop_mcp.workspace.documents.handoff import Handoff, NextTask, read_handoff
-from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import HANDOFF
-from goop_mcp.workspace.places import find_current_document
 
 __all__ = ["resume_values"]
 
@@ -16,13 +12,11 @@ _MOST_LISTED = 20
 _LOCKED = {True: "locked", False: "not locked", None: "locked or not is unknown"}
 
 
-def resume_values(project: Path | None) -> Mapping[str, Any]:
-    """Return what the prompt needs of the HANDOFF.md in `project`; each text is one line.
+def resume_values(text: str | None) -> Mapping[str, Any]:
+    """Return what the prompt needs of `text`, that of HANDOFF.md; each value is one line.
 
-    `found` is False where there is none, or no project. Raises WorkspaceError for one that cannot be read.
+    `found` is False where there is none.
     """
-    files = None if project is None else ProjectFiles(project)
-    text = None if files is None else files.read_text(find_current_document(files, HANDOFF))
     if text is None:
         return {"found": False}
     handoff = read_handoff(text)

@@ -42,13 +42,15 @@ class BuiltHandoff:
     """A session handoff. `path` is where it belongs or, once it was written, stands; None where no files are written.
 
     `verdict` is always accepted: what was put in is read back from the text, and nothing in it can pass for an
-    envelope. `revision` is that of the recording, None when it was only built.
+    envelope. `revision` is that of the recording, None when it was only built. `resource` is the address at which a
+    recorded one is read where no files are written, else None.
     """
 
     text: str
     path: str | None
     verdict: Verdict
     revision: int | None = None
+    resource: str | None = None
     remarks: tuple[str, ...] = ()
     redactions: int = 0
     kind: Literal["session"] = "session"
@@ -61,6 +63,7 @@ class BuiltHandoff:
             "path": self.path,
             "verdict": self.verdict.to_dict(),
             "revision": self.revision,
+            "resource": self.resource,
             "remarks": list(self.remarks),
             "redactions": self.redactions,
         }
@@ -86,7 +89,7 @@ def session_fields(fields: Mapping[str, object]) -> SessionFields:
 
 
 def build_session_handoff(fields: SessionFields, workplace: Workplace, *, write: bool, now: str) -> BuiltHandoff:
-    """Return the handoff; with `write` it is recorded, and stands in HANDOFF.md afterwards.
+    """Return the handoff; with `write` it is recorded, and is what HANDOFF.md says afterwards.
 
     A HANDOFF.md that another program or a person wrote is left alone: ours lies beside it then, and `path` says
     where. `now` is ISO 8601 in UTC. Raises StoreError.
@@ -94,20 +97,21 @@ def build_session_handoff(fields: SessionFields, workplace: Workplace, *, write:
     fields, redactions = redact_structure(fields)
     picture = take_picture(workplace)
     path = document_path(HANDOFF) if workplace.writes_files else None
+    resource = next(iter(workplace.addresses(HANDOFF)), None)
     if not write:
         sources = SessionSources(picture=picture)
         if workplace.store.exists():
             sources = workplace.store.read(picture.since_handoff)
         handoff = compose_handoff(fields, sources, now=now)
         verdict, text = judge_handoff(handoff), handoff_text(handoff)
-        return BuiltHandoff(text=text, path=path, verdict=verdict, redactions=redactions)
+        return BuiltHandoff(text=text, path=path, verdict=verdict, resource=resource, redactions=redactions)
 
     def change(writing: Writing) -> Change[BuiltHandoff]:
         handoff = compose_handoff(fields, picture.since_handoff(writing), now=now)
         verdict = judge_handoff(handoff)
         event = writing.add_event(handoff_event(handoff, author=_AUTHOR, now=now))
         built = BuiltHandoff(text=event.text, path=path, verdict=verdict, revision=event.revision)
-        return Change(answer=replace(built, redactions=redactions))
+        return Change(answer=replace(built, resource=resource, redactions=redactions))
 
     return _placed(*workplace.write(change, now=now))
 

@@ -8,6 +8,7 @@ from goop_mcp.redaction import redact
 from goop_mcp.store.interface import Store, Writing
 from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.layout import document_uri
 from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
 from goop_mcp.workspace.state import ProjectState
 from goop_mcp.workspace.state_writing import StatePlan
@@ -51,12 +52,16 @@ class Workplace:
     """A project's database and its files.
 
     `writes_files` is False where many machines share the database: the files of one of them say nothing to the others,
-    and what is recorded is read from the database.
+    and the documents are rendered from the database for whoever reads them.
     """
 
     store: Store
     files: ProjectFiles
     writes_files: bool = True
+
+    def addresses(self, *documents: str) -> tuple[str, ...]:
+        """Return the resources at which what is recorded in `documents` is read, none where it is in their files."""
+        return () if self.writes_files else tuple(map(document_uri, documents))
 
     def catch_up(self, *, now: str) -> None:
         """Show what a killed writer acknowledged and could not show. Raises as `workspace.catching_up.catch_up`."""

@@ -110,6 +110,7 @@ def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
     """Return what became of a report: what was written, then the decision."""
     lines = [_RECORDED[recorded.status].format(revision=recorded.written.revision)]
     lines += [f"written: {path}" for path in recorded.written.files]
+    lines += [f"shown at: {address}" for address in recorded.written.resources]
     if (state := recorded.written.state) is not None and state.phase != recorded.written.phase_before:
         lines.append(f"phase: {recorded.written.phase_before} -> {state.phase}")
     lines += [*_secrets(recorded.redactions), *recorded.remarks]
@@ -123,15 +124,14 @@ def session_answer(built: "BuiltHandoff") -> CallToolResult:
     """Return a session handoff: where it stands, or the whole of it when it was only built."""
     secrets = _secrets(built.redactions)
     if built.revision is None:
-        head = [
-            f"not written; it belongs to {built.path}:" if built.path else "not recorded:",
-            *secrets,
-            "",
-            built.text,
-        ]
-        return answer("\n".join(head), built.to_dict())
-    place = f"written: {built.path}" if built.path else "recorded"
-    return answer("\n".join([f"{place} (revision {built.revision})", *secrets, *built.remarks]), built.to_dict())
+        place = f"not written; it belongs to {built.path}:" if built.path else _not_recorded(built)
+        return answer("\n".join([place, *secrets, "", built.text]), built.to_dict())
+    place = f"written: {built.path} " if built.path else f"recorded and shown at {built.resource}, in no file "
+    return answer("\n".join([f"{place}(revision {built.revision})", *secrets, *built.remarks]), built.to_dict())
+
+
+def _not_recorded(built: "BuiltHandoff") -> str:
+    return f"not recorded; with write=true it is recorded and shown at {built.resource}, and no file is written:"
 
 
 def _secrets(redactions: int) -> list[str]:

@@ -13,9 +13,10 @@ from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.completions import add_completions
 from goop_mcp.server.middleware import PAGE_SIZE, log_timing, paging
 from goop_mcp.server.notices import Notices
-from goop_mcp.server.project_resources import add_project_resources, stamp_of
+from goop_mcp.server.project_resources import add_project_resources
 from goop_mcp.server.prompts import add_prompts
 from goop_mcp.server.resources import add_resources
+from goop_mcp.server.stamps import Stamps
 from goop_mcp.server.tools import offered_tools
 from goop_mcp.settings import Settings
 
@@ -33,6 +34,10 @@ Call search_memory before you start a task and save_memory for what you learn; w
 instructions.
 The prompt start_task says what to read first, goop_report how to write an envelope; goop://rules lists what is \
 checked."""
+
+# How often is looked for changes, in seconds; each look at a database server is a question to it (STORAGE, section 10).
+_FILES_INTERVAL = 0.5
+_SERVER_INTERVAL = 1.0
 
 # These lists change only when another version is installed; the resources of a project come and go.
 _LISTS_ARE_STABLE = CacheHint(ttl_ms=60_000, scope="public")
@@ -56,7 +61,8 @@ def create_server(
     """
     application = Application(settings) if application is None else application
     application.watch(_measured)
-    notices = Notices(stamp_of(application))
+    interval = _FILES_INTERVAL if settings.database_in_a_file else _SERVER_INTERVAL
+    notices = Notices(Stamps(application), interval=interval)
     server = GoopServer(
         "goop-mcp",
         tools=offered_tools(application),
@@ -83,7 +89,7 @@ def create_server(
     server.tell_changes(notices)
     add_resources(server)
     add_project_resources(server, application)
-    add_prompts(server, settings.project)
+    add_prompts(server, application)
     add_completions(server, application)
     return server
 

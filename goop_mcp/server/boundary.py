@@ -61,7 +61,7 @@ _AnyContext = Context[Any, Any]
 class GoopServer(MCPServer[Any]):
     """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
 
-    _is_there: Callable[[str], bool] = staticmethod(lambda _: True)
+    _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
     _without_token: Collection[str] = ALL_SCOPES
 
     def ask_for_tokens(self) -> None:
@@ -131,9 +131,9 @@ class GoopServer(MCPServer[Any]):
         """Tell whether any session is open that outlives its requests; one over SSE does not."""
         return bool(self.session_manager._server_instances)
 
-    def list_only(self, is_there: Callable[[str], bool]) -> None:
-        """List only the resources for whose address `is_there` holds; it runs on a worker thread."""
-        self._is_there = is_there
+    def list_without(self, missing: Callable[[Collection[str]], Collection[str]]) -> None:
+        """Leave out of the list those that `missing` returns of all addresses; it runs on a worker thread."""
+        self._missing = missing
 
     async def list_tools(self) -> list[ListedTool]:
         """Return the tools that the caller may use."""
@@ -154,8 +154,8 @@ class GoopServer(MCPServer[Any]):
     async def list_resources(self) -> list[Resource]:
         """Return the resources that are there."""
         listed = await super().list_resources()
-        is_there = self._is_there
-        return await anyio.to_thread.run_sync(lambda: [each for each in listed if is_there(str(each.uri))])
+        missing = await anyio.to_thread.run_sync(self._missing, [str(each.uri) for each in listed])
+        return [each for each in listed if str(each.uri) not in missing]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None

@@ -178,7 +178,8 @@ class Handoffs:
         before a session ends; what you leave out is taken from the reports, the plan and the memory since the last
         handoff. Starts no agent. Secrets are taken out. With write=true the prompt stands in
         docs/.scratch/sessions/<session_id>/prompt.md, or the handoff in .goopspec/HANDOFF.md; where somebody else wrote
-        that, beside it.
+        that, beside it. Where machines share the database, the handoff is recorded and read at
+        goop://project/HANDOFF.md instead.
         """
         # The arguments are the fields, under the same names.
         given = locals()

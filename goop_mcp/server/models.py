@@ -151,6 +151,9 @@ class HandoffModel(BaseModel):
     )
     verdict: VerdictModel = Field(description="The judgement on the text in strict mode; always accepted.")
     revision: int | None = Field(default=None, description="Of the recording; null: nothing was recorded.")
+    resource: str | None = Field(
+        default=None, description="Where a recorded session handoff is read on a server that writes no files, or null."
+    )
     remarks: list[str] = Field(default=[], description="What people should know about the file.")
     redactions: int = Field(default=0, ge=0, description="How many secrets were taken out of what was given.")
     size: PromptSizeModel | None = Field(default=None, description="Of a prompt; null: of a session's document.")
@@ -178,6 +181,7 @@ class WrittenModel(BaseModel):
     state: WrittenStateModel | None = Field(description="state.json as it is now; null: it was left alone.")
     handoff: bool = Field(description="Whether a session handoff was made for a new session.")
     files: list[str] = Field(description="Files that were written, relative to the project.")
+    resources: list[str] = Field(description="Where the entries are read on a server that writes no files.")
 
 
 class RecordedModel(BaseModel):
@@ -234,6 +238,14 @@ class WaveModel(BaseModel):
     tasks: list[TaskModel] = Field(description="Its tasks.")
 
 
+class ReportedModel(BaseModel):
+    """What the last reports say of tasks."""
+
+    done: list[str] = Field(description="Tasks that are done.")
+    failed: list[str] = Field(description="Tasks with a check that failed.")
+    open: list[str] = Field(description="Tasks that are not done.")
+
+
 class ConflictModel(BaseModel):
     """A document that people changed where it is ours."""
 
@@ -247,6 +259,7 @@ class DatabaseModel(BaseModel):
     place: str = Field(description="Path in the project, or address without password.")
     exists: bool = Field(description="False: the first report or memory creates it.")
     files_behind: bool = Field(description="Whether something recorded is not shown in the files yet.")
+    resources: list[str] = Field(description="Documents that it shows itself, on a server that writes no files.")
 
 
 class CheckpointsModel(BaseModel):
@@ -273,12 +286,13 @@ class StatusModel(BaseModel):
     project: str | None = Field(description="Name of the project, or null.")
     profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")
     phase: str | None = Field(description="By state.json; null: it does not say.")
-    spec_locked: bool = Field(description="Whether the specification is locked.")
-    interview_complete: bool = Field(description="Whether the interview is complete.")
-    acceptance_confirmed: bool = Field(description="Whether the user has accepted.")
-    gates: list[GateModel] = Field(description="The gates in the order of the work.")
+    spec_locked: bool | None = Field(description="Whether the specification is locked; null: not known here.")
+    interview_complete: bool | None = Field(description="Whether the interview is complete; null: not known here.")
+    acceptance_confirmed: bool | None = Field(description="Whether the user has accepted; null: not known here.")
+    gates: list[GateModel] = Field(description="The gates in the order of the work; none: not known here.")
     progress: ProgressModel = Field(description="Waves and tasks of the plan in numbers.")
     waves: list[WaveModel] = Field(description="Waves and tasks of the plan.")
+    reported: ReportedModel = Field(description="Tasks by their last reports, also where no plan is known here.")
     blockers: list[str] = Field(description="Active blockers of the last reports.")
     drift: list[FindingModel] = Field(description="Where documents, state and reports disagree.")
     conflicts: list[ConflictModel] = Field(description="Documents that people changed where they are ours.")

@@ -2,9 +2,11 @@
 
 A client of 2025 subscribes with a request of its own and hears a notification; one of 2026 keeps a stream open. Both
 say which resources they want, and only these are looked at: a stamp is taken of each, at short intervals, so that a
-change by another process or a person counts like one of ours and no filesystem has to be able to report it.
+change by another process, another replica or a person counts like one of ours, and neither a filesystem nor a database
+has to be able to report it.
 """
 
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -22,20 +24,26 @@ from goop_mcp.errors import GoopError
 
 __all__ = ["Notices"]
 
-_INTERVAL = 0.5
 _MOST_SUBSCRIPTIONS = 1000
+_NO_SESSION = (
+    "no session is kept here through which a change could be told; read the resource again when you need it, connect "
+    "to /sse, or listen as a client of 2026-07-28"
+)
+
+_logger = logging.getLogger(__name__)
 
 
 class Notices:
     """Everyone who wants to hear of changes, and what they want to hear of.
 
-    `stamp` gives a value for a resource that is another one after each change of it; it runs on a worker thread. It is
-    called for each wanted resource every `interval` seconds, for none while nobody wants any.
+    `take_stamps` gives for each resource a value that is another one after each change of it; it runs on a worker
+    thread. It is called with all wanted resources every `interval` seconds, and not while nobody wants any. A round in
+    which it raises GoopError tells nothing; the next one makes up for it.
     """
 
-    def __init__(self, stamp: Callable[[str], object], *, interval: float = _INTERVAL) -> None:
+    def __init__(self, take_stamps: Callable[[Collection[str]], Mapping[str, object]], *, interval: float) -> None:
         self.bus = InMemorySubscriptionBus()
-        self._stamp = stamp
+        self._take_stamps = take_stamps
         self._interval = interval
         self._wanted: Counter[str] = Counter()
         self._stamps: dict[str, object] = {}
@@ -44,7 +52,12 @@ class Notices:
         self._turn = anyio.Lock()
 
     async def subscribe(self, client: Connection, uri: str) -> None:
-        """Serve `resources/subscribe` of the earlier era; a second time changes nothing. Raises MCPError: too many."""
+        """Serve `resources/subscribe` of the earlier era; a second time changes nothing.
+
+        Raises MCPError: there are too many, or there is no way to tell this client anything by itself.
+        """
+        if not client.has_standalone_channel:
+            raise MCPError(INVALID_REQUEST, _NO_SESSION)
         if client not in self._clients:
             self._clients[client] = set()
             client.exit_stack.callback(self._forget, client)
@@ -90,8 +103,12 @@ class Notices:
 
     async def _changed(self) -> list[str]:
         now = await self._stamps_of(list(self._wanted))
+        if now is None:
+            return []
         changed = [uri for uri, stamp in now.items() if uri in self._stamps and self._stamps[uri] != stamp]
-        self._stamps = {uri: stamp for uri, stamp in now.items() if uri in self._wanted}
+        # Whoever subscribed while the stamps were taken has put one of its own there.
+        known = {**self._stamps, **now}
+        self._stamps = {uri: stamp for uri, stamp in known.items() if uri in self._wanted}
         return changed
 
     async def _tell(self, uri: str) -> None:
@@ -111,7 +128,7 @@ class Notices:
     async def _want(self, uris: Collection[str]) -> None:
         fresh = [uri for uri in uris if uri not in self._wanted]
         self._wanted.update(uris)
-        self._stamps.update(await self._stamps_of(fresh))
+        self._stamps.update(await self._stamps_of(fresh) or {})
         if self._wanted:
             self._someone.set()
 
@@ -122,16 +139,15 @@ class Notices:
         if not self._wanted:
             self._someone = anyio.Event()
 
-    async def _stamps_of(self, uris: Collection[str]) -> Mapping[str, object]:
+    async def _stamps_of(self, uris: Collection[str]) -> Mapping[str, object] | None:
+        """Return the stamps, None when they cannot be taken now."""
         if not uris:
             return {}
-        return await anyio.to_thread.run_sync(lambda: {uri: self._stamp_of(uri) for uri in uris})
-
-    def _stamp_of(self, uri: str) -> object:
         try:
-            return self._stamp(uri)
+            return await anyio.to_thread.run_sync(self._take_stamps, uris)
         except (GoopError, OSError) as error:
-            return str(error)
+            _logger.debug("changes cannot be seen at the moment: %s", error)
+            return None
 
 
 def _resources_of(params: Mapping[str, Any]) -> list[str]:

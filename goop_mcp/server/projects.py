@@ -71,7 +71,8 @@ class Projects:
         its work. One call keeps the report, adds an entry to CHRONICLE.md, logs deviations in ADL.md, sets the counters
         in state.json, moves the phase on only behind its gate, and writes HANDOFF.md when a new session is due. What it
         says is recorded is on disk. A rejected reply is only counted, and the same report again is a duplicate. Secrets
-        are taken out. What people wrote is never overwritten.
+        are taken out. What people wrote is never overwritten. Where machines share the database no file is written,
+        state.json neither: the documents are then read at goop://project/CHRONICLE.md, ADL.md and HANDOFF.md.
         """
         known = routing_context(
             expected_agent=expected_agent,

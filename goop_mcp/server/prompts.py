@@ -1,8 +1,8 @@
 """The prompts, made from the files in prompts/."""
 
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from mcp.server import MCPServer
@@ -14,27 +14,30 @@ from pydantic import Field
 
 from goop_mcp.operations.prompts import Prompt, list_prompts, render_prompt
 
+if TYPE_CHECKING:
+    from goop_mcp.composition import Application
+
 __all__ = ["add_prompts"]
 
 
-def add_prompts(server: MCPServer, project: Path) -> None:
-    """Offer every prompt that ships with the package; those about a project look into the folder `project`."""
+def add_prompts(server: MCPServer, application: "Application") -> None:
+    """Offer every prompt that ships with the package; those about a project look into that of `application`."""
     for prompt in list_prompts():
-        server.add_prompt(_offered(prompt, project))
+        server.add_prompt(_offered(prompt, application.find_document))
 
 
 class _ShippedPrompt(SdkPrompt):
     """A prompt of ours: the operation alone judges the arguments, because it says in our words what is wrong."""
 
-    project: Path = Field(exclude=True)
+    find_document: Callable[[str], str | None] = Field(exclude=True)
 
     async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002 - the SDK gives it
         """Return the prompt as one message of the user. Raises GoopError."""
-        fill = partial(render_prompt, project=self.project)
+        fill = partial(render_prompt, find_document=self.find_document)
         return [UserMessage(await anyio.to_thread.run_sync(fill, self.name, arguments or {}))]
 
 
-def _offered(prompt: Prompt, project: Path) -> _ShippedPrompt:
+def _offered(prompt: Prompt, find_document: Callable[[str], str | None]) -> _ShippedPrompt:
     return _ShippedPrompt(
         name=prompt.name,
         title=prompt.title,
@@ -44,6 +47,6 @@ def _offered(prompt: Prompt, project: Path) -> _ShippedPrompt:
             for each in prompt.arguments
         ],
         fn=render_prompt,
-        project=project,
+        find_document=find_document,
         context_kwarg=None,
     )

@@ -28,6 +28,7 @@ __all__ = [
     "STATE",
     "document_path",
     "document_places",
+    "document_uri",
     "is_named_session",
     "is_plain_folder",
     "may_create",
@@ -73,6 +74,7 @@ SCHEMAS_FOLDER: Final = ".claude/schemas"
 SESSION_FILES: Final = ("state.json", "prompt.md", "result.json", "output.log", "session.log")
 """What the folder of a spawned agent holds (H-42)."""
 
+_RESOURCES = "goop://project/"
 _DEFAULT_WORKFLOW = "default"
 _OF_A_PHASE = frozenset({SPEC, BLUEPRINT, CHRONICLE, RESEARCH})
 _PLAIN_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -102,6 +104,11 @@ def document_path(name: str, *, session: str | None = None) -> str:
     Raises PathRefusedError for an id that is none.
     """
     return f"{FOLDER}/{name}" if session is None else f"{FOLDER}/sessions/{_checked(session)}/{name}"
+
+
+def document_uri(name: str) -> str:
+    """Return the address of the resource that shows the document `name` (INTERFACES, section 6)."""
+    return f"{_RESOURCES}{name}"
 
 
 def document_places(name: str, *, workflow: str | None = None, phase: str | None = None) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """All documents of a project, read at one moment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from goop_mcp.workspace.layout import (
     REQUIREMENTS,
     SPEC,
     document_path,
+    document_uri,
     is_plain_folder,
 )
 from goop_mcp.workspace.places import find_document, is_there
@@ -37,8 +38,8 @@ class Project:
     """What a project's folder says. A document that is absent or unreadable is None.
 
     `exists` tells whether there is a folder at all. `paths` tells where each document that is there was found, by name
-    in the order of DOCUMENTS; `missing` names those of the reading order that are not. `unreadable` are sentences for
-    people.
+    in the order of DOCUMENTS: a path, or the address of a rendered one. `missing` names those of the reading order that
+    are not. `unreadable` are sentences for people.
     """
 
     exists: bool
@@ -62,18 +63,24 @@ class Project:
         return next(filter(None, titles), None)
 
 
-def read_project(files: ProjectFiles, *, session: str | None = None) -> Project:
+def read_project(
+    files: ProjectFiles, *, session: str | None = None, rendered: Mapping[str, str] | None = None
+) -> Project:
     """Read all documents of the project, or of its named `session`; creates nothing. An unreadable one stops no other.
 
     The folders of the active workflow and of the phase are looked into for the project itself, never for a session.
+    `rendered` are texts of documents, by name, that go before what lies in the folder; their path is their address.
     Raises PathRefusedError for a session that is no id.
     """
     state = _state(files, session)
     known = state if isinstance(state, ProjectState) else None
-    paths = _paths(files, known, session)
+    texts = rendered or {}
+    paths = _paths(files, known, session, texts)
     unreadable = _unusable_names(known)
 
     def read(name: str, reader: Callable[[str], T]) -> T | None:
+        if name in texts:
+            return reader(texts[name])
         try:
             text = files.read_text(paths[name]) if name in paths else None
         except (DocumentUnreadableError, PathRefusedError) as error:
@@ -96,14 +103,18 @@ def read_project(files: ProjectFiles, *, session: str | None = None) -> Project:
     )
 
 
-def _paths(files: ProjectFiles, state: ProjectState | None, session: str | None) -> Mapping[str, str]:
+def _paths(
+    files: ProjectFiles, state: ProjectState | None, session: str | None, rendered: Collection[str]
+) -> Mapping[str, str]:
     def path(name: str) -> str:
+        if name in rendered:
+            return document_uri(name)
         if session is not None:
             return document_path(name, session=session)
         return find_document(files, name, state=state)
 
     found = {name: path(name) for name in DOCUMENTS}
-    return {name: path for name, path in found.items() if is_there(files, path)}
+    return {name: path for name, path in found.items() if name in rendered or is_there(files, path)}
 
 
 def _unusable_names(state: ProjectState | None) -> list[str]:

@@ -10,6 +10,7 @@ from goop_mcp.workspace.documents.handoff import read_handoff
 from tests.cli.running import run, run_on_terminal
 from tests.operations.redaction_samples import ADDRESS, PASSWORD
 from tests.operations.reporting import record, report, working_in
+from tests.postgres import Database
 from tests.workspace.projects import copied
 
 
@@ -73,7 +74,8 @@ def test_words_that_look_like_markup_are_all_drawn() -> None:
 
 def test_another_database_is_looked_at_when_one_is_named(tmp_path: Path) -> None:
     ended = run("status", "--database", "sqlite:///elsewhere.db", "--format", "json", cwd=tmp_path)
-    assert json.loads(ended.out)["database"] == {"place": "elsewhere.db", "exists": False, "files_behind": False}
+    database = {"place": "elsewhere.db", "exists": False, "files_behind": False, "resources": []}
+    assert json.loads(ended.out)["database"] == database
 
     refused = run("status", "--database", ADDRESS, cwd=tmp_path)
     assert refused.code == 2
@@ -127,3 +129,24 @@ def test_a_damaged_database_refuses_to_record_a_handoff(tmp_path: Path) -> None:
 
     assert (ended.code, ended.out) == (1, "")
     assert "goop.db" in ended.err
+
+
+def test_beside_a_shared_database_a_handoff_is_recorded_and_resumed_from_there(
+    tmp_path: Path, database: Database
+) -> None:
+    shop = {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": "shop"}
+    (tmp_path / "fields.json").write_text('{"summary": "Half is done."}', encoding="utf-8")
+    written = run("handoff", "session", "--write", "--json", "fields.json", cwd=tmp_path, env=shop)
+    resumed = run("prompt", "resume_session", cwd=tmp_path, env=shop)
+    status = run("status", cwd=tmp_path, env=shop)
+
+    assert (written.code, written.out) == (0, "recorded at revision 1, shown at goop://project/HANDOFF.md\n")
+    assert "What it says of the work: Half is done." in resumed.out
+    assert "Phase, gates and plan are not known here" in status.out
+    assert "shown at goop://project/HANDOFF.md" in status.out
+    assert [path.name for path in tmp_path.iterdir()] == ["fields.json"]
+
+
+def test_a_prompt_about_no_project_asks_for_no_database(tmp_path: Path) -> None:
+    ended = run("prompt", "start_task", cwd=tmp_path, env={"GOOP_DATABASE_URL": "postgresql://goop@127.0.0.1:9/goop"})
+    assert (ended.code, ended.err) == (0, "")

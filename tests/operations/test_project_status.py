@@ -10,9 +10,10 @@ from goop_mcp.composition import Application
 from goop_mcp.messages import check_message
 from goop_mcp.operations.project_status import ProjectStatus, project_status
 from goop_mcp.server.models import StatusModel
-from goop_mcp.settings import Settings
+from goop_mcp.settings import DatabaseUrl, Settings
 from tests.operations.redaction_samples import AWS_KEY
 from tests.operations.reporting import record, report, working_in
+from tests.postgres import Database
 from tests.requirements import requirement
 from tests.workspace.projects import CASES, copied
 
@@ -156,3 +157,60 @@ def test_the_newest_checkpoint_and_the_newest_events_are_told_and_broken_ones_na
     text = status.to_markdown()
     assert "3 saved; the newest is cp-2 (2026-01-18T16:00:00+00:00, phase execute)" in text
     assert "16:00: Saved [REDACTED]" in text
+
+
+# Many machines on one database
+
+
+def shared_status(database: Database, folder: Path, *reports: str) -> ProjectStatus:
+    settings = Settings(project=folder, database=DatabaseUrl(database.url()), project_id="shop")
+    with Application(settings) as application:
+        for text in reports:
+            record(application.writing_workplace(), text)
+        return project_status(application.workplace)
+
+
+def missing_documents(status: ProjectStatus) -> list[str | None]:
+    return [each.path for each in status.drift if each.rule == "workflow/context-file-missing"]
+
+
+def test_without_the_folder_only_what_is_recorded_is_told(tmp_path: Path, database: Database) -> None:
+    reports = report("W1.T1"), report("W1.T2", passed="false"), report("W2.T1", status="BLOCKED", new_session="true")
+    status = shared_status(database, tmp_path, *reports)
+
+    assert (status.exists, status.phase, status.next_command, status.gate_ahead) == (False, None, None, None)
+    assert (status.spec_locked, status.interview_complete, status.accepted, status.gates) == (None, None, None, ())
+    assert status.reported == {"done": ("W1.T1",), "failed": ("W1.T2",), "open": ("W2.T1",)}
+    assert status.blockers == ("Nobody decided",)
+    assert status.resources == ("goop://project/CHRONICLE.md",)
+    text = status.to_markdown()
+    assert "Phase, gates and plan are not known here" in text
+    assert "failed: W1.T2" in text
+    assert "no file is written" in text
+    assert "Pending" not in text
+    StatusModel.model_validate(status.to_dict())
+    assert [check_message(f"{each.strip()}\n\n---\n") for each in text.split("\n---\n") if each.strip()] == [()] * 4
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_beside_the_folder_gates_and_drift_are_judged_with_what_is_recorded(tmp_path: Path, database: Database) -> None:
+    copied("profile_0x", tmp_path)
+    (tmp_path / ".goopspec" / "CHRONICLE.md").unlink()
+    before = files_below(tmp_path)
+    before_it = shared_status(database, tmp_path)
+    status = shared_status(database, tmp_path, report("W2.T1"))
+
+    assert (status.exists, status.phase) == (True, "execute")
+    assert status.gate_ahead is not None
+    assert status.resources == ("goop://project/CHRONICLE.md",)
+    assert missing_documents(before_it) == ["PROJECT_KNOWLEDGE_BASE.md", "CHRONICLE.md"]
+    assert missing_documents(status) == ["PROJECT_KNOWLEDGE_BASE.md"]
+    assert files_below(tmp_path) == before
+
+
+def test_a_shared_database_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
+    url = DatabaseUrl("postgresql://goop@127.0.0.1:9/goop")
+    with Application(Settings(project=tmp_path, database=url, project_id="shop")) as application:
+        status = project_status(application.workplace)
+    assert "cannot be reached" in status.to_markdown()
+    assert (status.to_dict()["reports"], status.resources) == (None, ())

@@ -4,12 +4,14 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from goop_mcp import Severity, validate
 from goop_mcp.errors import AssetBrokenError, DocumentUnreadableError, PromptArgumentError, UnknownNameError
+from goop_mcp.operations.project_documents import find_project_document
 from goop_mcp.operations.prompts import (
     Prompt,
     PromptArgument,
@@ -21,6 +23,7 @@ from goop_mcp.operations.prompts import (
 from goop_mcp.protocols.goop_report.model import FileAction, MemoryType, Phase, Report, Status
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from goop_mcp.workspace.documents.handoff import DoneTask, Handoff, NextTask, handoff_text
+from goop_mcp.workspace.files import ProjectFiles
 from tests.requirements import requirement
 
 PHASES = [phase for phase in Phase if phase is not Phase.DISCUSS]
@@ -330,7 +333,11 @@ HANDOFF = Handoff(
 def resumed(project: Path, handoff: Handoff) -> str:
     (project / ".goopspec").mkdir()
     (project / ".goopspec" / "HANDOFF.md").write_text(handoff_text(handoff), encoding="utf-8")
-    return render_prompt("resume_session", {}, project=project)
+    return resume(project)
+
+
+def resume(project: Path) -> str:
+    return render_prompt("resume_session", {}, find_document=partial(find_project_document, ProjectFiles(project)))
 
 
 def test_a_session_is_resumed_from_the_handoff(tmp_path: Path) -> None:
@@ -353,7 +360,7 @@ def test_a_blocker_is_resolved_before_anything_is_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_without_a_handoff_it_is_said_how_to_begin(tmp_path: Path, there: bool) -> None:
-    text = render_prompt("resume_session", {}, project=tmp_path if there else None)
+    text = resume(tmp_path) if there else render_prompt("resume_session", {})
     assert text.startswith("There is no `.goopspec/HANDOFF.md` in this project")
     assert "start_task" in text
     assert list(tmp_path.iterdir()) == []
@@ -362,8 +369,8 @@ def test_without_a_handoff_it_is_said_how_to_begin(tmp_path: Path, there: bool) 
 def test_a_handoff_of_a_person_is_to_be_read_whole(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec" / "HANDOFF.md").write_text("# Hello\n\n{{ 7 * 7 }}\n", encoding="utf-8")
-    text = render_prompt("resume_session", {}, project=tmp_path)
-    assert "4. Read `.goopspec/HANDOFF.md` whole" in text
+    text = resume(tmp_path)
+    assert "4. Read `.goopspec/HANDOFF.md`, or `goop://project/HANDOFF.md`, whole" in text
     assert "phase unknown" in text
     assert "49" not in text
 
@@ -372,7 +379,7 @@ def test_a_handoff_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec" / "HANDOFF.md").write_bytes(b"\xff")
     with pytest.raises(DocumentUnreadableError, match=r"HANDOFF\.md is no text in UTF-8"):
-        render_prompt("resume_session", {}, project=tmp_path)
+        resume(tmp_path)
 
 
 # The files

@@ -357,6 +357,9 @@ def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(tmp_pa
 
     assert (recorded.status, again.status) == ("recorded", "duplicate")
     assert (recorded.written.files, recorded.written.state) == ((), None)
+    assert recorded.written.resources == ("goop://project/CHRONICLE.md", "goop://project/HANDOFF.md")
+    assert "no file was written" in recorded.remarks[0]
+    assert (again.written.resources, again.remarks) == ((), ())
     assert documents == ["CHRONICLE.md", "HANDOFF.md"]
     assert files_below(tmp_path) == before
 

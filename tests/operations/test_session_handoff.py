@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import validate
+from goop_mcp.composition import Application
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
@@ -18,9 +19,11 @@ from goop_mcp.operations.session_handoff import (
     session_fields,
 )
 from goop_mcp.operations.workplace import Workplace
+from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
 from tests.operations.redaction_samples import AWS_KEY, PASSWORD
 from tests.operations.reporting import record, report, working_in
+from tests.postgres import Database
 from tests.workspace.projects import copied
 
 LATER = "2026-01-20T18:00:00.000Z"
@@ -191,3 +194,20 @@ def test_fields_of_another_kind_are_named(fields: dict[str, object], error: type
 
 def test_nothing_given_is_nothing_said() -> None:
     assert session_fields({"summary": None}) == SessionFields()
+
+
+def test_on_a_shared_database_the_handoff_is_recorded_and_shown_as_a_resource(
+    tmp_path: Path, database: Database
+) -> None:
+    url = DatabaseUrl(database.url())
+    with Application(Settings(project=tmp_path, database=url, project_id="shop")) as application:
+        record(application.writing_workplace(), report("W2.T1"))
+        only_built = built(application.workplace, write=False)
+        handoff = built(application.workplace, write=True, summary="Half of it is done.")
+        shown = application.find_document("HANDOFF.md")
+
+    assert (only_built.path, only_built.revision, only_built.resource) == (None, None, "goop://project/HANDOFF.md")
+    assert (handoff.path, handoff.revision, handoff.resource) == (None, 2, "goop://project/HANDOFF.md")
+    assert shown == f"{handoff.text}\n<!-- goop:rev 2 -->\n"
+    assert "goop://project/CHRONICLE.md" in read_handoff(shown).files_to_read
+    assert list(tmp_path.iterdir()) == []

@@ -1,15 +1,18 @@
 """Subscriptions in both eras, with a real file that somebody else changes."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.from_thread
 import pytest
 from mcp import Client, MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import ResourceUpdatedNotification
 
+from goop_mcp.errors import StoreUnavailableError
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.notices import Notices
 
@@ -28,7 +31,15 @@ def spec(tmp_path: Path) -> anyio.Path:
 
 
 def serve(spec: anyio.Path) -> GoopServer:
-    notices = Notices(lambda uri: Path(spec).read_text(encoding="utf-8") if uri == URI else None, interval=0.02)
+    def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
+        there = Path(spec).exists()
+        return {uri: Path(spec).read_text(encoding="utf-8") if there and uri == URI else None for uri in uris}
+
+    return serving(take_stamps)
+
+
+def serving(take_stamps: Callable[[Collection[str]], Mapping[str, object]]) -> GoopServer:
+    notices = Notices(take_stamps, interval=0.02)
     server = GoopServer("t", subscriptions=notices.bus, middleware=[notices.watch_streams], lifespan=notices.watching)
     server.tell_changes(notices)
     return server
@@ -115,6 +126,51 @@ async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio
         await spec.unlink()
         await heard.wait_for(1)
         await spec.write_text("again", encoding="utf-8")
+        await heard.wait_for(2)
+    assert heard.uris == [URI, URI]
+
+
+async def test_a_subscription_made_during_a_look_hears_of_the_next_change() -> None:
+    looking, go_on = anyio.Event(), threading.Event()
+    said = {URI: "first", OTHER: "first"}
+
+    def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
+        stamps = {uri: said[uri] for uri in uris}
+        if stamps.get(URI) == "second" and not go_on.is_set():
+            anyio.from_thread.run_sync(looking.set)
+            assert go_on.wait(PATIENCE)
+        return stamps
+
+    async with legacy(serving(take_stamps)) as (client, heard):
+        await client.subscribe_resource(URI)
+        said[URI] = "second"
+        with anyio.fail_after(PATIENCE):
+            await looking.wait()
+        await client.subscribe_resource(OTHER)
+        said[OTHER] = "second"
+        go_on.set()
+        await heard.wait_for(2)
+    assert heard.uris == [URI, OTHER]
+
+
+async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is_lost() -> None:
+    asked_in_vain = anyio.Event()
+    said = ["first"]
+
+    def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
+        if said[-1] == "away":
+            anyio.from_thread.run_sync(asked_in_vain.set)
+            raise StoreUnavailableError("the database cannot be reached; call again when it is back")
+        return dict.fromkeys(uris, said[-1])
+
+    async with legacy(serving(take_stamps)) as (client, heard):
+        await client.subscribe_resource(URI)
+        said.append("away")
+        with anyio.fail_after(PATIENCE):
+            await asked_in_vain.wait()
+        said.append("second")
+        await heard.wait_for(1)
+        said.append("third")
         await heard.wait_for(2)
     assert heard.uris == [URI, URI]
 

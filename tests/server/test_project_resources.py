@@ -1,8 +1,9 @@
 """What a project holds, read as resources; and who subscribed hears when another process changes it."""
 
+import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,13 +17,16 @@ from goop_mcp.composition import Application
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.server.app import create_server
-from goop_mcp.settings import Settings
+from goop_mcp.server.stamps import Stamps
+from goop_mcp.settings import DatabaseUrl, Settings
 from goop_mcp.workspace.documents.handoff import Handoff, handoff_text
 from goop_mcp.workspace.files import MOST_BYTES
 from goop_mcp.workspace.layout import DOCUMENTS
+from tests.operations.reporting import record, report
+from tests.postgres import Database
 from tests.requirements import requirement
 from tests.server.conftest import LOCAL_COMBINATIONS
-from tests.server.connections import ERAS, PATIENCE, Connection, connect
+from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, text_of
 from tests.server.preloaded import starting
 from tests.server.test_memories import stdio_server
 from tests.workspace.projects import copied
@@ -172,6 +176,88 @@ def test_the_prompts_of_a_session_look_into_the_project(project: Connection, tmp
         project.prompt("resume_session")
 
 
+# A database that many machines share
+
+
+@pytest.fixture(params=ERAS)
+def shared(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Iterator[Connection]:
+    """Connect to a server beside an agent: with the folder of the project, and the database of all machines."""
+    copied("profile_0x", tmp_path)
+    settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
+    with (
+        Application(settings) as application,
+        connect(create_server(settings, application=application), request.param) as opened,
+    ):
+        yield opened
+
+
+def test_recorded_entries_stand_among_what_people_keep_in_the_folder(shared: Connection, tmp_path: Path) -> None:
+    folder = tmp_path / ".goopspec"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    diary = before["CHRONICLE.md"].decode()
+    assert shared.read("goop://project/CHRONICLE.md").text == diary
+
+    result = shared.tool("record_report", text=report("W2.T1", summary="Items can be ticked off."))
+
+    check_against_schema(result, shared.tools()["record_report"])
+    assert text_of(result).splitlines()[:2] == ["recorded at revision 1", "shown at: goop://project/CHRONICLE.md"]
+    text = shared.read("goop://project/CHRONICLE.md").text
+    (entry,) = re.findall(r"\n\n<!-- goop:rev 1 -->.*?<!-- goop:end 1 -->", text, re.DOTALL)
+    assert "Items can be ticked off." in entry
+    assert text.replace(entry, "") == diary
+    assert shared.read(SPEC).text.encode() == before["SPEC.md"]
+    assert "goop://project/HANDOFF.md" not in listed(shared)
+    assert "there is no .goopspec/HANDOFF.md in this project" in not_there(shared, "goop://project/HANDOFF.md")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_is_shared_says_so_in_status_and_handoff(shared: Connection) -> None:
+    not_written = shared.tool("build_handoff", kind="session")
+    assert text_of(not_written).startswith("not recorded; with write=true it is recorded and shown at ")
+    handoff = shared.tool("build_handoff", kind="session", write=True, summary="Half is done.")
+    assert text_of(handoff) == "recorded and shown at goop://project/HANDOFF.md, in no file (revision 1)"
+    check_against_schema(handoff, shared.tools()["build_handoff"])
+    assert "What it says of the work: Half is done." in shared.prompt("resume_session")
+    status = shared.tool("project_status")
+    check_against_schema(status, shared.tools()["project_status"])
+    assert "shown at goop://project/HANDOFF.md; no file is written" in text_of(status)
+    assert "Interview" in text_of(status)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_database_that_cannot_be_asked_hides_no_other_resource(tmp_path: Path, era: str) -> None:
+    url = DatabaseUrl("postgresql://goop@127.0.0.1:9/goop")
+    copied("profile_0x", tmp_path)
+    settings = Settings(project=tmp_path, database=url, project_id="shop")
+    with connect(create_server(settings), era) as alone:
+        assert {SPEC, "goop://project/CHRONICLE.md", "goop://project/HANDOFF.md"} <= {*listed(alone)}
+        assert alone.read(SPEC).text.encode() == (tmp_path / ".goopspec" / "SPEC.md").read_bytes()
+        said = refused(alone, "goop://project/CHRONICLE.md", INTERNAL_ERROR)
+    assert said.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
+
+
+def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path) -> None:
+    settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
+    uris = [f"goop://project/{name}" for name in ("CHRONICLE.md", "HANDOFF.md", "SPEC.md")] + [MEMORY]
+
+    def changed(before: Mapping[str, object]) -> list[str]:
+        return [uri for uri, stamp in take(uris).items() if stamp != before[uri]]
+
+    with Application(settings) as here, Application(settings) as elsewhere:
+        take, writer = Stamps(here), elsewhere.writing_workplace()
+        seen = take(uris)
+        assert {*seen.values()} == {None}
+        record(writer, report("W1.T1"))
+        assert changed(seen) == ["goop://project/CHRONICLE.md"]
+        seen = take(uris)
+        save_memory(writer.store, MemoryDraft(title="Use jose", content="For tokens."))
+        assert changed(seen) == [MEMORY]
+        seen = take(uris)
+        (tmp_path / ".goopspec").mkdir()
+        (tmp_path / ".goopspec" / "SPEC.md").write_text("# Spec", encoding="utf-8")
+        assert changed(seen) == ["goop://project/SPEC.md"]
+
+
 # Changes
 
 
@@ -260,8 +346,8 @@ async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(tmp_
 def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
     script = (
         "import sys; from pathlib import Path; from goop_mcp.composition import Application;"
-        "from goop_mcp.server.project_resources import stamp_of; from goop_mcp.settings import Settings;"
-        "stamp_of(Application(Settings(project=Path('.'))))('goop://project/SPEC.md'); print('apsw' in sys.modules)"
+        "from goop_mcp.server.stamps import Stamps; from goop_mcp.settings import Settings;"
+        "Stamps(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']); print('apsw' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=300)
     assert done.stdout == "False\n"

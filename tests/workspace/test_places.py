@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.operations.project_documents import is_project_document, read_project_document
+from goop_mcp.operations.project_documents import present_documents, read_project_document
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import DOCUMENTS, STATE, document_places
 from goop_mcp.workspace.places import find_current_document
@@ -74,7 +74,7 @@ def test_the_document_that_is_shown_is_the_one_that_decisions_are_made_by(case: 
     files = ProjectFiles(CASES / case)
     paths = read_project(files).paths
 
-    assert [name for name in DOCUMENTS if is_project_document(files, name)] == list(paths)
+    assert present_documents(files, DOCUMENTS) == tuple(paths)
     assert {name: find_current_document(files, name) for name in paths} == paths
 
 

@@ -1,0 +1,255 @@
+"""Two replicas on one PostgreSQL, neither with the project's folder: what one records, readers of the other see."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.types import INVALID_REQUEST, ResourceUpdatedNotification
+
+from goop_mcp.workspace.layout import DOCUMENTS
+from tests.operations.reporting import report
+from tests.postgres import Database, Server
+from tests.server.connections import ERAS, Connection, Transport, connect, target, text_of
+from tests.server.network.serving import PATIENCE, Served, served
+
+CHRONICLE, ADL, HANDOFF, SPEC = (
+    f"goop://project/{name}" for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md", "SPEC.md")
+)
+TOKENS = """\
+[tokens.acme]
+token = "acme-token"
+tenant = "acme"
+[tokens.rival]
+token = "rival-token"
+tenant = "rival"
+"""
+
+pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """Two servers on one database, and the folders they run in."""
+
+    first: Served
+    second: Served
+    folder: Path
+
+    def files(self) -> list[Path]:
+        return [path for path in self.folder.rglob("*") if path.is_file()]
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with Server() as postgres, postgres.database() as database:
+        yield database
+
+
+@pytest.fixture(scope="module", params=["stateless", "stateful"])
+def replicas(
+    request: pytest.FixtureRequest, database: Database, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Replicas]:
+    folder, tokens = tmp_path_factory.mktemp("replicas"), tmp_path_factory.mktemp("tokens") / "tokens.toml"
+    tokens.write_text(TOKENS, encoding="utf-8")
+    tokens.chmod(0o600)
+    options = ("--transport", "http", f"--{request.param}", "--token-file", str(tokens), "--rate-limit", "0")
+    with ExitStack() as stack:
+        both = []
+        for name in ("one", "two"):
+            (folder / name).mkdir()
+            variables = {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": f"shop-{request.param}"}
+            both.append(stack.enter_context(served(*options, project=folder / name, **variables)))
+        yield Replicas(both[0], both[1], folder)
+
+
+def open_client(server: Served, era: str, *, transport: Transport = "streamable-http", tenant: str = "acme") -> Client:
+    return Client(target(server, transport, token=f"{tenant}-token"), mode=era, read_timeout_seconds=PATIENCE)
+
+
+def recorded(connection: Connection, text: str) -> list[str]:
+    """Record a report, and return where it says that it is shown."""
+    result = connection.tool("record_report", text=text, check_workspace=False)
+    assert not result.is_error, text_of(result)
+    assert result.structured_content is not None
+    assert result.structured_content["written"]["files"] == []
+    assert "no file was written" in text_of(result)
+    shown: list[str] = result.structured_content["written"]["resources"]
+    return shown
+
+
+def listed(connection: Connection) -> list[str]:
+    resources = connection.call(connection.client.list_resources).resources
+    return [str(each.uri) for each in resources if str(each.uri).startswith("goop://project/")]
+
+
+def refused(connection: Connection, uri: str) -> str:
+    with pytest.raises(MCPError) as refusal:
+        connection.read(uri)
+    return refusal.value.message
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) -> None:
+    with (
+        connect(target(replicas.first, "streamable-http", token="acme-token"), era) as writer,
+        connect(target(replicas.second, "streamable-http", token="acme-token"), era) as reader,
+    ):
+        text = report(f"W7.T{ERAS.index(era) + 1}", summary=f"Said in {era}.", new_session="true")
+        text = text.replace("</goop_report>", f"<decision>Decided in {era}.</decision></goop_report>")
+        assert recorded(writer, text) == [CHRONICLE, ADL, HANDOFF]
+        handed_over = writer.tool("build_handoff", kind="session", write=True, summary=f"Handed over in {era}.")
+        assert "recorded and shown at goop://project/HANDOFF.md, in no file" in text_of(handed_over)
+
+        assert listed(reader) == [CHRONICLE, HANDOFF, ADL]
+        diary = reader.read(CHRONICLE).text
+        (entry,) = re.findall(rf"<!-- goop:rev (\d+) -->\n### [^<]*Said in {era}\.[^<]*<!-- goop:end \1 -->", diary)
+        assert diary.startswith("# CHRONICLE\n\n## Recent Activity\n")
+        assert f"Decided in {era}." in reader.read(ADL).text
+        handoff = reader.read(HANDOFF).text
+        assert f"Handed over in {era}." in handoff
+        assert handoff.endswith(f"\n<!-- goop:rev {int(entry) + 1} -->\n")
+        assert f"Handed over in {era}." in reader.prompt("resume_session")
+        for uri in (CHRONICLE, ADL, HANDOFF):
+            assert reader.read(uri) == writer.read(uri)
+        status = reader.tool("project_status")
+        assert "shown at goop://project/CHRONICLE.md" in text_of(status)
+        assert status.structured_content is not None
+        assert f"W7.T{ERAS.index(era) + 1}" in status.structured_content["reported"]["done"]
+    assert replicas.files() == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, era: str) -> None:
+    with connect(target(replicas.second, "streamable-http", token="rival-token"), era) as rival:
+        for name in DOCUMENTS:
+            said = refused(rival, f"goop://project/{name}")
+            if name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md"):
+                assert said.startswith(f"there is no {name} in this project yet; ")
+            else:
+                assert said.startswith(f"{name} is a file of the project and not in its database")
+                assert "read it where the project is checked out" in said
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era: str) -> None:
+    with (
+        connect(target(replicas.first, "streamable-http", token="acme-token"), era) as acme,
+        connect(target(replicas.first, "streamable-http", token="rival-token"), era) as rival,
+    ):
+        recorded(acme, report("W8.T1", summary=f"Nobody else's, {era}."))
+        assert f"Nobody else's, {era}." in acme.read(CHRONICLE).text
+        assert listed(rival) == []
+        assert "there is no CHRONICLE.md" in refused(rival, CHRONICLE)
+        assert "W8.T1" not in text_of(rival.tool("project_status"))
+
+
+# Changes
+
+
+class Heard:
+    """What a client was told, in either era."""
+
+    def __init__(self) -> None:
+        self.uris: list[str] = []
+        self._told = anyio.Event()
+
+    async def note(self, message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            self.add(message.params.uri)
+
+    def add(self, uri: str) -> None:
+        self.uris.append(uri)
+        self._told.set()
+
+    async def wait_for(self, uri: str) -> None:
+        with anyio.fail_after(PATIENCE):
+            while uri not in self.uris:
+                self._told = anyio.Event()
+                await self._told.wait()
+
+
+@asynccontextmanager
+async def listening(server: Served, *uris: str, tenant: str) -> AsyncIterator[Heard]:
+    heard = Heard()
+    async with (
+        open_client(server, "auto", tenant=tenant) as client,
+        client.listen(resource_subscriptions=list(uris)) as events,
+        anyio.create_task_group() as tasks,
+    ):
+
+        async def listen() -> None:
+            async for event in events:
+                heard.add(getattr(event, "uri", ""))
+
+        tasks.start_soon(listen)
+        yield heard
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def subscribed(server: Served, transport: Transport, *uris: str) -> AsyncIterator[Heard]:
+    heard = Heard()
+    to = target(server, transport, token="acme-token")
+    async with Client(to, mode="legacy", message_handler=heard.note) as client:
+        for uri in uris:
+            await client.subscribe_resource(uri)
+        yield heard
+
+
+async def say(server: Served, text: str, *, tenant: str = "acme") -> None:
+    async with open_client(server, "auto", tenant=tenant) as client:
+        result = await client.call_tool("record_report", {"text": text, "check_workspace": False})
+        assert not result.is_error
+
+
+async def say_until_heard(server: Served, heard: Heard, mark: str) -> None:
+    """Record until it is told: over streamable HTTP the stream for notices may be opened after the subscription."""
+    with anyio.fail_after(PATIENCE):
+        for number in range(1_000):
+            await say(server, report("W9.T1", summary=f"{mark} {number}"))
+            with anyio.move_on_after(5):
+                await heard.wait_for(CHRONICLE)
+                return
+
+
+async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_nothing_else(replicas: Replicas) -> None:
+    everything = (CHRONICLE, ADL, HANDOFF, SPEC)
+    async with (
+        listening(replicas.second, *everything, tenant="acme") as acme,
+        listening(replicas.second, *everything, tenant="rival") as rival,
+    ):
+        await say(replicas.first, report("W9.T2", summary=f"Told to listeners. {replicas.folder}"))
+        await acme.wait_for(CHRONICLE)
+        await say(replicas.first, report("W9.T3", summary=f"Of the other. {replicas.folder}"), tenant="rival")
+        await rival.wait_for(CHRONICLE)
+        await say(replicas.second, report("W9.T4", new_session="true", status="CHECKPOINT"), tenant="acme")
+        await acme.wait_for(HANDOFF)
+    assert {*acme.uris} == {CHRONICLE, HANDOFF}
+    assert rival.uris == [CHRONICLE]
+    assert replicas.files() == []
+
+
+async def test_a_subscriber_of_the_earlier_era_hears_of_what_another_replica_records(replicas: Replicas) -> None:
+    async with subscribed(replicas.second, "sse", CHRONICLE, SPEC) as heard:
+        await say_until_heard(replicas.first, heard, f"sse {replicas.folder}")
+    assert {*heard.uris} == {CHRONICLE}
+
+
+async def test_a_subscription_is_kept_with_a_session_and_refused_without_one(
+    replicas: Replicas, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.params["replicas"] == "stateful":
+        async with subscribed(replicas.second, "streamable-http", CHRONICLE, SPEC) as heard:
+            await say_until_heard(replicas.first, heard, f"http {replicas.folder}")
+        assert {*heard.uris} == {CHRONICLE}
+        return
+    async with open_client(replicas.second, "legacy") as client:
+        with pytest.raises(MCPError, match="no session is kept here") as refusal:
+            await client.subscribe_resource(CHRONICLE)
+    assert refusal.value.code == INVALID_REQUEST
