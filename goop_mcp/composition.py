@@ -6,8 +6,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from goop_mcp import operations, store, workspace
-from goop_mcp.errors import GoopError
+from goop_mcp.errors import GoopError, ProjectElsewhereError
 from goop_mcp.memory.times import utc_now, written
+from goop_mcp.workspace.layout import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +77,17 @@ class Application:
     def find_document(self, name: str) -> str | None:
         """Return the text of the document `name`, None where there is none. Raises WorkspaceError and StoreError."""
         return operations.project_documents.find_project_document(self.files, name, recorded=self.recorded)
+
+    def require_folder(self) -> None:
+        """Raise ProjectElsewhereError where callers are on other machines and the project is not on this one.
+
+        What an agent says of its files would be called untrue there, however true it is.
+        """
+        if not self.settings.keeps_files and not self.files.exists(FOLDER):
+            raise ProjectElsewhereError(
+                f"there is no folder {FOLDER} of the project on this server, so no claim of the reply can be looked "
+                "at; call again with check_workspace=false"
+            )
 
     def writing_workplace(self) -> "Workplace":
         """Return the workplace to one who writes: what killed writers left undone is done before the first time.

@@ -14,6 +14,7 @@
     ├── WorkspaceError       the project folder cannot be read or written as asked; what was there is still there
     │   ├── PathRefusedError       a path that leads out of the project, or to a place that is not ours to write
     │   ├── DocumentMissingError   a document that is not there
+    │   ├── ProjectElsewhereError  a question to the folder of the project where that is on other machines
     │   ├── DocumentUnreadableError  a document that is no text in UTF-8 or too large to be one
     │   ├── StateCorruptError      state.json cannot be read; nobody resets it
     │   ├── StateReadOnlyError     state.json has a form that is read and never written
@@ -50,6 +51,7 @@ __all__ = [
     "PackageMissingError",
     "PathRefusedError",
     "PolicyError",
+    "ProjectElsewhereError",
     "PromptArgumentError",
     "ReplyTypeError",
     "ScriptEndedError",
@@ -235,6 +237,10 @@ class PathRefusedError(WorkspaceError):
 
 class DocumentMissingError(WorkspaceError, LookupError):
     """Raised when a document of the project is not there; the text says how it comes into being."""
+
+
+class ProjectElsewhereError(WorkspaceError):
+    """Raised when claims are to be held against a project whose folder is not on this machine."""
 
 
 class DocumentUnreadableError(WorkspaceError):

@@ -74,6 +74,8 @@ class Projects:
         are taken out. What people wrote is never overwritten. Where machines share the database no file is written,
         state.json neither: the documents are then read at goop://project/CHRONICLE.md, ADL.md and HANDOFF.md.
         """
+        if check_workspace:
+            self._application.require_folder()
         known = routing_context(
             expected_agent=expected_agent,
             phase=expected_phase,

@@ -175,6 +175,7 @@ class Replies:
         expected: Expectations,
     ) -> Verdict:
         here = self._application
+        here.require_folder()
         return operations.check_workspace.check_workspace(
             text,
             here.settings.project,
@@ -187,6 +188,7 @@ class Replies:
 
     def _with_project(self, route: "Callable[..., Decision]", ctx: Context[Any, Any]) -> "Decision":
         here = self._application
+        here.require_folder()
         return route(project=here.settings.project, store=here.store, looked=teller(ctx, LOOKING))
 
 

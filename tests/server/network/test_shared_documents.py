@@ -137,6 +137,16 @@ def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, er
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("tool", ["record_report", "validate_report", "route_next_action"])
+def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(replicas: Replicas, era: str, tool: str) -> None:
+    claim = report().replace("<files/>", '<files><file path="src/a.py" action="created">New</file></files>')
+    with connect(target(replicas.first, "streamable-http", token="acme-token"), era) as acme:
+        refused = acme.tool(tool, text=claim, check_workspace=True)
+    assert refused.is_error
+    assert text_of(refused).endswith("no claim of the reply can be looked at; call again with check_workspace=false.")
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era: str) -> None:
     with (
         connect(target(replicas.first, "streamable-http", token="acme-token"), era) as acme,
