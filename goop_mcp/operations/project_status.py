@@ -374,7 +374,7 @@ def _reported_tasks(status: ProjectStatus) -> list[str]:
     """Return the tasks by their reports where no plan says them."""
     if status.waves:
         return []
-    return [f"{name}: {', '.join(tasks[:_MOST_TOLD])}" for name, tasks in status.reported.items() if tasks]
+    return [f"{name}: {', '.join(_first(tasks))}" for name, tasks in status.reported.items() if tasks]
 
 
 def _progress(status: ProjectStatus) -> str:
