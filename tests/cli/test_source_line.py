@@ -42,6 +42,11 @@ def test_a_line_that_just_fits_is_not_cut() -> None:
     assert point_at("x" * 19, 1, None, room=18)[0] == "x" * 16 + "…"
 
 
+def test_a_place_behind_the_end_has_a_cell_of_its_own() -> None:
+    assert point_at("x" * 17, 18, None, room=18) == ("x" * 17, " " * 17 + "^")
+    assert point_at("x" * 18, 19, None, room=18) == ("…" + "x" * 16, " " * 17 + "^")
+
+
 @given(st.text(), st.data(), st.integers(20, 100))
 def test_the_place_is_always_in_sight(line: str, data: st.DataObject, room: int) -> None:
     column = data.draw(st.integers(1, len(line) + 1))

@@ -19,7 +19,8 @@ def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[s
     pieces = _pieces(line[first : at + room])
     mark = at - first
     widths = [width for _, width in pieces]
-    fits = len(pieces) == len(line) and sum(widths) <= room
+    behind_it = mark == len(widths)
+    fits = len(pieces) == len(line) and sum(widths) + behind_it <= room
     start, end = (0, len(pieces)) if fits else _window(widths, mark, room)
     left = _CUT if first + start > 0 else ""
     right = _CUT if first + end < len(line) else ""

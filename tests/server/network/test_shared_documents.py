@@ -23,10 +23,10 @@ CHRONICLE, ADL, HANDOFF, SPEC = (
 )
 TOKENS = """\
 [tokens.acme]
-token = "acme-token"
+token = "token-of-acme-for-tests"
 tenant = "acme"
 [tokens.rival]
-token = "rival-token"
+token = "token-of-rival-for-tests"
 tenant = "rival"
 """
 
@@ -69,7 +69,7 @@ def replicas(
 
 
 def open_client(server: Served, era: str, *, transport: Transport = "streamable-http", tenant: str = "acme") -> Client:
-    return Client(target(server, transport, token=f"{tenant}-token"), mode=era, read_timeout_seconds=PATIENCE)
+    return Client(target(server, transport, token=f"token-of-{tenant}-for-tests"), mode=era, read_timeout_seconds=PATIENCE)
 
 
 def recorded(connection: Connection, text: str) -> list[str]:
@@ -97,8 +97,8 @@ def refused(connection: Connection, uri: str) -> str:
 @pytest.mark.parametrize("era", ERAS)
 def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) -> None:
     with (
-        connect(target(replicas.first, "streamable-http", token="acme-token"), era) as writer,
-        connect(target(replicas.second, "streamable-http", token="acme-token"), era) as reader,
+        connect(target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era) as writer,
+        connect(target(replicas.second, "streamable-http", token="token-of-acme-for-tests"), era) as reader,
     ):
         text = report(f"W7.T{ERAS.index(era) + 1}", summary=f"Said in {era}.", new_session="true")
         text = text.replace("</goop_report>", f"<decision>Decided in {era}.</decision></goop_report>")
@@ -126,7 +126,7 @@ def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, era: str) -> None:
-    with connect(target(replicas.second, "streamable-http", token="rival-token"), era) as rival:
+    with connect(target(replicas.second, "streamable-http", token="token-of-rival-for-tests"), era) as rival:
         for name in DOCUMENTS:
             said = refused(rival, f"goop://project/{name}")
             if name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md"):
@@ -140,7 +140,7 @@ def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, er
 @pytest.mark.parametrize("tool", ["record_report", "validate_report", "route_next_action"])
 def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(replicas: Replicas, era: str, tool: str) -> None:
     claim = report().replace("<files/>", '<files><file path="src/a.py" action="created">New</file></files>')
-    with connect(target(replicas.first, "streamable-http", token="acme-token"), era) as acme:
+    with connect(target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era) as acme:
         refused = acme.tool(tool, text=claim, check_workspace=True)
     assert refused.is_error
     assert text_of(refused).endswith("no claim of the reply can be looked at; call again with check_workspace=false.")
@@ -149,8 +149,8 @@ def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(replicas: R
 @pytest.mark.parametrize("era", ERAS)
 def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era: str) -> None:
     with (
-        connect(target(replicas.first, "streamable-http", token="acme-token"), era) as acme,
-        connect(target(replicas.first, "streamable-http", token="rival-token"), era) as rival,
+        connect(target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era) as acme,
+        connect(target(replicas.first, "streamable-http", token="token-of-rival-for-tests"), era) as rival,
     ):
         recorded(acme, report("W8.T1", summary=f"Nobody else's, {era}."))
         assert f"Nobody else's, {era}." in acme.read(CHRONICLE).text
@@ -205,7 +205,7 @@ async def listening(server: Served, *uris: str, tenant: str) -> AsyncIterator[He
 @asynccontextmanager
 async def subscribed(server: Served, transport: Transport, *uris: str) -> AsyncIterator[Heard]:
     heard = Heard()
-    to = target(server, transport, token="acme-token")
+    to = target(server, transport, token="token-of-acme-for-tests")
     async with Client(to, mode="legacy", message_handler=heard.note) as client:
         for uri in uris:
             await client.subscribe_resource(uri)
