@@ -69,7 +69,9 @@ def replicas(
 
 
 def open_client(server: Served, era: str, *, transport: Transport = "streamable-http", tenant: str = "acme") -> Client:
-    return Client(target(server, transport, token=f"token-of-{tenant}-for-tests"), mode=era, read_timeout_seconds=PATIENCE)
+    return Client(
+        target(server, transport, token=f"token-of-{tenant}-for-tests"), mode=era, read_timeout_seconds=PATIENCE
+    )
 
 
 def recorded(connection: Connection, text: str) -> list[str]:
