@@ -1,6 +1,5 @@
 """Read the body of a request before anything works on it: whole, not too large, and not too slowly."""
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -11,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
+from goop_mcp.server.network.tallies import Tally
 
 __all__ = ["BODY_BYTES", "Bodies", "Judge", "replay"]
 
@@ -48,7 +48,7 @@ class Bodies:
         self._judge = judge
         self._seconds = seconds
         self._together = together
-        self._held: Counter[str] = Counter()
+        self._held = Tally()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -66,8 +66,7 @@ class Bodies:
         except _GoneError:
             return
         finally:
-            self._held[client] -= len(body)
-            self._held = +self._held
+            self._held.add(client, -len(body))
 
     async def _read(self, receive: Receive, body: bytearray, client: str) -> Response | None:
         """Read into `body`; return what to answer in place of going on."""
@@ -80,10 +79,10 @@ class Bodies:
                 is_whole = not message.get("more_body", False)
                 chunk = message.get("body", b"")
                 body += chunk
-                self._held[client] += len(chunk)
+                self._held.add(client, len(chunk))
                 if len(body) > BODY_BYTES:
                     return _too_large()
-                if self._held[client] > self._together // 2 or self._held.total() > self._together:
+                if self._held.of(client) > self._together // 2 or self._held.total > self._together:
                     return refusal(503, "busy", "other bodies fill the memory; try again", headers=_SOON)
             return None
         return refusal(

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Self
 
 import anyio
@@ -40,7 +41,7 @@ class TooManyTenantsError(Exception):
 class Tenant:
     """Where the requests of a tenant go, by transport, and what they work on. Each request is one context.
 
-    `asked` is when a request last began or ended, by the clock of the event loop, in seconds.
+    `asked` is when a request last began or ended, by the monotonic clock, in seconds.
     """
 
     application: Application
@@ -59,12 +60,12 @@ class Tenant:
 
     def __enter__(self) -> Self:
         self.requests += 1
-        self.asked = anyio.current_time()
+        self.asked = monotonic()
         return self
 
     def __exit__(self, *failure: object) -> None:
         self.requests -= 1
-        self.asked = anyio.current_time()
+        self.asked = monotonic()
 
 
 class Tenants:
@@ -116,7 +117,7 @@ class Tenants:
         if len(self._held) >= self._most:
             await self._make_room()
         started: Tenant = await self._tasks.start(self._serve, name)
-        started.asked = anyio.current_time()
+        started.asked = monotonic()
         return started
 
     async def _make_room(self) -> None:

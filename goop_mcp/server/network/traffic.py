@@ -1,8 +1,5 @@
 """What is under way: how much of it there may be at once, and how it comes to an end when the server stops."""
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 import anyio
@@ -12,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
+from goop_mcp.server.network.tallies import Tally
 
 __all__ = ["Traffic"]
 
@@ -32,7 +30,7 @@ class Traffic:
 
     def __init__(self) -> None:
         self._stopping = False
-        self._open: Counter[str] = Counter()
+        self._open = {kind: Tally() for kind in _MOST}
         self._streams: set[anyio.CancelScope] = set()
         self._running = 0
         self._rested = anyio.Event()
@@ -58,8 +56,12 @@ class Traffic:
             elif self._is_full(kind, client):
                 await refusal(*_BUSY, headers=_SOON)(scope, receive, send)
             else:
-                with self._counted(kind, f"{kind} {client}"):
+                self._open[kind].add(client)
+                try:
                     await (self._streamed(app, scope, receive, send) if kind == "stream" else app(scope, receive, send))
+                finally:
+                    self._open[kind].add(client, -1)
+                    self._note_rest()
 
         return counted
 
@@ -76,24 +78,15 @@ class Traffic:
             stream.cancel()
 
     def _is_working(self) -> bool:
-        return bool(self._running or self._open["call"])
+        return bool(self._running or self._open["call"].total)
 
     def _note_rest(self) -> None:
         if not self._is_working():
             self._rested.set()
 
     def _is_full(self, kind: str, client: str) -> bool:
-        return self._open[kind] >= _MOST[kind] or self._open[f"{kind} {client}"] >= _MOST_OF_A_CLIENT[kind]
-
-    @contextmanager
-    def _counted(self, *names: str) -> Iterator[None]:
-        self._open.update(names)
-        try:
-            yield
-        finally:
-            self._open.subtract(names)
-            self._open = +self._open
-            self._note_rest()
+        under_way = self._open[kind]
+        return under_way.total >= _MOST[kind] or under_way.of(client) >= _MOST_OF_A_CLIENT[kind]
 
     async def _streamed(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         sending = _Sending(send)

@@ -19,6 +19,7 @@ from goop_mcp.server.network.bodies import Bodies
 from goop_mcp.server.network.ports import bind
 from goop_mcp.server.network.protocol import TimedProtocol
 from goop_mcp.server.network.rates import Rates
+from goop_mcp.server.network.tallies import Tally
 from tests.server.connections import connect, target
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
 from tests.server.network.serving import PATIENCE, Served, served
@@ -271,3 +272,14 @@ async def test_one_client_cannot_fill_the_memory_of_all() -> None:
             assert await send("192.0.2.2", b" " * 10) == 200
             is_over.set()
         assert await send("192.0.2.1", b" " * 50) == 200
+
+
+def test_what_is_under_way_is_added_up_by_client_and_forgotten_with_its_end() -> None:
+    tally = Tally()
+    tally.add("one")
+    tally.add("other", 10)
+    tally.add("one", 2)
+    assert (tally.of("one"), tally.of("other"), tally.of("nobody"), tally.total) == (3, 10, 0, 13)
+    tally.add("other", -10)
+    tally.add("one", -3)
+    assert (tally.total, len(tally)) == (0, 0)
