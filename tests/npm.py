@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.repository import ROOT
+from tests.repository import CACHE
 
-__all__ = ["Installation"]
+__all__ = ["NO_NPM", "Installation"]
+
+NO_NPM: Final = "there is no npm on the path; install Node.js, which brings it"
 
 # Brings a program of this version, whatever is on the machine; npm itself runs with any.
 _NODE: Final = ("node", "22.23.3")
@@ -28,7 +30,7 @@ class Installation:
     @property
     def folder(self) -> Path:
         """Where they are, or would be, installed."""
-        return ROOT / ".cache" / self.name
+        return CACHE / self.name
 
     @property
     def node(self) -> Path:
@@ -47,7 +49,7 @@ class Installation:
             return ""
         npm = shutil.which("npm")
         if npm is None:
-            return "there is no npm on the path, which comes with Node.js"
+            return NO_NPM
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "package.json").write_text(json.dumps(wanted), encoding="utf-8")
         fault = self._run(npm)
@@ -67,14 +69,17 @@ class Installation:
                 command, cwd=self.folder, check=False, capture_output=True, timeout=_LONGEST_INSTALLATION
             )
         except subprocess.TimeoutExpired:
-            return f"npm took longer than {_LONGEST_INSTALLATION} seconds"
+            return (
+                f"npm took longer than {_LONGEST_INSTALLATION} seconds; see whether its registry answers, and try again"
+            )
         if ended.returncode:
-            return f"npm cannot install {', '.join(self.packages)} (it ended with {ended.returncode})"
+            names = ", ".join(self.packages)
+            return f"npm cannot install {names} (it ended with {ended.returncode}); see whether its registry answers"
         return self._node_fault()
 
     def _node_fault(self) -> str:
         try:
             subprocess.run([self.node, "--version"], check=True, capture_output=True, timeout=30)
         except (OSError, subprocess.SubprocessError):
-            return f"npm brought no Node.js {_NODE[1]} that runs on this machine"
+            return f"npm brought no Node.js {_NODE[1]} that runs on this machine; use one that has a build of it"
         return ""

@@ -1,9 +1,16 @@
 """Where the checkout lies, and which files belong to it."""
 
+import os
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+CACHE = Path(os.environ.get("GOOP_TEST_CACHE") or ROOT / ".cache")
+"""Where programs and packages that only tests need are installed; git ignores it."""
+
+NOT_TESTED = 77
+"""Exit code of a word that could not test anything here: a failure, as what it is for was not done."""
+
 GENERATED_FOLDERS = frozenset({".git", ".venv", "__pycache__", "build", "dist", "htmlcov"})
 
 

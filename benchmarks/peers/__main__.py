@@ -1,6 +1,6 @@
 """Measure ours beside the peers and print the tables: run by `make bench-peers` in an environment that has them all.
 
-Exit code 1 when a bound is broken. A peer that is not installed is left out, and the reason is said.
+Exit code 1 when a bound is broken, or when a peer is not installed: it is left out, and the reason is said.
 """
 
 import logging
@@ -23,7 +23,7 @@ _FILES: Final = ("ours", "pydantic_ai", "langchain", "instructor", "guardrails",
 def main() -> int:
     """Run everything and return the exit code."""
     _silence()
-    contenders = _load()
+    contenders, missing = _load()
     packages = sorted({each.package for group in contenders.values() for each in group})
     print(describe_machine())
     print(", ".join(f"{package} {version(package)}" for package in packages))
@@ -33,20 +33,24 @@ def main() -> int:
         defects += table.defects
     for defect in defects:
         print(f"DEFECT  {defect}")
-    return 1 if defects else 0
+    for fault in missing:
+        print(f"not measured: {fault}", file=sys.stderr)
+    return 1 if defects or missing else 0
 
 
-def _load() -> dict[str, Sequence[Contender]]:
+def _load() -> tuple[dict[str, Sequence[Contender]], list[str]]:
+    """Return the contenders by the syntax that they read, and what keeps others from being there."""
     contenders: dict[str, list[Contender]] = {"json": [], "xml": []}
+    missing: list[str] = []
     for name in _FILES:
         try:
             module = import_module(f"benchmarks.peers.contenders.{name}")
         except ImportError as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            missing.append(f"{name} ({str(error).lower()}); run make bench-peers, which installs it")
             continue
         for syntax, group in module.CONTENDERS.items():
             contenders[syntax] += group
-    return dict(contenders)
+    return dict(contenders), missing
 
 
 def _silence() -> None:

@@ -1,6 +1,7 @@
 """What a talk costs from the first ask to the accepted reply, with a fake model that answers at once."""
 
 import inspect
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -48,8 +49,8 @@ def _measure(title: str, talkers: dict[str, Callable[[Sequence[str]], Talk]], re
 def _judge(attempt: float, timings: dict[str, Timing]) -> str:
     """Hold ours against the bound of an attempt and against the peers; every figure is of the same run."""
     for peer, times in _TIMES_FASTER.items():
-        fastest = min(each.p10 for name, each in timings.items() if name.startswith(peer) and name not in (OURS, FLOOR))
-        ahead = fastest / timings[OURS].p10
+        others = [each.p10 for name, each in timings.items() if name.startswith(peer) and name not in (OURS, FLOOR)]
+        ahead = min(others, default=math.inf) / timings[OURS].p10
         if ahead < times:
             return f"DEFECT: {ahead:.1f} times as fast as {peer or 'the fastest peer'}; expected {times}"
     return _ATTEMPT.judge(attempt)

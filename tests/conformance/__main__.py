@@ -1,7 +1,7 @@
 """Put our server to the conformance suite of the protocol, and show what became of each scenario.
 
-Exit code 1 when a scenario that counts fails, or when there are not as many as there should be. Without npm or the
-packages nothing is tested, which is said and is no failure.
+Exit code 1 when a scenario that counts fails, or when there are not as many as there should be; 77 when nothing could
+be tested, as without npm.
 """
 
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.npm import Installation
+from tests.repository import NOT_TESTED
 from tests.server.network.serving import served
 
 _PACKAGE: Final = "@modelcontextprotocol/conformance"
@@ -45,8 +46,8 @@ class Outcome:
 def main() -> int:
     """Install the suite, run it for both revisions against one server and print a table."""
     if reason := _SUITE.install():
-        print(f"skipped: {reason}")
-        return 0
+        print(f"not tested: {reason}", file=sys.stderr)
+        return NOT_TESTED
     with tempfile.TemporaryDirectory(prefix="goop-conformance-") as folder:
         place = Path(folder)
         # The limits stay on; this one is never met.

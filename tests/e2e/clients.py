@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.repository import ROOT
+from tests.npm import NO_NPM
+from tests.repository import CACHE, ROOT
 
 __all__ = ["CLAUDE_CODE", "CLIENTS", "CODEX", "OPENCODE", "Client", "Ended", "Sandbox", "make_sandbox"]
 
-_CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or ROOT / ".cache" / "clients")
+_CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or CACHE / "clients")
 _LONGEST_INSTALL = 900
 _LONGEST_RUN = 300
 
@@ -60,7 +61,7 @@ class Client:
     def _run_npm(self) -> str | None:
         npm = shutil.which("npm")
         if npm is None:
-            return "there is no npm on the path"
+            return NO_NPM
         wanted = f"{self.package}@{self.version}"
         command = [npm, "install", "--prefix", str(self.folder), "--no-audit", "--no-fund", wanted]
         try:

@@ -11,9 +11,9 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.repository import ROOT
+from tests.repository import CACHE, ROOT
 
-FOLDER = ROOT / ".cache" / "frameworks"
+FOLDER = CACHE / "frameworks"
 TOOLS = ("pytest>=9,<10", "pytest-asyncio>=1.3,<2", "hypothesis>=6.150,<7")
 LONGEST_INSTALL, LONGEST_RUN = 1200, 600
 
@@ -39,7 +39,7 @@ ENVIRONMENTS = (
 
 
 def main() -> int:
-    """Test the frameworks named as arguments, all without; 1 when a test failed. What does not install is skipped."""
+    """Test the frameworks named as arguments, all without; 1 when a test failed or a framework does not install."""
     wanted = sys.argv[1:]
     unknown = set(wanted) - {each.name for each in ENVIRONMENTS}
     if unknown:
@@ -57,7 +57,7 @@ def _tested(environment: Environment) -> str:
     folder = FOLDER / environment.name
     problem = _install(environment, folder)
     if problem:
-        return f"skipped: does not install ({problem})"
+        return f"failed: does not install ({problem})"
     files = [f"tests/frameworks/test_{name}.py" for name in environment.tests]
     # Warnings are the frameworks' own here.
     command = [_python(folder), "-m", "pytest", "-q", "-W", "default", "--disable-warnings", *files]

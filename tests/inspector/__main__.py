@@ -1,7 +1,6 @@
 """Use our server with the MCP Inspector, a client that others wrote, over every transport and both protocol eras.
 
-Exit code 1 when an answer is not the expected one. Without npm or the Inspector nothing is tested, which is said and is
-no failure.
+Exit code 1 when an answer is not the expected one, 77 when nothing could be tested, as without npm.
 """
 
 import json
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.npm import Installation
-from tests.repository import ROOT
+from tests.repository import NOT_TESTED, ROOT
 from tests.server.network.serving import serve_command, served
 
 _PACKAGE: Final = "@modelcontextprotocol/inspector"
@@ -71,8 +70,8 @@ _LOAD: Final = Question(
 def main() -> int:
     """Install the Inspector, ask everything over every way and print a table."""
     if reason := _INSPECTOR.install():
-        print(f"skipped: {reason}")
-        return 0
+        print(f"not tested: {reason}", file=sys.stderr)
+        return NOT_TESTED
     faults = 0
     with tempfile.TemporaryDirectory(prefix="goop-inspector-") as folder:
         place = Path(folder)

@@ -1,7 +1,7 @@
 """Build what is published, check it, install it on every Python of this machine and put it to use: a table.
 
-Arguments are interpreters to use in place of those that are found. Exits with 1 when anything failed; what cannot be
-had here is skipped, with the reason.
+Arguments are interpreters to use in place of those that are found. Exits with 1 when anything failed or could not be
+tried here.
 """
 
 import shutil
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from goop_mcp import __version__
 from tests.packaging.bundle import pack_bundle, stage_bundle, unpack_bundle
-from tests.packaging.pythons import find_pythons
+from tests.packaging.pythons import find_pythons, version_of
 from tests.packaging.tools import ProgramFailedError, install_mcpb, install_tools, run, tool
 from tests.packaging.trial import STEPS, Trial, speaks_mcp, try_distribution
 from tests.repository import ROOT
@@ -28,11 +28,12 @@ BUNDLE = DIST / f"goop-mcp-{__version__}.mcpb"
 
 def main() -> int:
     """Do everything and return the exit code."""
-    install_tools()
+    if not _done("tools", install_tools):
+        return 1
     failed = [name for name, step in CHECKS.items() if not _done(name, step)]
     if not WHEEL.exists():
         return 1
-    failed += [] if _done_where_there_is_npm() else ["bundle"]
+    failed += [named for named in sys.argv[1:] if version_of(Path(named)) is None]
     pythons = find_pythons(sys.argv[1:])
     if not pythons:
         print("there is no Python 3.11 or newer with venv on this machine; name one as an argument")
@@ -88,26 +89,9 @@ def _run_by_uvx() -> str:
     return f"{said}; serves MCP"
 
 
-CHECKS = {
-    "build": _built,
-    "twine check": _described,
-    "check-wheel-contents": _contained,
-    "server.json": _readable_for_registries,
-    "uvx --from the wheel": _run_by_uvx,
-}
-
-
-def _done_where_there_is_npm() -> bool:
-    try:
-        mcpb = install_mcpb()
-    except ProgramFailedError as error:
-        print(f"{'bundle':22}skipped: {error}", flush=True)
-        return True
-    return _done("bundle", lambda: _bundled(mcpb))
-
-
-def _bundled(mcpb: Path) -> str:
+def _bundled() -> str:
     """Validate and pack the bundle, unpack it, and start what came out as its manifest says."""
+    mcpb = install_mcpb()
     with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
         project, unpacked = Path(place) / "project", Path(place) / "unpacked"
         project.mkdir()
@@ -118,6 +102,16 @@ def _bundled(mcpb: Path) -> str:
         run([tool(launch.command), *launch.arguments[:-1], "--version"])
         speaks_mcp(str(tool(launch.command)), launch.arguments, project, launch.environment)
     return f"{BUNDLE.name}: {count} files ({BUNDLE.stat().st_size // 1024} KiB); serves MCP"
+
+
+CHECKS = {
+    "build": _built,
+    "twine check": _described,
+    "check-wheel-contents": _contained,
+    "server.json": _readable_for_registries,
+    "uvx --from the wheel": _run_by_uvx,
+    "bundle": _bundled,
+}
 
 
 def _trial(version: str, python: Path, distribution: Path) -> Trial:

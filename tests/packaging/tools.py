@@ -1,22 +1,26 @@
 """Programs that check what is built: installed beside the sources, and run without the settings of this checkout."""
 
 import os
+import re
 import shutil
 import subprocess
 import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.npm import NO_NPM
+from tests.repository import CACHE as FOLDER
 from tests.repository import ROOT
 
 __all__ = ["CACHE", "MCPB", "ProgramFailedError", "clean_environment", "install_mcpb", "install_tools", "run", "tool"]
 
-CACHE = ROOT / ".cache" / "packaging"
+CACHE = FOLDER / "packaging"
 TOOLS = ("build>=1.3,<2", "twine>=6,<8", "check-wheel-contents>=0.6.3,<0.7", "skillsaw>=0.22,<0.23", "uv>=0.9,<0.14")
 MCPB = "@anthropic-ai/mcpb@2.1.2"
 
 _LONGEST = 900
 _TOLD = 600
+_INSTALLED = ", ".join(re.split("[>=]", each)[0] for each in TOOLS)
 
 
 class ProgramFailedError(Exception):
@@ -57,14 +61,15 @@ def tool(name: str) -> Path:
     return CACHE / "tools" / "bin" / name
 
 
-def install_tools() -> None:
-    """Install TOOLS into an environment of their own unless they are there. Raises ProgramFailedError."""
+def install_tools() -> str:
+    """Install TOOLS into an environment of their own unless they are there, and say so. Raises ProgramFailedError."""
     folder, stamp = CACHE / "tools", CACHE / "tools" / "installed"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == repr(TOOLS):
-        return
+        return _INSTALLED
     venv.create(folder, with_pip=True, clear=True)
     run([tool("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS])
     stamp.write_text(repr(TOOLS), encoding="utf-8")
+    return _INSTALLED
 
 
 def install_mcpb() -> Path:
@@ -74,7 +79,7 @@ def install_mcpb() -> Path:
     if not command.exists():
         npm = shutil.which("npm")
         if npm is None:
-            raise ProgramFailedError("there is no npm on the path")
+            raise ProgramFailedError(NO_NPM)
         folder.mkdir(parents=True, exist_ok=True)
         run([npm, "install", "--prefix", folder, "--no-audit", "--no-fund", MCPB])
     return command

@@ -10,16 +10,16 @@ from typing import Final
 
 from tests.reliability.products import OURS, REFERENCE, Product, reference_program
 from tests.reliability.works import WORKS, Outcome, Work, do_work
+from tests.repository import NOT_TESTED
 
-_SKIPPED: Final = 77
 _PRODUCTS: Final[tuple[Product, ...]] = (OURS, REFERENCE)
 
 
 def main() -> int:
     """Print one row a work as soon as it is done, in Markdown, and return the exit code."""
     if missing := reference_program():
-        sys.stderr.write(f"nothing was compared: {missing}\n")
-        return _SKIPPED
+        sys.stderr.write(f"not tested: {missing}\n")
+        return NOT_TESTED
     _print(["the same work, through MCP", *(product.name for product in _PRODUCTS)])
     _print(["---", *("---" for _ in _PRODUCTS)])
     whole = True

@@ -12,14 +12,15 @@ from pydantic import JsonValue
 
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
+from tests.npm import NO_NPM
 from tests.reliability.stdio_server import Answer, StdioServer, serve
-from tests.repository import ROOT
+from tests.repository import CACHE
 
 __all__ = ["OURS", "REFERENCE", "REFERENCE_VERSION", "Ours", "Product", "Reference", "reference_program"]
 
 REFERENCE_VERSION: Final = "2026.8.31"
 _PACKAGE: Final = "@modelcontextprotocol/server-memory"
-_CACHE: Final = ROOT / ".cache" / "server-memory"
+_CACHE: Final = CACHE / "server-memory"
 _PROGRAM: Final = _CACHE / "node_modules" / _PACKAGE / "dist" / "index.js"
 _LONGEST_INSTALLATION: Final = 300
 _NOTE: Final = "The service keeps its sessions in the cache for an hour; see the notes of the last review."
@@ -123,7 +124,7 @@ def reference_program() -> str:
     """Install the reference server into an ignored folder; return why that cannot be done, empty when it is there."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
-        return "there is no Node.js with npm on this machine"
+        return NO_NPM
     if _installed_version() != REFERENCE_VERSION:
         _CACHE.mkdir(parents=True, exist_ok=True)
         command = [npm, "install", "--silent", "--no-fund", "--no-audit", f"{_PACKAGE}@{REFERENCE_VERSION}"]
@@ -131,7 +132,8 @@ def reference_program() -> str:
             [*command, "--prefix", str(_CACHE)], check=False, capture_output=True, timeout=_LONGEST_INSTALLATION
         )
         if result.returncode:
-            return f"{_PACKAGE} {REFERENCE_VERSION} cannot be installed (npm ended with {result.returncode})"
+            what = f"{_PACKAGE} {REFERENCE_VERSION} cannot be installed (npm ended with {result.returncode})"
+            return f"{what}; see whether npm's registry answers"
     return ""
 
 

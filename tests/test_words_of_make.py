@@ -1,0 +1,85 @@
+"""Words of make that could not do what they are for here say so and fail, so that nobody takes it for done."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.packaging import tools
+from tests.packaging.__main__ import CHECKS
+from tests.repository import NOT_TESTED, ROOT
+
+PATIENCE = 300
+NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
+
+
+def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a word where nothing is installed yet, no program is on the path and no package can be had."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GOOP_"))}
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=ROOT,
+        env=own | NO_INDEX | {"GOOP_TEST_CACHE": str(place / "cache"), "PATH": str(place), "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
+
+
+@pytest.mark.parametrize("word", ["tests.conformance", "tests.inspector", "tests.reliability.compare"])
+def test_a_word_that_tests_nothing_without_npm_fails_and_says_what_to_install(word: str, tmp_path: Path) -> None:
+    ended = run_word(tmp_path, word)
+
+    assert ended.returncode == NOT_TESTED
+    assert ended.stderr == "not tested: there is no npm on the path; install Node.js, which brings it\n"
+
+
+def test_the_scenes_of_a_client_that_is_not_there_are_no_success(tmp_path: Path) -> None:
+    ended = run_word(tmp_path, "tests.e2e", "-k", "codex", "-p", "no:cacheprovider")
+
+    assert ended.returncode == 1
+    assert "not tested: @openai/codex@" in ended.stderr
+    assert "there is no npm on the path" in ended.stderr
+
+
+def test_a_framework_that_does_not_install_is_a_failure(tmp_path: Path) -> None:
+    ended = run_word(tmp_path, "tests.frameworks", "smolagents")
+
+    assert ended.returncode == 1, ended.stderr
+    assert "failed: does not install (" in ended.stdout
+
+
+def test_tools_that_do_not_install_fail_the_packaging_without_a_traceback(tmp_path: Path) -> None:
+    ended = run_word(tmp_path, "tests.packaging")
+
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("tools                 failed: python ended with 1")
+    assert ended.stderr == ""
+
+
+def test_the_bundle_is_not_left_out_without_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "CACHE", tmp_path)
+
+    with pytest.raises(tools.ProgramFailedError, match="there is no npm on the path"):
+        CHECKS["bundle"]()
+
+
+def test_a_full_disk_that_cannot_be_had_is_a_failure(tmp_path: Path) -> None:
+    ended = run_word(tmp_path, "tests.store.faults", "--only", "disk")
+    files, disk = ended.stdout.splitlines()
+
+    assert ended.returncode == 1, ended.stderr
+    assert files.endswith(" ok")
+    assert "this user may not mount a disk; allow user namespaces" in disk
+
+
+def test_a_peer_that_is_not_installed_fails_the_comparison(tmp_path: Path) -> None:
+    ended = run_word(tmp_path, "benchmarks.peers")
+
+    assert ended.returncode == 1
+    assert "not measured: guardrails (no module named 'guardrails'); run make bench-peers" in ended.stderr
