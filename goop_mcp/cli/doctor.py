@@ -1,13 +1,12 @@
 """`goop-mcp doctor`: check installation, project, database and hosts."""
 
-import json
 import os
 
 import click
 
 from goop_mcp import __version__
 from goop_mcp.cli.options import PROJECT
-from goop_mcp.cli.streams import emit, show
+from goop_mcp.cli.streams import emit_json, show
 from goop_mcp.composition import Application
 from goop_mcp.hosts.doctor import Check, Outcome, examine
 from goop_mcp.settings import read_settings
@@ -37,7 +36,7 @@ def doctor(form: str, project: str | None) -> int:
     unwell = any(check.outcome is Outcome.FAULT for check in checks)
     if form == "json":
         values = {"version": __version__, "healthy": not unwell, "checks": [check.to_dict() for check in checks]}
-        emit(json.dumps(values, ensure_ascii=False, indent=2) + "\n")
+        emit_json(values)
     return UNWELL if unwell else 0
 
 

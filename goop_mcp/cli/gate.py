@@ -1,13 +1,12 @@
 """`goop-mcp gate`: the check before an agent is started with a prompt."""
 
-import json
 import os
 
 import click
 
 from goop_mcp import operations
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
-from goop_mcp.cli.streams import emit, show, standard_input, start_log
+from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.composition import Application
 from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
 from goop_mcp.operations.gate_log import append_to_log
@@ -81,7 +80,7 @@ def gate(
         _count(answer, settings)
     show("".join(f"{line}\n" for line in _lines(answer, fields=fields)), to_stderr=True)
     if fields and answer.proceed and isinstance(answer.verdict.envelope, Request):
-        emit(json.dumps(as_handoff(answer.verdict.envelope), ensure_ascii=False, indent=2) + "\n")
+        emit_json(as_handoff(answer.verdict.envelope))
     return 0 if answer.proceed else 1
 
 

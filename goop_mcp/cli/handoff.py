@@ -1,6 +1,5 @@
 """`goop-mcp handoff`: build what one agent hands to another, or a session to the next."""
 
-import json
 import os
 import sys
 from datetime import UTC, datetime, timedelta
@@ -9,8 +8,8 @@ import click
 
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
 from goop_mcp.cli.program import Subcommands
-from goop_mcp.cli.streams import complain, emit, show, standard_input
-from goop_mcp.errors import GoopError, UnreadableFileError
+from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
+from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.operations.build_request import BuiltRequest
 from goop_mcp.operations.check_files import STDIN, read_reply
@@ -87,8 +86,8 @@ def session(
     files_to_read, blockers and warnings. What is left out is taken from the reports, the plan and the memory since the
     last handoff. A HANDOFF.md that somebody else wrote is left alone; ours lies beside it then.
 
-    Exit code: 0 built, 1 no handoff can be made of the fields or it cannot be recorded, 2 the fields could not be read
-    or the call is wrong.
+    Exit code: 0 built, 1 no handoff can be made of the fields or it cannot be written, 2 the fields could not be read,
+    the database cannot be used or the call is wrong.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         try:
@@ -96,7 +95,7 @@ def session(
             workplace = application.writing_workplace() if write else application.workplace
             now = written(utc_now())
             built = build_session_handoff(session_fields(fields), workplace, write=write, now=now)
-        except (UnreadableFileError, SettingsError):
+        except (UnreadableFileError, SettingsError, StoreError):
             raise
         except GoopError as error:
             complain(str(error))
@@ -151,7 +150,7 @@ def _present_session(built: BuiltHandoff, *, form: str) -> None:
     for remark in built.remarks:
         complain(remark)
     if form == "json":
-        emit(json.dumps(built.to_dict(), ensure_ascii=False, indent=2) + "\n")
+        emit_json(built.to_dict())
     elif built.revision is None:
         emit(built.text)
     else:
@@ -171,7 +170,7 @@ def _present(built: BuiltRequest, *, form: str, is_written: bool) -> None:
     for finding in built.verdict.findings:
         complain(f"{finding.severity}: {finding.message}")
     if form == "json":
-        emit(json.dumps(built.to_dict(), ensure_ascii=False, indent=2) + "\n")
+        emit_json(built.to_dict())
     elif is_written:
         show(f"{built.path}\n")
     else:

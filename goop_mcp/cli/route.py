@@ -1,12 +1,10 @@
 """`goop-mcp route`: say what happens next after a reply."""
 
-import json
-
 import click
 
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, WORKSPACE, opened_workspace
 from goop_mcp.cli.rendering.page import render_page
-from goop_mcp.cli.streams import emit, show, standard_input, terminal_width
+from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.operations.check_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
 from goop_mcp.routing import Decision, RoutingContext
@@ -47,7 +45,7 @@ def route(
     with opened_workspace(project, database=database, project_id=project_id, wanted=workspace) as (folder, store):
         decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store)
     if form == "json":
-        emit(json.dumps(decision.to_dict(), ensure_ascii=False, indent=2) + "\n")
+        emit_json(decision.to_dict())
     else:
         show(_for_people(decision, terminal_width()))
     return 0 if decision.verdict.accepted else 1

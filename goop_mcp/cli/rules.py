@@ -1,6 +1,5 @@
 """`goop-mcp rules`: the list of all rules, or the page of one."""
 
-import json
 from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
@@ -9,7 +8,7 @@ import click
 
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.rendering.page import render_page
-from goop_mcp.cli.streams import emit, show, terminal_width
+from goop_mcp.cli.streams import emit_json, show, terminal_width
 from goop_mcp.operations.rule_pages import rule_page
 from goop_mcp.protocols import RULES
 from goop_mcp.validation.rules import Rule
@@ -32,11 +31,11 @@ def rules(rule: str | None, format: str) -> int:
     if rule is not None:
         page = rule_page(RULES.find(rule))
         if format == "json":
-            emit(_document(page.to_dict()))
+            emit_json(page.to_dict())
         else:
             show(render_page(page.to_markdown(), width=terminal_width()))
     elif format == "json":
-        emit(_document([rule_page(each).to_dict() for each in RULES.values()]))
+        emit_json([rule_page(each).to_dict() for each in RULES.values()])
     else:
         show("\n".join(_family(rules) for _, rules in groupby(RULES.values(), key=attrgetter("family"))))
     return 0
@@ -45,10 +44,6 @@ def rules(rule: str | None, format: str) -> int:
 def _family(rules: Iterable[Rule]) -> str:
     rows = [(rule.id, f"{_weight(rule)}: {rule.catches}") for rule in rules]
     return render_listing(rows, width=terminal_width(), widest_name=_WIDEST_ID)
-
-
-def _document(values: object) -> str:
-    return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
 
 
 def _weight(rule: Rule) -> str:

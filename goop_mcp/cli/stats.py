@@ -1,13 +1,12 @@
 """`goop-mcp stats`: how the agents of a project do."""
 
-import json
 from datetime import UTC, datetime
 
 import click
 
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
 from goop_mcp.cli.pages import show_page
-from goop_mcp.cli.streams import emit
+from goop_mcp.cli.streams import emit_json
 from goop_mcp.operations.stats import project_stats, start_of_week
 from goop_mcp.operations.stats_page import stats_page
 
@@ -59,7 +58,7 @@ def stats(
     with opened_application(project, database=database, project_id=project_id) as application:
         found = project_stats(application.store, since=start, agent=agent)
     if form == "json":
-        emit(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n")
+        emit_json(found.to_dict())
     else:
         show_page(stats_page(found), colour=colour)
     return 0

@@ -1,12 +1,10 @@
 """`goop-mcp status`: how the project stands."""
 
-import json
-
 import click
 
 from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, opened_application
 from goop_mcp.cli.pages import show_page
-from goop_mcp.cli.streams import emit
+from goop_mcp.cli.streams import emit_json
 from goop_mcp.operations.project_status import project_status
 
 __all__ = ["status"]
@@ -26,7 +24,7 @@ def status(project: str | None, database: str | None, project_id: str | None, *,
     with opened_application(project, database=database, project_id=project_id) as application:
         found = project_status(application.workplace)
     if form == "json":
-        emit(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n")
+        emit_json(found.to_dict())
     else:
         show_page(found.to_markdown(), colour=colour)
     return 0

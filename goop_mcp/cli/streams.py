@@ -1,6 +1,7 @@
 """What goes to stdout and stderr, and how: for people, or byte for byte for programs."""
 
 import io
+import json
 import os
 import shutil
 import sys
@@ -14,6 +15,7 @@ from goop_mcp.settings import Settings
 __all__ = [
     "complain",
     "emit",
+    "emit_json",
     "prepare_streams",
     "show",
     "standard_input",
@@ -45,6 +47,11 @@ def emit(document: str) -> None:
     A lone surrogate becomes its escape, which is what JSON calls for.
     """
     _write(document.encode("utf-8", "backslashreplace"), colour=True, to_stderr=False)
+
+
+def emit_json(values: object) -> None:
+    """Write `values` as JSON for people and programs: indented, in UTF-8."""
+    emit(json.dumps(values, ensure_ascii=False, indent=2) + "\n")
 
 
 def complain(sentence: str) -> None:

@@ -149,3 +149,23 @@ def test_values_that_do_not_fit_are_refused_without_a_traceback(arguments: list[
     assert (ended.code, ended.out) == (2, "")
     assert len(ended.err.splitlines()) == 1
     assert ended.err.startswith("goop-mcp: ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["memory", "list"],
+        ["memory", "save", "Title", "Content"],
+        ["memory", "search", "words"],
+        ["memory", "export"],
+        ["stats"],
+        ["handoff", "session"],
+        ["handoff", "session", "--write"],
+    ],
+    ids=" ".join,
+)
+def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
+    cure = "it is left as it is: move it away to begin anew, or name another one."
+    assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is no database; {cure}")

@@ -223,7 +223,7 @@ def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
 @pytest.mark.parametrize("arguments", [["list"], ["save", "a", "b"], ["forget", "1"], ["export"], ["search", "a"]])
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "junk.db").write_bytes(b"no database" * 1_000)
-    refused(memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"), 1, "junk.db is no database")
+    refused(memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"), 2, "junk.db is no database")
     assert (tmp_path / "junk.db").read_bytes() == b"no database" * 1_000
 
 

@@ -127,7 +127,7 @@ def test_a_damaged_database_refuses_to_record_a_handoff(tmp_path: Path) -> None:
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
     ended = run("handoff", "session", "--write", cwd=tmp_path)
 
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.out) == (2, "")
     assert "goop.db" in ended.err
 
 

@@ -1,0 +1,27 @@
+"""`goop-mcp memory`: what agents learned about a project, for people and scripts."""
+
+import click
+
+from goop_mcp.cli.memory.exchanging import export, import_command
+from goop_mcp.cli.memory.finding import list_command, search
+from goop_mcp.cli.memory.keeping import forget, save, show_memory
+from goop_mcp.cli.program import Subcommands
+
+__all__ = ["memory"]
+
+
+class _Memory(Subcommands):
+    noun = "memory command"
+
+
+@click.group(cls=_Memory, no_args_is_help=False, short_help="Save, find and forget what agents learned.")
+def memory() -> None:
+    """Save, find and forget what agents learned about a project.
+
+    Exit code: 0 done, 1 not done, such as a memory that does not exist or is refused, 2 the call is wrong, or a file or
+    the database cannot be used.
+    """
+
+
+for _command in (save, search, show_memory, list_command, forget, export, import_command):
+    memory.add_command(_command)

@@ -1,0 +1,91 @@
+"""All memories: to a file, and from one."""
+
+import click
+
+from goop_mcp.cli.memory.calls import FORMAT, NOT_DONE, present, with_store
+from goop_mcp.cli.options import WrongCallError
+from goop_mcp.cli.rendering.finding import counted
+from goop_mcp.cli.rendering.memories import render_import
+from goop_mcp.cli.streams import complain, emit, standard_input
+from goop_mcp.memory.exchange.importing import ExchangeFormat, ImportReport, import_memories
+from goop_mcp.memory.exchange.jsonl import write_jsonl
+from goop_mcp.memory.exchange.markdown import write_markdown
+from goop_mcp.memory.importance import ImportanceScale
+from goop_mcp.memory.keeping import list_memories
+from goop_mcp.operations.check_files import STDIN, read_text
+from goop_mcp.operations.writing_files import write_file
+from goop_mcp.store.interface import Store
+
+__all__ = ["export", "import_command"]
+
+_LARGEST_IMPORT = 256 * 1024 * 1024
+_MARKDOWN_SUFFIXES = (".md", ".markdown")
+
+_FORM_OF_FILE = click.option(
+    "--as",
+    "form_of_file",
+    type=click.Choice(["jsonl", "markdown"]),
+    help="Form of the file; the default is markdown for a name that ends with .md, else jsonl.",
+)
+_SCALE = click.option(
+    "--scale",
+    type=click.Choice(["ours", "packages"]),
+    default="ours",
+    help="Importance in the file: ours is 0 to 1, that of the GoopSpec packages 1 to 10.",
+)
+
+
+@click.command(short_help="Write all memories to a file or standard output.")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@_FORM_OF_FILE
+@_SCALE
+@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
+@with_store
+def export(
+    file: str | None, *, store: Store, form_of_file: ExchangeFormat | None, scale: ImportanceScale, force: bool
+) -> int:
+    """Write all memories to FILE, or to standard output, oldest first; `memory import` reads them back."""
+    form = form_of_file or _form_by_name(file)
+    if form == "markdown" and scale != "ours":
+        raise WrongCallError("markdown is written on our scale only; leave out --scale, or write --as jsonl")
+    memories = list_memories(store)[::-1]
+    document = "".join(write_jsonl(memories, scale=scale) if form == "jsonl" else write_markdown(memories))
+    if file is None or file == STDIN:
+        emit(document)
+    else:
+        write_file(file, document, force=force)
+        complain(f"{counted(len(memories), 'memory', 'memories')} written to {file}")
+    return 0
+
+
+@click.command(name="import", short_help="Save the memories of a file.")
+@click.argument("file", metavar="FILE|-")
+@_FORM_OF_FILE
+@_SCALE
+@with_store
+@FORMAT
+def import_command(
+    file: str, *, store: Store, form_of_file: ExchangeFormat | None, scale: ImportanceScale, form: str
+) -> int:
+    """Save the memories of FILE that are not there yet; each line that is not taken is named with its reason.
+
+    A memory that was forgotten is not brought back. Exit code 1 when a line was not taken.
+    """
+    advice = "split it into several files"
+    text = read_text(file, stdin=standard_input(), most_bytes=_LARGEST_IMPORT, advice=advice)
+    report = import_memories(store, text, format=form_of_file or _form_by_name(file), scale=scale)
+    present(report.to_dict(), render_import(report), form=form)
+    if form == "text":
+        _tell_lines(report)
+    return NOT_DONE if report.unread else 0
+
+
+def _tell_lines(report: ImportReport) -> None:
+    for remark in report.unread:
+        complain(f"line {remark.line} was not taken: {remark.message}")
+    for remark in report.remarks:
+        complain(f"line {remark.line}: {remark.message}")
+
+
+def _form_by_name(file: str | None) -> ExchangeFormat:
+    return "markdown" if file is not None and file.lower().endswith(_MARKDOWN_SUFFIXES) else "jsonl"

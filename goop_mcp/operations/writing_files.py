@@ -1,0 +1,27 @@
+"""Write a document to a file that a person names."""
+
+import os
+from pathlib import Path
+
+from goop_mcp.errors import UnwritableFileError
+
+__all__ = ["write_file"]
+
+
+def write_file(file: str, document: str, *, force: bool) -> None:
+    """Write `document` to `file` in UTF-8, whole or not at all; over one that is there only with `force`.
+
+    Raises UnwritableFileError, whose text names the file and says what to do.
+    """
+    path = Path(file)
+    if not force and os.path.lexists(path):
+        raise UnwritableFileError(f"{file!r} is there already; name another file, or write over it with --force")
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        with beside.open("x", encoding="utf-8", newline="") as stream:
+            stream.write(document)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        reason = (error.strerror or "unknown reason").lower()
+        raise UnwritableFileError(f"{file!r} cannot be written ({reason}); name another file") from error
