@@ -1,0 +1,83 @@
+"""Show the steps of the story on a terminal, as they come."""
+
+from io import StringIO
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from goop_mcp.cli.demo.steps import Step
+from goop_mcp.cli.streams import show, terminal_width
+from goop_mcp.server.models import FindingModel, RepairModel, VerdictModel
+
+__all__ = ["Stage"]
+
+
+class Stage:
+    """Shows the steps on the terminal as they come."""
+
+    def __init__(self, *, colour: bool) -> None:
+        """Prepare for a terminal with or without `colour`."""
+        self.colour = colour
+        self.width = max(40, min(terminal_width() or 80, 100))
+
+    def present(self, number: int, step: Step) -> None:
+        """Show one step."""
+        page = StringIO()
+        console = Console(
+            file=page,
+            force_terminal=self.colour,
+            width=self.width,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        heading = Text(f"{number}. {step.title}", style="bold")
+        for line in ("", Rule(heading, align="left", style="dim"), step.words, ""):
+            console.print(line)
+        for part in _parts(step):
+            console.print(Padding(part, (0, 0, 0, 2)))
+        # The console fills up lines with blanks; copied text should have none.
+        show("".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines()), colour=self.colour)
+
+
+def _parts(step: Step) -> list[RenderableType]:
+    """Return what there is to see of a step, from top to bottom."""
+    parts: list[RenderableType] = []
+    if step.reply is not None:
+        reply = step.reply.rstrip()
+        parts.append(
+            Syntax(reply, "xml", theme="ansi_dark", background_color="default", line_numbers=True, word_wrap=True)
+        )
+    if step.verdict is not None:
+        parts.append(_findings(step.verdict))
+    if step.feedback is not None:
+        parts.append(Text(step.feedback))
+    if step.answer is not None:
+        parts.append(Text(step.answer))
+    if step.decision is not None:
+        parts.append(Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}"))
+    return parts
+
+
+def _findings(verdict: VerdictModel) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for width in (7, 7, None):
+        table.add_column(width=width)
+    mended = {(repair.rule, repair.line): repair for repair in verdict.repairs}
+    for finding in verdict.findings:
+        table.add_row(*_cells(finding, mended.get((finding.rule, finding.line))))
+    return table
+
+
+def _cells(finding: FindingModel, repair: RepairModel | None) -> tuple[str, Text, Text]:
+    styles = {"error": "red", "warning": "yellow", "info": "cyan"}
+    kind = Text(finding.severity, style=styles[finding.severity])
+    what = Text.assemble(finding.message, " ", (f"[{finding.rule}]", "dim"))
+    if repair is not None:
+        kind = Text("mended", style="green")
+        what.append(f"\n- {repair.before}", style="red").append(f"\n+ {repair.after}", style="green")
+    return (f"line {finding.line}" if finding.line is not None else "", kind, what)

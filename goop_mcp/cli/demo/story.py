@@ -1,0 +1,211 @@
+"""The chapters of the story: each looks at what was told before and returns the next step.
+
+To tell more, add a chapter.
+"""
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters
+from mcp.types import INTERNAL_ERROR, TextContent
+from pydantic import JsonValue
+
+from goop_mcp.cli.demo.replies import FIRST_REPLY, MEMORY, QUERIES, SECOND_REPLY
+from goop_mcp.cli.demo.steps import Step
+from goop_mcp.server.memory_models import FoundModel, SavedModel
+from goop_mcp.server.models import DecisionModel, HandoffModel, RecordedModel, StatusModel, VerdictModel
+
+__all__ = ["CHAPTERS", "Scene", "server_of"]
+
+_HANDOFF: Final = ".goopspec/HANDOFF.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Where a chapter plays: a client of the server, the folder of the project made for the demo, what was told."""
+
+    client: Client
+    project: str
+    told: Sequence[Step]
+
+
+Chapter = Callable[[Scene], Awaitable[Step]]
+
+
+async def _first_reply(scene: Scene) -> Step:
+    return Step(
+        name="first_reply",
+        title="An agent ends its task with this reply",
+        words=f"It goes to a server started for this demo, over MCP {scene.client.protocol_version}.",
+        reply=FIRST_REPLY,
+    )
+
+
+async def _first_verdict(scene: Scene) -> Step:
+    verdict = await _judge(scene.client, FIRST_REPLY)
+    return Step(
+        name="first_verdict",
+        title="The verdict",
+        words=f"{_summary(verdict)} All faults are told at once.",
+        as_expected=verdict.verdict == "rejected",
+        verdict=verdict,
+    )
+
+
+async def _feedback(scene: Scene) -> Step:
+    verdict = scene.told[-1].verdict
+    return Step(
+        name="feedback",
+        title="What the agent is told",
+        words="This goes back to the agent as its next message.",
+        feedback=verdict.feedback if verdict is not None else None,
+    )
+
+
+async def _second_reply(_scene: Scene) -> Step:
+    return Step(
+        name="second_reply",
+        title="The agent sends its report again",
+        words="What was asked for is mended; a bare & and < are still there.",
+        reply=SECOND_REPLY,
+    )
+
+
+async def _second_verdict(scene: Scene) -> Step:
+    verdict = await _judge(scene.client, SECOND_REPLY)
+    return Step(
+        name="second_verdict",
+        title="The verdict",
+        words=f"{_summary(verdict)} Faults of form are mended and told; meaning is never touched.",
+        as_expected=verdict.verdict == "accepted",
+        verdict=verdict,
+    )
+
+
+async def _next_action(scene: Scene) -> Step:
+    decision = DecisionModel.model_validate(await _ask(scene.client, "route_next_action", SECOND_REPLY))
+    return Step(
+        name="next_action",
+        title="What happens next",
+        words="The report says that it is blocked, so nothing goes on by itself. People are shown this.",
+        as_expected=decision.actions == ["ask_user"],
+        decision=decision,
+    )
+
+
+async def _recorded(scene: Scene) -> Step:
+    # The file and the commit are made up, so the claims are believed.
+    arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
+    recorded = RecordedModel.model_validate((await _call(scene.client, "record_report", arguments))[1])
+    return Step(
+        name="record",
+        title="The report is recorded",
+        words="In a project made for this demo, in one transaction. It stands in .goopspec/CHRONICLE.md now.",
+        as_expected=recorded.status == "recorded",
+        answer=recorded.written.chronicle,
+    )
+
+
+async def _save(scene: Scene) -> Step:
+    told, values = await _call(scene.client, "save_memory", MEMORY)
+    saved = SavedModel.model_validate(values)
+    return Step(
+        name="save",
+        title="What an agent learns is kept",
+        words="The debugger found the cause and saves it. A password slipped into its words; it is never stored.",
+        as_expected=(saved.status, saved.redactions) == ("saved", 1),
+        answer=told,
+    )
+
+
+async def _search(scene: Scene) -> Step:
+    told, values = await _call(scene.client, "search_memory", {"queries": [*QUERIES]})
+    found = FoundModel.model_validate(values)
+    asked = " and ".join(f'"{query}"' for query in QUERIES)
+    return Step(
+        name="search",
+        title="The next agent finds it",
+        words=f"Before it starts, an agent asks in several phrasings: {asked}.",
+        as_expected=[item.title for item in found.items] == [MEMORY["title"]],
+        answer=told,
+    )
+
+
+async def _hand_over(scene: Scene) -> Step:
+    arguments: dict[str, JsonValue] = {
+        "kind": "session",
+        "write": True,
+        "next_action": "Compare the clocks of API and token store",
+    }
+    told, values = await _call(scene.client, "build_handoff", arguments)
+    handoff = HandoffModel.model_validate(values)
+    return Step(
+        name="hand_over",
+        title="The session hands over",
+        words="What the next one needs is taken from what was recorded and saved, and written for it.",
+        as_expected=handoff.path == _HANDOFF and handoff.verdict.verdict == "accepted",
+        answer=told,
+    )
+
+
+async def _resume(scene: Scene) -> Step:
+    async with Client(server_of(scene.project)) as next_session:
+        status = StatusModel.model_validate((await _call(next_session, "project_status", {}))[1])
+    handoff = await anyio.Path(scene.project, _HANDOFF).read_text(encoding="utf-8")
+    instructions = handoff.partition("## Next Session Instructions\n\n")[2].partition("\n\n---")[0]
+    return Step(
+        name="resume",
+        title="A new session begins",
+        words=f"Another server knows of {len(status.blockers)} blocker. The agent goes on from {_HANDOFF}:",
+        as_expected=status.reports == len(status.blockers) == 1 and "Compare the clocks" in instructions,
+        answer=instructions,
+    )
+
+
+CHAPTERS: tuple[Chapter, ...] = (
+    _first_reply,
+    _first_verdict,
+    _feedback,
+    _second_reply,
+    _second_verdict,
+    _next_action,
+    _recorded,
+    _save,
+    _search,
+    _hand_over,
+    _resume,
+)
+
+
+async def _judge(client: Client, reply: str) -> VerdictModel:
+    return VerdictModel.model_validate(await _ask(client, "validate_report", reply))
+
+
+async def _ask(client: Client, tool: str, reply: str) -> object:
+    return (await _call(client, tool, {"text": reply}))[1]
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> tuple[str, object]:
+    """Return the text and the structure of a tool's answer. Raises MCPError when it gave none."""
+    answer = await client.call_tool(tool, arguments)
+    if answer.is_error:
+        raise MCPError(INTERNAL_ERROR, f"{tool} gave no answer")
+    text = "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
+    return text, answer.structured_content
+
+
+def _summary(verdict: VerdictModel) -> str:
+    errors = sum(finding.severity == "error" for finding in verdict.findings)
+    counts = ((errors, "error"), (len(verdict.repairs), "repair"))
+    found = ", ".join(f"{number} {noun}{'s' if number > 1 else ''}" for number, noun in counts if number)
+    return f"{verdict.verdict.capitalize()}{f': {found}' if found else ''}."
+
+
+def server_of(project: str) -> StdioServerParameters:
+    """Return a server of a project of its own, whatever database its user has."""
+    options = ["--project", project, "--database", "sqlite:///.goopspec/goop.db"]
+    return StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve", *options])
