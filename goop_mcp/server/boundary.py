@@ -9,6 +9,7 @@ import json
 import logging
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import anyio
@@ -25,6 +26,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.inbound import X_MCP_HEADER_KEY
+from mcp.shared.uri_template import UriTemplate
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -33,6 +35,7 @@ from mcp.types import (
     GetPromptResult,
     InputRequiredResult,
     Resource,
+    ResourceTemplate,
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
@@ -62,6 +65,7 @@ class GoopServer(MCPServer[Any]):
     """An MCP server that checks arguments strictly, keeps answers short and says why something failed."""
 
     _missing: Callable[[Collection[str]], Collection[str]] = staticmethod(lambda _: ())
+    _types: Mapping[str, Callable[..., str]] = {}
     _without_token: Collection[str] = ALL_SCOPES
 
     def ask_for_tokens(self) -> None:
@@ -135,6 +139,13 @@ class GoopServer(MCPServer[Any]):
         """Leave out of the list those that `missing` returns of all addresses; it runs on a worker thread."""
         self._missing = missing
 
+    def tell_types(self, template: str, type_of: Callable[..., str]) -> None:
+        """Tell what is read through `template` to be of the type that `type_of` returns for its parameters.
+
+        Of the template itself no type is told then: that would be the one of all.
+        """
+        self._types = {**self._types, template: type_of}
+
     async def list_tools(self) -> list[ListedTool]:
         """Return the tools that the caller may use."""
         scopes = self._scopes()
@@ -156,6 +167,14 @@ class GoopServer(MCPServer[Any]):
         listed = await super().list_resources()
         missing = await anyio.to_thread.run_sync(self._missing, [str(each.uri) for each in listed])
         return [each for each in listed if str(each.uri) not in missing]
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """Return the templates, each with a type where all that is read through it has the same."""
+        listed = await super().list_resource_templates()
+        for each in listed:
+            if each.uri_template in self._types:
+                each.mime_type = None
+        return listed
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _AnyContext | None = None
@@ -183,7 +202,7 @@ class GoopServer(MCPServer[Any]):
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         """Read a resource. Raises ResourceError, ResourceNotFoundError where there is none under `uri`."""
         try:
-            return await super().read_resource(uri, context)
+            contents = await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
             known = [str(resource.uri) for resource in await self.list_resources()]
             raise ResourceNotFoundError(
@@ -194,6 +213,17 @@ class GoopServer(MCPServer[Any]):
             if isinstance(cause, UnknownNameError) or (isinstance(cause, GoopError) and isinstance(cause, LookupError)):
                 raise ResourceNotFoundError(_sentence(cause)) from error
             raise ResourceError(_explain(f"the resource {uri}", error)) from error
+        kind = self._type(str(uri))
+        if isinstance(contents, InputRequiredResult) or kind is None:
+            return contents
+        return [replace(each, mime_type=kind) for each in contents]
+
+    def _type(self, uri: str) -> str | None:
+        """Return the type of what was read under `uri`, None where the SDK knows it."""
+        for template, type_of in self._types.items():
+            if (parameters := UriTemplate.parse(template).match(uri)) is not None:
+                return type_of(**parameters)
+        return None
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: _AnyContext | None = None

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from mcp.server import MCPServer
 from mcp.server.mcpserver.resources import FunctionResource
 
 from goop_mcp.operations.documents import list_documents, read_document
@@ -10,6 +9,7 @@ from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
 from goop_mcp.operations.templates import Template, list_templates, read_template
 from goop_mcp.protocols import RULES
+from goop_mcp.server.boundary import GoopServer
 from goop_mcp.workspace.document_templates import (
     DocumentTemplate,
     document_template,
@@ -20,13 +20,14 @@ from goop_mcp.workspace.document_templates import (
 __all__ = ["add_resources"]
 
 _MARKDOWN = "text/markdown"
+_SCHEMAS = "goop://schemas/{protocol}/{version}"
 _OTHER_DOCUMENTS = {
     "visual_style": ("The visual style", "The form of messages that agents show to people, each with an example."),
 }
 """Title and description of a page that is about no protocol, by its name."""
 
 
-def add_resources(server: MCPServer) -> None:
+def add_resources(server: GoopServer) -> None:
     """Offer all resources of `server`."""
     server.resource(
         "goop://rules",
@@ -99,7 +100,7 @@ def _read_any_template(name: str) -> str:
     return read_template(name)
 
 
-def _add_patterns(server: MCPServer) -> None:
+def _add_patterns(server: GoopServer) -> None:
     @server.resource(
         "goop://rules/{protocol}/{name}",
         name="rule",
@@ -111,14 +112,15 @@ def _add_patterns(server: MCPServer) -> None:
         return rule_page(RULES.find(f"{protocol}/{name}")).to_markdown()
 
     @server.resource(
-        "goop://schemas/{protocol}/{version}",
+        _SCHEMAS,
         name="schema",
         title="One schema",
-        description="The machine contract that a version of a protocol is judged by.",
-        mime_type="application/xml",
+        description="The machine contract that a version of a protocol is judged by: an XSD, or a JSON Schema.",
     )
     def schema(protocol: str, version: str) -> str:
         return find_schema(protocol, version).text
+
+    server.tell_types(_SCHEMAS, lambda protocol, version: find_schema(protocol, version).media_type)
 
     @server.resource(
         "goop://docs/{protocol}",

@@ -49,6 +49,30 @@ def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None
     ]
 
 
+def test_a_template_tells_a_type_only_where_all_that_it_leads_to_has_it(connection: Connection) -> None:
+    templates = connection.call(connection.client.list_resource_templates).resource_templates
+    types = {template.uri_template: template.mime_type for template in templates}
+    assert [uri for uri, type_ in types.items() if type_ is None] == [
+        "goop://schemas/{protocol}/{version}",
+        "goop://project/{name}",
+    ]
+    assert {type_ for type_ in types.values() if type_} == {"text/markdown"}
+
+
+@pytest.mark.parametrize(
+    ("uri", "media_type"),
+    [
+        ("goop://schemas/goop_report/0.2.0", "application/xml"),
+        ("goop://schemas/factory/01.0", "application/schema+json"),
+        ("goop://schemas/speckit/1%2E0", "application/schema+json"),
+    ],
+)
+def test_a_schema_that_is_read_through_the_template_has_its_true_type(
+    connection: Connection, uri: str, media_type: str
+) -> None:
+    assert connection.read(uri).mime_type == media_type
+
+
 def test_index_of_rules_is_the_generated_document(connection: Connection) -> None:
     contents = connection.read("goop://rules")
     assert contents.text == rules_markdown()
