@@ -19,7 +19,8 @@ from goop_mcp.cli.rendering.json_list import render_json
 from goop_mcp.cli.rendering.sarif import render_sarif
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
-from goop_mcp.operations.check_files import STDIN, FileVerdicts, check_files
+from goop_mcp.operations.check_files import FileVerdicts, check_files
+from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.validation.expectations import Expectations, Profile
 
 __all__ = ["check"]

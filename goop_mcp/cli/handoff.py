@@ -12,8 +12,8 @@ from goop_mcp.cli.streams import complain, emit, emit_json, show, standard_input
 from goop_mcp.errors import GoopError, StoreError, UnreadableFileError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.operations.build_request import BuiltRequest
-from goop_mcp.operations.check_files import STDIN, read_reply
 from goop_mcp.operations.hand_over import hand_over_request, parse_fields
+from goop_mcp.operations.reading_files import STDIN, read_reply
 from goop_mcp.operations.session_handoff import BuiltHandoff, build_session_handoff, session_fields
 from goop_mcp.settings import SettingsError, read_settings
 from goop_mcp.workspace.files import ProjectFiles

@@ -5,7 +5,7 @@ import click
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, WORKSPACE, opened_workspace
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
-from goop_mcp.operations.check_files import read_reply
+from goop_mcp.operations.reading_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
 from goop_mcp.routing import Decision, RoutingContext
 from goop_mcp.validation.findings import Mode

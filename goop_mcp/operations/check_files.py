@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from goop_mcp import operations
 from goop_mcp.errors import UnreadableFileError
+from goop_mcp.operations.reading_files import read_reply
 from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
@@ -19,22 +20,13 @@ if TYPE_CHECKING:
     from goop_mcp.store.interface import Store
 
 __all__ = [
-    "STDIN",
     "CheckedFile",
     "FileVerdicts",
     "MendedFile",
     "UnreadFile",
     "check_files",
     "mend_file",
-    "read_reply",
-    "read_text",
 ]
-
-STDIN = "-"
-"""Stands for standard input among the names of files."""
-
-_FOREIGN_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-_SAMPLE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,65 +123,6 @@ def mend_file(
     if not again.accepted:
         return MendedFile(checked=CheckedFile(file=file, text=mended, verdict=again), mended=None)
     return MendedFile(checked=checked, mended=whole[: len(whole) - len(text)] + mended)
-
-
-def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
-    """Return the text of `file` with its line ends and its byte order mark as they are.
-
-    Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text names the file and
-    says what to do.
-    """
-    advice = "keep only the end of the reply, where the envelope stands"
-    return read_text(file, stdin=stdin, most_bytes=limits.text_bytes, advice=advice)
-
-
-def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advice: str) -> str:
-    """Return the text of `file`, with its line ends and its byte order mark as they are.
-
-    Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one. Raises
-    UnreadableFileError, whose text names the file and says what to do.
-    """
-    name = "standard input" if file == STDIN else repr(file)
-    raw = _read_bytes(file, name, stdin, most_bytes + 1)
-    if len(raw) > most_bytes:
-        raise UnreadableFileError(f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}")
-    return _decode(raw, name)
-
-
-def _read_bytes(file: str, name: str, stdin: BinaryIO | None, most: int) -> bytes:
-    try:
-        if file != STDIN:
-            with open(file, "rb") as stream:  # noqa: PTH123 - importing pathlib would double the time to start
-                return stream.read(most)
-        if stdin is not None:
-            return stdin.read(most)
-    except OSError as error:
-        raise UnreadableFileError(_cannot_be_read(error, name)) from error
-    raise UnreadableFileError("standard input is closed; name a file")
-
-
-def _cannot_be_read(error: OSError, name: str) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"{name} does not exist; check the path"
-    if isinstance(error, IsADirectoryError):
-        return f"{name} is a folder; name the files in it"
-    if isinstance(error, PermissionError):
-        return f"{name} may not be read by you; change its permissions"
-    return f"{name} cannot be read ({(error.strerror or 'unknown reason').lower()}); name a text file"
-
-
-def _decode(raw: bytes, name: str) -> str:
-    foreign = next((form for mark, form in _FOREIGN_MARKS.items() if raw.startswith(mark)), None)
-    if foreign is None and raw[:_SAMPLE].count(0) > len(raw[:_SAMPLE]) // 3:
-        foreign = "UTF-16, or no text at all"
-    if foreign is not None:
-        raise UnreadableFileError(f"{name} is {foreign}; save it as UTF-8")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UnreadableFileError(
-            f"{name} is not UTF-8 (byte 0x{raw[error.start]:02x} at offset {error.start}); save it as UTF-8"
-        ) from error
 
 
 def _with_envelope(verdict: Verdict, span: tuple[int, int], envelope: str) -> str:

@@ -12,7 +12,7 @@ from goop_mcp.memory.exchange.jsonl import write_jsonl
 from goop_mcp.memory.exchange.markdown import write_markdown
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.memory.keeping import list_memories
-from goop_mcp.operations.check_files import STDIN, read_text
+from goop_mcp.operations.reading_files import STDIN, read_text
 from goop_mcp.operations.writing_files import write_file
 from goop_mcp.store.interface import Store
 

@@ -1,6 +1,7 @@
 """Verdicts as workflow commands, which GitHub Actions shows as annotations on the files."""
 
-from goop_mcp.operations.check_files import STDIN, FileVerdicts
+from goop_mcp.operations.check_files import FileVerdicts
+from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
 
 __all__ = ["render_github"]

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from goop_mcp import __version__
 from goop_mcp.cli.rendering.source_line import marked_length
-from goop_mcp.operations.check_files import STDIN, CheckedFile, FileVerdicts
+from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
+from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.protocols import RULES
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.rules import Rule

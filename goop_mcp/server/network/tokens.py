@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from goop_mcp.operations.reading_files import read_bytes
 from goop_mcp.server.scopes import ALL_SCOPES, SCOPES
 from goop_mcp.settings import DEFAULT_TENANT, SettingsError
 
@@ -78,12 +79,12 @@ def _read_private(path: Path, source: str) -> str:
         # On Windows the mode does not say who can read a file.
         if os.name == "posix" and path.stat().st_mode & _SHARED_BITS:
             raise SettingsError(f"{source} can be read or changed by others; make it yours alone: chmod 600 {path}")
-        data = path.read_bytes()
+        data = read_bytes(str(path), most=_LARGEST_FILE + 1)
     except OSError as error:
         reason = (error.strerror or "it cannot be read").lower()
         raise SettingsError(f"{source} cannot be read ({reason}); name a file with a token") from error
     if len(data) > _LARGEST_FILE:
-        raise SettingsError(f"{source} has {len(data):,} bytes; a file with tokens has less than {_LARGEST_FILE:,}")
+        raise SettingsError(f"{source} has more than {_LARGEST_FILE:,} bytes; a file with tokens has fewer")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

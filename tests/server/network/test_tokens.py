@@ -1,11 +1,15 @@
 """Tokens: what is told to those who have none, and what each scope allows, on all transports and in both eras."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from pydantic import JsonValue
 
+from goop_mcp.server.network.tokens import read_token_file, single_token
+from goop_mcp.settings import SettingsError
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.server.connections import ERAS, Transport, connect, target, text_of
 from tests.server.network import sockets
@@ -170,3 +174,17 @@ def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
     assert "refused a request from address 127.0.0.1 without a token that is known" in log
     assert secret not in log
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+
+
+def test_a_file_of_tokens_is_read_as_far_as_one_may_be_long_and_may_be_a_pipe(tmp_path: Path) -> None:
+    large, pipe = tmp_path / "large", tmp_path / "pipe"
+    large.touch(mode=0o600)
+    os.truncate(large, 1 << 40)
+    os.mkfifo(pipe, 0o600)
+    writer = Thread(target=lambda: pipe.write_text(READER + "\n", encoding="utf-8"))
+    writer.start()
+
+    assert read_token_file(str(pipe)) == single_token(READER, source="pipe")
+    with pytest.raises(SettingsError, match="has more than 1,048,576 bytes; a file with tokens has fewer"):
+        read_token_file(str(large))
+    writer.join()
