@@ -63,12 +63,12 @@ class MemoryDraft:
     `type` is one of SAVED_TYPES and `importance` 0 to 1, unless the caller of `prepare` allows more.
     """
 
-    title: str
-    content: str
+    title: str = field(repr=False)
+    content: str = field(repr=False)
     type: str = "observation"
     importance: object = 0.5
     concepts: Sequence[str] = ()
-    facts: Sequence[str] = ()
+    facts: Sequence[str] = field(default=(), repr=False)
     source_files: Sequence[str] = ()
     agent: str | None = None
     session_id: str | None = None
@@ -85,10 +85,10 @@ class PreparedMemory:
 
     type: MemoryType
     title: str
-    content: str
+    content: str = field(repr=False)
     importance: float
     concepts: tuple[str, ...]
-    facts: tuple[str, ...]
+    facts: tuple[str, ...] = field(repr=False)
     source_files: tuple[str, ...]
     agent: str | None
     session_id: str | None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast, get_args
 
@@ -61,7 +61,7 @@ class BuiltRequest:
     taken out of the fields beforehand.
     """
 
-    text: str
+    text: str = field(repr=False)
     path: str | None
     verdict: Verdict
     size: PromptSize

@@ -1,7 +1,7 @@
 """Replies that lie in files: read them, judge them, mend them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -34,7 +34,7 @@ class CheckedFile:
     """A file and the verdict on it. `text` is what was judged: the file without its byte order mark."""
 
     file: str
-    text: str
+    text: str = field(repr=False)
     verdict: Verdict
 
 
@@ -63,7 +63,7 @@ class MendedFile:
     """
 
     checked: CheckedFile
-    mended: str | None
+    mended: str | None = field(repr=False)
 
 
 def check_files(

@@ -67,9 +67,9 @@ class Written:
 
     revision: int | None = None
     report: int | None = None
-    chronicle: str | None = None
-    log: tuple[str, ...] = ()
-    state: ProjectState | None = None
+    chronicle: str | None = field(default=None, repr=False)
+    log: tuple[str, ...] = field(default=(), repr=False)
+    state: ProjectState | None = field(default=None, repr=False)
     phase_before: str | None = None
     handoff: bool = False
     files: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ def record_report(
 class _Envelope:
     """An accepted envelope as it is kept: JSON without secrets, the key it is known by, and how many were hidden."""
 
-    text: str
+    text: str = field(repr=False)
     key: str
     redactions: int
 

@@ -1,7 +1,7 @@
 """Build HANDOFF.md for the next session, and where it is wanted record it and write it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from goop_mcp.errors import GoopError, UnknownNameError
@@ -46,7 +46,7 @@ class BuiltHandoff:
     recorded one is read where no files are written, else None.
     """
 
-    text: str
+    text: str = field(repr=False)
     path: str | None
     verdict: Verdict
     revision: int | None = None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from goop_mcp.redaction.shapes import REDACTED, SHAPES, Shape
@@ -23,7 +23,7 @@ _MARK: Final = re.compile(r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200
 class Redacted:
     """A text without its secrets, and how many places were replaced."""
 
-    text: str
+    text: str = field(repr=False)
     count: int
 
 

@@ -1,7 +1,7 @@
 """Attempts are data: what was sent, what came back, how it was judged, what it took."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -31,9 +31,9 @@ class Attempt:
     not say. `fallback` marks the answer of the fallback.
     """
 
-    message: str
+    message: str = field(repr=False)
     way: Way
-    reply: str | None = None
+    reply: str | None = field(default=None, repr=False)
     verdict: Verdict | None = None
     error: str | None = None
     failure: Exception | None = None

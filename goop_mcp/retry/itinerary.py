@@ -1,7 +1,7 @@
 """From a decision to the next request, or to the end: what `follow` does, as pure functions."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from goop_mcp.retry.journey import JourneyEnd, Step
@@ -34,8 +34,8 @@ class Request:
     """
 
     agent: str
-    prompt: str
-    task: str
+    prompt: str = field(repr=False)
+    task: str = field(repr=False)
     pause: float = 0.0
     waiting: "tuple[Request, ...]" = ()
 

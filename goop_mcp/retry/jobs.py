@@ -1,7 +1,7 @@
 """One job: who is asked, for what, and on which terms."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 
 from goop_mcp.protocols import validate
@@ -27,7 +27,7 @@ class Job:
     """
 
     agent: Agent
-    prompt: str
+    prompt: str = field(repr=False)
     _: KW_ONLY
     protocol: str = "auto"
     expected: Expectations | None = None

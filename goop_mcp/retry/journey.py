@@ -1,6 +1,6 @@
 """What was done while decisions were followed: steps are data, each with its outcome and its decision."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from goop_mcp.retry.attempts import Outcome
@@ -34,7 +34,7 @@ class Step:
     """One agent was asked with `prompt`. `decision` is None when the call was cancelled meanwhile."""
 
     agent: str
-    prompt: str
+    prompt: str = field(repr=False)
     outcome: Outcome
     decision: Decision | None
 
@@ -45,7 +45,7 @@ class Journey:
 
     steps: tuple[Step, ...]
     stopped_because: JourneyEnd
-    reason: str
+    reason: str = field(repr=False)
 
     @property
     def finished(self) -> bool:

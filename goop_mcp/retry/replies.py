@@ -1,7 +1,7 @@
 """What an agent is to us: something that is asked with a message and answers with a text."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, Protocol
 
 __all__ = ["Agent", "Conversation", "Message", "PlainAgent", "Reply", "Usage", "Way"]
@@ -43,7 +43,7 @@ class Usage:
 class Message:
     """What is sent to an agent, and which way it is meant."""
 
-    text: str
+    text: str = field(repr=False)
     way: Way = "first"
 
 
@@ -51,7 +51,7 @@ class Message:
 class Reply:
     """What an agent answered. `usage` is None where the agent does not say what it cost."""
 
-    text: str
+    text: str = field(repr=False)
     _: KW_ONLY
     usage: Usage | None = None
 

@@ -98,22 +98,22 @@ class Decision:
 
     actions: tuple[Action, ...]
     rule: str
-    reason: str
-    message: str
+    reason: str = field(repr=False)
+    message: str = field(repr=False)
     verdict: Verdict
     next_agent: str | None = None
-    instruction: str | None = None
+    instruction: str | None = field(default=None, repr=False)
     next_command: str | None = None
     files_to_read: tuple[str, ...] = ()
     new_session: bool | None = None
-    blockers: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-    retry: Retry | None = None
-    state_changes: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    steps: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = field(default=(), repr=False)
+    questions: tuple[Question, ...] = field(default=(), repr=False)
+    retry: Retry | None = field(default=None, repr=False)
+    state_changes: Mapping[str, Any] = field(default_factory=lambda: NOTHING, repr=False)
+    steps: tuple[str, ...] = field(default=(), repr=False)
     flags: tuple[str, ...] = ()
-    issues: tuple[Issue, ...] = ()
-    results: tuple[SessionResult, ...] = ()
+    issues: tuple[Issue, ...] = field(default=(), repr=False)
+    results: tuple[SessionResult, ...] = field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as JSON values, with the keys of INTERFACES, section 5, and ours."""

@@ -1,6 +1,6 @@
 """What the store keeps, as frozen values. Times are UTC in ISO 8601, ids and revisions count from 1."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 __all__ = [
@@ -45,13 +45,13 @@ class NewMemory:
     uid: str
     type: MemoryType
     title: str
-    content: str
+    content: str = field(repr=False)
     importance: float
     idempotency_key: str
     fingerprint: str
     created_at: str
     concepts: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
+    facts: tuple[str, ...] = field(default=(), repr=False)
     source_files: tuple[str, ...] = ()
     agent: str | None = None
     session_id: str | None = None
@@ -66,14 +66,14 @@ class StoredMemory:
     uid: str
     type: MemoryType
     title: str
-    content: str
+    content: str = field(repr=False)
     importance: float
     idempotency_key: str | None
     fingerprint: str | None
     created_at: str
     revision: int
     concepts: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
+    facts: tuple[str, ...] = field(default=(), repr=False)
     source_files: tuple[str, ...] = ()
     agent: str | None = None
     session_id: str | None = None
@@ -88,7 +88,7 @@ class MemoryWords:
     id: int
     type: MemoryType
     title: str
-    content: str
+    content: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +114,9 @@ class NewReport:
 
     protocol: str
     idempotency_key: str
-    envelope: str
-    verdict: str
-    decision: str
+    envelope: str = field(repr=False)
+    verdict: str = field(repr=False)
+    decision: str = field(repr=False)
     created_at: str
     agent: str | None = None
     phase: str | None = None
@@ -142,7 +142,7 @@ class NewEvent:
 
     kind: str
     author: str
-    text: str
+    text: str = field(repr=False)
     created_at: str
     document: str | None = None
 
@@ -193,8 +193,8 @@ class NewAttempt:
     repairs: tuple[str, ...] = ()
     seconds: float = 0.0
     tokens: int | None = None
-    message: str | None = None
-    reply: str | None = None
+    message: str | None = field(default=None, repr=False)
+    reply: str | None = field(default=None, repr=False)
     ended: str | None = None
 
 

@@ -1,7 +1,7 @@
 """What a protocol family is to the core: find, read, judge, list claims, ask for. The core knows no family by name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,9 +34,9 @@ class Reading:
     start: int
     problems: list[Problem]
     places: Places | None = None
-    envelope: Envelope | None = None
+    envelope: Envelope | None = field(default=None, repr=False)
     version: str | None = None
-    repaired: str | None = None
+    repaired: str | None = field(default=None, repr=False)
 
 
 class Family(Protocol):

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
-from goop_mcp.validation.findings import Finding, Mode, Repair, Severity
+from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
 
 __all__ = ["Candidate", "Envelope", "Verdict"]
+
+_SHOWN_VERSION = 20
 
 
 class Envelope(Protocol):
@@ -54,6 +56,13 @@ class Verdict:
     omitted: int = 0
     span: tuple[int, int] | None = None
     read_text: str = ""
+
+    def __repr__(self) -> str:
+        """Tell the judgement and how much there is of everything, and nothing of the reply: logs keep such texts."""
+        version = None if self.version is None else excerpt(self.version, _SHOWN_VERSION)
+        counts = {f"{each}s": len(self.of_severity(each)) for each in Severity} | {"repairs": len(self.repairs)}
+        shown = {"verdict": self.verdict, "protocol": self.protocol, "version": version, **counts}
+        return f"Verdict({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     @property
     def accepted(self) -> bool:

@@ -24,7 +24,7 @@ class CommandFailedError(GoopError, OSError):
 class Answer:
     """What a program wrote: the text of the agent, and the session in which it can be asked again, None without."""
 
-    text: str
+    text: str = field(repr=False)
     _: KW_ONLY
     session: str | None = None
     usage: Usage | None = None
