@@ -18,6 +18,7 @@ SAYS = "lets the report of"
 """What the hook says of itself stands on pages too."""
 MAKE = re.compile(r"^(?:\$ )?make (?P<word>[a-z][a-z0-9-]*)", re.MULTILINE)
 RULES_LOOKED_UP = re.compile(r"goop-mcp rules ([a-z_]*/?[a-z]+-[a-z-]+)")
+MARKETPLACE = re.compile(r"claude plugin marketplace add ([^<\s]\S*)")
 INLINE_MAKE = re.compile(r"`make (?P<word>[a-z][a-z0-9-]*)[ `]")
 
 
@@ -64,6 +65,14 @@ def test_a_word_of_make_that_is_shown_exists(page: str) -> None:
     words = {match["word"] for match in (*MAKE.finditer(text), *INLINE_MAKE.finditer(read_page(page)))}
 
     assert words <= targets
+
+
+def test_the_marketplace_of_a_checkout_is_added_in_one_way_on_all_pages() -> None:
+    added = {page: MARKETPLACE.findall(read_page(page)) for page in PAGES}
+
+    assert {page for page, folders in added.items() if folders} >= {"README.md", "docs/hosts/claude-code.md"}
+    assert {folder for folders in added.values() for folder in folders} == {"./"}
+    assert (ROOT / ".claude-plugin/marketplace.json").is_file()
 
 
 def test_a_rule_that_a_page_has_looked_up_is_found() -> None:
