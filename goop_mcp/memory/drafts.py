@@ -11,8 +11,8 @@ from goop_mcp.memory.importance import ImportanceScale, read_importance
 from goop_mcp.memory.wording import fingerprint, sketches, tokens
 from goop_mcp.redaction import may_hold_secrets, redact
 from goop_mcp.store.records import MemoryType
-from goop_mcp.validation.findings import Finding, Hit, Problem, Severity, excerpt
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.findings import Finding, Hit, Severity, excerpt
+from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.workflow.memory_rules import (
     EMPTY_FIELD,
     REDACTED,

@@ -3,7 +3,8 @@
 import math
 from typing import Final, Literal
 
-from goop_mcp.validation.findings import Hit, Problem, excerpt
+from goop_mcp.validation.findings import Hit, excerpt
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.memory_rules import IMPORTANCE_AMBIGUOUS, IMPORTANCE_OUT_OF_RANGE
 
 __all__ = ["ImportanceScale", "packages_importance", "read_importance"]

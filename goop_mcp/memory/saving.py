@@ -10,7 +10,8 @@ from goop_mcp.memory.times import Clock, utc_now, written
 from goop_mcp.memory.wording import nearly_the_same
 from goop_mcp.store.interface import Reading, Store, Writing
 from goop_mcp.store.records import NewMemory, StoredMemory
-from goop_mcp.validation.findings import Finding, Hit, Problem, excerpt
+from goop_mcp.validation.findings import Finding, Hit, excerpt
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.memory_rules import DUPLICATE, KEY_REUSED
 
 __all__ = ["SavedMemory", "add_memory", "new_memory", "save_memory"]

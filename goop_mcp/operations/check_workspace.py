@@ -6,7 +6,6 @@ from pathlib import Path
 from goop_mcp.errors import GoopError
 from goop_mcp.protocols import examine
 from goop_mcp.store.interface import Store
-from goop_mcp.validation.claims import claims_in
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations, Profile
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
@@ -48,7 +47,7 @@ def check_workspace(
     )
     examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits)
     return examined.verdict(
-        check_claims(claims_in(examined), files, store=store, session_state=session_state, looked=looked)
+        check_claims(examined.claims(), files, store=store, session_state=session_state, looked=looked)
     )
 
 

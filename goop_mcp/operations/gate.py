@@ -11,7 +11,6 @@ from goop_mcp.protocols.agent_request import AGENT_REQUEST, gate_messages
 from goop_mcp.protocols.agent_request.rules.session import SCHEMA_MISSING
 from goop_mcp.protocols.agent_request.sessions import is_session_id
 from goop_mcp.validation import path_rules, pipeline
-from goop_mcp.validation.claims import claims_in
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Mode, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
@@ -95,7 +94,7 @@ def gate_file(
     examined = pipeline.examine(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
     folder = expected.session_folder
     answer = _answer(
-        examined.verdict(links_that_lead_out(claims_in(examined), ProjectFiles(project), session_folder=folder)),
+        examined.verdict(links_that_lead_out(examined.claims(), ProjectFiles(project), session_folder=folder)),
         "standard input" if file == STDIN else PurePath(file).name,
         schema=schema or gate_messages.SCHEMA,
         schema_present=schema is None or (project / schema).is_file(),

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from goop_mcp.errors import ContextError
 from goop_mcp.routing.context_parts import Adoption, Counters, Policy, RoutingLimits, SessionState
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.validation.findings import Finding, Severity, excerpt
-
-if TYPE_CHECKING:
-    from goop_mcp.routing.context import RoutingContext
 
 __all__ = ["check_context", "read_context"]
 
@@ -25,8 +22,8 @@ def read_context(values: Mapping[str, Any]) -> dict[str, Any]:
     return _read_fields(values, "", _CONTEXT)
 
 
-def check_context(context: "RoutingContext") -> None:
-    """Raise ContextError, which names the field, for a value of the wrong kind in `context`."""
+def check_context(context: object) -> None:
+    """Raise ContextError, which names the field, for a value of the wrong kind in `context`, a RoutingContext."""
     _check(context, "", _CONTEXT)
 
 

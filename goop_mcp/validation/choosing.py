@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from goop_mcp.validation.envelope_rules import AMBIGUOUS
 from goop_mcp.validation.extraction import Extraction
 from goop_mcp.validation.families import Family
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem
 
 __all__ = ["Choice", "choose"]
 

@@ -1,10 +1,7 @@
 """What an envelope says is true of the world outside of it. The core only lists it; others look whether it is so."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from goop_mcp.validation.pipeline import Examination
+from typing import Literal
 
 __all__ = [
     "NO_CLAIMS",
@@ -16,7 +13,6 @@ __all__ = [
     "StateClaim",
     "StateName",
     "TaskClaim",
-    "claims_in",
 ]
 
 FileClaimKind = Literal["present", "gone", "touched", "promised", "optional"]
@@ -91,9 +87,3 @@ class Claims:
 
 
 NO_CLAIMS = Claims()
-
-
-def claims_in(examined: "Examination") -> Claims:
-    """Return what an envelope says is true of the project; nothing where there is none, or only a part of one."""
-    envelope = examined.reading.envelope
-    return NO_CLAIMS if envelope is None else examined.choice.family.claims(envelope)

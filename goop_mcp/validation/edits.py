@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from goop_mcp.validation.findings import Hit, Problem, excerpt
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.findings import Hit, excerpt
+from goop_mcp.validation.rules import Problem, Rule
 
 __all__ = ["Edit", "apply_edits", "edit_problems"]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from goop_mcp.validation.fences import common_indentation
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.hosts import HAND_BACK, unescape
 from goop_mcp.validation.landmarks import Landscape, Regions, Roots, Tag, spoken_apart, survey
 from goop_mcp.validation.pairing import Block, blocks_of
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import load_object, pair_braces
 
 __all__ = [

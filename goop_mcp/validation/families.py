@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import Envelope
 
 if TYPE_CHECKING:

@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from goop_mcp.validation.rules import Rule
-
-__all__ = ["Finding", "Hit", "Mode", "Problem", "Repair", "Severity", "excerpt"]
+__all__ = ["Finding", "Hit", "Mode", "Repair", "Severity", "excerpt"]
 
 Mode = Literal["lenient", "strict"]
 
@@ -82,14 +79,6 @@ class Hit:
     fix: str | None = None
     before: str | None = None
     after: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A hit together with the rule it belongs to."""
-
-    rule: "Rule"
-    hit: Hit
 
 
 def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:

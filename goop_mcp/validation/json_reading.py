@@ -8,12 +8,13 @@ from typing import Generic, TypeVar
 from goop_mcp.validation import json_rules
 from goop_mcp.validation.edits import edit_problems
 from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TOO_DEEP, TOO_LARGE, TRUNCATED
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.json_extraction import JsonObject, unwrapped
 from goop_mcp.validation.json_places import nearest_place
 from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
 from goop_mcp.validation.limits import Limits, utf8_length
+from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue, nesting
 
 __all__ = ["JsonPlaces", "JsonReading", "ValuesReading", "read_json", "written"]

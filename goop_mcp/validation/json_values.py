@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.paths import ANYWHERE_INSIDE, PathBounds, read_path
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
 
 __all__ = [

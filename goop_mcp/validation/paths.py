@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from goop_mcp.validation.escaping import visible
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.path_rules import (
     ABSOLUTE,
     OUTSIDE_SESSION,
@@ -18,6 +18,7 @@ from goop_mcp.validation.path_rules import (
     TEMPLATE_VARIABLE,
     VARIABLE_LEFT,
 )
+from goop_mcp.validation.rules import Problem
 
 __all__ = ["ANYWHERE_INSIDE", "PathBounds", "bounds_of", "path_problem", "read_path"]
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.choosing import Choice, choose
+from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.envelope_rules import NO_ENVELOPE, TOO_LARGE
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.extraction import Extraction
 from goop_mcp.validation.families import Family, Reading
-from goop_mcp.validation.findings import Mode, Problem
+from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.weighing import weigh
 
@@ -27,6 +29,11 @@ class Examination:
     mode: Mode
     expected: Expectations
     limits: Limits
+
+    def claims(self) -> Claims:
+        """Return what the envelope says is true of the project; nothing where there is none, or only a part of one."""
+        envelope = self.reading.envelope
+        return NO_CLAIMS if envelope is None else self.choice.family.claims(envelope)
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
         """Weigh all problems; those of `more` name their place by path, as those of the family do."""

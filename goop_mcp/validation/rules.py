@@ -7,9 +7,9 @@ from typing import Any
 
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
-from goop_mcp.validation.findings import Hit, Mode, Problem, Severity
+from goop_mcp.validation.findings import Hit, Mode, Severity
 
-__all__ = ["Check", "Example", "Rule", "RuleBook", "run_checks"]
+__all__ = ["Check", "Example", "Problem", "Rule", "RuleBook", "run_checks"]
 
 Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
 """Looks at one model and says what it saw. Each family narrows the first argument to its own model."""
@@ -32,6 +32,14 @@ class Example:
     def bad_reply(self) -> str:
         """The whole reply with the bad line in it."""
         return self.reply.replace(self.good, self.bad)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A hit together with the rule it belongs to."""
+
+    rule: "Rule"
+    hit: Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,10 @@ from lxml import etree
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.edits import apply_edits, edit_problems
 from goop_mcp.validation.envelope_rules import TOO_DEEP, TOO_LARGE
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.limits import Limits, utf8_length
 from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
+from goop_mcp.validation.rules import Problem
 
 __all__ = ["XmlEnvelope"]
 

@@ -9,9 +9,10 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import CHOSEN, CUT_OFF, EARLIER, THINKING, Block, Extraction
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.feedback import compose_feedback
-from goop_mcp.validation.findings import Finding, Mode, Problem, Repair, Severity
+from goop_mcp.validation.findings import Finding, Mode, Repair, Severity
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.verdict import Candidate, Verdict
 
 __all__ = ["weigh"]

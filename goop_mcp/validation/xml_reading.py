@@ -8,10 +8,10 @@ from lxml import etree
 
 from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TRUNCATED
 from goop_mcp.validation.extraction import Block
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
+from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_xml import XmlEnvelope
 
 __all__ = ["TreeReading", "XmlReading", "read_xml"]

@@ -13,8 +13,8 @@ from lxml import etree
 
 from goop_mcp.validation import xml_rules
 from goop_mcp.validation.escaping import XML_BLANKS, visible
-from goop_mcp.validation.findings import Problem, excerpt
-from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem, Rule
 
 __all__ = ["PLACEHOLDER", "Element", "ValueRules", "Words", "XmlValueReader", "clean_text", "name_in", "set_value"]
 

@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 from goop_mcp.errors import GoopError
 from goop_mcp.validation.claims import Claims, CommitClaim
 from goop_mcp.validation.evidence_rules import COMMIT_NOT_FOUND, COMMIT_SUBJECT_DIFFERS, NOT_CHECKED
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.git import CommitLookup, GitError, Repository
 

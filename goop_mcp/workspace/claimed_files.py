@@ -7,9 +7,10 @@ from pathlib import PurePosixPath
 from goop_mcp.errors import GoopError
 from goop_mcp.validation.claims import Claims, FileClaim
 from goop_mcp.validation.evidence_rules import FILE_NOT_FOUND, FILE_STILL_THERE, NOT_CHECKED
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.path_rules import OUTSIDE_SESSION, OUTSIDE_WORKSPACE, TEMPLATE_VARIABLE
 from goop_mcp.validation.paths import PathBounds, read_path
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import SESSIONS_FOLDER
 

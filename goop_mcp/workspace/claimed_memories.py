@@ -10,7 +10,8 @@ from goop_mcp.store.interface import Reading, Store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.validation.claims import Claims, MemoryClaim
 from goop_mcp.validation.evidence_rules import MEMORY_NOT_FOUND, NOT_CHECKED
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.memory_titles import LONGEST_TITLE, cut_title
 
 __all__ = ["check_memories"]

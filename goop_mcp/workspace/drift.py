@@ -5,8 +5,8 @@ reports for what is done; the chronicle for nothing (WORKFLOW, section 6).
 """
 
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
-from goop_mcp.validation.findings import Finding, Problem, Severity
-from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workflow.project_rules import PROJECT_RULES, ProjectFacts
 from goop_mcp.workflow.task_ids import normal_task_id

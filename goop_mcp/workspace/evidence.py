@@ -10,7 +10,8 @@ from goop_mcp.routing.sessions import has_ended
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.claims import Claims, StateClaim, StateName, TaskClaim
 from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_NOT_IN_BLUEPRINT
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.task_ids import parse_task_id
 from goop_mcp.workspace.claimed_commits import check_commits
 from goop_mcp.workspace.claimed_files import Looked, check_files

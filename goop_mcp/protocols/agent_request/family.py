@@ -24,13 +24,13 @@ from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.escaping import FORBIDDEN
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.path_rules import OUTSIDE_WORKSPACE
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, XmlReading, read_xml
 

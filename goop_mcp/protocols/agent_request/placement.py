@@ -14,7 +14,8 @@ from goop_mcp.validation import xml_rules
 from goop_mcp.validation.envelope_rules import FOREIGN_BLOCK
 from goop_mcp.validation.extraction import Block
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem
 
 __all__ = ["Fence", "find_fences", "foreign_blocks", "placement_problems", "shares_fence"]
 

@@ -4,7 +4,7 @@ from goop_mcp.protocols.factory.model import Reply
 from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.rules import Problem
 
 __all__ = ["claims_of", "unchecked_files"]
 

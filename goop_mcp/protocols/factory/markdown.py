@@ -14,12 +14,11 @@ from goop_mcp.protocols.factory.rules.structure import MARKDOWN_FORBIDDEN, MARKD
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Regions
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.json_extraction import choose_last, hide_thoughts
 from goop_mcp.validation.json_reading import written
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
-from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
 
 __all__ = ["FORM", "find_markdown", "read_markdown"]

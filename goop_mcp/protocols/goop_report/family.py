@@ -12,11 +12,11 @@ from goop_mcp.validation.envelope_rules import NOT_AT_END
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.families import Reading, put_in_place
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name

@@ -13,13 +13,13 @@ from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.findings import Problem, excerpt
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.json_extraction import JsonObject
 from goop_mcp.validation.json_reading import JsonReading, ValuesReading, read_json, written
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import PathBounds, bounds_of
 from goop_mcp.validation.pipeline import Reading
-from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
 
 __all__ = ["ContextBlock", "find_contexts", "holds_marker", "read_contexts"]

@@ -14,7 +14,6 @@ from goop_mcp.validation.claims import NO_CLAIMS, Claims
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
     JsonObject,
@@ -29,7 +28,7 @@ from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.rules import run_checks
+from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.agents import plain_agent_name
 

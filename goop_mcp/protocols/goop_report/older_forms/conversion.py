@@ -10,8 +10,8 @@ from goop_mcp.protocols.goop_report.rules.structure import WRITTEN_VERSION
 from goop_mcp.protocols.goop_report.writing import write_report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.families import Reading
-from goop_mcp.validation.findings import Problem, excerpt
-from goop_mcp.validation.rules import Rule, run_checks
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.rules import Problem, Rule, run_checks
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
 __all__ = ["converted", "expected_agent", "expected_state", "reason_to_block", "unknown_status"]

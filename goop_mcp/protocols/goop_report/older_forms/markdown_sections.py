@@ -17,7 +17,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, spoken_apart
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.findings import Problem
+from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 
 __all__ = ["FORM", "find_sections", "read_sections"]

@@ -15,10 +15,10 @@ from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.families import Reading
-from goop_mcp.validation.findings import Problem
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
 from goop_mcp.workflow.agents import is_agent_name
 
