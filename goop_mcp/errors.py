@@ -21,6 +21,8 @@
     │   ├── StateMovedError        state.json is not the one that was read any more; retryable
     │   └── IllegalMoveError       a change of phase that the profile does not allow
     ├── PolicyError          a policy of asking again that contradicts itself
+    ├── RuleRefusedError     a rule of the caller's own that could never be used as it is, or cannot be loaded
+    ├── RuleFailedError      a rule of the caller's own whose check raised, or answered with what is no finding
     ├── ReplyTypeError       an agent that answers with something that is no text
     ├── PackageMissingError  a package that an extra of this one brings along
     ├── NotAcceptedError     no acceptable reply came; in `goop_mcp.retry`, as it carries the outcome
@@ -54,6 +56,8 @@ __all__ = [
     "ProjectElsewhereError",
     "PromptArgumentError",
     "ReplyTypeError",
+    "RuleFailedError",
+    "RuleRefusedError",
     "ScriptEndedError",
     "StateCorruptError",
     "StateMovedError",
@@ -164,6 +168,22 @@ class UnwritableFileError(GoopError, OSError):
 
 class PolicyError(GoopError, ValueError):
     """Raised when a policy of asking again cannot be kept; the text names the fields."""
+
+
+class RuleRefusedError(GoopError, ValueError):
+    """Raised for a rule of the caller's own that could never be used as it is, or cannot be loaded; names it."""
+
+
+class RuleFailedError(GoopError, RuntimeError):
+    """Raised when the check of a rule of the caller's own raises, or answers with what is no finding.
+
+    `rule` is its id. What the check raised is the cause (`__cause__`).
+    """
+
+    def __init__(self, rule: str, problem: str) -> None:
+        """Say what happened to the rule called `rule`."""
+        self.rule = rule
+        super().__init__(f"rule {rule} failed: {problem}; mend its check")
 
 
 class ReplyTypeError(GoopError, TypeError):

@@ -1,6 +1,6 @@
 """The protocol families, listed by hand, and the public `validate` bound to them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from goop_mcp.validation.verdict import Verdict
 if TYPE_CHECKING:
     from goop_mcp.validation.pipeline import Examination
 
-__all__ = ["FAMILIES", "RULES", "examine", "validate"]
+__all__ = ["FAMILIES", "NAMESPACES", "RULES", "check_rules", "examine", "rules_with", "validate"]
 
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
@@ -51,6 +51,27 @@ def _every_rule() -> Iterator[Rule]:
 RULES = RuleBook(_every_rule)
 """Every rule by id."""
 
+NAMESPACES = frozenset(
+    (
+        *(family.name for family in FAMILIES),
+        *("envelope", "evidence", "json", "memory", "path", "subagent_protocol", "visual_style", "workflow", "xml"),
+    )
+)
+"""The first parts of the ids of our rules; those of others begin differently, as new ones of ours will come."""
+
+
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Raise RuleRefusedError for the first of a caller's own `rules` that could not be used as it is."""
+    if rules != ():
+        from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415 - only those who bring rules pay
+
+        check_own_rules(rules, taken=NAMESPACES)
+
+
+def rules_with(own: Sequence[Rule]) -> RuleBook:
+    """Return every rule by id, a caller's `own` behind ours."""
+    return RuleBook(lambda: (*RULES.values(), *own)) if own else RULES
+
 
 def validate(
     text: str,
@@ -59,18 +80,22 @@ def validate(
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
 ) -> Verdict:
     """Judge the envelope in an agent's reply and return a verdict with every fault at once.
 
     `text` is the whole reply as the agent or a host gave it. `protocol` names the
     protocol, "auto" detects it.
     `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of those an error; neither mends
-    meaning. `expected` holds what the caller knows beforehand. `limits` bounds what is read.
+    meaning. `expected` holds what the caller knows beforehand. `limits` bounds what is read. `rules` are the caller's
+    own: each judges the envelopes of its `model`, beside our rules.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises UnknownNameError
-    for an unknown protocol, mode or expected phase and TypeError when `text` is no `str` (INTERFACES, section 3).
+    for an unknown protocol, mode or expected phase and TypeError when `text` is no `str` (INTERFACES, section 3). Of
+    the caller's own rules it raises RuleRefusedError for one that cannot be used and RuleFailedError, which names it,
+    where its check raises.
     """
-    return examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits).verdict()
+    return examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules).verdict()
 
 
 def examine(
@@ -80,10 +105,12 @@ def examine(
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
 ) -> "Examination":
     """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
     from goop_mcp.validation import pipeline  # noqa: PLC0415 - most starts judge nothing for now
 
     if expected is not None and expected.phase is not None and expected.phase.strip().lower() not in _PHASES:
         raise UnknownNameError("phase", expected.phase, _PHASES)
-    return pipeline.examine(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits)
+    check_rules(rules)
+    return pipeline.examine(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)

@@ -20,7 +20,7 @@ def nearest_place(source: str, pointer: str) -> int:
         return only
     at = 0
     for step in pointer.split("/")[1:]:
-        child = _item(source, at, step) if source[at] == "[" else _member(source, at, step)
+        child = _child(source, at, step)
         if child is None:
             return at
         at = child
@@ -35,6 +35,13 @@ def _only_mention(source: str, name: str) -> int | None:
         return None
     colon = _skip_gap(source, at + len(key))
     return _skip_gap(source, colon + 1) if source[colon] == ":" else None
+
+
+def _child(source: str, at: int, step: str) -> int | None:
+    """Return where the value at `at` has its part called `step`; None also where it is one that has no parts."""
+    if source[at] == "[":
+        return _item(source, at, step)
+    return _member(source, at, step) if source[at] == "{" else None
 
 
 def _member(source: str, at: int, step: str) -> int | None:

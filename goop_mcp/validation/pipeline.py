@@ -13,7 +13,7 @@ from goop_mcp.validation.families import Family, Reading
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits, utf8_length
 from goop_mcp.validation.positions import SourceText
-from goop_mcp.validation.rules import Problem
+from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.validation.weighing import weigh
 
@@ -37,17 +37,8 @@ class Examination:
 
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
         """Weigh all problems; those of `more` name their place by path, as those of the family do."""
-        problems = [*self.reading.problems, *map(self._placed, more)]
-        reading = self.reading if not more else replace(self.reading, problems=problems)
+        reading = self.reading if not more else _with_more(self.reading, more, self.choice)
         return weigh(self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits)
-
-    def _placed(self, problem: Problem) -> Problem:
-        """Give a problem the place of its words where the form of the envelope knows no places."""
-        hit, start = problem.hit, self.reading.start
-        if self.reading.places is not None or hit.offset is not None or not hit.found:
-            return problem
-        at = self.choice.extraction.source.read.find(hit.found, start)
-        return problem if at < 0 else Problem(problem.rule, replace(hit, offset=at - start))
 
 
 def validate(
@@ -76,8 +67,12 @@ def examine(
     mode: Mode = "lenient",
     expected: Expectations | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
 ) -> Examination:
-    """Read and judge the envelope in `text` as `validate` does, and leave the weighing to the caller."""
+    """Read and judge the envelope in `text` as `validate` does, and leave the weighing to the caller.
+
+    `rules` are the caller's own and judge the envelope beside those of its family. Raises RuleFailedError.
+    """
     _check_arguments(text, families, protocol, mode, expected)
     expected = NOTHING_EXPECTED if expected is None else expected
     asked = [family for family in families if protocol in ("auto", family.name)]
@@ -88,6 +83,10 @@ def examine(
     else:
         choice = choose(text, asked, limits)
         reading = _read(choice, text, expected, limits, named=protocol != "auto")
+        if rules and reading.envelope is not None:
+            from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415 - only those who bring rules pay
+
+            reading = _with_more(reading, run_own_rules(rules, reading.envelope, expected), choice)
     return Examination(choice=choice, reading=reading, mode=mode, expected=expected, limits=limits)
 
 
@@ -104,6 +103,20 @@ def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, 
             message = family.absence(text) if named else f"{family.absence(text)} or an envelope of another protocol"
         return Reading(0, [rule.problem(message)])
     return family.read(extraction, extraction.chosen, expected, limits)
+
+
+def _with_more(reading: Reading, more: Sequence[Problem], choice: Choice) -> Reading:
+    """Return `reading` with the problems that others than its family saw."""
+    return replace(reading, problems=[*reading.problems, *(_placed(problem, reading, choice) for problem in more)])
+
+
+def _placed(problem: Problem, reading: Reading, choice: Choice) -> Problem:
+    """Give a problem the place of its words where the form of the envelope knows no places."""
+    hit = problem.hit
+    if reading.places is not None or hit.offset is not None or not hit.found:
+        return problem
+    at = choice.extraction.source.read.find(hit.found, reading.start)
+    return problem if at < 0 else Problem(problem.rule, replace(hit, offset=at - reading.start))
 
 
 def _check_arguments(

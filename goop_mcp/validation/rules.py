@@ -47,7 +47,9 @@ class Rule:
     """One rule. The id is stable for ever (RULES).
 
     `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check` judges a whole model;
-    rules without one are reported where the text is found, read or mended.
+    rules without one are reported where the text is found, read or mended. `requirements` are for rules of this
+    project. `model` is the class of the envelopes that `check` judges, or several; None for a rule that its family
+    lists.
     """
 
     id: str
@@ -56,9 +58,10 @@ class Rule:
     catches: str
     why: str
     fix: str
-    requirements: tuple[str, ...]
+    requirements: tuple[str, ...] = ()
     example: Example
     check: Check | None = field(default=None, repr=False)
+    model: type[Any] | tuple[type[Any], ...] | None = None
 
     @property
     def family(self) -> str:

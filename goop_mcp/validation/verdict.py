@@ -13,6 +13,11 @@ _SHOWN_VERSION = 20
 class Envelope(Protocol):
     """The typed model of any protocol."""
 
+    @property
+    def partial(self) -> bool:
+        """Whether it was cut off: shown as far as it goes, and judged no further."""
+        ...  # pragma: no cover
+
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON values, in the specification's own names."""
         ...  # pragma: no cover

@@ -1,0 +1,150 @@
+"""Rules that a caller brings along: refused where they could never work, run beside ours, and blamed where they fail.
+
+What is wrong with a reply is a finding. What is wrong with a rule is its author's to mend, and no agent is told of it.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import cast
+
+from goop_mcp.errors import RuleFailedError, RuleRefusedError
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity, excerpt
+from goop_mcp.validation.rules import Example, Problem, Rule
+from goop_mcp.validation.verdict import Envelope
+
+__all__ = ["check_own_rules", "run_own_rules"]
+
+_ID = re.compile(r"[a-z0-9][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*")
+_LONGEST_ID = 100
+_LONGEST_TEXT = 1_000
+_TEXTS = ("catches", "why", "fix")
+_WHERE_FORM_IS_READ = ("offset", "before", "after")
+
+
+def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
+    """Raise RuleRefusedError unless `rules` are several rules that can be used beside ours.
+
+    `taken` are the first parts of ids that others must not have. What would never fire, or never reject, is refused: a
+    guard that does nothing looks like one that was passed.
+    """
+    if not isinstance(rules, list | tuple):
+        raise RuleRefusedError(f"rules is {type(rules).__name__}; expected Rule(...) in a list or a tuple")
+    seen: set[str] = set()
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise RuleRefusedError(f"one of rules is {type(rule).__name__}; expected Rule(...)")
+        if (fault := _fault_of_id(rule.id, taken) or _fault(rule)) is not None:
+            raise RuleRefusedError(f"rule {excerpt(str(rule.id), _LONGEST_ID)!r} cannot be used: {fault}")
+        if rule.id in seen:
+            raise RuleRefusedError(f"two of rules are called {rule.id!r}; each needs an id of its own")
+        seen.add(rule.id)
+
+
+def _fault_of_id(name: object, taken: Collection[str]) -> str | None:
+    if not isinstance(name, str) or len(name) > _LONGEST_ID or _ID.fullmatch(name) is None:
+        return "its id has another form; expected your own first part, a slash and a name, as in shop/ticket-missing"
+    first = name.partition("/")[0]
+    if first in taken:
+        return f"ids that begin with {first}/ are those of goop-mcp; expected a first part of your own"
+    return None
+
+
+def _fault(rule: Rule) -> str | None:
+    # What type checkers see is looked at again: a severity that is a mere text would reject nothing.
+    for name in ("lenient", "strict"):
+        if not isinstance(weight := cast("object", getattr(rule, name)), Severity):
+            return f"{name} is {excerpt(repr(weight), 40)}; expected one of Severity"
+    for name in _TEXTS:
+        if not isinstance(text := cast("object", getattr(rule, name)), str) or not text.strip():
+            return f"{name} is {excerpt(repr(text), 40)}; expected a text"
+    if not isinstance(cast("object", rule.example), Example):
+        return "it has no example; expected Example(good=..., bad=..., reply=...)"
+    if not callable(rule.check):
+        return "it has no check; expected a function of a model and of what is expected"
+    if not _judges_envelopes(rule.model):
+        return "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or several"
+    return None
+
+
+def _judges_envelopes(model: object) -> bool:
+    models = model if isinstance(model, tuple) else (model,)
+    return bool(models) and all(isinstance(each, type) and _is_envelope(each) for each in models)
+
+
+def _is_envelope(model: type) -> bool:
+    return hasattr(model, "to_dict") and hasattr(model, "partial")
+
+
+def run_own_rules(rules: Sequence[Rule], envelope: Envelope, expected: Expectations) -> list[Problem]:
+    """Return what the caller's own `rules` saw in `envelope`, in their order; each judges those of its model.
+
+    An envelope that was cut off is judged by none, as by no other rule about its content. Raises RuleFailedError.
+    """
+    if envelope.partial:
+        return []
+    return [
+        problem
+        for rule in rules
+        if rule.model is not None and isinstance(envelope, rule.model)
+        for problem in _run(rule, envelope, expected)
+    ]
+
+
+def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem]:
+    if rule.check is None:
+        return []
+    try:
+        seen = cast("object", rule.check(envelope, expected))
+        hits = [] if seen is None else [seen] if isinstance(seen, Hit) else _listed(rule, seen)
+    except RuleFailedError:
+        raise
+    except Exception as error:
+        said = excerpt(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+        raise RuleFailedError(rule.id, f"{said}{_place_of(error)}") from error
+    return [Problem(rule, _readable(rule, hit)) for hit in hits]
+
+
+def _listed(rule: Rule, seen: object) -> list[object]:
+    if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
+        raise RuleFailedError(rule.id, f"it returned {type(seen).__name__}; expected a Hit, several in a list, or None")
+    return list(seen)
+
+
+def _place_of(error: Exception) -> str:
+    """Return the line of the check in which it went wrong; nothing where it was not even entered."""
+    entered = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    if entered is None:
+        return ""
+    file = entered.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f" ({file}, line {entered.tb_lineno})"
+
+
+def _readable(rule: Rule, hit: object) -> Hit:
+    """Return `hit` as it can be shown anywhere: its words are often those of the agent, of any length and kind."""
+    if not isinstance(hit, Hit):
+        raise RuleFailedError(rule.id, f"it returned {type(hit).__name__} among others; expected Hits only")
+    if any(getattr(hit, name) is not None for name in _WHERE_FORM_IS_READ):
+        raise RuleFailedError(rule.id, "its Hit has an offset, before or after; expected a path, as it mends nothing")
+    texts = {name: _text(rule, name, getattr(hit, name)) for name in ("message", "path", "found", "fix")}
+    if not texts["message"]:
+        raise RuleFailedError(rule.id, "its Hit has no message; expected what is, and what was expected")
+    return Hit(
+        message=texts["message"],
+        path=texts["path"],
+        found=texts["found"],
+        expected=_values(rule, hit.expected),
+        fix=texts["fix"] or None,
+    )
+
+
+def _values(rule: Rule, values: object) -> tuple[str, ...] | None:
+    if values is not None and not isinstance(values, list | tuple):
+        raise RuleFailedError(rule.id, f"expected of its Hit is {type(values).__name__}; expected several texts")
+    return None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
+
+
+def _text(rule: Rule, name: str, text: object) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise RuleFailedError(rule.id, f"{name} of its Hit is {type(text).__name__}; expected a text")
+    return None if text is None else excerpt(text, _LONGEST_TEXT)
