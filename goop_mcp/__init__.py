@@ -14,9 +14,11 @@ __all__ = [
     "Attempt",
     "Candidate",
     "Decision",
+    "Example",
     "Expectations",
     "Finding",
     "GoopError",
+    "Hit",
     "Hooks",
     "Job",
     "Limits",
@@ -25,6 +27,7 @@ __all__ = [
     "Repair",
     "RetryPolicy",
     "RoutingContext",
+    "Rule",
     "Severity",
     "UnknownNameError",
     "Verdict",
@@ -59,8 +62,9 @@ if TYPE_CHECKING:
     )
     from goop_mcp.routing import Decision, RoutingContext, route
     from goop_mcp.validation.expectations import Expectations
-    from goop_mcp.validation.findings import Finding, Repair, Severity
+    from goop_mcp.validation.findings import Finding, Hit, Repair, Severity
     from goop_mcp.validation.limits import Limits
+    from goop_mcp.validation.rules import Example, Rule
     from goop_mcp.validation.verdict import Candidate, Verdict
 else:
     # Nobody who validates pays for routing.
@@ -70,8 +74,10 @@ else:
             "Attempt": "retry",
             "Candidate": "validation.verdict",
             "Decision": "routing",
+            "Example": "validation.rules",
             "Expectations": "validation.expectations",
             "Finding": "validation.findings",
+            "Hit": "validation.findings",
             "Hooks": "retry",
             "Job": "retry",
             "Limits": "validation.limits",
@@ -80,6 +86,7 @@ else:
             "Repair": "validation.findings",
             "RetryPolicy": "retry",
             "RoutingContext": "routing",
+            "Rule": "validation.rules",
             "Severity": "validation.findings",
             "Verdict": "validation.verdict",
             "ask_many": "retry",

@@ -5,7 +5,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from goop_mcp import operations, store, workspace
+from goop_mcp import operations, protocols, store, workspace
 from goop_mcp.errors import GoopError, ProjectElsewhereError
 from goop_mcp.memory.times import utc_now, written
 from goop_mcp.workspace.layout import FOLDER
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from goop_mcp.operations.workplace import Workplace
     from goop_mcp.settings import Settings
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.rules import Rule, RuleBook
     from goop_mcp.workspace.files import ProjectFiles
 
 __all__ = ["Application"]
@@ -56,6 +57,17 @@ class Application:
             settings.database, project=settings.project, project_id=settings.project_id, tenant=settings.tenant
         )
         return opened if self._watched is None else self._watched(opened)
+
+    @cached_property
+    def rules(self) -> "tuple[Rule, ...]":
+        """The rules that were brought along, by which replies are judged beside ours. Raises RuleRefusedError."""
+        named = self.settings.rules
+        return operations.load_rules.load_rules(named) if named else ()
+
+    @cached_property
+    def rule_book(self) -> "RuleBook":
+        """Every rule by id, ours and those that were brought along."""
+        return protocols.rules_with(self.rules)
 
     @cached_property
     def files(self) -> "ProjectFiles":

@@ -74,7 +74,7 @@ class Settings:
     whose rows are meant in a database of many projects, None when nobody has said it. `goopspec_aliases` offers tools
     under the names of the GoopSpec packages as well, `hook_tool` one that only hooks of a host use. `tenant` says whose
     rows are meant in a database of several tenants. `keeps_files` is false where callers are on other machines and
-    nothing is to be written into the folder.
+    nothing is to be written into the folder. `rules` are the places that rules of one's own are loaded from.
     """
 
     project: Path
@@ -86,6 +86,7 @@ class Settings:
     hook_tool: bool = False
     tenant: str = DEFAULT_TENANT
     keeps_files: bool = True
+    rules: tuple[str, ...] = ()
 
     @property
     def database_in_a_file(self) -> bool:

@@ -10,6 +10,7 @@ from goop_mcp.cli.options import (
     PROJECT,
     PROJECT_ID,
     PROTOCOL,
+    RULES,
     WORKSPACE,
     WrongCallError,
     opened_workspace,
@@ -22,6 +23,7 @@ from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_
 from goop_mcp.operations.check_files import FileVerdicts, check_files
 from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.validation.expectations import Expectations, Profile
+from goop_mcp.validation.rules import Rule
 
 __all__ = ["check"]
 
@@ -44,6 +46,7 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
     default="0.x",
     help="0.x, or v1, in which discuss is a phase of its own.",
 )
+@RULES
 @WORKSPACE
 @PROJECT
 @DATABASE
@@ -68,6 +71,7 @@ def check(
     memory_saved: bool | None,
     checks_run: bool | None,
     profile: Profile,
+    rules: tuple[Rule, ...],
     workspace: bool,
     project: str | None,
     database: str | None,
@@ -96,6 +100,7 @@ def check(
             project=folder,
             store=store,
             stdin=standard_input(),
+            rules=rules,
         )
     if format == "text":
         show(render_text(outcome, width=terminal_width()), colour=wants_colour(colour))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from goop_mcp import operations
 from goop_mcp.composition import Application
 from goop_mcp.errors import UnknownNameError
 from goop_mcp.protocols import FAMILIES
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.rules import Rule
 
 __all__ = [
     "COLOUR",
@@ -23,6 +25,7 @@ __all__ = [
     "PROJECT",
     "PROJECT_ID",
     "PROTOCOL",
+    "RULES",
     "WORKSPACE",
     "WrongCallError",
     "opened_application",
@@ -41,6 +44,10 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
     if name not in known:
         raise UnknownNameError("protocol", name, known)
     return name
+
+
+def _loaded(_context: click.Context, _option: click.Parameter, named: "tuple[str, ...]") -> "tuple[Rule, ...]":
+    return operations.load_rules.load_rules(named) if named else ()
 
 
 @contextmanager
@@ -77,6 +84,14 @@ PROTOCOL = click.option(
 )
 WORKSPACE = click.option(
     "--workspace", is_flag=True, help="Hold what the reply claims against the project: files, commits, tasks, state."
+)
+RULES = click.option(
+    "--rules",
+    "rules",
+    multiple=True,
+    metavar="WHERE",
+    callback=_loaded,
+    help="Also judge by rules of your own: FILE.py or package.module, and :NAME unless it is RULES. Runs that code.",
 )
 PROJECT = click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
 DATABASE = click.option(

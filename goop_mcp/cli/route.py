@@ -2,13 +2,14 @@
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, WORKSPACE, opened_workspace
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, RULES, WORKSPACE, opened_workspace
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.operations.reading_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
 from goop_mcp.routing import Decision, RoutingContext
 from goop_mcp.validation.findings import Mode
+from goop_mcp.validation.rules import Rule
 
 __all__ = ["route"]
 
@@ -18,6 +19,7 @@ __all__ = ["route"]
 @click.option("--context", "context_file", metavar="FILE", help="What you know, as a JSON object; see docs/routing.md.")
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Judge the reply in strict mode.")
+@RULES
 @WORKSPACE
 @PROJECT
 @DATABASE
@@ -29,6 +31,7 @@ def route(
     protocol: str,
     *,
     strict: bool,
+    rules: tuple[Rule, ...],
     workspace: bool,
     project: str | None,
     database: str | None,
@@ -43,7 +46,7 @@ def route(
     text = read_reply(file, stdin=standard_input())
     mode: Mode = "strict" if strict else "lenient"
     with opened_workspace(project, database=database, project_id=project_id, wanted=workspace) as (folder, store):
-        decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store)
+        decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store, rules=rules)
     if form == "json":
         emit_json(decision.to_dict())
     else:

@@ -6,11 +6,12 @@ from operator import attrgetter
 
 import click
 
+from goop_mcp.cli.options import RULES
 from goop_mcp.cli.rendering.listing import render_listing
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, terminal_width
 from goop_mcp.operations.rule_pages import rule_page
-from goop_mcp.protocols import RULES
+from goop_mcp.protocols import rules_with
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["rules"]
@@ -23,21 +24,23 @@ _WIDEST_ID = 32
 @click.option(
     "--format", "format", type=click.Choice(["text", "json"]), default="text", help="text for people, or json."
 )
-def rules(rule: str | None, format: str) -> int:
+@RULES
+def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
     """List every rule with its severity, or show the page of RULE: why it is there, bad and good example, fix.
 
     RULE is an id such as goop_report/unknown-status; the part after the slash is enough where it is unique.
     """
+    book = rules_with(rules)
     if rule is not None:
-        page = rule_page(RULES.find(rule))
+        page = rule_page(book.find(rule))
         if format == "json":
             emit_json(page.to_dict())
         else:
             show(render_page(page.to_markdown(), width=terminal_width()))
     elif format == "json":
-        emit_json([rule_page(each).to_dict() for each in RULES.values()])
+        emit_json([rule_page(each).to_dict() for each in book.values()])
     else:
-        show("\n".join(_family(rules) for _, rules in groupby(RULES.values(), key=attrgetter("family"))))
+        show("\n".join(_family(each) for _, each in groupby(book.values(), key=attrgetter("family"))))
     return 0
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 
 import click
 
+from goop_mcp import operations
 from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, WrongCallError
 from goop_mcp.cli.streams import start_log
 from goop_mcp.server.network.options import Options
@@ -51,6 +52,9 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
 @click.option(
     "--goopspec-aliases", is_flag=True, help="Offer memory_save and memory_search as the GoopSpec packages do."
 )
+@click.option(
+    "--rules", multiple=True, metavar="WHERE", help="Also judge by rules of your own; see goop-mcp check --help."
+)
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
     transport: str,
@@ -60,6 +64,7 @@ def serve(
     project_id: str | None,
     goopspec_aliases: bool,
     hook_tool: bool,
+    rules: tuple[str, ...],
     host: str | None,
     port: int | None,
     token_file: str | None,
@@ -70,7 +75,9 @@ def serve(
 ) -> int:
     """Serve MCP clients until they close the connection, or on a network until a signal comes."""
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
-    settings = replace(settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool)
+    settings = replace(settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool, rules=rules)
+    if rules:
+        operations.load_rules.load_rules(rules)  # a slip is told here, and not in the middle of serving
     options = Options(
         host=host,
         port=port,

@@ -6,12 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from goop_mcp import operations
-from goop_mcp.errors import UnreadableFileError
-from goop_mcp.operations.reading_files import read_reply
+from goop_mcp.errors import RuleFailedError, UnreadableFileError
+from goop_mcp.operations.reading_files import read_reply, shown_name
 from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -48,10 +49,14 @@ class UnreadFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileVerdicts:
-    """The outcome for several files, each in the order in which they were named."""
+    """The outcome for several files, each in the order in which they were named.
+
+    `rules` are the caller's own by which they were judged beside ours.
+    """
 
     checked: tuple[CheckedFile, ...]
     unread: tuple[UnreadFile, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +81,15 @@ def check_files(
     store: "Store | None" = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
 ) -> FileVerdicts:
-    """Judge the reply in each of `files`; those that cannot be read do not stop the others.
+    """Judge the reply in each of `files`; those that cannot be read or judged do not stop the others.
 
     The arguments are those of `validate`; `stdin` is read for the name "-". What the replies claim is held against
     the folder `project` and its memory `store`, None takes it as it is. Raises UnknownNameError for an unknown
-    protocol or mode.
+    protocol or mode and RuleRefusedError for `rules` of no use; a file on which one of them fails counts as unread.
     """
-    judge = partial(_judge(project, store), protocol=protocol, mode=mode, expected=expected, limits=limits)
+    judge = partial(_judge(project, store), protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
     for file in files:
@@ -92,8 +98,11 @@ def check_files(
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
-        checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
-    return FileVerdicts(checked=tuple(checked), unread=tuple(unread))
+        try:
+            checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
+        except RuleFailedError as error:
+            unread.append(UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}"))
+    return FileVerdicts(checked=tuple(checked), unread=tuple(unread), rules=tuple(rules))
 
 
 def _judge(project: "Path | None", store: "Store | None") -> Callable[..., Verdict]:

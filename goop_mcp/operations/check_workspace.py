@@ -1,5 +1,6 @@
 """Judge a reply together with what it claims: files, commits, memories, tasks and state of the project (D-88)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from goop_mcp.store.interface import Store
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations, Profile
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
@@ -29,6 +31,7 @@ def check_workspace(
     session_state: str | None = None,
     looked: Looked | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
 ) -> Verdict:
     """Judge `text` as `validate` does, and what it claims by looking at `project`; one verdict holds both.
 
@@ -45,7 +48,7 @@ def check_workspace(
         files_checked=True,
         profile=_profile(expected.profile, files),
     )
-    examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits)
+    examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
     return examined.verdict(
         check_claims(examined.claims(), files, store=store, session_state=session_state, looked=looked)
     )

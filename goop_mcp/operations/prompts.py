@@ -8,7 +8,7 @@ are data: they are put into the text and never read as a template (D-85).
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,15 @@ from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from goop_mcp.validation.rules import Rule
+
 __all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_prompt", "render_prompt"]
 
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
 _RESUMING = "resume_session"
 _HANDOFF = "HANDOFF.md"  # as `workspace.layout` has it, which most prompts do without
+_REPAIRING = "repair_report"
 _PHASE_ALIASES = {"discuss": "plan"}  # without a project, discussing belongs to planning (D-28)
 
 
@@ -67,14 +70,19 @@ def find_prompt(name: str) -> Prompt:
 
 
 def render_prompt(
-    name: str, arguments: Mapping[str, str], *, find_document: Callable[[str], str | None] | None = None
+    name: str,
+    arguments: Mapping[str, str],
+    *,
+    find_document: Callable[[str], str | None] | None = None,
+    rules: "Sequence[Rule]" = (),
 ) -> str:
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
     An optional argument that is absent or blank leaves the choice to the agent. `find_document` gives a
-    prompt about a project the text of a document, None for one that is not there; without it none is. Raises
-    UnknownNameError for an unknown prompt, PromptArgumentError for an argument that the prompt does not have, needs and
-    lacks, or cannot use, and what `find_document` raises.
+    prompt about a project the text of a document, None for one that is not there; without it none is. `rules` are the
+    caller's own, by which a prompt about a reply judges it beside ours. Raises UnknownNameError for an unknown prompt,
+    PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use, RuleFailedError,
+    and what `find_document` raises.
     """
     prompt = find_prompt(name)
     _check_names(prompt, arguments)
@@ -83,6 +91,8 @@ def render_prompt(
     values = given if prepare is None else prepare(given)
     if name == _RESUMING:
         values = operations.resuming.resume_values(None if find_document is None else find_document(_HANDOFF))
+    if name == _REPAIRING:
+        values = _values_of_repair_report(given, rules)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
 
 
@@ -177,9 +187,9 @@ def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
     return {**_values_of_goop_report(given), "task": task, "query": query}
 
 
-def _values_of_repair_report(given: Mapping[str, str]) -> Mapping[str, str]:
+def _values_of_repair_report(given: Mapping[str, str], rules: "Sequence[Rule]") -> Mapping[str, str]:
     """Judge the reply. Raises UnknownNameError for an unknown protocol."""
-    verdict = validate(given["text"], protocol=given["protocol"].strip() or "auto")
+    verdict = validate(given["text"], protocol=given["protocol"].strip() or "auto", rules=rules)
     return {"feedback": verdict.feedback or ""}
 
 
@@ -189,7 +199,6 @@ def _values_of_resolve_blocker(given: Mapping[str, str]) -> Mapping[str, Any]:
 
 _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
     "goop_report": _values_of_goop_report,
-    "repair_report": _values_of_repair_report,
     "resolve_blocker": _values_of_resolve_blocker,
     "start_task": _values_of_start_task,
 }

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from goop_mcp.errors import UnreadableFileError
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["PATIENCE", "STDIN", "read_bytes", "read_reply", "read_text"]
+__all__ = ["PATIENCE", "STDIN", "read_bytes", "read_reply", "read_text", "shown_name"]
 
 PATIENCE = 10.0
 """Seconds for which a pipe is waited for that nobody has opened for writing yet."""
@@ -38,11 +38,16 @@ def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advi
     Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one. Raises
     UnreadableFileError, whose text names the file and says what to do.
     """
-    name = "standard input" if file == STDIN else repr(file)
+    name = shown_name(file)
     raw = _read_named(file, name, stdin, most_bytes + 1)
     if len(raw) > most_bytes:
         raise UnreadableFileError(f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}")
     return _decode(raw, name)
+
+
+def shown_name(file: str) -> str:
+    """Return what a person is told of: the name of a file, in quotes, or standard input."""
+    return "standard input" if file == STDIN else repr(file)
 
 
 def read_bytes(file: str, *, most: int, patience: float = PATIENCE) -> bytes:

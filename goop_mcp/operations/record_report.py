@@ -22,6 +22,7 @@ from goop_mcp.routing.views import ReportView
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.records import NewEvent, NewJudgement, NewReport, StoredReport, Surface
 from goop_mcp.validation.findings import Finding, Mode
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.gates import GateName, judge_gate
 from goop_mcp.workspace.claimed_files import Looked
@@ -130,21 +131,24 @@ def record_report(
     check_workspace: bool = True,
     looked: Looked | None = None,
     judged: Judged = JUDGED_BY_TOOL,
+    rules: Sequence[Rule] = (),
     now: str,
 ) -> RecordedReport:
     """Judge `text`, hold its claims against the project, decide, and record it if it is accepted.
 
     What the context leaves open about the project is taken from the project. `check_workspace` False takes the claims
     as they are; `looked` is told how many of the files were looked for. The same report again is a duplicate and writes
-    nothing; of a rejected one only its judgement is counted, as `judged` says. `now` is ISO 8601 in UTC. Raises
-    ContextError and StoreError; nothing was recorded then.
+    nothing; of a rejected one only its judgement is counted, as `judged` says. `rules` are those of `validate`. `now`
+    is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; nothing was recorded then.
     """
-    verdict = judge_reply(text, context, protocol=protocol, mode=mode)
+    verdict = judge_reply(text, context, protocol=protocol, mode=mode, rules=rules)
     envelope = _envelope(verdict)
     known = _known(envelope, workplace)
     if known is None and check_workspace:
         project, store = workplace.files.root, workplace.store
-        verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked)
+        verdict = judge_reply(
+            text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked, rules=rules
+        )
         envelope = _envelope(verdict)
     decision, _ = redact_structure(route(_shareable(verdict), context))
     view = _view(decision.verdict)

@@ -11,9 +11,11 @@ from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.validation.findings import Mode, excerpt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
+    from goop_mcp.validation.rules import Rule
     from goop_mcp.validation.verdict import Verdict
     from goop_mcp.workspace.claimed_files import Looked
 
@@ -29,13 +31,16 @@ def route_reply(
     project: "Path | None" = None,
     store: "Store | None" = None,
     looked: "Looked | None" = None,
+    rules: "Sequence[Rule]" = (),
 ) -> Decision:
     """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too.
 
     With `project` its claims are held against that folder and its memory `store` first; None takes them as they are.
-    `looked` is told how many of the files were looked for.
+    `looked` is told how many of the files were looked for. `rules` are those of `validate`.
     """
-    verdict = judge_reply(text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked)
+    verdict = judge_reply(
+        text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked, rules=rules
+    )
     return route(verdict, context)
 
 
@@ -48,11 +53,12 @@ def judge_reply(
     project: "Path | None" = None,
     store: "Store | None" = None,
     looked: "Looked | None" = None,
+    rules: "Sequence[Rule]" = (),
 ) -> "Verdict":
     """Return the verdict that a decision on `text` is made on; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
     if project is None:
-        return validate(text, protocol=protocol, mode=mode, expected=expected)
+        return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
     state = context.session_state
     return operations.check_workspace.check_workspace(
         text,
@@ -63,6 +69,7 @@ def judge_reply(
         expected=expected,
         session_state=state,
         looked=looked,
+        rules=rules,
     )
 
 

@@ -5,6 +5,7 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from textwrap import dedent
@@ -54,6 +55,7 @@ _FAMILIES = {
     "workflow": "The state of a project: its gates and phases",
     "memory": "What a memory tool is given",
 }
+_OF_OTHERS = "Rules that were added here; goop-mcp does not have them"
 
 
 class RulePageValues(TypedDict):
@@ -118,7 +120,7 @@ class RulePage:
             _block(self.bad),
             "Good:",
             _block(self.good),
-            f"Requirements: {', '.join(self.requirements)}",
+            *([f"Requirements: {', '.join(self.requirements)}"] if self.requirements else []),
         ]
         return "\n\n".join(parts) + "\n"
 
@@ -139,13 +141,13 @@ def rule_page(rule: Rule) -> RulePage:
     )
 
 
-def rules_markdown() -> str:
-    """Return docs/rules.md: every rule by family, with its severity in both modes."""
+def rules_markdown(book: Mapping[str, Rule] = RULES) -> str:
+    """Return docs/rules.md: every rule in `book` by family, with its severity in both modes."""
     parts = [_HEAD]
-    for family, rules in groupby(RULES.values(), key=lambda rule: rule.family):
+    for family, rules in groupby(book.values(), key=lambda rule: rule.family):
         rows = "".join(map(_row, rules))
         parts.append(
-            f"## {family}\n\n{_FAMILIES[family]}.\n\n"
+            f"## {family}\n\n{_FAMILIES.get(family, _OF_OTHERS)}.\n\n"
             f"| rule | lenient | strict | catches | how to mend it |\n|---|---|---|---|---|\n{rows}"
         )
     return "\n".join(parts)

@@ -15,6 +15,7 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import Rule
 
 __all__ = ["EnvelopedAgent", "Terms", "ask_until_accepted", "ask_until_accepted_sync", "enveloped"]
 
@@ -30,6 +31,7 @@ class Terms(TypedDict, total=False):
     policy: RetryPolicy
     hooks: Hooks | Sequence[Hooks]
     limits: Limits
+    rules: Sequence[Rule]
 
 
 async def ask_until_accepted(
@@ -41,22 +43,26 @@ async def ask_until_accepted(
     policy: RetryPolicy = DEFAULT_POLICY,
     hooks: Hooks | Sequence[Hooks] = (),
     limits: Limits = DEFAULT_LIMITS,
+    rules: Sequence[Rule] = (),
 ) -> Outcome:
     """Send `prompt` to `agent` and send its reply back with what is wrong, until the envelope is accepted.
 
     `agent` is a function from message to reply that keeps its own conversation (async, or any other, which then runs
-    on a thread), or a `Conversation`. `protocol`, `expected` and `limits` are those of `validate`. Stops when a reply
-    is accepted, at a limit of `policy`, when the replies bring nothing new, or when the agent fails for good.
+    on a thread), or a `Conversation`. `protocol`, `expected`, `limits` and `rules` are those of `validate`. Stops when
+    a reply is accepted, at a limit of `policy`, when the replies bring nothing new, or when the agent, or one of the
+    caller's `rules`, fails for good.
 
     Returns an outcome in every case but a cancellation, which goes through, and with `when_exhausted="raise"`
     NotAcceptedError; `outcome.accepted` says whether the reply may be acted upon (INTERFACES, section 3). Raises
-    UnknownNameError for a protocol or phase that does not exist and TypeError for an agent that cannot be asked, both
-    before anything is sent. Works under asyncio and trio.
+    UnknownNameError for a protocol or phase that does not exist, TypeError for an agent that cannot be asked and
+    RuleRefusedError for a rule that cannot be used, each before anything is sent. Works under asyncio and trio.
     """
-    job = Job(agent, prompt, protocol=protocol, expected=expected, policy=policy, hooks=hooks, limits=limits)
+    job = Job(
+        agent, prompt, protocol=protocol, expected=expected, policy=policy, hooks=hooks, limits=limits, rules=rules
+    )
     outcome = await Asking(job).run()
     if policy.when_exhausted == "raise" and not outcome.accepted:
-        raise NotAcceptedError(outcome)
+        raise NotAcceptedError(outcome) from outcome.failure
     return outcome
 
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 from time import monotonic
 from typing import TypeVar
 
@@ -16,7 +15,7 @@ from goop_mcp.retry.calls import DeadlinePassedError, answer_within, call_of, is
 from goop_mcp.retry.course import Ask, Stop, next_step
 from goop_mcp.retry.ending import outcome_of
 from goop_mcp.retry.hooks import tell
-from goop_mcp.retry.jobs import Job, check_type
+from goop_mcp.retry.jobs import Job, check_type, judged
 from goop_mcp.retry.pauses import pause_before
 from goop_mcp.retry.replies import Message, Reply
 from goop_mcp.retry.telemetry import attempt_span, count_outcome
@@ -172,12 +171,12 @@ class Asking:
         if attempt.reply is None:
             return
         if len(attempt.reply) < LONG_REPLY:
-            verdict = self._job.judge(attempt.reply)
+            attempt = judged(attempt, self._job.judge)
         else:
             # A reply that has come is judged also when the call is being cancelled; that takes less than a second.
             with anyio.CancelScope(shield=True):
-                verdict = await anyio.to_thread.run_sync(self._job.judge, attempt.reply)
-        self.attempts[-1] = replace(attempt, verdict=verdict)
+                attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
+        self.attempts[-1] = attempt
 
     def _outcome(self, because: StoppedBecause) -> Outcome:
         return outcome_of(self.attempts, because, self._job.policy, counts_usage=self._budget.counts_usage)

@@ -27,8 +27,9 @@ class Attempt:
 
     `reply` is the raw text, None when the call failed; then `error` says why in words, `failure` is what was raised,
     None for a call that was cancelled, and `repeatable` tells whether the same words may be sent again. `verdict` is
-    None when `reply` is. `seconds` is the time of the call, without the judging. `usage` is None where the agent did
-    not say. `fallback` marks the answer of the fallback.
+    None when `reply` is, and where a rule of the caller's own failed on it, which `error` and `failure` then tell.
+    `seconds` is the time of the call, without the judging. `usage` is None where the agent did not say. `fallback`
+    marks the answer of the fallback.
     """
 
     message: str = field(repr=False)
@@ -85,7 +86,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the last reply, None when no reply came at all."""
+        """The verdict on the last reply that was judged, None when no reply came at all."""
         return next((each.verdict for each in reversed(self.attempts) if each.verdict is not None), None)
 
     @property
@@ -122,7 +123,7 @@ class Outcome:
 
     @property
     def failure(self) -> Exception | None:
-        """What the agent raised last, None when it answered."""
+        """What the agent raised last, or a rule of the caller's own on its reply; None when there is a verdict."""
         return self.attempts[-1].failure if self.attempts else None
 
 
@@ -136,6 +137,8 @@ class NotAcceptedError(GoopError):
         rules = sorted({rule for rule, _ in last.findings_key})[:5] if last else []
         what = f"; the last reply broke {', '.join(rules)}" if rules else ""
         tail = f"; the last call failed: {last.error}" if last and last.error else ""
+        if last and last.error and last.reply is not None:
+            tail = f"; the last reply could not be judged: {last.error}"
         count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
         super().__init__(
             f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome has every attempt"

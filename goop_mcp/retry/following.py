@@ -19,6 +19,7 @@ from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
+from goop_mcp.validation.rules import Rule
 
 __all__ = ["Following", "follow"]
 
@@ -44,6 +45,7 @@ class Following:
         context: RoutingContext = _NOTHING_KNOWN,
         policy: RetryPolicy = DEFAULT_POLICY,
         hooks: Hooks | Sequence[Hooks] = (),
+        rules: Sequence[Rule] = (),
         on_step: OnStep | None = None,
         max_steps: int = 100,
     ) -> None:
@@ -57,7 +59,7 @@ class Following:
         self.steps: list[Step] = []
         self._agents = dict(agents)
         self._request = first_request(first, prompt)
-        self._protocol, self._policy, self._hooks = protocol, policy, hooks
+        self._protocol, self._policy, self._hooks, self._rules = protocol, policy, hooks, rules
         self._on_step, self._max_steps = on_step, max_steps
         self._context = replace(context, known_agents=tuple(dict.fromkeys((*context.known_agents, *agents))))
         # Counters belong to the agent whose reports move them: an edge of feedback begins at one agent.
@@ -107,6 +109,7 @@ class Following:
             expected=expectations_of(context),
             policy=self._policy,
             hooks=self._hooks,
+            rules=self._rules,
         )
 
     def _context_of(self, agent: str) -> RoutingContext:
@@ -126,6 +129,7 @@ async def follow(
     context: RoutingContext = _NOTHING_KNOWN,
     policy: RetryPolicy = DEFAULT_POLICY,
     hooks: Hooks | Sequence[Hooks] = (),
+    rules: Sequence[Rule] = (),
     on_step: OnStep | None = None,
     max_steps: int = 100,
 ) -> Journey:
@@ -133,8 +137,8 @@ async def follow(
 
     `agents` maps names, as they stand in the reports, to agents. Each is asked until its report is accepted, by
     `policy`. `context` says what is known and how careful to be; its counters are kept for each agent, so that
-    feedback loops and retries end where its limits say. `on_step` hears of each step once its decision is there;
-    what it raises is logged.
+    feedback loops and retries end where its limits say. `rules` are those of `validate`. `on_step` hears of each step
+    once its decision is there; what it raises is logged.
 
     Goes on only from a decision whose every action a loop can carry out. Questions, approvals, new sessions, rejected
     replies, an agent that is not in `agents`, the same report twice and `max_steps` end it, with a reason. Bounds for
@@ -149,6 +153,7 @@ async def follow(
         context=context,
         policy=policy,
         hooks=hooks,
+        rules=rules,
         on_step=on_step,
         max_steps=max_steps,
     ).run()

@@ -1,10 +1,13 @@
 """One job: who is asked, for what, and on which terms."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 
-from goop_mcp.protocols import validate
+from goop_mcp.errors import RuleFailedError
+from goop_mcp.protocols import check_rules, validate
+from goop_mcp.retry.attempts import Attempt
 from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
@@ -12,18 +15,22 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Mode, Severity
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["DEFAULT_POLICY", "Job", "check_count", "check_names", "check_terms", "check_type", "judge"]
+__all__ = ["DEFAULT_POLICY", "Job", "check_count", "check_names", "check_terms", "check_type", "judge", "judged"]
 
 DEFAULT_POLICY = RetryPolicy()
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A prompt for an agent; `protocol`, `expected` and `limits` are those of `validate`. `hooks` is one or several.
+    """A prompt for an agent; `protocol`, `expected`, `limits` and `rules` are those of `validate`.
 
-    Raises TypeError and UnknownNameError for what could never be judged, before anybody is asked.
+    `hooks` is one or several. Raises TypeError, UnknownNameError and RuleRefusedError for what could never be judged,
+    before anybody is asked.
     """
 
     agent: Agent
@@ -34,6 +41,7 @@ class Job:
     policy: RetryPolicy = DEFAULT_POLICY
     hooks: Hooks | Sequence[Hooks] = ()
     limits: Limits = DEFAULT_LIMITS
+    rules: Sequence[Rule] = ()
 
     def __post_init__(self) -> None:
         """Refuse mistakes of the caller while they cost nothing."""
@@ -42,6 +50,9 @@ class Job:
         for each in self.listeners:
             check_type("one of hooks", each, Hooks, "Hooks(...)")
         check_names(self.protocol, None if self.expected is None else self.expected.phase)
+        check_rules(self.rules)
+        # What is frozen must not change with a list of the caller's.
+        object.__setattr__(self, "rules", tuple(self.rules))
 
     @property
     def listeners(self) -> tuple[Hooks, ...]:
@@ -49,18 +60,45 @@ class Job:
         return (self.hooks,) if isinstance(self.hooks, Hooks) else tuple(self.hooks)
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply."""
-        return judge(reply, protocol=self.protocol, expected=self.expected, policy=self.policy, limits=self.limits)
+        """Return the verdict on a reply. Raises RuleFailedError."""
+        return judge(
+            reply,
+            protocol=self.protocol,
+            expected=self.expected,
+            policy=self.policy,
+            limits=self.limits,
+            rules=self.rules,
+        )
 
 
-def judge(reply: str, *, protocol: str, expected: Expectations | None, policy: RetryPolicy, limits: Limits) -> Verdict:
+def judge(
+    reply: str,
+    *,
+    protocol: str,
+    expected: Expectations | None,
+    policy: RetryPolicy,
+    limits: Limits,
+    rules: Sequence[Rule],
+) -> Verdict:
     """Return the verdict on a reply: that of `validate`, but for repairs that the policy does not want."""
     mode: Mode = "lenient" if policy.mend_form else "strict"
-    verdict = validate(reply, protocol=protocol, mode=mode, expected=expected, limits=limits)
+    verdict = validate(reply, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
     if not policy.unmended or not verdict.repairs:
         return verdict
     unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
     return _rejected(verdict, unwanted, limits) if unwanted else verdict
+
+
+def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
+    """Return `attempt` with the verdict on its reply; without one, and failed, where a rule of the caller's failed.
+
+    To ask again would not help, and what a rule could not look at must not pass for accepted.
+    """
+    try:
+        return replace(attempt, verdict=verdict_on(attempt.reply or ""))
+    except RuleFailedError as failure:
+        _logger.exception("a reply cannot be judged; it is not accepted, and the agent is not asked again")
+        return replace(attempt, error=str(failure), failure=failure)
 
 
 def check_terms(policy: object, expected: object, limits: object) -> None:

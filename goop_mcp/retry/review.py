@@ -4,21 +4,24 @@ The same policy, stop rules and words as in `ask_until_accepted`; only who sends
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from time import monotonic
 from typing import Final, TypedDict
 
 from goop_mcp.errors import PolicyError
+from goop_mcp.protocols import check_rules
 from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
 from goop_mcp.retry.course import Stop, next_step
 from goop_mcp.retry.ending import outcome_of
-from goop_mcp.retry.jobs import DEFAULT_POLICY, check_names, check_terms, judge
+from goop_mcp.retry.jobs import DEFAULT_POLICY, check_names, check_terms, judge, judged
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Message, Way
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
+from goop_mcp.validation.rules import Rule
+from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["Review", "ReviewTerms"]
 
@@ -36,18 +39,20 @@ class ReviewTerms(TypedDict, total=False):
     expected: Expectations | None
     policy: RetryPolicy
     limits: Limits
+    rules: Sequence[Rule]
     on_stop: Callable[[Outcome], None] | None
 
 
 class Review:
     """One conversation: give each reply to `hear` and send back what it returns, until it returns None.
 
-    `protocol`, `expected` and `limits` are those of `validate`. Of `policy` the fields max_attempts, deadline,
-    when_exhausted, mend_form and unmended are kept. `on_stop` is given the outcome once, when the review ends; what it
-    raises is logged. `clock` gives seconds that never go back.
+    `protocol`, `expected`, `limits` and `rules` are those of `validate`; a rule that fails ends the review with
+    "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted, mend_form and unmended are kept.
+    `on_stop` is given the outcome once, when the review ends; what it raises is logged. `clock` gives seconds that
+    never go back.
 
     Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an unknown protocol,
-    TypeError for terms of the wrong kind.
+    TypeError for terms of the wrong kind, RuleRefusedError for a rule that cannot be used.
     """
 
     def __init__(
@@ -57,12 +62,14 @@ class Review:
         expected: Expectations | None = None,
         policy: RetryPolicy = DEFAULT_POLICY,
         limits: Limits = DEFAULT_LIMITS,
+        rules: Sequence[Rule] = (),
         on_stop: Callable[[Outcome], None] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         check_terms(policy, expected, limits)
         check_names(protocol, None if expected is None else expected.phase)
-        self._protocol, self._expected, self._limits = protocol, expected, limits
+        check_rules(rules)
+        self._protocol, self._expected, self._limits, self._rules = protocol, expected, limits, tuple(rules)
         self._policy = _keepable(policy)
         self._on_stop = on_stop
         self._clock = clock
@@ -107,14 +114,22 @@ class Review:
         self._because = because
         self._tell()
         if self._policy.when_exhausted == "raise" and because != "accepted":
-            raise NotAcceptedError(self.outcome)
+            raise NotAcceptedError(self.outcome) from self.outcome.failure
 
     def _attempt(self, reply: str) -> Attempt:
-        verdict = judge(
-            reply, protocol=self._protocol, expected=self._expected, policy=self._policy, limits=self._limits
-        )
         seconds = self._clock() - self._asked_at
-        return Attempt(message=self._message.text, way=self._message.way, reply=reply, verdict=verdict, seconds=seconds)
+        said = Attempt(message=self._message.text, way=self._message.way, reply=reply, seconds=seconds)
+        return judged(said, self._judge)
+
+    def _judge(self, reply: str) -> Verdict:
+        return judge(
+            reply,
+            protocol=self._protocol,
+            expected=self._expected,
+            policy=self._policy,
+            limits=self._limits,
+            rules=self._rules,
+        )
 
     def _tell(self) -> None:
         if self._on_stop is None:

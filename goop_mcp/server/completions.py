@@ -11,7 +11,8 @@ from goop_mcp import memory
 from goop_mcp.operations.documents import list_documents
 from goop_mcp.operations.schemas import list_schemas
 from goop_mcp.operations.templates import template_names
-from goop_mcp.protocols import FAMILIES, RULES
+from goop_mcp.protocols import FAMILIES
+from goop_mcp.validation.rules import RuleBook
 from goop_mcp.workspace.document_templates import document_template_names
 from goop_mcp.workspace.layout import DOCUMENTS
 
@@ -27,9 +28,13 @@ _Known = Mapping[str, str]
 _Handler = Callable[..., Awaitable[Completion | None]]
 
 
-def _rule_names(known: _Known) -> Iterable[str]:
+def _rule_families(_: _Known, rules: RuleBook) -> Iterable[str]:
+    return (rule.family for rule in rules.values())
+
+
+def _rule_names(known: _Known, rules: RuleBook) -> Iterable[str]:
     asked = known.get("protocol")
-    return (rule.id.partition("/")[2] for rule in RULES.values() if asked in (None, rule.family))
+    return (rule.id.partition("/")[2] for rule in rules.values() if asked in (None, rule.family))
 
 
 def _schema_versions(known: _Known) -> Iterable[str]:
@@ -37,9 +42,11 @@ def _schema_versions(known: _Known) -> Iterable[str]:
     return (schema.version for schema in list_schemas() if asked in (None, schema.protocol))
 
 
+_NAMES_OF_RULES: Mapping[str, Callable[[_Known, RuleBook], Iterable[str]]] = {
+    "protocol": _rule_families,
+    "name": _rule_names,
+}
 _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
-    ("goop://rules/{protocol}/{name}", "protocol"): lambda _: (rule.family for rule in RULES.values()),
-    ("goop://rules/{protocol}/{name}", "name"): _rule_names,
     ("goop://schemas/{protocol}/{version}", "protocol"): lambda _: (schema.protocol for schema in list_schemas()),
     ("goop://schemas/{protocol}/{version}", "version"): _schema_versions,
     ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
@@ -62,8 +69,10 @@ def add_completions(server: MCPServer, application: "Application") -> None:
         of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
         if (of, argument.name) == ("goop://memories/{id}", "id"):
             return _completion(await anyio.to_thread.run_sync(_newest_ids, application), argument.value)
-        names = _NAMES.get((of, argument.name))
         known = (context.arguments if context is not None else None) or {}
+        if of == "goop://rules/{protocol}/{name}" and (of_rules := _NAMES_OF_RULES.get(argument.name)) is not None:
+            return _completion(of_rules(known, application.rule_book), argument.value)
+        names = _NAMES.get((of, argument.name))
         return None if names is None else _completion(names(known), argument.value)
 
     # The SDK's decorator has no types.

@@ -93,6 +93,7 @@ class Projects:
             mode=mode,
             check_workspace=check_workspace,
             looked=teller(ctx, LOOKING),
+            rules=self._application.rules,
             now=written(utc_now()),
         )
         count_verdict(recorded.verdict, expected_agent=known.expected_agent)

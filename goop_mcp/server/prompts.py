@@ -1,6 +1,6 @@
 """The prompts, made from the files in prompts/."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +21,26 @@ __all__ = ["add_prompts"]
 
 
 def add_prompts(server: MCPServer, application: "Application") -> None:
-    """Offer every prompt that ships with the package; those about a project look into that of `application`."""
+    """Offer every prompt that ships with the package.
+
+    Those about a project look into that of `application`, those about a reply judge it by its rules.
+    """
+    fill = partial(render_prompt, find_document=application.find_document, rules=application.rules)
     for prompt in list_prompts():
-        server.add_prompt(_offered(prompt, application.find_document))
+        server.add_prompt(_offered(prompt, fill))
 
 
 class _ShippedPrompt(SdkPrompt):
     """A prompt of ours: the operation alone judges the arguments, because it says in our words what is wrong."""
 
-    find_document: Callable[[str], str | None] = Field(exclude=True)
+    fill: Callable[[str, Mapping[str, str]], str] = Field(exclude=True)
 
     async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002 - the SDK gives it
         """Return the prompt as one message of the user. Raises GoopError."""
-        fill = partial(render_prompt, find_document=self.find_document)
-        return [UserMessage(await anyio.to_thread.run_sync(fill, self.name, arguments or {}))]
+        return [UserMessage(await anyio.to_thread.run_sync(self.fill, self.name, arguments or {}))]
 
 
-def _offered(prompt: Prompt, find_document: Callable[[str], str | None]) -> _ShippedPrompt:
+def _offered(prompt: Prompt, fill: Callable[[str, Mapping[str, str]], str]) -> _ShippedPrompt:
     return _ShippedPrompt(
         name=prompt.name,
         title=prompt.title,
@@ -47,6 +50,6 @@ def _offered(prompt: Prompt, find_document: Callable[[str], str | None]) -> _Shi
             for each in prompt.arguments
         ],
         fn=render_prompt,
-        find_document=find_document,
+        fill=fill,
         context_kwarg=None,
     )

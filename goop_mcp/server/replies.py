@@ -1,6 +1,6 @@
 """The tools that judge a reply: by itself, and by the project it was written in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -18,6 +18,7 @@ from goop_mcp.server.observing import count_verdict
 from goop_mcp.server.progress import teller
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -117,9 +118,10 @@ class Replies:
         """
         expected = Expectations(agent=expected_agent, phase=expected_phase)
         judge = partial(self._check_claims, ctx) if check_workspace else validate
+        rules = self._application.rules
 
         def judged() -> CallToolResult:
-            verdict = judge(text, protocol=protocol, mode=mode, expected=expected)
+            verdict = judge(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
         return await _answered(judged, at_once=len(text) <= LONGEST_AT_ONCE and not check_workspace)
@@ -156,7 +158,9 @@ class Replies:
             previous_rules=previous_rules or [],
             context=context,
         )
-        route = partial(operations.route_reply.route_reply, text, known, protocol=protocol, mode=mode)
+        route = partial(
+            operations.route_reply.route_reply, text, known, protocol=protocol, mode=mode, rules=self._application.rules
+        )
 
         def routed() -> CallToolResult:
             decision = self._with_project(route, ctx) if check_workspace else route()
@@ -173,6 +177,7 @@ class Replies:
         protocol: ProtocolChoice,
         mode: Literal["lenient", "strict"],
         expected: Expectations,
+        rules: Sequence[Rule],
     ) -> Verdict:
         here = self._application
         here.require_folder()
@@ -183,6 +188,7 @@ class Replies:
             protocol=protocol,
             mode=mode,
             expected=expected,
+            rules=rules,
             looked=teller(ctx, LOOKING),
         )
 

@@ -8,8 +8,8 @@ from goop_mcp.operations.documents import list_documents, read_document
 from goop_mcp.operations.rule_pages import rule_page, rules_markdown
 from goop_mcp.operations.schemas import Schema, find_schema, list_schemas
 from goop_mcp.operations.templates import Template, list_templates, read_template
-from goop_mcp.protocols import RULES
 from goop_mcp.server.boundary import GoopServer
+from goop_mcp.validation.rules import RuleBook
 from goop_mcp.workspace.document_templates import (
     DocumentTemplate,
     document_template,
@@ -27,15 +27,15 @@ _OTHER_DOCUMENTS = {
 """Title and description of a page that is about no protocol, by its name."""
 
 
-def add_resources(server: GoopServer) -> None:
-    """Offer all resources of `server`."""
+def add_resources(server: GoopServer, book: RuleBook) -> None:
+    """Offer all resources of `server`; the rules are those in `book`."""
     server.resource(
         "goop://rules",
         name="rules",
         title="All rules",
         description="Every rule with its severity in both modes, what it catches and how to mend it.",
         mime_type=_MARKDOWN,
-    )(rules_markdown)
+    )(partial(rules_markdown, book))
     for schema in list_schemas():
         server.add_resource(_schema_resource(schema))
     for name in list_documents():
@@ -44,7 +44,7 @@ def add_resources(server: GoopServer) -> None:
         server.add_resource(_template_resource(template))
     for name in document_template_names():
         server.add_resource(_document_template_resource(document_template(name)))
-    _add_patterns(server)
+    _add_patterns(server, book)
 
 
 def _schema_resource(schema: Schema) -> FunctionResource:
@@ -100,7 +100,7 @@ def _read_any_template(name: str) -> str:
     return read_template(name)
 
 
-def _add_patterns(server: GoopServer) -> None:
+def _add_patterns(server: GoopServer, book: RuleBook) -> None:
     @server.resource(
         "goop://rules/{protocol}/{name}",
         name="rule",
@@ -109,7 +109,7 @@ def _add_patterns(server: GoopServer) -> None:
         mime_type=_MARKDOWN,
     )
     def rule(protocol: str, name: str) -> str:
-        return rule_page(RULES.find(f"{protocol}/{name}")).to_markdown()
+        return rule_page(book.find(f"{protocol}/{name}")).to_markdown()
 
     @server.resource(
         _SCHEMAS,

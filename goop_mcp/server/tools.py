@@ -2,22 +2,18 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Annotated
 
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from goop_mcp.composition import Application
-from goop_mcp.operations.rule_pages import rule_page
-from goop_mcp.protocols import RULES
-from goop_mcp.server.answers import answer
 from goop_mcp.server.handoffs import Handoffs
 from goop_mcp.server.hook_checks import HookChecks
 from goop_mcp.server.memories import Memories
-from goop_mcp.server.models import RulePageModel
 from goop_mcp.server.projects import Projects
 from goop_mcp.server.replies import Replies
+from goop_mcp.server.rule_pages import RulePages
 from goop_mcp.server.texts import keep_texts
 
 __all__ = ["offered_tools"]
@@ -46,28 +42,11 @@ def offered_tools(application: Application) -> list[Tool]:
         _tool(memories.search_memory, title="Search the memory"),
         _tool(memories.get_memory, title="Read a memory"),
         _tool(memories.forget_memory, title="Forget a memory", annotations=_REMOVES),
-        _tool(explain_rule, title="Explain a rule"),
+        _tool(RulePages(application).explain_rule, title="Explain a rule"),
     ]
     if application.settings.hook_tool:
         tools.append(_tool(HookChecks(application).hook_check, title="Answer a hook of the host", annotations=_COUNTS))
     return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
-
-
-def explain_rule(
-    rule: Annotated[
-        str,
-        Field(
-            description="Id of the rule as a finding names it, for example goop_report/unknown-status.",
-            max_length=200,
-        ),
-    ],
-) -> Annotated[CallToolResult, RulePageModel]:
-    """Explain one rule: what it catches, why, a bad and a good example, and the fix.
-
-    Use it when a finding of validate_report is not clear enough to mend. The resource goop://rules lists all rules.
-    """
-    page = rule_page(RULES.find(rule))
-    return answer(page.to_markdown(), page.to_dict())
 
 
 def _aliases(memories: Memories) -> list[Tool]:

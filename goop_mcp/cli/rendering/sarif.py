@@ -10,7 +10,7 @@ from goop_mcp import __version__
 from goop_mcp.cli.rendering.source_line import marked_length
 from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
 from goop_mcp.operations.reading_files import STDIN
-from goop_mcp.protocols import RULES
+from goop_mcp.protocols import rules_with
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.rules import Rule
 
@@ -28,10 +28,11 @@ def render_sarif(outcome: FileVerdicts) -> str:
     Files that could not be read are notifications of the invocation, which then was no success.
     """
     ids = sorted({f.rule for checked in outcome.checked for f in checked.verdict.findings})
+    book = rules_with(outcome.rules)
     driver: Json = {
         "name": "goop-mcp",
         "version": __version__,
-        "rules": [_rule(RULES[rule_id]) for rule_id in ids],
+        "rules": [_rule(book[rule_id]) for rule_id in ids],
     }
     run: Json = {
         "tool": {"driver": driver},

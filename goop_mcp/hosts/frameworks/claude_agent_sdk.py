@@ -131,5 +131,6 @@ def _farewell(review: Review) -> HookJSONOutput:
     outcome = review.outcome
     if outcome.accepted:
         return {}
-    rules = sorted({rule for rule, _ in review.attempts[-1].findings_key})
-    return {"systemMessage": f"the report was not accepted ({outcome.stopped_because}): {', '.join(rules)}"}
+    last = review.attempts[-1]
+    why = last.error or ", ".join(sorted({rule for rule, _ in last.findings_key}))
+    return {"systemMessage": f"the report was not accepted ({outcome.stopped_because}): {why}"}

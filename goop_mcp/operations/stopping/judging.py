@@ -4,7 +4,7 @@ A host waits for a process that loads this: the values are named tuples, as a da
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from zlib import crc32
 
 from goop_mcp.operations.stopping.attempts import Attempt, Outcome, Rejection, weigh
@@ -15,6 +15,9 @@ from goop_mcp.validation.feedback import for_last_message
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.rules import Rule
 
 __all__ = [
     "Attempts",
@@ -112,13 +115,16 @@ def is_owed(turn: Turn, policy: StopPolicy) -> bool:
     return policy.main == "required" or _may_report(turn.text, policy)
 
 
-def judge_turn(turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Judge | None = None) -> SendBack | LetPass:
+def judge_turn(
+    turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Judge | None = None, rules: "Sequence[Rule]" = ()
+) -> SendBack | LetPass:
     """Return what happens with a turn of which a report is owed.
 
-    `judge` gives the verdict; None means that of the text alone. When `attempts` cannot be kept, the agent is asked
-    once, which the host's own word for a second check is enough for.
+    `judge` gives the verdict; None means that of the text alone, by our rules and the caller's own `rules`. When
+    `attempts` cannot be kept, the agent is asked once, which the host's own word for a second check is enough for.
+    Raises RuleFailedError.
     """
-    verdict = judge_text(turn, policy) if judge is None else judge(turn.text, turn.expected)
+    verdict = judge_text(turn, policy, rules=rules) if judge is None else judge(turn.text, turn.expected)
     if _only_mentioned(turn, verdict, policy):
         attempts.forget(turn.key)
         return LetPass(verdict)
@@ -139,9 +145,9 @@ def hook_answer(outcome: SendBack | LetPass) -> dict[str, str]:
     return {**said, "systemMessage": outcome.told} if outcome.told else said
 
 
-def judge_text(turn: Turn, policy: StopPolicy) -> Verdict:
+def judge_text(turn: Turn, policy: StopPolicy, *, rules: "Sequence[Rule]" = ()) -> Verdict:
     """Return the verdict on what the agent says, without a look at the project."""
-    return validate(turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected)
+    return validate(turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected, rules=rules)
 
 
 def describe_errors(verdict: Verdict) -> str:
