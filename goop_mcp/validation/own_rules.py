@@ -140,11 +140,11 @@ def _readable(rule: Rule, hit: object) -> Hit:
 
 def _values(rule: Rule, values: object) -> tuple[str, ...] | None:
     if values is not None and not isinstance(values, list | tuple):
-        raise RuleFailedError(rule.id, f"expected of its Hit is {type(values).__name__}; expected several texts")
+        raise RuleFailedError(rule.id, f"its Hit has {type(values).__name__} as expected; expected several texts")
     return None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
 
 
 def _text(rule: Rule, name: str, text: object) -> str | None:
     if text is not None and not isinstance(text, str):
-        raise RuleFailedError(rule.id, f"{name} of its Hit is {type(text).__name__}; expected a text")
+        raise RuleFailedError(rule.id, f"its Hit has {type(text).__name__} as {name}; expected a text")
     return None if text is None else excerpt(text, _LONGEST_TEXT)

@@ -97,6 +97,30 @@ def test_a_rule_of_ones_own_is_told_with_its_place_and_fix() -> None:
     assert judge(re.sub("<summary>", "<summary>SHOP-17: ", GOOD)).accepted
 
 
+def test_an_agent_is_sent_back_for_a_rule_of_ones_own() -> None:
+    agent = Scripted(GOOD, re.sub("<summary>", "<summary>SHOP-17: ", GOOD))
+    outcome = asyncio.run(names_of("docs/writing-rules.md")["work"](agent))
+
+    assert outcome.accepted
+    assert "Begin the summary with the ticket" in agent.heard[1]
+
+
+def test_the_test_of_a_rule_of_ones_own_that_the_page_shows_passes() -> None:
+    defined = names_of("docs/writing-rules.md")
+    reply = re.sub("<summary>.*</summary>", defined["GOOD"], GOOD)
+    defined["test_the_rule_fires_on_its_bad_line_only"](reply)
+
+
+def test_the_first_example_about_rules_is_a_file_for_the_command_line(tmp_path: Path) -> None:
+    file, *_ = fences("docs/writing-rules.md", "python")
+    (tmp_path / "shop_rules.py").write_text(file.text, encoding="utf-8")
+    (tmp_path / "reply.md").write_text(GOOD, encoding="utf-8")
+    said = said_on_terminal("goop-mcp check --rules shop_rules.py reply.md", tmp_path)
+
+    assert "[shop/ticket-missing]" in plain(said)
+    assert "rejected (goop_report 0.1.6): 1 error" in said
+
+
 def test_a_rule_of_ones_own_says_nothing_where_the_summary_is_missing() -> None:
     judge = names_of("docs/writing-rules.md")["judge"]
     for reply in ("Done.", re.sub("<summary>.*</summary>", "", GOOD)):

@@ -1,0 +1,88 @@
+"""`serve --rules`: every tool that judges, and everything that tells of rules, knows those that were brought along."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp.client.stdio import StdioServerParameters
+from mcp.types import ResourceTemplateReference
+
+from goop_mcp.server.app import create_server
+from goop_mcp.settings import Settings
+from tests.repository import ROOT
+from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.network.serving import environment
+from tests.validation.shop import FIX, MESSAGE, TICKET, WITH_TICKET, WITHOUT_TICKET
+
+PLACE = "tests.validation.shop:TICKET"
+BROKEN_PLACE = "tests.validation.shop:BROKEN"
+
+
+@pytest.fixture(params=ERAS)
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    settings = Settings(project=tmp_path, hook_tool=True, rules=(PLACE,))
+    with connect(create_server(settings), request.param) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("check_workspace", [False, True])
+def test_a_report_is_judged_by_them(client: Connection, check_workspace: bool) -> None:
+    result = client.tool("validate_report", text=WITHOUT_TICKET, check_workspace=check_workspace)
+    check_against_schema(result, client.tools()["validate_report"])
+    assert f"{MESSAGE} ({TICKET.id}). {FIX}" in text_of(result)
+    assert TICKET.id not in text_of(client.tool("validate_report", text=WITH_TICKET))
+
+
+@pytest.mark.parametrize("tool", ["route_next_action", "record_report"])
+def test_no_decision_goes_on_and_nothing_is_recorded_against_them(client: Connection, tool: str) -> None:
+    result = client.tool(tool, text=WITHOUT_TICKET, check_workspace=False)
+    assert "actions: request_repair" in text_of(result)
+    assert FIX in text_of(result)
+
+
+def test_a_hook_sends_the_agent_back_for_them(client: Connection) -> None:
+    told = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false"}
+    answer = json.loads(text_of(client.tool("hook_check", text=WITHOUT_TICKET, **told)))
+    assert answer["decision"] == "block"
+    assert FIX in answer["reason"]
+
+
+def test_they_are_explained_listed_and_completed(client: Connection) -> None:
+    assert text_of(client.tool("explain_rule", rule=TICKET.id)).startswith(f"# {TICKET.id}\n")
+    assert client.read("goop://rules/shop/ticket-missing").text.startswith(f"# {TICKET.id}\n")
+    assert f"`{TICKET.id}`" in client.read("goop://rules").text.partition("## shop\n")[2]
+
+    ref = ResourceTemplateReference(uri="goop://rules/{protocol}/{name}")
+    argument = {"name": "name", "value": "ticket"}
+    offered = client.call(lambda: client.client.complete(ref, argument, {"protocol": "shop"})).completion
+    assert offered.values == ["ticket-missing"]
+
+
+def test_the_prompt_that_mends_a_report_names_their_faults(client: Connection) -> None:
+    assert FIX in client.prompt("repair_report", text=WITHOUT_TICKET)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(era: str, tmp_path: Path) -> None:
+    with connect(create_server(Settings(project=tmp_path, rules=(BROKEN_PLACE,))), era) as client:
+        for tool in ("validate_report", "route_next_action", "record_report"):
+            result = client.tool(tool, text=WITH_TICKET)
+            assert result.is_error
+            assert "rule shop/ticket-missing failed: LookupError" in text_of(result)
+        assert not client.tool("validate_report", text="No envelope.").is_error
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_program_takes_them_from_a_file_that_prints(era: str, tmp_path: Path) -> None:
+    file = tmp_path / "shop_rules.py"
+    file.write_text("from tests.validation.shop import TICKET\nprint('loaded')\nRULES = TICKET\n", encoding="utf-8")
+    started = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "goop_mcp", "serve", "--rules", file.name],
+        cwd=tmp_path,
+        env=environment() | {"PYTHONPATH": str(ROOT)},
+    )
+    with connect(started, era) as client:
+        assert TICKET.id in text_of(client.tool("validate_report", text=WITHOUT_TICKET))
