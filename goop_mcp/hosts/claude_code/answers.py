@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from goop_mcp.errors import GoopError
+from goop_mcp import operations
+from goop_mcp.errors import GoopError, RuleFailedError, RuleRefusedError
 from goop_mcp.hosts import claude_code
 from goop_mcp.hosts.claude_code.events import HookEvent
 from goop_mcp.hosts.claude_code.state_folder import state_folder
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from goop_mcp.hosts.claude_code.in_project import InProject
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
     from goop_mcp.operations.stopping.judging import LetPass, SendBack, Turn
+    from goop_mcp.validation.rules import Rule
 
 __all__ = ["EVENTS", "answer_event"]
 
@@ -33,22 +35,29 @@ _NOTICE: Final = re.compile(r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,
 class _Session:
     """What an event is answered from: the project, its wishes, the environment."""
 
-    def __init__(self, event: HookEvent, environment: Mapping[str, str]) -> None:
+    def __init__(self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]) -> None:
         named = next((environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None)
         self.project = named or event.folder or os.curdir
-        self.event, self.environment = event, environment
+        self.event, self.environment, self.named_rules = event, environment, rules
         self.policy, self.remarks = read_policy(self.project)
 
+    @property
+    def rules(self) -> "tuple[Rule, ...]":
+        """The rules that the command of the hook names, and nothing in the project. Raises RuleRefusedError."""
+        return operations.load_rules.load_rules(self.named_rules) if self.named_rules else ()
 
-def answer_event(event: HookEvent, environment: Mapping[str, str]) -> tuple[Answer, _Remarks]:
+
+def answer_event(
+    event: HookEvent, environment: Mapping[str, str], *, rules: tuple[str, ...] = ()
+) -> tuple[Answer, _Remarks]:
     """Return the answer to `event` and sentences for whoever looks into the host's log.
 
-    An event that is not known is let pass: hosts add new ones.
+    `rules` are the places of rules that were brought along. An event that is not known is let pass: hosts add new ones.
     """
     answer = _ANSWERS.get(event.name)
     if answer is None:
         return {}, ()
-    session = _Session(event, environment)
+    session = _Session(event, environment, rules)
     said, remarks = answer(session)
     return said, (*session.remarks, *remarks)
 
@@ -67,13 +76,21 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if not judging.is_owed(turn, policy):
         return {}, remarks
     judge = _in_project(session).judge if policy.check_workspace else None
-    outcome = judging.judge_turn(turn, policy, attempts=_attempts(session.environment), judge=judge)
+    try:
+        outcome = judging.judge_turn(
+            turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
+        )
+    except (RuleFailedError, RuleRefusedError) as error:
+        # The host's log is read by few; that reports pass without having been judged is for the person to know.
+        return {"systemMessage": f"goop-mcp lets a report pass that was not judged: {error}"}, ()
     told, faults = _record(session, turn, outcome)
     return judging.hook_answer(outcome) or told, (*remarks, *faults)
 
 
 def _in_project(session: _Session) -> "InProject":
-    return claude_code.in_project.InProject(session.project, session.policy, session.environment)
+    return claude_code.in_project.InProject(
+        session.project, session.policy, session.environment, rules=session.named_rules
+    )
 
 
 def _record(session: _Session, turn: "Turn", outcome: "SendBack | LetPass") -> tuple[Answer, _Remarks]:
@@ -147,7 +164,7 @@ def _before_prompt(session: _Session) -> tuple[Answer, _Remarks]:
 
 def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
     turn = stopping.judging.Turn(agent=agent, text=report, main=False, again=False, key="")
-    verdict = stopping.judging.judge_text(turn, session.policy)
+    verdict = stopping.judging.judge_text(turn, session.policy, rules=session.rules)
     if verdict.accepted:
         return {}
     errors = stopping.judging.describe_errors(verdict)

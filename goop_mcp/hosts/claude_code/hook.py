@@ -36,12 +36,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _answer(arguments: Sequence[str]) -> None:
-    if len(arguments) != 1 or arguments[0] not in HOSTS:
+    host, *options = arguments or [""]
+    if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
+        known = ", ".join(HOSTS)
         _say(
-            f"hook takes the name of a host; expected one of {', '.join(HOSTS)}, for example: goop-mcp hook claude-code"
+            f"hook takes the name of a host, and behind it nothing or --rules WHERE; expected one of {known}, "
+            "for example: goop-mcp hook claude-code"
         )
         return
-    answer, remarks = answer_event(read_event(_read_input()), os.environ)
+    answer, remarks = answer_event(read_event(_read_input()), os.environ, rules=tuple(options[1::2]))
     for remark in remarks:
         _say(remark)
     if answer:

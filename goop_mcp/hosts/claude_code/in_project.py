@@ -1,6 +1,7 @@
 """What a hook does with a project when that asks for it: hold claims against it, and record what was accepted."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from goop_mcp.composition import Application
 from goop_mcp.errors import GoopError
@@ -20,10 +21,12 @@ __all__ = ["InProject"]
 
 
 class InProject:
-    """The project of one event, and what it wants."""
+    """The project of one event, and what it wants. `rules` are the places of rules that were brought along."""
 
-    def __init__(self, project: str, policy: StopPolicy, environment: Mapping[str, str]) -> None:
-        self._settings = read_settings(environment, project=project)
+    def __init__(
+        self, project: str, policy: StopPolicy, environment: Mapping[str, str], *, rules: tuple[str, ...]
+    ) -> None:
+        self._settings = replace(read_settings(environment, project=project), rules=rules)
         self._policy = policy
 
     def judge(self, text: str, expected: Expectations) -> Verdict:
@@ -36,6 +39,7 @@ class InProject:
                 protocol=self._policy.protocol,
                 mode=self._policy.mode,
                 expected=expected,
+                rules=application.rules,
             )
 
     def record(self, turn: Turn, outcome: SendBack | LetPass, *, session: str | None) -> str | None:
@@ -69,6 +73,7 @@ class InProject:
                 mode=self._policy.mode,
                 check_workspace=self._policy.check_workspace,
                 judged=judged,
+                rules=application.rules,
                 now=written(utc_now()),
             )
         except GoopError as error:

@@ -51,12 +51,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A session in `project`; what the hook keeps lies in `data`."""
+    """A session in `project`; what the hook keeps lies in `data`. `options` stand in the command of the hook."""
 
     project: Path
     data: Path
     name: str = "claude-code"
     environment: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
 
     def send(self, event: str, **changes: object) -> Answer:
         """Send the recorded `event` with `changes`; None takes a key away."""
@@ -67,7 +68,9 @@ class Host:
     def send_raw(self, content: bytes) -> Answer:
         """Send bytes; whatever they are, the process ends with 0."""
         environment = {"CLAUDE_PROJECT_DIR": str(self.project), "CLAUDE_PLUGIN_DATA": str(self.data)}
-        ended = run("hook", self.name, stdin=content, cwd=self.project, env={**environment, **self.environment})
+        ended = run(
+            "hook", self.name, *self.options, stdin=content, cwd=self.project, env={**environment, **self.environment}
+        )
         assert ended.code == 0, ended.err
         return Answer(ended)
 

@@ -1,0 +1,63 @@
+"""Rules of one's own, which stand in the command of the hook and nowhere in the project."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.hosts.claude_code.hooks import GOOD, Host
+from tests.validation.shop import FIX, TICKET
+
+WITH_TICKET = GOOD.replace("<summary>", "<summary>SHOP-17: ")
+FILE = """\
+from tests.validation.shop import BROKEN, TICKET
+
+print("loaded")
+RULES = [TICKET]
+"""
+
+
+@pytest.fixture(params=[{}, {"check_workspace": True}, {"record": True}], ids=["text", "workspace", "record"])
+def shop(host: Host, request: pytest.FixtureRequest) -> Host:
+    """Return a host with a rule of its own, in a project with each wish that has a report judged elsewhere."""
+    host.wish(**request.param)
+    (host.project / "shop_rules.py").write_text(FILE, encoding="utf-8")
+    return replace(host, options=("--rules", "shop_rules.py"))
+
+
+def test_an_agent_is_sent_back_for_them_and_passes_when_it_has_mended_that(shop: Host) -> None:
+    assert f"({TICKET.id}). {FIX}" in shop.send("SubagentStop", last_assistant_message=GOOD).reason
+    mended = shop.send("SubagentStop", last_assistant_message=WITH_TICKET, stop_hook_active=True)
+    assert TICKET.id not in mended.ended.out
+
+
+def test_no_file_of_the_project_brings_them_along(shop: Host) -> None:
+    answer = replace(shop, options=()).send("SubagentStop", last_assistant_message=GOOD)
+    assert TICKET.id not in answer.ended.out
+    assert "loaded" not in answer.ended.err
+
+
+def test_a_report_that_came_through_against_them_is_marked(host: Host) -> None:
+    host = replace(host, options=("--rules", "tests.validation.shop:TICKET"))
+    content = [{"type": "text", "text": GOOD}]
+    answer = host.send("PostToolUse", tool_response={"agentType": "goop-executor", "content": content})
+    assert TICKET.id in answer.context
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("tests.validation.shop:BROKEN", "rule shop/ticket-missing failed: LookupError"),
+        ("nothere.py", "'nothere.py' does not exist"),
+    ],
+)
+def test_where_they_fail_the_report_passes_and_the_person_is_told(host: Host, named: str, why: str) -> None:
+    answer = replace(host, options=("--rules", named)).send("SubagentStop", last_assistant_message=GOOD)
+    assert answer.passed
+    assert answer.told.startswith("goop-mcp lets a report pass that was not judged: ")
+    assert why in answer.told
+
+
+def test_an_option_without_a_place_is_told(host: Host) -> None:
+    answer = replace(host, options=("--rules",)).send("SubagentStop")
+    assert answer.passed
+    assert "--rules WHERE" in answer.ended.err
