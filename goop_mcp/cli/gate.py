@@ -5,7 +5,7 @@ import os
 import click
 
 from goop_mcp import operations
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.composition import Application
 from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
@@ -13,6 +13,7 @@ from goop_mcp.operations.gate_log import append_to_log
 from goop_mcp.protocols.agent_request.compatibility import as_handoff
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.settings import Settings, read_settings
+from goop_mcp.validation.rules import Rule
 
 __all__ = ["gate"]
 
@@ -39,6 +40,7 @@ __all__ = ["gate"]
 @click.option("--session-log", metavar="PATH", help="Append the outcome to this file.")
 @click.option("--record", is_flag=True, help="Count the outcome in the project's database, for goop-mcp stats.")
 @click.option("--fields", is_flag=True, help="Print the fields of an accepted request as JSON.")
+@RULES
 @PROJECT
 @DATABASE
 @PROJECT_ID
@@ -53,6 +55,7 @@ def gate(
     session_log: str | None,
     record: bool,
     fields: bool,
+    rules: tuple[Rule, ...],
     project: str | None,
     database: str | None,
     project_id: str | None,
@@ -73,6 +76,7 @@ def gate(
         mode="strict" if strict else "lenient",
         containment=containment,
         stdin=standard_input(),
+        rules=rules,
     )
     if session_log is not None:
         append_to_log(session_log, answer.log)

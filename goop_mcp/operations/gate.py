@@ -7,12 +7,14 @@ from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
 from goop_mcp.operations.reading_files import STDIN, read_reply
+from goop_mcp.protocols import check_rules
 from goop_mcp.protocols.agent_request import AGENT_REQUEST, gate_messages
 from goop_mcp.protocols.agent_request.rules.session import SCHEMA_MISSING
 from goop_mcp.protocols.agent_request.sessions import is_session_id
 from goop_mcp.validation import path_rules, pipeline
 from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Finding, Mode, Severity, excerpt
+from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.claimed_files import links_that_lead_out
 from goop_mcp.workspace.files import ProjectFiles
@@ -54,17 +56,17 @@ def gate(
     mode: Mode = "lenient",
     expected: Expectations = NOTHING_EXPECTED,
     schema: str = gate_messages.SCHEMA,
+    rules: Sequence[Rule] = (),
 ) -> GateAnswer:
     """Say whether an agent may be started with the prompt `text`; `file_name` is what messages call it.
 
     A prompt without a request proceeds with a warning, unless `adoption` is "mandatory" and `workflow`, which is what
     the caller knows of the work, is neither SPIKE nor research (H-53). With `schema_present` False, which means that
     the file `schema` was asked for and is not there, only well-formedness and paths are judged (H-33, D-77). A variable
-    that was left in a path is an error here (D-59). Pure: reads and writes nothing.
+    that was left in a path is an error here (D-59). `rules` are those of `validate`. Pure: reads and writes nothing.
     """
-    verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
     return _answer(
-        verdict,
+        _examined(text, mode, expected, rules).verdict(),
         file_name,
         schema=schema,
         schema_present=schema_present,
@@ -83,15 +85,17 @@ def gate_file(
     mode: Mode = "lenient",
     containment: Containment = "workspace",
     stdin: BinaryIO | None = None,
+    rules: Sequence[Rule] = (),
 ) -> GateAnswer:
     """Say whether an agent may be started with the prompt in `file`, as `gate` does.
 
     Paths have to stay inside `project`, links followed, or with `containment` "session" inside the folder of `file`.
-    `schema` names a schema file that has to be there. Raises UnreadableFileError.
+    `schema` names a schema file that has to be there. Raises UnreadableFileError, and for `rules` RuleRefusedError and
+    RuleFailedError.
     """
     text = read_reply(file, stdin=stdin).removeprefix("\ufeff")
     expected = _expectations(file, project, containment)
-    examined = pipeline.examine(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
+    examined = _examined(text, mode, expected, rules)
     folder = expected.session_folder
     answer = _answer(
         examined.verdict(links_that_lead_out(examined.claims(), ProjectFiles(project), session_folder=folder)),
@@ -103,6 +107,11 @@ def gate_file(
     )
     _LOG.info("%s", answer.log[0])
     return answer
+
+
+def _examined(text: str, mode: Mode, expected: Expectations, rules: Sequence[Rule]) -> pipeline.Examination:
+    check_rules(rules)
+    return pipeline.examine(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected, rules=rules)
 
 
 def _expectations(file: str, project: Path, containment: Containment) -> Expectations:

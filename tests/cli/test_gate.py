@@ -391,3 +391,37 @@ def test_a_file_that_may_not_be_read_is_told(project: Path) -> None:
         ended = run("gate", "prompt.md", cwd=project)
 
     assert "may not be read" in ended.err
+
+
+RULES_FOR_PROMPTS = """\
+from dataclasses import replace
+
+from goop_mcp import Hit
+from goop_mcp.protocols.agent_request import Request
+from tests.validation.shop import TICKET
+
+
+def names_no_ticket(request, expected):
+    if "SHOP-" not in (request.original_intent or ""):
+        return Hit(message="the intent names no ticket; expected one", path="/agent_request/original_intent")
+
+
+RULES = replace(TICKET, model=Request, check=names_no_ticket)
+FAILING = replace(TICKET, model=Request, check=lambda request, expected: request.ticket)
+"""
+
+
+def test_a_prompt_is_refused_by_a_rule_of_ones_own_too(project: Path) -> None:
+    (project / "shop_rules.py").write_text(RULES_FOR_PROMPTS, encoding="utf-8")
+    rules = ("--rules", "shop_rules.py")
+    refused = gate(project, PROMPT, *rules)
+    assert (gate(project, PROMPT).code, refused.code) == (0, 1)
+    assert "the intent names no ticket" in refused.err
+    assert gate(project, PROMPT.replace("<original_intent>", "<original_intent>SHOP-17: "), *rules).code == 0
+
+
+def test_a_rule_of_ones_own_that_fails_lets_no_prompt_through(project: Path) -> None:
+    (project / "shop_rules.py").write_text(RULES_FOR_PROMPTS, encoding="utf-8")
+    ended = gate(project, PROMPT, "--rules", "shop_rules.py:FAILING")
+    assert ended.code == 2
+    assert "rule shop/ticket-missing failed: AttributeError" in ended.err
