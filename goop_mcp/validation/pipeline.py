@@ -86,7 +86,8 @@ def examine(
         if rules and reading.envelope is not None:
             from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415 - only those who bring rules pay
 
-            reading = _with_more(reading, run_own_rules(rules, reading.envelope, expected), choice)
+            if seen := run_own_rules(rules, reading.envelope, expected):
+                reading = _with_more(reading, seen, choice)
     return Examination(choice=choice, reading=reading, mode=mode, expected=expected, limits=limits)
 
 
