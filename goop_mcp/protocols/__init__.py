@@ -1,6 +1,7 @@
 """The protocol families, listed by hand, and the public `validate` bound to them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -108,9 +109,15 @@ def examine(
     rules: Sequence[Rule] = (),
 ) -> "Examination":
     """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
-    from goop_mcp.validation import pipeline  # noqa: PLC0415 - most starts judge nothing for now
-
     if expected is not None and expected.phase is not None and expected.phase.strip().lower() not in _PHASES:
         raise UnknownNameError("phase", expected.phase, _PHASES)
     check_rules(rules)
-    return pipeline.examine(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+    examined = _pipeline()
+    return examined(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+
+
+@cache
+def _pipeline() -> "Callable[..., Examination]":
+    from goop_mcp.validation import pipeline  # noqa: PLC0415 - most starts judge nothing for now
+
+    return pipeline.examine

@@ -5,9 +5,10 @@ it takes a reply of hundreds of kilobytes, or a project with thousands of tasks.
 """
 
 import json
+import marshal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["LEFT_OUT", "MOST_BYTES", "fitted"]
 
@@ -17,6 +18,8 @@ MOST_BYTES: Final = 800_000
 LEFT_OUT: Final = "left_out"
 """The key under which an answer that was cut names what."""
 
+# A control character is one byte there, and \u and four digits in JSON.
+_LONGEST_ESCAPE: Final = 6
 # Both may be null by their schema. The second can be had from the first, and both from the reply.
 _MAY_BE_NULL: Final = ("repaired_text", "envelope")
 
@@ -33,8 +36,8 @@ class _Cut:
 
 def fitted(values: Mapping[str, object]) -> dict[str, object]:
     """Return `values`, cut to MOST_BYTES as JSON where they have more; then LEFT_OUT is a list of what is cut."""
-    whole = dict(values)
-    if _size(whole) <= MOST_BYTES:
+    whole: dict[str, Any] = dict(values)
+    if _surely_fits(whole) or _size(whole) <= MOST_BYTES:
         return whole
     left: list[str] = []
     for name in _MAY_BE_NULL:
@@ -47,6 +50,14 @@ def fitted(values: Mapping[str, object]) -> dict[str, object]:
         if _size(less) <= MOST_BYTES:
             break
     return less
+
+
+def _surely_fits(values: dict[str, Any]) -> bool:
+    """Tell by a look that takes a quarter of the time: no value is longer in JSON than six times its size there."""
+    try:
+        return _LONGEST_ESCAPE * len(marshal.dumps(values, 0)) <= MOST_BYTES
+    except ValueError:
+        return False
 
 
 def _size(values: Mapping[str, object]) -> int:

@@ -75,7 +75,7 @@ def examine(
     """
     _check_arguments(text, families, protocol, mode, expected)
     expected = NOTHING_EXPECTED if expected is None else expected
-    asked = [family for family in families if protocol in ("auto", family.name)]
+    asked = families if protocol == "auto" else [family for family in families if family.name == protocol]
     if (size := utf8_length(text, limits.text_bytes)) > limits.text_bytes:
         message = f"the text has {size:,} bytes; expected at most {limits.text_bytes:,}"
         choice = Choice(asked[0], Extraction(source=SourceText(text), blocks=(), chosen=None))
@@ -125,10 +125,9 @@ def _check_arguments(
 ) -> None:
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}; expected str, decode it first")
-    names = ["auto", *(family.name for family in families)]
-    if protocol not in names:
-        raise UnknownNameError("protocol", str(protocol), names)
-    if not isinstance(expected, Expectations | None):
+    if protocol != "auto" and protocol not in (names := [family.name for family in families]):
+        raise UnknownNameError("protocol", str(protocol), ["auto", *names])
+    if expected is not None and not isinstance(expected, Expectations):
         raise TypeError(f"expected is {type(expected).__name__}; expected Expectations or None")
     if mode not in ("lenient", "strict"):
         raise UnknownNameError("mode", str(mode), ["lenient", "strict"])
