@@ -185,7 +185,8 @@ def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of
 
 
 def test_demo_uses_colours_only_when_asked_to_or_on_a_terminal() -> None:
-    assert "\x1b[" in run(DEMO, "--color", "always").stdout
+    assert "\x1b[" in run(DEMO, "--color", "always", TERM="dumb").stdout
+    assert "\x1b[" not in run(DEMO).stdout
 
 
 def test_demo_says_so_when_a_verdict_is_not_the_expected_one(tmp_path: Path) -> None:

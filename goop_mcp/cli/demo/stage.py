@@ -30,6 +30,7 @@ class Stage:
         console = Console(
             file=page,
             force_terminal=self.colour,
+            color_system="standard" if self.colour else None,
             width=self.width,
             highlight=False,
             markup=False,
