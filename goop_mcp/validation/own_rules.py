@@ -99,7 +99,7 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
         hits = [] if seen is None else [seen] if isinstance(seen, Hit) else _listed(rule, seen)
     except RuleFailedError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # one that ends the process would end a server with it
         said = excerpt(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
         raise RuleFailedError(rule.id, f"{said}{_place_of(error)}") from error
     return [Problem(rule, _readable(rule, hit)) for hit in hits]
@@ -111,9 +111,12 @@ def _listed(rule: Rule, seen: object) -> list[object]:
     return list(seen)
 
 
-def _place_of(error: Exception) -> str:
+def _place_of(error: BaseException) -> str:
     """Return the line of the check in which it went wrong; nothing where it was not even entered."""
-    entered = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    entered = error.__traceback__
+    # A generator is entered only where what it yields is listed.
+    while entered is not None and entered.tb_frame.f_code.co_filename == _run.__code__.co_filename:
+        entered = entered.tb_next
     if entered is None:
         return ""
     file = entered.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]

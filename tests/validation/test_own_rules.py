@@ -1,6 +1,7 @@
 """Rules of a caller's own judge beside ours; one that cannot work is refused, and one that fails is named."""
 
 import pickle
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -176,6 +177,24 @@ def test_a_check_that_raises_is_told_with_its_rule_its_line_and_its_cause() -> N
     )
     assert isinstance(caught.value.__cause__, LookupError)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - our own
+
+
+def test_the_line_of_a_generator_is_told_too() -> None:
+    def yields_and_fails(report: Report, _expected: Expectations) -> Iterator[Hit]:
+        yield Hit(message="a")
+        raise LookupError(f"no tracker for {report.agent}")
+
+    line = yields_and_fails.__code__.co_firstlineno + 2
+    with pytest.raises(RuleFailedError, match=rf"no tracker for goop-executor \(test_own_rules\.py, line {line}\)"):
+        validate(WITH_TICKET, rules=[ticket_checked_by(yields_and_fails)])
+
+
+def test_a_check_that_ends_the_process_fails_like_any_other() -> None:
+    def ends(_report: Report, _expected: Expectations) -> None:
+        sys.exit(2)
+
+    with pytest.raises(RuleFailedError, match=r"^rule shop/ticket-missing failed: SystemExit: 2 \(test_own_rules\.py"):
+        validate(WITH_TICKET, rules=[ticket_checked_by(ends)])
 
 
 @pytest.mark.parametrize("returned", RETURNED)
