@@ -84,7 +84,7 @@ Known = Annotated[
 
 
 JUDGED_AT_ONCE: Final = frozenset({"validate_report", "route_next_action"})
-"""Tools that wait for nothing, unless a reply is long or WORKSPACE_ARGUMENT is given."""
+"""Tools that wait for nothing, unless a reply is long, WORKSPACE_ARGUMENT is given or rules were brought along."""
 WORKSPACE_ARGUMENT: Final = "check_workspace"
 LONGEST_AT_ONCE: Final = 16_384
 """Characters of a reply that is judged sooner than handed to another thread; 20 ms where all of it has to be mended."""
@@ -124,7 +124,7 @@ class Replies:
             verdict = judge(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
             return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
-        return await _answered(judged, at_once=len(text) <= LONGEST_AT_ONCE and not check_workspace)
+        return await self._answered(judged, text, check_workspace=check_workspace)
 
     async def route_next_action(
         self,
@@ -167,7 +167,17 @@ class Replies:
             count_verdict(decision.verdict, expected_agent=known.expected_agent)
             return decision_answer(decision)
 
-        return await _answered(routed, at_once=len(text) <= LONGEST_AT_ONCE and not check_workspace)
+        return await self._answered(routed, text, check_workspace=check_workspace)
+
+    async def _answered(
+        self, judge: Callable[[], CallToolResult], text: str, *, check_workspace: bool
+    ) -> CallToolResult:
+        """Return what `judge` makes, on a worker thread unless it is known to take less time than that.
+
+        How long rules take that were brought along is known to nobody.
+        """
+        at_once = len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
+        return judge() if at_once else await anyio.to_thread.run_sync(judge)
 
     def _check_claims(
         self,
@@ -196,11 +206,6 @@ class Replies:
         here = self._application
         here.require_folder()
         return route(project=here.settings.project, store=here.store, looked=teller(ctx, LOOKING))
-
-
-async def _answered(judge: Callable[[], CallToolResult], *, at_once: bool) -> CallToolResult:
-    """Return what `judge` makes, on a worker thread unless it is known to take less time than that."""
-    return judge() if at_once else await anyio.to_thread.run_sync(judge)
 
 
 def routing_context(*, context: Mapping[str, object] | None, **arguments: object) -> "RoutingContext":

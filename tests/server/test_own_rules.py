@@ -64,6 +64,38 @@ def test_the_prompt_that_mends_a_report_names_their_faults(client: Connection) -
     assert FIX in client.prompt("repair_report", text=WITHOUT_TICKET)
 
 
+LOOKS_WHERE_IT_RUNS = """
+import asyncio
+from dataclasses import replace
+
+from tests.validation.shop import TICKET
+
+
+def check(report, expected):
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+    raise RuntimeError("all clients wait for this")
+
+
+RULES = replace(TICKET, check=check)
+"""
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_no_other_client_waits_for_a_rule_that_takes_long(era: str, tmp_path: Path) -> None:
+    file = tmp_path / "waiting_rules.py"
+    file.write_text(LOOKS_WHERE_IT_RUNS, encoding="utf-8")
+    settings = Settings(project=tmp_path, hook_tool=True, rules=(str(file),))
+    told = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false"}
+    with connect(create_server(settings), era) as client:
+        for tool in ("validate_report", "route_next_action", "record_report"):
+            assert "all clients" not in text_of(client.tool(tool, text=WITH_TICKET))
+        assert "all clients" not in text_of(client.tool("hook_check", text=WITH_TICKET, **told))
+        client.prompt("repair_report", text=WITH_TICKET)
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(era: str, tmp_path: Path) -> None:
     with connect(create_server(Settings(project=tmp_path, rules=(BROKEN_PLACE,))), era) as client:
