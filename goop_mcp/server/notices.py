@@ -79,8 +79,8 @@ class Notices:
             return await call_next(ctx)
         if uris := _resources_of(ctx.params or {}):
             self._refuse_too_many(len(uris))
-        await self._want(uris)
         try:
+            await self._want(uris)
             return await call_next(ctx)
         finally:
             self._want_no_more(uris)

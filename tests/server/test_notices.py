@@ -4,11 +4,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.from_thread
+import anyio.to_thread
 import pytest
 from mcp import Client, MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types import ResourceUpdatedNotification
 
@@ -173,6 +176,48 @@ async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is
         said.append("third")
         await heard.wait_for(2)
     assert heard.uris == [URI, URI]
+
+
+async def test_a_stream_that_is_given_up_before_it_begins_takes_no_place(spec: anyio.Path) -> None:
+    asked, ended = anyio.Event(), anyio.Event()
+
+    async def note(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "subscriptions/listen":
+            asked.set()
+        try:
+            return await call_next(ctx)
+        finally:
+            if ctx.method == "subscriptions/listen":
+                ended.set()
+
+    async def listen() -> None:
+        async with client.listen(resource_subscriptions=[f"goop://memories/{number}" for number in range(600)]):
+            pass
+
+    server = serve(spec)
+    server.middleware.insert(0, note)
+    async with Client(server) as client:
+        with anyio.fail_after(PATIENCE):
+            async with all_threads_taken():
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(listen)
+                    await asked.wait()
+                    tasks.cancel_scope.cancel()
+                await ended.wait()
+            await listen()
+
+
+@asynccontextmanager
+async def all_threads_taken() -> AsyncIterator[None]:
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    borrowers = [object() for _ in range(int(limiter.available_tokens))]
+    for each in borrowers:
+        limiter.acquire_on_behalf_of_nowait(each)
+    try:
+        yield
+    finally:
+        for each in borrowers:
+            limiter.release_on_behalf_of(each)
 
 
 async def test_more_subscriptions_than_are_watched_are_refused(spec: anyio.Path) -> None:
