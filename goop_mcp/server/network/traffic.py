@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -118,6 +119,9 @@ class _Sending:
 
 
 def _kind(scope: Scope) -> str:
-    # The SDK holds the header against the body, so that nobody can pass a stream off as a call.
-    is_stream = scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == _LISTEN
-    return "stream" if is_stream else "call"
+    headers = Headers(scope=scope)
+    # The SDK holds the method against the body, but in the later era only: the earlier one has no such header.
+    is_listening = (
+        headers.get("mcp-method") == _LISTEN and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
+    )
+    return "stream" if scope["method"] == "GET" or is_listening else "call"

@@ -13,19 +13,23 @@ import anyio
 import httpx2
 import pytest
 import uvicorn
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 
 from goop_mcp.server.network.bodies import Bodies
 from goop_mcp.server.network.ports import bind
 from goop_mcp.server.network.protocol import TimedProtocol
 from goop_mcp.server.network.rates import Rates
 from goop_mcp.server.network.tallies import Tally
+from goop_mcp.server.network.traffic import Traffic
 from tests.server.connections import connect, target
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
 from tests.server.network.serving import PATIENCE, Served, served
 from tests.server.network.sockets import HEALTH, exchange, opened, rest_of
 
 MODERN = "2026-07-28"
+MOST_CALLS_OF_ONE = 256
 
 
 @pytest.fixture(scope="module")
@@ -283,3 +287,38 @@ def test_what_is_under_way_is_added_up_by_client_and_forgotten_with_its_end() ->
     tally.add("other", -10)
     tally.add("one", -3)
     assert (tally.total, len(tally)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [
+        ("POST", {}, 503),
+        ("POST", {"Mcp-Method": "subscriptions/listen"}, 503),
+        ("POST", {"Mcp-Method": "subscriptions/listen", "MCP-Protocol-Version": "2025-06-18"}, 503),
+        ("POST", {"Mcp-Method": "subscriptions/listen", "MCP-Protocol-Version": MODERN}, 200),
+        ("GET", {}, 200),
+    ],
+)
+async def test_a_call_of_the_earlier_era_is_none_the_less_one_for_a_header_of_the_later(
+    method: str, headers: dict[str, str], status: int
+) -> None:
+    came = anyio.Semaphore(0)
+    is_over = anyio.Event()
+
+    async def hold(scope: Scope, receive: Receive, send: Send) -> None:
+        if "x-last" not in Headers(scope=scope):
+            came.release()
+            await is_over.wait()
+        await PlainTextResponse("done")(scope, receive, send)
+
+    transport = httpx2.ASGITransport(app=Traffic().limited(hold))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(MOST_CALLS_OF_ONE):
+                    tasks.start_soon(client.post, "/")
+                for _ in range(MOST_CALLS_OF_ONE):
+                    await came.acquire()
+                answer = await client.request(method, "/", headers={**headers, "X-Last": "yes"})
+                is_over.set()
+    assert answer.status_code == status
