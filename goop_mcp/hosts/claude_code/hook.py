@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Final
 
 from goop_mcp.errors import GoopError
@@ -44,7 +44,8 @@ def _answer(arguments: Sequence[str]) -> None:
             "for example: goop-mcp hook claude-code"
         )
         return
-    answer, remarks = answer_event(read_event(_read_input()), os.environ, rules=tuple(options[1::2]))
+    with redirect_stdout(sys.stderr):  # rules may print when they judge, and the answer has to be all that is there
+        answer, remarks = answer_event(read_event(_read_input()), os.environ, rules=tuple(options[1::2]))
     for remark in remarks:
         _say(remark)
     if answer:

@@ -30,6 +30,28 @@ def test_an_agent_is_sent_back_for_them_and_passes_when_it_has_mended_that(shop:
     assert TICKET.id not in mended.ended.out
 
 
+PRINTING = """\
+from dataclasses import replace
+
+from tests.validation.shop import TICKET
+
+
+def check(report, expected):
+    print("judged", flush=True)
+    return TICKET.check(report, expected)
+
+
+RULES = replace(TICKET, check=check)
+"""
+
+
+def test_what_a_rule_prints_when_it_judges_is_no_part_of_the_answer(shop: Host) -> None:
+    (shop.project / "shop_rules.py").write_text(PRINTING, encoding="utf-8")
+    answer = shop.send("SubagentStop", last_assistant_message=GOOD)
+    assert f"({TICKET.id}). {FIX}" in answer.reason
+    assert "judged" in answer.ended.err
+
+
 def test_no_file_of_the_project_brings_them_along(shop: Host) -> None:
     answer = replace(shop, options=()).send("SubagentStop", last_assistant_message=GOOD)
     assert TICKET.id not in answer.ended.out
