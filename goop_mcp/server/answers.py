@@ -86,8 +86,11 @@ def _cut(text: str) -> str:
     return text[: MOST_CHARACTERS - len(end)] + end
 
 
-def verdict_answer(verdict: Verdict) -> CallToolResult:
-    """Return a verdict; that a reply was rejected is no failure of the tool."""
+def verdict_answer(verdict: Verdict, *, by_our_rules: bool = True) -> CallToolResult:
+    """Return a verdict; that a reply was rejected is no failure of the tool.
+
+    With `by_our_rules` False others told of faults as well, and nobody knows at what length.
+    """
     structure = verdict.to_dict()
     lines = [_headline(verdict, structure["envelope"] or {})]
     if verdict.feedback is not None:
@@ -98,7 +101,7 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         warnings = verdict.of_severity(Severity.WARNING)
         lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
     # Mending makes five letters of one, and an answer has what was read beside what was mended.
-    return answer("\n".join(lines), structure, is_small=len(verdict.read_text) <= _SMALL)
+    return answer("\n".join(lines), structure, is_small=by_our_rules and len(verdict.read_text) <= _SMALL)
 
 
 def decision_answer(decision: "Decision") -> CallToolResult:

@@ -122,7 +122,7 @@ class Replies:
 
         def judged() -> CallToolResult:
             verdict = judge(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
-            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent), by_our_rules=not rules)
 
         return await self._answered(judged, text, check_workspace=check_workspace)
 

@@ -10,6 +10,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.types import ResourceTemplateReference
 
 from goop_mcp.server.app import create_server
+from goop_mcp.server.bounds import MOST_BYTES
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
 from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
@@ -94,6 +95,28 @@ def test_no_other_client_waits_for_a_rule_that_takes_long(era: str, tmp_path: Pa
             assert "all clients" not in text_of(client.tool(tool, text=WITH_TICKET))
         assert "all clients" not in text_of(client.tool("hook_check", text=WITH_TICKET, **told))
         client.prompt("repair_report", text=WITH_TICKET)
+
+
+NAMES_ALL_TICKETS = """
+from dataclasses import replace
+
+from goop_mcp import Hit
+from tests.validation.shop import TICKET
+
+TICKETS = tuple([f"SHOP-{number}" for number in range(2000)])
+HITS = [Hit(message=f"ticket {number} is gone", expected=TICKETS) for number in range(100)]
+RULES = replace(TICKET, check=lambda *_: HITS)
+"""
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_however_much_a_rule_says_its_answer_is_one_that_clients_take(era: str, tmp_path: Path) -> None:
+    file = tmp_path / "long_rules.py"
+    file.write_text(NAMES_ALL_TICKETS, encoding="utf-8")
+    with connect(create_server(Settings(project=tmp_path, rules=(str(file),))), era) as client:
+        result = client.tool("validate_report", text=WITH_TICKET)
+        check_against_schema(result, client.tools()["validate_report"])
+    assert len(json.dumps(result.structured_content).encode()) <= MOST_BYTES
 
 
 @pytest.mark.parametrize("era", ERAS)
