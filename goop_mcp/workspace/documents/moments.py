@@ -11,9 +11,9 @@ def comparable_moment(text: str, *, of_day: time = time.max) -> str | None:
     """Return a time as comparable text in UTC; a date alone means `of_day`, by default its end, anything else None."""
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        if len(text.strip()) == _DATE_ONLY:
+            moment = datetime.combine(moment.date(), of_day)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # the latter for what is in the year 0 or 10000 of UTC
         return None
-    if len(text.strip()) == _DATE_ONLY:
-        moment = datetime.combine(moment.date(), of_day)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return moment.isoformat(timespec="milliseconds")
