@@ -13,6 +13,7 @@ from goop_mcp.cli.options import (
     RULES,
     WORKSPACE,
     WrongCallError,
+    judging,
     opened_workspace,
 )
 from goop_mcp.cli.rendering.github import render_github
@@ -84,7 +85,8 @@ def check(
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty file is a reply
     without an envelope: rejected.
     """
-    with opened_workspace(project, database=database, project_id=project_id, wanted=workspace) as (folder, store):
+    opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
+    with opened as (folder, store), judging():
         outcome = check_files(
             _named(files),
             protocol=protocol,

@@ -5,7 +5,7 @@ import os
 import click
 
 from goop_mcp import operations
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, RULES, judging
 from goop_mcp.cli.streams import emit_json, show, standard_input, start_log
 from goop_mcp.composition import Application
 from goop_mcp.operations.gate import Adoption, Containment, GateAnswer, gate_file
@@ -67,17 +67,18 @@ def gate(
     """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     start_log(settings)
-    answer = gate_file(
-        file,
-        project=settings.project,
-        schema=schema,
-        adoption=adoption,
-        workflow=workflow,
-        mode="strict" if strict else "lenient",
-        containment=containment,
-        stdin=standard_input(),
-        rules=rules,
-    )
+    with judging():
+        answer = gate_file(
+            file,
+            project=settings.project,
+            schema=schema,
+            adoption=adoption,
+            workflow=workflow,
+            mode="strict" if strict else "lenient",
+            containment=containment,
+            stdin=standard_input(),
+            rules=rules,
+        )
     if session_log is not None:
         append_to_log(session_log, answer.log)
     if record:

@@ -1,7 +1,8 @@
 """Options that several commands share."""
 
 import os
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ from goop_mcp.settings import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from goop_mcp.store.interface import Store
@@ -28,6 +30,7 @@ __all__ = [
     "RULES",
     "WORKSPACE",
     "WrongCallError",
+    "judging",
     "opened_application",
     "opened_workspace",
 ]
@@ -48,6 +51,11 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
 
 def _loaded(_context: click.Context, _option: click.Parameter, named: "tuple[str, ...]") -> "tuple[Rule, ...]":
     return operations.load_rules.load_rules(named) if named else ()
+
+
+def judging() -> "AbstractContextManager[object]":
+    """Send what rules of one's own print while they judge to standard error, as what they print when loaded."""
+    return redirect_stdout(sys.stderr)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, RULES, WORKSPACE, opened_workspace
+from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, RULES, WORKSPACE, judging, opened_workspace
 from goop_mcp.cli.rendering.page import render_page
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
 from goop_mcp.operations.reading_files import read_reply
@@ -45,7 +45,8 @@ def route(
     context = RoutingContext() if context_file is None else parse_context(read_reply(context_file), context_file)
     text = read_reply(file, stdin=standard_input())
     mode: Mode = "strict" if strict else "lenient"
-    with opened_workspace(project, database=database, project_id=project_id, wanted=workspace) as (folder, store):
+    opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
+    with opened as (folder, store), judging():
         decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store, rules=rules)
     if form == "json":
         emit_json(decision.to_dict())

@@ -17,6 +17,7 @@ from tests.validation.shop import BROKEN, TICKET
 
 print("these rules are loaded")
 RULES = [TICKET]
+PRINTING = replace(TICKET, check=lambda *seen: print("this rule judges") or TICKET.check(*seen))
 EMPTY = []
 FAILING = BROKEN
 WARNING = (replace(TICKET, id="shop/warning", lenient=Severity.WARNING),)
@@ -43,6 +44,13 @@ def test_a_reply_is_judged_by_the_rules_in_a_file_too(folder: Path) -> None:
     assert f"error: {MESSAGE} [{TICKET.id}]" in ended.out
     assert f"fix: {FIX}" in ended.out
     assert "2 files: 1 accepted, 1 rejected" in ended.out
+
+
+@pytest.mark.parametrize("command", [("check", "--format", "json"), ("route", "--format", "json")])
+def test_what_a_rule_prints_when_it_judges_does_not_either(folder: Path, command: tuple[str, ...]) -> None:
+    ended = run(*command, "--rules", "shop_rules.py:PRINTING", "without.md", cwd=folder)
+    assert TICKET.id in json.dumps(json.loads(ended.out))
+    assert "this rule judges" in ended.err
 
 
 def test_what_the_file_prints_does_not_go_among_the_verdicts(folder: Path) -> None:
