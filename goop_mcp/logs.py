@@ -17,6 +17,7 @@ LogFormat = Literal["text", "json"]
 
 _OWN: Final = "goop_mcp."
 _LONGEST_DETAIL: Final = 200
+_LONGEST_REMARK: Final = 1_000
 # An id of a session opens that session; the SDK makes them of random UUIDs, with hyphens and without.
 _SESSION: Final = re.compile(r"\b([0-9a-f]{8})-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\b")
 
@@ -67,12 +68,13 @@ class _JsonLines(logging.Formatter):
 def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
     """Return what a record says, without secrets.
 
-    The details that libraries tell are cut short: they repeat whole messages of clients.
+    What libraries tell is cut short, details most of all: it repeats what clients sent, of any length.
     """
     text = _without_sessions(record, clean(record.getMessage()))
-    if record.levelno > logging.DEBUG or record.name.startswith(_OWN) or len(text) <= _LONGEST_DETAIL:
+    most = _LONGEST_REMARK if record.levelno > logging.DEBUG else _LONGEST_DETAIL
+    if record.name.startswith(_OWN) or len(text) <= most:
         return text
-    return f"{text[:_LONGEST_DETAIL]}… ({len(text):,} characters)"
+    return f"{text[:most]}… ({len(text):,} characters)"
 
 
 def _without_sessions(record: logging.LogRecord, text: str) -> str:

@@ -43,7 +43,7 @@ from mcp.types import Tool as ListedTool
 from pydantic import AnyUrl, ValidationError
 
 from goop_mcp.current_request import current_request
-from goop_mcp.errors import GoopError, UnknownNameError
+from goop_mcp.errors import GoopError, RuleFailedError, UnknownNameError
 from goop_mcp.server.answers import cap, without_secrets
 from goop_mcp.server.arguments import argument_faults, has_unknown_names
 from goop_mcp.server.notices import Notices
@@ -250,13 +250,19 @@ def _refusal(tool: Tool, arguments: Mapping[str, Any]) -> ToolError:
 def _explain(what: str, failure: Exception) -> str:
     """Return our own sentence where the cause is foreseen, else the id under which the cause is in the log."""
     cause = failure.__cause__
-    if isinstance(cause, GoopError):
+    if isinstance(cause, GoopError) and not isinstance(cause, RuleFailedError):
         return _sentence(cause)
     if isinstance(cause, ToolError):
         return without_secrets(str(cause))
     request = current_request()
     incident = request.id if request is not None else secrets.token_hex(4)
     _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)
+    if isinstance(cause, RuleFailedError):
+        # What it raised may name anything of this machine, and the caller may sit at another one.
+        return (
+            f"rule {cause.rule} failed: {type(cause.__cause__ or cause).__name__} (incident {incident}). Nothing was "
+            "judged: the fault is in a rule of whoever runs this server, whose log says more, and not in the reply."
+        )
     return without_secrets(
         f"{what} failed because of a fault in this server (incident {incident}, see its log). "
         "Try once more; if it fails again, go on without it and report the incident."

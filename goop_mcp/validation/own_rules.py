@@ -1,6 +1,7 @@
 """Rules that a caller brings along: refused where they could never work, run beside ours, and blamed where they fail.
 
-What is wrong with a reply is a finding. What is wrong with a rule is its author's to mend, and no agent is told of it.
+What is wrong with a reply is a finding. What is wrong with a rule is its author's to mend, and no
+feedback to an agent tells of it.
 """
 
 import re

@@ -125,7 +125,8 @@ def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(era:
         for tool in ("validate_report", "route_next_action", "record_report"):
             result = client.tool(tool, text=WITH_TICKET)
             assert result.is_error
-            assert "rule shop/ticket-missing failed: LookupError" in text_of(result)
+            assert "rule shop/ticket-missing failed: LookupError (incident " in text_of(result)
+            assert "line" not in text_of(result)
         assert not client.tool("validate_report", text="No envelope.").is_error
 
 

@@ -106,7 +106,7 @@ class InOneForm:
         try:
             await self._app(scope, receive, in_form)
         except Exception:
-            if not begun:
+            if not begun or (head is not None and not words):
                 await refusal(500, *_NEXT[500])(scope, receive, send)
             raise
         if not begun and "last-event-id" in Headers(scope=scope):

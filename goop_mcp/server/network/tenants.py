@@ -4,6 +4,7 @@ A process holds a number of them. The one that nobody has asked for longest make
 work: a call runs, a stream is open, or a session of the earlier protocol era is.
 """
 
+import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -23,6 +24,8 @@ from goop_mcp.server.network.direct import DirectWhereItCan
 from goop_mcp.settings import Settings
 
 __all__ = ["Tenant", "Tenants", "TooManyTenantsError"]
+
+_logger = logging.getLogger(__name__)
 
 _MOST_TENANTS = 200
 _END = 1.0
@@ -132,30 +135,44 @@ class Tenants:
             await left.gone.wait()
 
     async def _serve(self, name: str, *, task_status: TaskStatus[Tenant]) -> None:
-        async with AsyncExitStack() as stack:
-            empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="goop-mcp-"))
-            application = stack.enter_context(Application(self._of_tenant(name, Path(empty))))
-            server = self._make(application)
-            server.streamable_http_app(
-                stateless_http=self._stateless,
-                max_request_body_size=self._body_bytes,
-                session_idle_timeout=_SESSION_IDLE,
-                max_sessions=_MOST_SESSIONS,
-                transport_security=_GUARDED_ALREADY,
-            )
-            sse = server.sse_app(max_request_body_size=self._body_bytes, transport_security=_GUARDED_ALREADY)
-            streaming, direct = server.session_manager, server.direct_manager(_GUARDED_ALREADY, self._body_bytes)
-            await stack.enter_async_context(streaming.run())
-            await stack.enter_async_context(direct.run())
-            tenant = Tenant(
-                application=application,
-                streamable=DirectWhereItCan(streaming=streaming, direct=direct),
-                sse=sse,
-                has_sessions=server.has_sessions_of_earlier_era,
-            )
-            task_status.started(tenant)
-            await tenant.unwanted.wait()
-        tenant.gone.set()
+        tenant = None
+        try:
+            async with AsyncExitStack() as stack:
+                tenant = await self._opened(name, stack)
+                task_status.started(tenant)
+                await tenant.unwanted.wait()
+        except Exception:
+            if tenant is None:
+                raise
+            # The others go on; whoever asks for this one next has it started anew.
+            _logger.exception("a tenant did not end as it should")
+        finally:
+            if tenant is not None:
+                if self._held.get(name) is tenant:
+                    del self._held[name]
+                tenant.gone.set()
+
+    async def _opened(self, name: str, stack: AsyncExitStack) -> Tenant:
+        empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="goop-mcp-", ignore_cleanup_errors=True))
+        application = stack.enter_context(Application(self._of_tenant(name, Path(empty))))
+        server = self._make(application)
+        server.streamable_http_app(
+            stateless_http=self._stateless,
+            max_request_body_size=self._body_bytes,
+            session_idle_timeout=_SESSION_IDLE,
+            max_sessions=_MOST_SESSIONS,
+            transport_security=_GUARDED_ALREADY,
+        )
+        sse = server.sse_app(max_request_body_size=self._body_bytes, transport_security=_GUARDED_ALREADY)
+        streaming, direct = server.session_manager, server.direct_manager(_GUARDED_ALREADY, self._body_bytes)
+        await stack.enter_async_context(streaming.run())
+        await stack.enter_async_context(direct.run())
+        return Tenant(
+            application=application,
+            streamable=DirectWhereItCan(streaming=streaming, direct=direct),
+            sse=sse,
+            has_sessions=server.has_sessions_of_earlier_era,
+        )
 
     def _of_tenant(self, name: str, empty: Path) -> Settings:
         """Return the settings of a tenant: the folder of the project belongs to the one that is the server's own."""

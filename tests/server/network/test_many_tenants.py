@@ -11,6 +11,11 @@ import httpx2
 import pytest
 from pydantic import JsonValue
 
+from goop_mcp.composition import Application
+from goop_mcp.server.app import create_server
+from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.network.tenants import Tenants
+from goop_mcp.settings import Settings
 from tests.postgres import Database, Server
 from tests.server.connections import ERAS, Transport, connect, target, text_of
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
@@ -206,3 +211,25 @@ def test_more_tokens_than_tenants_are_held_do_not_keep_the_server_from_starting(
         assert [ask(server.mcp, token=TOKENS[name], body=INITIALIZE).status_code for name in NAMES] == [200] * len(
             NAMES
         )
+
+
+async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(application: Application) -> GoopServer:
+        server = create_server(application.settings, application=application)
+        if application.settings.tenant == "stuck":
+            monkeypatch.setattr(application, "close", fail)
+        return server
+
+    def fail() -> None:
+        raise OSError("the disk is gone")
+
+    tenants = Tenants(Settings(project=tmp_path, tenant="own"), made, stateless=True, body_bytes=1_000, most=2)
+    async with tenants.running():
+        stuck = await tenants.tenant("stuck")
+        assert await tenants.tenant("third") is not stuck
+        assert "did not end as it should" in caplog.text
+        own = await tenants.tenant("own")
+        assert not own.gone.is_set()
+        assert await tenants.tenant("stuck") is not stuck
