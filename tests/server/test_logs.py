@@ -85,12 +85,15 @@ def test_details_of_libraries_are_cut_after_their_secrets_are_taken_out(
     library.debug("Received JSON: %s", "b" * 170 + f" {SECRET} " + "c" * 5_000)
     library.warning("w" * 300)
     log.debug("o" * 300)
-    detail, warning, own = lines(capsys)
+    library.warning("x" * 30_000)
+    detail, warning, own, remark = lines(capsys)
     assert len(detail) < 400
     assert "ghp_" not in detail
     assert "b" * 170 in detail
     assert "characters)" in detail
     assert "w" * 300 in warning
+    assert "x" * 900 in remark
+    assert len(remark) < 1_300
     assert "o" * 300 in own
 
 
