@@ -24,7 +24,8 @@ class _Arguments(FuncMetadata):
         """Return `data` with lists and objects in place of texts that hold them, where no text is allowed."""
         parsed = super().pre_parse_json(data)
         return {
-            name: given if self._is_text(name, given, parsed[name]) else parsed[name] for name, given in data.items()
+            name: given if parsed[name] is given or self._is_text(name, given, parsed[name]) else parsed[name]
+            for name, given in data.items()
         }
 
     def _is_text(self, name: str, given: object, parsed: object) -> bool:

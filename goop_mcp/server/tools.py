@@ -62,6 +62,8 @@ def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ON
     keep_texts(tool)
     # Names that are not listed are refused, which the SDK would neither do nor say.
     tool.parameters = {**_without_titles(tool.parameters), "additionalProperties": False}
+    # Clients hold each answer against the schema, and so do the tests; once more here takes a twentieth of a call.
+    tool.fn_metadata.output_model = None
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool
 
