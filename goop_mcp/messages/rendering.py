@@ -159,6 +159,7 @@ def session_handoff(
     spec_locked: bool | None,
     wave: Position = NOWHERE,
     next_command: str | None,
+    remarks: Sequence[str] = (),
 ) -> str:
     """Return what the next session begins with (V-14). Without a command it says to start a new session only."""
     spec = _UNKNOWN if spec_locked is None else "locked" if spec_locked else "unlocked"
@@ -170,7 +171,8 @@ def session_handoff(
     start = "### To Continue\nStart a new session."
     if next_command:
         start = templates.TO_CONTINUE.replace("{command}", code(next_command))
-    return _message("Session Handoff", _section("Accomplished", StatusIcon.COMPLETE, accomplished), state, start)
+    done = _section("Accomplished", StatusIcon.COMPLETE, accomplished)
+    return _message("Session Handoff", done, state, *_remarks(remarks), start)
 
 
 def status_display(

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from goop_mcp.errors import UnknownNameError
-from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.families import Family, FamilyOnDemand
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
@@ -16,7 +16,16 @@ from goop_mcp.validation.verdict import Verdict
 if TYPE_CHECKING:
     from goop_mcp.validation.pipeline import Examination
 
-__all__ = ["FAMILIES", "NAMESPACES", "RULES", "check_rules", "examine", "rules_with", "validate"]
+__all__ = [
+    "FAMILIES",
+    "NAMESPACES",
+    "RULES",
+    "check_rules",
+    "examine",
+    "families_of",
+    "rules_with",
+    "validate",
+]
 
 _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept")
 
@@ -34,10 +43,27 @@ def _in_package(name: str) -> Callable[[], Family]:
 FAMILIES: tuple[Family, ...] = (
     FamilyOnDemand("goop_report", marks=("goop_report",), load=_in_package("goop_report")),
     FamilyOnDemand("agent_request", marks=("agent_request",), load=_in_package("agent_request")),
-    FamilyOnDemand("speckit", marks=('agent"', "agent'", "agent”", "agent’", "_context"), load=_in_package("speckit")),
-    FamilyOnDemand("factory", marks=('status"', "status'", "status”", "status’"), load=_in_package("factory")),
+    FamilyOnDemand(
+        "speckit", marks=('agent"', "agent'", "agent”", "agent’", "agent:", "_context"), load=_in_package("speckit")
+    ),
+    FamilyOnDemand(
+        "factory", marks=('status"', "status'", "status”", "status’", "status:"), load=_in_package("factory")
+    ),
 )
 """Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
+
+
+def _sections_family() -> Family:
+    family: Family = import_module(f"{__name__}.goop_report.sections").GOOP_REPORT_SECTIONS
+    return family
+
+
+_SECTIONS = FamilyOnDemand("goop_report", marks=("goop_report", "## status", "## summary"), load=_sections_family)
+
+
+def families_of(profile: Profile) -> tuple[Family, ...]:
+    """Return every protocol as projects of `profile` speak it: in those of v1 a report has five sections (D-96)."""
+    return FAMILIES if profile == "0.x" else (_SECTIONS, *FAMILIES[1:])
 
 
 def _every_rule() -> Iterator[Rule]:
@@ -113,7 +139,8 @@ def examine(
         raise UnknownNameError("phase", expected.phase, _PHASES)
     check_rules(rules)
     examined = _pipeline()
-    return examined(text, FAMILIES, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+    families = FAMILIES if expected is None else families_of(expected.profile)
+    return examined(text, families, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
 
 
 @cache

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from goop_mcp.routing.context_parts import Counters, Policy, SessionState
+from goop_mcp.routing.context_parts import Counters, Policy, Portable, SessionState
 from goop_mcp.routing.context_reading import check_context, read_context
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.validation.findings import Finding
@@ -17,12 +17,13 @@ __all__ = ["RoutingContext"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoutingContext:
+class RoutingContext(Portable):
     """What the caller knows beside the verdict. None means that it does not know; nothing is guessed.
 
     `expected_agent` is the one that was asked, `phase`, `task_id` and `session_id` are where the work stands.
     `attempt` counts the same request from 1, `iteration` the feedbacks given on this edge from 0, `max_iterations` is
-    the number in the message, if one was sent. `previous_rules` are the ids that the last failed verdict named.
+    the number in the message, if one was sent. `previous_rules` are those that failed last, as the
+    decision's `state_changes` say: ids, followed by `#` and a digest of the values where there were any.
     `responded` is False when no answer came in time. `evidence` are findings of the workspace check that the verdict
     does not hold. `workflow` is what the caller knows of the work when no request says it. `dependencies` and `batch`
     map session ids to their state, the batch in its order; `session_state` is that of the request's own session.

@@ -1,17 +1,36 @@
 """What a context is made of: policy, limits, counters and the state of other sessions (ROUTING, sections 1 and 5)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
-__all__ = ["Adoption", "Counters", "Policy", "RoutingLimits", "SessionState"]
+__all__ = ["Adoption", "Counters", "Policy", "Portable", "RoutingLimits", "SessionState"]
+
+Parts = TypeVar("Parts", bound="Portable")
 
 Adoption = Literal["optional", "pilot", "expanded", "mandatory"]
 
 
+class Portable:
+    """A dataclass that can be pickled and copied although it holds read-only mappings, which cannot."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __reduce__(self) -> tuple[Callable[..., "Portable"], tuple[object, ...]]:
+        """Give the mappings as they are inside, and say which are to be read-only again."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        read_only = [name for name, value in values.items() if isinstance(value, MappingProxyType)]
+        return _rebuilt, (type(self), values | {name: dict(values[name]) for name in read_only}, read_only)
+
+
+def _rebuilt(kind: type[Parts], values: dict[str, Any], read_only: Iterable[str]) -> Parts:
+    return kind(**values | {name: MappingProxyType(values[name]) for name in read_only})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoutingLimits:
+class RoutingLimits(Portable):
     """How often something is tried before a person is asked; each from 0 (ROUTING, section 5).
 
     `feedback_iterations` holds for every edge that `feedback_edges` does not name; its keys are `test`, `review`,
@@ -53,7 +72,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
+class Counters(Portable):
     """How often something has happened already; the caller keeps them and stores what `state_changes` says.
 
     One set belongs to one key: an agent, a task, an edge, a session. `prerequisites` counts the runs of each agent

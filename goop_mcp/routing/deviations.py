@@ -4,14 +4,20 @@ import re
 
 from goop_mcp.routing.views import Option, Question
 
-__all__ = ["parse_deviations"]
+__all__ = ["names_decision", "parse_deviations"]
 
 _DEVIATION = re.compile(r"\bRULE\s{1,3}([1-4])\s{1,3}DEVIATION\s{0,3}:", re.IGNORECASE)
+_RULE_4 = re.compile(r"\bRULE\s{0,3}4\b", re.IGNORECASE)
 _OPTIONS = re.compile(r"\bOptions?\s{0,3}:", re.IGNORECASE)
 _LETTER = re.compile(r"(?<![A-Za-z0-9])([A-Z])\)\s")
 _RECOMMENDED = re.compile(r"(?<!not )(?<!n't )\brecommended\b", re.IGNORECASE)
 _JOINTS = " ,;-*•("
 _EMPHASIS = "**"
+
+
+def names_decision(blockers: str) -> bool:
+    """Return whether `blockers` leave a decision to the user: RULE 4, by which agents stop and ask, or options."""
+    return _RULE_4.search(blockers) is not None or any(each.options for each in parse_deviations(blockers))
 
 
 def parse_deviations(blockers: str) -> tuple[Question, ...]:

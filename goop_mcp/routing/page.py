@@ -44,6 +44,8 @@ Where type and strategy of a speckit error contradict each other, the safer one 
 _READINGS = """\
 ## How the rows are read
 
+- Whatever the row, the decision carries the blockers of the report: what stands in the way never vanishes. "None", "No
+  blockers at this time", "Keine", "[]" and the like are no blockers.
 - The work goes on only with an agent that can be started: one of the form `goop-[type]`, `memory-distiller`, one of the
   eleven of speckit, or one of `known_agents`. G6 and S14 leave every other name, and a report that names nobody, to the
   user (R9), and a prerequisite that nobody knows does not run (S7b); G8b takes the orchestrator too. A CHECKPOINT with

@@ -9,7 +9,7 @@ from goop_mcp.routing.decision import Decision
 from goop_mcp.routing.reading_order import reading_steps
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.table import rows_for
-from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, RequestView
+from goop_mcp.routing.views import NO_REPORT, NO_REQUEST, Outcome, RequestView
 from goop_mcp.validation.findings import Finding, Severity
 from goop_mcp.validation.verdict import Verdict
 
@@ -71,6 +71,10 @@ def _faults(
 
 def _decide(row: Row, case: Case) -> Decision:
     filling = row.fill(case)
+    blocker = case.report.blockers
+    if blocker and case.outcome is not Outcome.INVALID and blocker not in (listed := filling.get("blockers", ())):
+        # Whatever the row: what stands in the way reaches the caller (D-90).
+        filling = {**filling, "blockers": (*listed, blocker)}
     return Decision(
         actions=row.actions,
         rule=row.rule,

@@ -11,6 +11,7 @@ from typing import Any
 
 from goop_mcp.routing.adapters import ADAPTERS, protocol_of
 from goop_mcp.routing.decision import Action, Decision
+from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
 from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.views import NO_REPORT, NOTHING, Outcome, ReportView
 from goop_mcp.validation.verdict import Verdict
@@ -200,6 +201,18 @@ BY_SOURCE = (
     ),
     SourceState(
         protocol="goop_report",
+        source="COMPLETE with a real blocker or ready=false, status message = blockers",
+        fits=lambda source: is_held_back(source.outcome, source.report),
+        state=A2AState.INPUT_REQUIRED,
+    ),
+    SourceState(
+        protocol="goop_report",
+        source="PARTIAL or CHECKPOINT with a blocker that names a decision, status message = blockers",
+        fits=lambda source: waits_for_decision(source.outcome, source.report),
+        state=A2AState.INPUT_REQUIRED,
+    ),
+    SourceState(
+        protocol="goop_report",
         source="COMPLETE, checks passed or none",
         fits=_is(Outcome.DONE),
         state=A2AState.COMPLETED,
@@ -288,10 +301,13 @@ def verdict_state(
 def _state(row: SourceState, source: Source) -> TaskState:
     report = source.report
     asks = row.state is A2AState.INPUT_REQUIRED
+    message = report.blockers or (report.error.message if report.error else None)
+    if message is None and is_held_back(source.outcome, report):
+        message = NOT_READY
     return TaskState(
         state=row.state,
         workflow=row.workflow,
-        message=(report.blockers or (report.error.message if report.error else None)) if asks else None,
+        message=message if asks else None,
         parts=tuple([question.to_dict() for question in report.questions]) if asks else (),
         metadata={"checkpoint": True} if source.outcome is Outcome.CHECKPOINT else NOTHING,
     )

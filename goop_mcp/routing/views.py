@@ -205,6 +205,7 @@ class ReportView:
     new_session: bool | None = None
     files_to_read: tuple[str, ...] = ()
     blockers: str | None = None
+    ready: bool | None = None
     questions: tuple[Question, ...] = ()
     error: ErrorView | None = None
     issues: tuple[Issue, ...] = ()

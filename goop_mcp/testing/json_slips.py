@@ -69,11 +69,12 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     ),
     mended("raw_line_break", "a line break within a string", _words("Then:\nmore."), _LOOSE, adds="Then: more."),
     mended("unescaped_quote", "a quote within a string", _words('Renamed "a" to b.'), _LOOSE, adds='Renamed "a" to b.'),
-    mended(
+    refused(
         "last_brace_missing",
-        "the last brace is missing, all else is there",
+        "the last brace is missing, and no fence says that the block had ended",
         _last_brace_missing,
-        "envelope/root-not-closed",
+        "envelope/truncated",
+        never="cut reply accepted",
     ),
     mended(
         "value_in_wrong_case",

@@ -183,12 +183,11 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         "not-a-boolean",
         never="value guessed",
     ),
-    refused(
+    mended(
         "markdown_in_attribute",
         "Markdown round a listed value",
         _slip(r'(action|type)="(\w+)"', r'\1="**\2**"'),
-        "unknown-file-action",
-        never="value guessed",
+        "value-case",
     ),
     refused(
         "fields_packed_in_string",

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from goop_mcp.validation.envelope_rules import AMBIGUOUS
+from goop_mcp.validation.envelope_rules import AMBIGUOUS, LINE_ENDS
+from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.extraction import Extraction
 from goop_mcp.validation.families import Family
-from goop_mcp.validation.hosts import after_envelope
+from goop_mcp.validation.hosts import after_envelope, take_out_of_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
@@ -35,10 +36,12 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     older and looser forms are looked for where nothing else is found.
     """
     detected = len(families) > 1
-    lower = text.lower() if detected else ""
-    source = SourceText(text)
+    source, remarks, by_host = _as_read(text)
+    lower = source.read.lower() if detected else ""
+    if not lower.isascii():
+        lower = ZERO_WIDTH.sub("", lower)
     choices = [
-        Choice(family, family.find(source, limits))
+        Choice(family, _remarked(family.find(source, limits), remarks, by_host=by_host))
         for family in families
         if not detected or _holds_any(lower, family.marks)
     ]
@@ -51,10 +54,32 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
             return _ambiguous(live)
         return replace(ending[0], others=tuple(choice for choice in live if choice is not ending[0]))
     if live:
-        return live[0]
+        cut_off = _cut_off_after(live[0], choices)
+        return live[0] if cut_off is None else replace(cut_off, others=(live[0],))
     found = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
     nothing = Extraction(source=source, blocks=(), chosen=None)
-    return _older(text, [Choice(family, found.get(family.name, nothing)) for family in families], limits)
+    chosen = _older(source, [Choice(family, found.get(family.name, nothing)) for family in families], limits)
+    if chosen.extraction.chosen is not None and (cut_off := _cut_off_after(chosen, choices)) is not None:
+        return replace(cut_off, others=(chosen,))
+    return replace(chosen, extraction=_remarked(chosen.extraction, remarks, by_host=by_host))
+
+
+def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
+    """Return the text in which envelopes are looked for, what was repaired in it, and whether a host had wrapped it."""
+    if (source := take_out_of_json(text)) is not None:
+        return source, (), True
+    if "\n" not in text and "\r" in text.strip():
+        problem = LINE_ENDS.problem(
+            "the lines end with a carriage return alone; expected line feeds", offset=0, before="\\r", after="\\n"
+        )
+        return SourceText(text, text.replace("\r", "\n")), (problem,), False
+    return SourceText(text), (), False
+
+
+def _remarked(found: Extraction, remarks: tuple[Problem, ...], *, by_host: bool) -> Extraction:
+    if found.chosen is None or not (remarks or by_host):
+        return found
+    return replace(found, remarks=(*remarks, *found.remarks), host_transformed=found.host_transformed or by_host)
 
 
 def _holds_any(lower: str, marks: Sequence[str]) -> bool:
@@ -69,12 +94,24 @@ def _counts(choice: Choice, *, detected: bool) -> bool:
     return chosen is not None and (not detected or choice.family.is_marked(chosen))
 
 
-def _older(text: str, choices: Sequence[Choice], limits: Limits) -> Choice:
+def _older(source: SourceText, choices: Sequence[Choice], limits: Limits) -> Choice:
     for choice in choices:
-        if (older := choice.family.find_older(text, limits)) is not None:
+        if (older := choice.family.find_older(source.read, limits)) is not None:
             blocks = (*choice.extraction.blocks, *older.blocks)
-            return Choice(choice.family, replace(older, blocks=blocks))
-    return choices[0]
+            own = source if older.source.read == source.read else older.source
+            return Choice(choice.family, replace(older, blocks=blocks, source=own))
+    # An envelope that was only thought says more than none at all.
+    return next((choice for choice in choices if choice.extraction.blocks), choices[0])
+
+
+def _cut_off_after(whole: Choice, choices: Sequence[Choice]) -> Choice | None:
+    """Return the choice of another protocol that was cut off after `whole`: that is the agent's last word (D-16)."""
+    for choice in choices:
+        block = choice.extraction.chosen
+        own = choice.family is whole.family
+        if block is not None and not block.complete and not own and _span(choice)[0] >= _span(whole)[1]:
+            return choice
+    return None
 
 
 def _span(choice: Choice) -> tuple[int, int]:

@@ -15,7 +15,7 @@ __all__ = [
     "TaskClaim",
 ]
 
-FileClaimKind = Literal["present", "gone", "touched", "promised", "optional"]
+FileClaimKind = Literal["present", "created", "modified", "gone", "touched", "promised", "optional"]
 StateName = Literal["phase", "spec_locked", "interview_complete", "wave", "total_waves"]
 
 
@@ -23,7 +23,8 @@ StateName = Literal["phase", "spec_locked", "interview_complete", "wave", "total
 class FileClaim:
     """A file the envelope names; `where` is the place of its path, an XPath or JSON pointer, as in every claim.
 
-    "present" it has to be there, "gone" it must not be, "touched" the envelope does not say which of the two,
+    "present" it has to be there, "created" and "modified" it has to be a file of its own that is there, and of the
+    latter git has to know a change, "gone" it must not be, "touched" the envelope does not say which of the two,
     "promised" it has to be there once the session has ended, "optional" it may be there or not. With `loose` the path
     may also be meant relative to the folder of the session, or to one in which another file of the envelope lies. A
     path that is only `told` is part of a story; any other one will be read or written, and must not lead out.

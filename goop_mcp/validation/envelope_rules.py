@@ -6,10 +6,12 @@ from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 
 __all__ = [
     "AMBIGUOUS",
+    "CONFLICTING_DUPLICATE",
     "ENVELOPE_RULES",
     "FOREIGN_BLOCK",
     "HOST_TRANSFORMED",
     "IN_THINKING",
+    "LINE_ENDS",
     "MULTIPLE",
     "NOT_AT_END",
     "NO_ENVELOPE",
@@ -104,8 +106,8 @@ ROOT_NOT_CLOSED = Rule(
     id="envelope/root-not-closed",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="every part is closed and everything required is there, only the outermost end tag or brace is missing; "
-    "closed",
+    catches="every part is closed and everything required is there, only the outermost end tag is missing; closed. In "
+    "JSON only where the closing fence follows: without it members may be missing, and it is `envelope/truncated`",
     why="All of the agent's words are there, so closing the root adds no meaning. Anything less is a cut-off reply.",
     fix="Close the envelope with its end tag.",
     requirements=("G-01", "S-09"),
@@ -131,7 +133,8 @@ HOST_TRANSFORMED = Rule(
     id="envelope/host-transformed",
     lenient=Severity.INFO,
     strict=Severity.INFO,
-    catches="a host had indented or XML-escaped the whole text; that was undone before reading",
+    catches="a host had indented or XML-escaped the whole text, or put it into JSON of its own; that was undone before "
+    "reading",
     why="Hosts hand a subagent's reply on in altered form. The agent did nothing wrong.",
     fix="Nothing to do: the host changed the text, not the agent.",
     requirements=("G-03",),
@@ -142,6 +145,17 @@ HOST_TRANSFORMED = Rule(
         + "</result>\n</task-notification>",
         reply=COMPLETE_REPLY,
     ),
+)
+
+LINE_ENDS = Rule(
+    id="envelope/line-ends",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="lines that end with a carriage return alone, in the whole text; read as line feeds",
+    why="Fences and headings stand on lines of their own. To most readers such a text is one single line.",
+    fix="End lines with a line feed.",
+    requirements=("H-27", "G-03"),
+    example=Example(good=COMPLETE_REPLY, bad=COMPLETE_REPLY.replace("\n", "\r"), reply=COMPLETE_REPLY),
 )
 
 FOREIGN_BLOCK = Rule(
@@ -185,6 +199,22 @@ TOO_DEEP = Rule(
     example=Example(good="  <memory>", bad=f"  <extra>{_DEEP}</extra>\n  <memory>", reply=COMPLETE_REPLY),
 )
 
+CONFLICTING_DUPLICATE = Rule(
+    id="envelope/conflicting-duplicate",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="an attribute or key twice, in different case, with different values; a root attribute that contradicts "
+    "its element",
+    why="Readers differ in which of the two they take, so the reply says two things at once.",
+    fix="Keep the one value that is true, under the name of the schema.",
+    requirements=("G-08", "S-13"),
+    example=Example(
+        good='<check name="tests" passed="true">',
+        bad='<check name="tests" passed="true" Passed="false">',
+        reply=COMPLETE_REPLY,
+    ),
+)
+
 ENVELOPE_RULES = (
     NO_ENVELOPE,
     MULTIPLE,
@@ -194,7 +224,9 @@ ENVELOPE_RULES = (
     ROOT_NOT_CLOSED,
     IN_THINKING,
     HOST_TRANSFORMED,
+    LINE_ENDS,
     FOREIGN_BLOCK,
     TOO_LARGE,
     TOO_DEEP,
+    CONFLICTING_DUPLICATE,
 )

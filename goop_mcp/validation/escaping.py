@@ -8,10 +8,12 @@ __all__ = [
     "INVISIBLE",
     "STRAY",
     "XML_BLANKS",
+    "ZERO_WIDTH",
     "escape_attribute",
     "escaped",
     "forbidden_runs",
     "visible",
+    "without_emphasis",
     "without_forbidden",
 ]
 
@@ -19,6 +21,7 @@ XML_BLANKS = " \t\r\n"
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 INVISIBLE = re.compile("[\u0085\u00a0\u00ad\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]")
+ZERO_WIDTH = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _BLANKS = re.compile("[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 # A colour of a terminal, or other characters. Without a repetition around: it would take memory for each of them.
@@ -72,6 +75,13 @@ def forbidden_runs(text: str) -> Iterator[tuple[int, int]]:
 def visible(text: str) -> str:
     """Return `text` with plain blanks for the unusual ones, and without characters that take no room."""
     return INVISIBLE.sub("", _BLANKS.sub(" ", text)).strip(XML_BLANKS)
+
+
+def without_emphasis(word: str) -> str:
+    """Return `word` without the marks that Markdown puts around a word: asterisks, underscores, backticks."""
+    bare = word.strip("*_`")
+    before, _, after = word.partition(bare) if bare else ("", "", "")
+    return bare if before and before == after[::-1] else word
 
 
 def without_forbidden(text: str) -> str:

@@ -3,24 +3,36 @@
 The examples suppose a project that holds what the good reply says.
 """
 
+from dataclasses import replace
+
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = [
     "COMMIT_NOT_FOUND",
+    "COMMIT_ON_NO_BRANCH",
     "COMMIT_SUBJECT_DIFFERS",
+    "COMMIT_UNRELATED",
+    "EMPTY_FILE",
     "EVIDENCE_RULES",
     "FILE_NOT_FOUND",
+    "FILE_NOT_TOUCHED",
     "FILE_STILL_THERE",
     "MEMORY_NOT_FOUND",
     "NOT_CHECKED",
+    "NOT_TOUCHED_AS_FAR_AS_KNOWN",
+    "ON_NO_BRANCH_AS_FAR_AS_KNOWN",
     "STATE_DIFFERS",
     "TASK_NOT_IN_BLUEPRINT",
+    "UNRELATED_AS_FAR_AS_KNOWN",
 ]
 
 _FILE = 'path="src/login.py" action="created"'
 _MEMORY = ">Sessions are kept in Redis<"
+_TWO_FILES_REPLY = COMPLETE_REPLY.replace(
+    "    </files>", '      <file path="src/plan.py" action="created">The plan</file>\n    </files>'
+)
 _WITHOUT_COUNTER = COMPLETE_REPLY.replace('    <task current="2" total="3"/>\n', "")
 _NO_DELIVERABLE = '"deliverables": [],'
 _CRITIC_REPLY = f"""\
@@ -43,7 +55,7 @@ FILE_NOT_FOUND = Rule(
     id="evidence/file-not-found",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="a file claimed as created, modified or delivered does not exist",
+    catches="a file claimed as created, modified or delivered does not exist, or is a folder, a pipe or git's own",
     why="The next agent would build on a file that nobody wrote.",
     fix="Write the file, or name the one you really wrote, by its path from the top of the project.",
     requirements=("F-15", "F-26", "G-22", "G-49"),
@@ -65,7 +77,7 @@ COMMIT_NOT_FOUND = Rule(
     id="evidence/commit-not-found",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="the sha is no commit of this repository",
+    catches="the sha is no commit of this repository, or no sha at all: HEAD, a branch, a range",
     why="Work that was never committed is lost with the working copy.",
     fix="Commit the work and copy the sha that git printed, or leave the commit out.",
     requirements=("G-24", "G-49"),
@@ -84,6 +96,68 @@ COMMIT_SUBJECT_DIFFERS = Rule(
         good=">feat(auth): add login endpoint<", bad=">feat(auth): add logout endpoint<", reply=COMPLETE_REPLY
     ),
 )
+
+EMPTY_FILE = Rule(
+    id="evidence/empty-file",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="a file claimed as created or modified is empty; `__init__.py`, `py.typed` and names that begin with a dot "
+    "may be",
+    why="An empty file passes for work that was never written.",
+    fix="Write the file, or say why it is empty where it is described.",
+    requirements=("G-22", "G-49"),
+    example=Example(good=_FILE, bad='path="src/empty.py" action="created"', reply=COMPLETE_REPLY),
+)
+
+FILE_NOT_TOUCHED = Rule(
+    id="evidence/file-not-touched",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="a file claimed as modified did not change since the task began; where nobody says when that was, a "
+    "warning in strict mode too, for a file that neither the last commit, nor a commit of the report, nor the working "
+    "copy changes",
+    why="Work is counted that nobody did.",
+    fix="Change the file, or leave it out of the report.",
+    requirements=("G-22", "G-49"),
+    example=Example(
+        good='path="src/plan.py" action="created"', bad='path="src/plan.py" action="modified"', reply=_TWO_FILES_REPLY
+    ),
+)
+
+NOT_TOUCHED_AS_FAR_AS_KNOWN = replace(FILE_NOT_TOUCHED, strict=Severity.WARNING)
+"""The same rule where nobody said at which commit the task began."""
+
+COMMIT_UNRELATED = Rule(
+    id="evidence/commit-unrelated",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="a commit touches none of the files that the report claims; where nobody says at which commit the task "
+    "began, a warning in strict mode too",
+    why="The sha is that of other work, or files of the commit were not reported.",
+    fix="Name the commit of this work, and every file that it changes.",
+    requirements=("G-24", "G-49"),
+    example=Example(
+        good='sha="a1b2c3d">feat(auth): add login endpoint<', bad='sha="0a9b8c7">docs: plan<', reply=COMPLETE_REPLY
+    ),
+)
+
+UNRELATED_AS_FAR_AS_KNOWN = replace(COMMIT_UNRELATED, strict=Severity.WARNING)
+"""The same rule where nobody said at which commit the task began."""
+
+COMMIT_ON_NO_BRANCH = Rule(
+    id="evidence/commit-on-no-branch",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="the commit exists, and no branch, tag or working copy leads to it; where nobody says at which commit the "
+    "task began, a warning in strict mode too",
+    why="Git removes such a commit after a while, and with it the work.",
+    fix="Report the commit that is on your branch; an amended or rebased one has a new sha.",
+    requirements=("G-24", "G-49"),
+    example=Example(good='sha="a1b2c3d"', bad='sha="f1e2d3c"', reply=COMPLETE_REPLY),
+)
+
+ON_NO_BRANCH_AS_FAR_AS_KNOWN = replace(COMMIT_ON_NO_BRANCH, strict=Severity.WARNING)
+"""The same rule where nobody said at which commit the task began."""
 
 MEMORY_NOT_FOUND = Rule(
     id="evidence/memory-not-found",
@@ -140,6 +214,10 @@ EVIDENCE_RULES = (
     FILE_STILL_THERE,
     COMMIT_NOT_FOUND,
     COMMIT_SUBJECT_DIFFERS,
+    EMPTY_FILE,
+    FILE_NOT_TOUCHED,
+    COMMIT_UNRELATED,
+    COMMIT_ON_NO_BRANCH,
     MEMORY_NOT_FOUND,
     TASK_NOT_IN_BLUEPRINT,
     STATE_DIFFERS,

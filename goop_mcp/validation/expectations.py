@@ -24,10 +24,13 @@ class Expectations:
     `session_id` takes the place of a variable left in a path (D-59). `files_checked` means that the caller looks for
     the files that the reply names: a variable left in a path is an error then. With `markdown` "forbid" a Factory
     reply in Markdown is refused (F-01). `sessions` maps each session that is known to those that have to be done
-    before it (H-68).
+    before it (H-68). `agents` are patterns with `*` and `?` of names that the project has for agents of its own: they
+    may sign reports beside those of GoopSpec (D-97). `base` is the id of the commit at which the task began: a file
+    that is said to be modified must have changed since (D-94).
     """
 
     agent: str | None = None
+    agents: tuple[str, ...] = ()
     phase: str | None = None
     files_changed: bool | None = None
     memory_saved: bool | None = None
@@ -39,6 +42,7 @@ class Expectations:
     files_checked: bool = False
     markdown: Markdown = "allow"
     sessions: Mapping[str, Collection[str]] | None = None
+    base: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse values of the wrong kind: comparing them would blame the agent for the caller's slip."""
@@ -53,9 +57,10 @@ class Expectations:
 
 
 _KINDS: Mapping[type, tuple[str, ...]] = {
-    str: ("agent", "phase", "workspace", "session_folder", "session_id"),
+    str: ("agent", "phase", "workspace", "session_folder", "session_id", "base"),
     bool: ("files_changed", "memory_saved", "checks_run"),
     Mapping: ("sessions",),
+    tuple: ("agents",),
 }
 _CHOICES: Mapping[str, tuple[str, ...]] = {"profile": get_args(Profile), "markdown": get_args(Markdown)}
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 from goop_mcp.validation.fences import common_indentation
 from goop_mcp.validation.hosts import HAND_BACK, unescape
-from goop_mcp.validation.landmarks import Landscape, Regions, Roots, Tag, spoken_apart, survey
+from goop_mcp.validation.landmarks import Landscape, Regions, Roots, Tag, survey
 from goop_mcp.validation.pairing import Block, blocks_of
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
 from goop_mcp.validation.safe_json import load_object, pair_braces
+from goop_mcp.validation.thoughts import OPEN_THINKING, THINKING, hide_thoughts, thoughts
 
 __all__ = [
     "CHOSEN",
@@ -21,6 +22,7 @@ __all__ = [
     "COMMENT",
     "CUT_OFF",
     "EARLIER",
+    "OPEN_THINKING",
     "THINKING",
     "Block",
     "Extraction",
@@ -30,13 +32,13 @@ __all__ = [
     "spoken_apart",
 ]
 
+_ANY_ROOT = Roots(names=("goop_report",), child_tags=frozenset())
 _JSON_DEPTH = 64
 _BLOCKS_LOOKED_AT = 64
 
 CUT_OFF = "cut off before its end; a later cut-off envelope counts instead of an earlier whole one"
 CHOSEN = "the last complete envelope outside thinking blocks"
 EARLIER = "an earlier envelope; the last one counts"
-THINKING = "inside a thinking block"
 COMMENT = "inside a comment or CDATA section"
 CODE = "inside inline code"
 JSON_STRING = "inside a string of a JSON object"
@@ -69,7 +71,7 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
         blocks = list(_outside_json(text, blocks))
         chosen = _choose(blocks)
     transformed = False
-    if chosen is None and _holds_escaped_root(text, roots):
+    if chosen is None and source.read is source.given and _holds_escaped_root(text, roots):
         unescaped = unescape(text)
         retried = _find_blocks(unescaped.read, roots)
         if (found := _choose(retried)) is not None:
@@ -119,23 +121,24 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
     may be none (prose mentions `<!--` too), so the tags are paired once more as if there were no comments.
     """
     seen = survey(text, roots)
-    if not seen.thinking and not seen.hidden:
+    if not seen.hidden:
         blocks = blocks_of(text, seen.openers, seen.closers, roots)
         if len(blocks) > 1:
-            blocks = _judged(blocks, Regions([]), Regions([]))
+            blocks = _judged(blocks, Regions([]))
     else:
         blocks = _spoken_and_hidden(text, seen, roots)
+    blocks = [block for block in hide_thoughts(text, blocks) if block.complete or block.why is None]
     if seen.in_code and _choose(blocks) is None:
         blocks += _whole_in_code(text, seen.in_code)
     return blocks
 
 
 def _spoken_and_hidden(text: str, seen: Landscape, roots: Roots) -> list[Block]:
-    thinking, hidden = Regions(seen.thinking), Regions(seen.hidden)
+    hidden = Regions(seen.hidden)
     quoted = [block for block in blocks_of(text, *_inside(seen, hidden), roots) if block.complete]
-    blocks = _judged([*blocks_of(text, *_outside(seen, hidden), roots), *quoted], thinking, hidden)
+    blocks = _judged([*blocks_of(text, *_outside(seen, hidden), roots), *quoted], hidden)
     if seen.hidden and _choose(blocks) is None:
-        blocks = _judged(blocks_of(text, seen.openers, seen.closers, roots), thinking, hidden)
+        blocks = _judged(blocks_of(text, seen.openers, seen.closers, roots), hidden)
     return blocks
 
 
@@ -149,7 +152,7 @@ def _outside(seen: Landscape, regions: Regions) -> tuple[list[Tag], list[Tag]]:
     return openers, [tag for tag in seen.closers if not regions.hold(tag.start, tag.end)]
 
 
-def _judged(blocks: list[Block], thinking: Regions, hidden: Regions) -> list[Block]:
+def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
     """Return the blocks in order with the reasons why some may not be chosen.
 
     What lies inside a complete block is content and no candidate (D-05); a cut-off block counts only if it may be
@@ -160,11 +163,7 @@ def _judged(blocks: list[Block], thinking: Regions, hidden: Regions) -> list[Blo
     for block in sorted(blocks, key=lambda each: each.start):
         if block.end <= reach:
             continue
-        why = None
-        if thinking.hold(block.start, block.end):
-            why = THINKING
-        elif hidden.hold(block.start, block.end):
-            why = COMMENT
+        why = COMMENT if hidden.hold(block.start, block.end) else None
         if block.complete:
             reach = block.end
         if block.complete or why is None:
@@ -179,3 +178,9 @@ def _whole_in_code(text: str, tags: list[Tag]) -> Iterator[Block]:
         end = text.find(f"</{tag.name}>", tag.end, len(text) if line_end < 0 else line_end)
         if end >= 0:
             yield Block(root=tag.name, start=tag.start, end=end + len(tag.name) + 3, why=CODE)
+
+
+def spoken_apart(text: str) -> Regions:
+    """Return the stretches that are no part of an answer: thinking blocks, comments, CDATA sections."""
+    hidden = survey(text, _ANY_ROOT).hidden if "<!" in text else []
+    return Regions([*thoughts(text), *hidden])

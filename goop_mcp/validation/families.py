@@ -85,6 +85,10 @@ class Family(Protocol):
         """Return what `envelope`, a model of this family, says is true of the project; a partial one says nothing."""
         ...  # pragma: no cover
 
+    def envelope_from(self, values: object) -> Envelope:
+        """Return the model whose `to_dict` gave `values`. Raises ValueError, which names the place."""
+        ...  # pragma: no cover
+
     def absence(self, text: str) -> str:
         """Return in one clause what is there in place of an envelope."""
         ...  # pragma: no cover
@@ -140,6 +144,10 @@ class FamilyOnDemand:
     def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope`, a model of this family, says is true of the project."""
         return self.loaded.claims(envelope)
+
+    def envelope_from(self, values: object) -> Envelope:
+        """Return the model whose `to_dict` gave `values`."""
+        return self.loaded.envelope_from(values)
 
     def absence(self, text: str) -> str:
         """Return in one clause what is there in place of an envelope."""

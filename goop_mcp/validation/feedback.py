@@ -5,6 +5,7 @@ what was found, what was expected, what to do. No address, no library's words, n
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from goop_mcp.validation.envelope_rules import TOO_LARGE, TRUNCATED
 from goop_mcp.validation.findings import Finding, Severity, excerpt
@@ -62,19 +63,38 @@ def _ask_for_envelope(errors: Sequence[Finding], skeleton: str) -> str:
 def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     head = f"{OPENING} {count}:"
+    shown = _joined(errors)
     room = limits.feedback_characters - len(head) - len(_RESEND) - 60
-    longest = _SHORT_LINE_CHARACTERS if len(errors) <= _FEW_ERRORS else _LINE_CHARACTERS
+    longest = _SHORT_LINE_CHARACTERS if len(shown) <= _FEW_ERRORS else _LINE_CHARACTERS
     lines: list[str] = []
-    for finding in errors[: limits.feedback_findings]:
+    for finding in shown[: limits.feedback_findings]:
         line = _error_line(finding, longest)
         if len(line) + 1 > room:
             break
         room -= len(line) + 1
         lines.append(line)
-    left = len(errors) - len(lines)
+    left = len(shown) - len(lines)
     if left:
         lines.append(f"… and {left} more; mend these first." if lines else f"{left} errors.")
     return "\n".join([head, *lines, _RESEND])
+
+
+def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
+    """Return `errors` with one in place of many values of a template: who copied a form needs no list of its slots."""
+    left = [finding for finding in errors if finding.rule.endswith("/placeholder-left")]
+    if len(left) <= _FEW_ERRORS:
+        return errors
+    names = dict.fromkeys(_name_of(finding.path or "") for finding in left)
+    message = f"template text left in {len(left)} values: {', '.join(name for name in names if name)}"
+    fix = "Replace each by what is true; leave out what does not apply."
+    first = replace(left[0], message=message, fix=fix)
+    return [first if finding is left[0] else finding for finding in errors if finding is left[0] or finding not in left]
+
+
+def _name_of(path: str) -> str:
+    """Return the name of what `path` leads to; an item of a list has that of the list."""
+    steps = [step for step in path.split("/") if step and not step.isdecimal() and step != "text()"]
+    return steps[-1].lstrip("@").partition("[")[0] if steps else ""
 
 
 def _error_line(finding: Finding, longest: int) -> str:

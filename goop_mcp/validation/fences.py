@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from heapq import merge
 
 from goop_mcp.validation.hosts import is_host_line
+from goop_mcp.validation.list_fences import fences_in_lists
 
 __all__ = ["common_indentation", "fence_spans"]
 
 _INDENTED = re.compile(r"^([ \t]*+)(?=\S)", re.MULTILINE)
+# Where the items of lists have a say in what is a fence: one that is indented, or stands in the line of a marker.
+_INDENTED_FENCE = re.compile(r"^[ \t\-*+.)0-9]++(?:```|~~~)", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*+(?:[-*+]|\d{1,9}[.)])(?=\s|\Z)", re.MULTILINE)
 _HOST_LINE_WINDOW = 500
 
 
@@ -16,12 +20,15 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     """Return (start of content, end of content, info string) of every fenced block, in order.
 
     After CommonMark: backticks or tildes, closed by a run of the same character at least as long, up to three spaces
-    of indentation beyond that of the whole text, closed by the end of the text if not before. The info string of a
-    backtick fence holds no backtick. Fences inside a fence are content.
+    of indentation beyond that of the whole text or of the list item around, closed by the end of the item or of the
+    text if not before. The info string of a backtick fence holds no backtick. Fences inside a fence are content.
     """
     if "```" not in text and "~~~" not in text:
         return []
-    allowed = common_indentation(text) + 3
+    base = common_indentation(text)
+    if _INDENTED_FENCE.search(text) is not None and _ITEM.search(text) is not None:
+        return fences_in_lists(text, base)
+    allowed = base + 3
     spans: list[tuple[int, int, str]] = []
     run, start, info = "", 0, ""
     # One line after the other: a text of nothing but fences would take fifty times its size in memory.

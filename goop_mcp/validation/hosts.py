@@ -1,12 +1,13 @@
-"""What hosts do to a reply before its caller sees it, and how it is undone (D-09; HOSTS, section 1.4)."""
+"""What hosts do to a reply before its caller sees it, and how it is undone (D-09, D-95; HOSTS, section 1.4)."""
 
 import re
 from collections.abc import Iterator
 
 from goop_mcp.validation.escaping import INVISIBLE
 from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.safe_json import JsonValue, decode_object
 
-__all__ = ["HAND_BACK", "after_envelope", "host_tail", "is_host_line", "unescape"]
+__all__ = ["HAND_BACK", "after_envelope", "host_tail", "is_host_line", "take_out_of_json", "unescape"]
 
 HAND_BACK = "[Subagent hand-back]"
 
@@ -21,15 +22,16 @@ _CHARACTERS = {
     "&#34;": '"',
 }
 _HOST_LINE = re.compile(
-    r"\s*(?:agentId:[^\n]*|\[Subagent hand-back\][^\n]*"
-    r"|<usage>(?:(?:[^<]|<(?!/usage>)){0,2000}</usage>|[^\n]*)"
-    r"|</?(?:task-notification|task_result|result|task)\b[^<>\n]*>)[ \t]*(?=\n|\r|<|$)"
+    r"\s*+(?:agentId:[^\n]*+|\[Subagent hand-back\][^\n]*+"
+    r"|<usage>(?:(?:[^<]|<(?!/usage>)){0,2000}</usage>|[^\n]*+)"
+    r"|</?(?:task-notification|task_result|result|task)\b[^<>\n]*+>)[ \t]*+(?=\n|\r|<|$)"
 )
 _HOST_LINE_START = re.compile(
     r"^[ \t]*(?=agentId:|<usage>|</(?:task-notification|task_result|result|task)>)", re.MULTILINE
 )
+_RESULT_LINE = re.compile(r'"type"\s{0,8}:\s{0,8}"result"')
 _LINES_LOOKED_AT = 8
-_CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\r?\n|$)")
+_CLOSING_FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[ \t]*+(?=\r?\n|$)")
 _BLANKS = re.compile(rf"(?>(?:\s|{INVISIBLE.pattern})*)")
 
 
@@ -73,3 +75,59 @@ def _shifts(text: str) -> Iterator[tuple[int, int]]:
         end = entity.end()
         removed += end - entity.start() - 1
         yield end - removed, end
+
+
+# Replies in a host's JSON
+
+_ONLY_RESULT = re.compile(r'\{\s{0,99}"result"')
+
+
+def take_out_of_json(text: str) -> SourceText | None:
+    """Return the reply that a host handed on in its own JSON, None where `text` is nothing of the kind (D-95).
+
+    Known are the result of `claude -p --output-format json`, the last line of `stream-json`, and an object whose only
+    key is `result`. Taken out is once: what the reply itself holds is its own.
+    """
+    start = len(text) - len(text.lstrip())
+    if not text.startswith(("{", "["), start) or '"result"' not in text:
+        return None
+    # A reply that has a result itself, as those of speckit, need not be decoded for this.
+    if _ONLY_RESULT.match(text, start) is None and _RESULT_LINE.search(text) is None:
+        return None
+    if (whole := decode_object(text, start)) is not None and not text[whole[1] :].strip():
+        return _result_in(text, start, whole[0])
+    return _result_of_stream(text, start)
+
+
+def _result_of_stream(text: str, start: int) -> SourceText | None:
+    """Return the reply in the last line of a stream; every line of it is an object with a type."""
+    last = text.rstrip().rfind("\n") + 1
+    first, result = decode_object(text, start), decode_object(text, last)
+    if first is None or result is None or _RESULT_LINE.search(text, last) is None or "type" not in first[0]:
+        return None
+    return _result_in(text, last, result[0])
+
+
+def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
+    """Return the reply in the object or list that begins at `start`."""
+    pointer, holder = "/result", value
+    if isinstance(value, list):
+        pointer, holder = f"/{len(value) - 1}/result", value[-1] if value else {}
+    if not isinstance(holder, dict):
+        return None
+    result = holder.get("result")
+    if not isinstance(result, str | dict):
+        return None
+
+    from goop_mcp.validation.json_places import nearest_place  # noqa: PLC0415 - few replies come so
+    from goop_mcp.validation.json_strings import text_of_string  # noqa: PLC0415
+
+    # What bears a status is a reply itself, and no host's.
+    is_result = holder.get("type") == "result" and "status" not in holder
+    if isinstance(result, str) and (is_result or len(holder) == 1):
+        return text_of_string(text, start + nearest_place(text[start:], pointer))
+    if isinstance(result, dict) and len(holder) == 1 and holder is value:
+        at = start + nearest_place(text[start:], pointer)
+        inner = decode_object(text, at)
+        return None if inner is None else SourceText(text, text[at : inner[1]], [(0, at)])
+    return None

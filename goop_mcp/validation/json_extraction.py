@@ -5,11 +5,11 @@ braces, and what holds one of the protocol's keys is read loosely. Both are line
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from goop_mcp.validation.extraction import THINKING, Block, Extraction
+from goop_mcp.validation.escaping import ZERO_WIDTH
+from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.hosts import HAND_BACK, unescape
 from goop_mcp.validation.json_repair import Ending, Fault, LooseObject, read_loosely
@@ -17,6 +17,7 @@ from goop_mcp.validation.json_strings import decoded_text
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.safe_json import Braces, JsonObjectValue, decode_object, pair_braces
+from goop_mcp.validation.thoughts import hide_thoughts
 
 __all__ = [
     "JsonBlock",
@@ -25,17 +26,19 @@ __all__ = [
     "choose_last",
     "extract_json",
     "find_objects",
-    "hide_thoughts",
     "rank_blocks",
     "unwrapped",
 ]
 
 _QUOTE = "[\"'“”„‘’]"
-_OPENING = re.compile(rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?)?")
+_OPENING = re.compile(
+    rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?|(?P<bare>\w++)\s*+:)?"
+)
 _OBJECTS_READ = 4  # for each candidate that is listed: not every object that holds a key becomes one
 _BRACES_LOOKED_AT = 512  # an envelope is nested less deeply; what is open before them is prose
+_UNSEEN = ZERO_WIDTH.pattern[1:-1]
+_UNCLEAN_KEY = re.compile(rf'"[^"\\\n{_UNSEEN}]*+[{_UNSEEN}][^"\\\n]*+"\s*+:')
 _ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
-_THOUGHT = re.compile(r"<(/?)think(?:ing)?(?=[\s/>])[^<>]*>|<(/?)reasoning(?=[\s/>])[^<>]*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +57,11 @@ class JsonShape:
     mention: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Prepare the search for a key between quotes."""
+        """Prepare the search for a key, between quotes or bare."""
         names = "|".join(sorted(self.keys | self.parts | {self.name}))
-        object.__setattr__(self, "mention", re.compile(rf"{_QUOTE}(?:{names}){_QUOTE}", re.IGNORECASE))
+        object.__setattr__(
+            self, "mention", re.compile(rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +101,7 @@ def extract_json(source: SourceText, find_blocks: Callable[[SourceText], list[Bl
     blocks = find_blocks(source)
     chosen = choose_last(blocks)
     transformed = chosen is not None and HAND_BACK in text[: chosen.start]
-    if chosen is None and "{" in text:
+    if chosen is None and "{" in text and source.read is source.given:
         for unwrap, by_host in ((_unescaped, True), (_decoded, False)):
             unwrapped_source = unwrap(text)
             found = find_blocks(unwrapped_source) if unwrapped_source is not None else []
@@ -181,9 +186,14 @@ def find_objects(source: SourceText, shape: JsonShape, limits: Limits) -> list[J
     Objects without a key of `shape` may be left out.
     """
     plain = source.plain_objects
-    if plain is None:
+    if plain is None or _holds_unclean_key(source.read):
         return list(_scanned(source.read, shape, limits))
     return [JsonObject(start=start, end=end, value=value) for start, end, value in plain]
+
+
+def _holds_unclean_key(text: str) -> bool:
+    """Return whether a character without width stands in a key."""
+    return not text.isascii() and _UNCLEAN_KEY.search(text) is not None
 
 
 def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject]:
@@ -220,7 +230,7 @@ def _telling(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int
 def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
     source = text[start:end]  # the decoder counts lines from the beginning of what it is given
     decoded = decode_object(source, 0)
-    if decoded is not None:
+    if decoded is not None and not _holds_unclean_key(source):
         return JsonObject(start=start, end=start + decoded[1], value=decoded[0])
     loose = read_loosely(source, depth=limits.depth)
     whole = loose.fault is None and loose.ending is Ending.WHOLE
@@ -260,6 +270,8 @@ def _opens(text: str, start: int, shape: JsonShape) -> bool:
     if opening is None:
         return False
     known = shape.keys | {shape.name}
+    if opening["bare"]:
+        return opening["bare"].lower() in known
     key = (opening["key"] or "").lower()
     if opening.end() == len(text) and not opening["closed"]:
         return any(name.startswith(key) for name in known)
@@ -280,37 +292,3 @@ def _end_of_cut_off(text: str, start: int) -> int:
         if fence[0] <= start < fence[1]:
             return fence[1]
     return len(text)
-
-
-# Thinking blocks (D-02)
-
-
-def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
-    """Return `blocks` with a reason on those inside a thinking block; tags within a block are content."""
-    if "<" not in text or not blocks:
-        return blocks
-    thoughts = _thoughts(text, blocks)
-    starts = [start for start, _ in thoughts]
-    return [
-        replace(block, why=THINKING)
-        if (index := bisect_right(starts, block.start)) and block.end <= thoughts[index - 1][1]
-        else block
-        for block in blocks
-    ]
-
-
-def _thoughts(text: str, blocks: list[Block]) -> list[tuple[int, int]]:
-    """Return the thinking blocks; a closing tag without an opening one ends thinking that began with the text."""
-    starts = [block.start for block in blocks]
-    found: list[tuple[int, int]] = []
-    since: int | None = None
-    for tag in _THOUGHT.finditer(text):
-        index = bisect_right(starts, tag.start())
-        if index and blocks[index - 1].complete and tag.start() < blocks[index - 1].end:
-            continue
-        if "/" in (tag[1], tag[2]):
-            found.append((0 if since is None else since, tag.end()))
-            since = None
-        elif since is None:
-            since = tag.start()
-    return found

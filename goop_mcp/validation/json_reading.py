@@ -128,10 +128,15 @@ def read_json(
 
 
 def _close_or_cut_off(reading: JsonReading[M], read: ValuesReading[M], found: JsonObject, text: str) -> JsonReading[M]:
-    """Close the outermost brace where nothing else is missing; otherwise the envelope was cut off (D-16)."""
+    """Close the outermost brace where the model ended its block itself; otherwise the envelope was cut off (D-16).
+
+    Without the closing fence nobody can tell whether members were still to come: a critic's reply that stops before its
+    verdict looks whole.
+    """
     source = text[found.start : found.end].rstrip()
     only_root = found.loose is not None and found.loose.ending is Ending.ROOT_OPEN
-    if only_root and read.whole and after_envelope(text, found.end) is None:
+    ended = text[found.end : found.end + _SHOWN].lstrip(" \t").startswith(("```", "~~~"))
+    if only_root and ended and read.whole and after_envelope(text, found.end) is None:
         reading.problems += [*read.problems, _root_not_closed(source)]
         return reading
     line = text.count("\n", 0, found.start + len(source)) + 1

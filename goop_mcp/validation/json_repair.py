@@ -4,12 +4,14 @@ A string ends at the first quote behind which the object can go on. Where that i
 is mended only if exactly one quote of its line could end it. The reader also knows where each value stands.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NoReturn
 
 from goop_mcp.validation.edits import Edit
+from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.json_rules import LOOSE_SYNTAX
 from goop_mcp.validation.json_strings import CLOSERS, QUOTES, StringEnds, content_of, escape_pointer, wrong_escapes
@@ -21,9 +23,11 @@ _GAP = re.compile(r"[ \t\r\n]*+")
 _UNSEEN = re.compile("[\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
 _WORD = re.compile(r"[^\s,:\[\]{}\"'“”„‘’/#…]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_BARE_KEY = re.compile(r"[A-Za-z_$][\w$-]*+")
 _ELLIPSIS = re.compile(r"\.{3,}|…")
 _LITERALS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, str]] = {"True": "true", "False": "false", "None": "null"}
+_SHOWN = 30
 _DEEPEST = 128  # each level takes three calls of the interpreter's stack
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -128,11 +132,18 @@ class _LooseReader:
     def _array(self, pointer: str, target: list[JsonValue], depth: int) -> None:
         self._open(pointer, depth)
         comma: int | None = None
+        elided = ""
         while True:
             self._skip_gap(pointer)
+            if self._peek() == "]" and elided and not target:
+                # All of it was left out: template text, which must not be read as an empty list.
+                target.append(elided)
             if self._close("]", comma, pointer):
                 return
+            written = self._at
             if self._skip_ellipsis(pointer):
+                elided = "..."
+                self._found.places[f"{pointer}/0"] = written
                 continue
             path = f"{pointer}/{len(target)}"
             self._found.inside = path
@@ -196,6 +207,9 @@ class _LooseReader:
             self._at += 1
             return self._at - 1
         if character != bracket and _ELLIPSIS.match(self._source, self._at) is None:
+            if character in QUOTES or character in "{[":
+                following = excerpt(self._source[self._at : self._at + _SHOWN].partition("\n")[0], _SHOWN)
+                raise _FaultError(Fault(self._at, f"a comma is missing; expected one before {following}"))
             raise self._unexpected(f"a comma or {bracket}")
         return None
 
@@ -247,14 +261,39 @@ class _LooseReader:
     # Keys and single values
 
     def _key(self, pointer: str) -> str:
-        if self._peek() not in QUOTES:
+        if self._peek() in QUOTES:
+            key = self._quoted_key(pointer)
+        elif (bare := _BARE_KEY.match(self._source, self._at)) is not None:
+            key = bare[0]
+            quoted = f'"{key}"'
+            self._edit(
+                self._at,
+                bare.end(),
+                quoted,
+                f"key {excerpt(key, 30)} has no quotes; expected {excerpt(quoted, 32)}",
+                pointer,
+            )
+            self._at = bare.end()
+        else:
             raise self._unexpected("a key in double quotes")
-        key = self._string(pointer, "key")
         self._skip_gap(pointer)
         if self._peek() != ":":
             raise self._unexpected("a colon behind the key")
         self._at += 1
         return key
+
+    def _quoted_key(self, pointer: str) -> str:
+        """Return a key without the characters in it that have no width; a key that is not ASCII may want them."""
+        start, edits = self._at, len(self._found.edits)
+        key = self._string(pointer, "key")
+        clean = key if key.isascii() else ZERO_WIDTH.sub("", key)
+        if not clean or clean == key or not clean.isascii():
+            return key
+        del self._found.edits[edits:]
+        self._edit(
+            start, self._at, json.dumps(clean), f"invisible character in the key {excerpt(clean, _SHOWN)}", pointer
+        )
+        return clean
 
     def _scalar(self, path: str, *, member: bool) -> JsonValue:
         if self._source[self._at] in QUOTES:

@@ -24,9 +24,9 @@ LOOSE_SYNTAX = Rule(
     id="json/loose-syntax",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="comments, trailing commas, `...`, single or typographic quotes, Python literals, raw line breaks in "
-    "strings, in otherwise readable JSON; mended. Also an object or a text around the envelope, a backslash that "
-    "escapes nothing, and an unescaped quote where only one reading is possible",
+    catches="comments, trailing commas, `...`, keys without quotes, single or typographic quotes, Python literals, "
+    "raw line breaks in strings, in otherwise readable JSON; mended. Also an object or a text around the envelope, a "
+    "backslash that escapes nothing, and an unescaped quote where only one reading is possible",
     why="The words are plain to see, but no JSON parser reads them. Mending keeps every letter of every text.",
     fix="Write plain JSON: double quotes, no comments, no trailing comma, no `...`, true, false and null.",
     requirements=("S-15", "F-26"),

@@ -7,7 +7,16 @@ from typing import Final
 
 from goop_mcp.validation.positions import SourceText
 
-__all__ = ["CLOSERS", "QUOTES", "StringEnds", "content_of", "decoded_text", "escape_pointer", "wrong_escapes"]
+__all__ = [
+    "CLOSERS",
+    "QUOTES",
+    "StringEnds",
+    "content_of",
+    "decoded_text",
+    "escape_pointer",
+    "text_of_string",
+    "wrong_escapes",
+]
 
 _TYPOGRAPHIC_DOUBLE = "“”„‟"
 _TYPOGRAPHIC_SINGLE = "‘’‚‛"
@@ -25,14 +34,21 @@ _KEY = (
     rf"|[{_TYPOGRAPHIC_DOUBLE}][^{_TYPOGRAPHIC_DOUBLE}\"\n]*+[{_TYPOGRAPHIC_DOUBLE}\"]"
     rf"|[{_TYPOGRAPHIC_SINGLE}][^{_TYPOGRAPHIC_SINGLE}\n]*+[{_TYPOGRAPHIC_SINGLE}'])\s*+:"
 )
+# A key without quotes; what may follow it tells it from a word of prose.
+_BARE_KEY = r"[A-Za-z_$][\w$-]*+\s*+:\s*+(?:[\"'\[{\-0-9]|true\b|false\b|null\b|True\b|False\b|None\b)"
 _REST = r"|//|/\*|\#|\.{3,}|…|\Z"
 # What may stand behind the quote that ends a text, by the place of the text.
 _FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
     "key": re.compile(r"\s*+(?::|//|/\*|\#|\Z)"),
-    "member": re.compile(rf"\s*+(?:,\s*+(?:{_KEY}|}}{_REST})|}}{_REST})"),
+    "member": re.compile(rf"\s*+(?:,\s*+(?:{_KEY}|{_BARE_KEY}|}}{_REST})|}}{_REST})"),
     "item": re.compile(
         rf"\s*+(?:,\s*+(?:[\"'\[{{\]\-0-9tfnTFN{_TYPOGRAPHIC_DOUBLE}{_TYPOGRAPHIC_SINGLE}]{_REST})|\]{_REST})"
     ),
+}
+# What follows a text after which a comma is missing.
+_NO_COMMA: Final[dict[str, re.Pattern[str]]] = {
+    "member": re.compile(rf"\s*+(?:{_KEY}|{_BARE_KEY})"),
+    "item": re.compile(r"""\s++["'\[{]"""),
 }
 # Between two texts, or behind a key: a quote like that does not stand inside of a text.
 _STRUCTURE = re.compile(r"""["'“”]\s*(?:["'“”:])""")
@@ -40,7 +56,7 @@ _STRICT = re.compile(r'[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[
 _ODD = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\s\S])|[\"\x00-\x1f]|\\\Z")
 _STRING_PART = re.compile(r'\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\s\S]|"')
 _ESCAPES = frozenset('"\\/bfnrt')
-_CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_CONTROL_ESCAPES = {chr(code): f"\\u{code:04x}" for code in range(32)} | {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LINE_BREAK = "raw line break in a text; expected \\n"
 
 
@@ -55,7 +71,7 @@ class StringEnds:
         """Return the offset of the quote that ends the string at `start`; None when there is none, or several could.
 
         `place` is "key", "member" or "item". The first quote counts if the object can go on behind it. If not, exactly
-        one quote of the same line has to be able to end the text.
+        one quote of the same line has to be able to end the text, or only a comma is missing after the first one.
         """
         source, follows = self._source, _FOLLOWS[place]
         quote = source[start]
@@ -70,7 +86,10 @@ class StringEnds:
             return first.end() - 1
         line_end = source.find("\n", start)
         line_end = len(source) if line_end < 0 else line_end
-        return self._only_end(start, first.end(), line_end, closer, follows)
+        only = self._only_end(start, first.end(), line_end, closer, follows)
+        if only is None and place in _NO_COMMA and _NO_COMMA[place].match(source, first.end()):
+            return first.end() - 1  # the text is plain to see; what is missing is the comma after it
+        return only
 
     def _only_end(
         self, start: int, after: int, line_end: int, closer: re.Pattern[str], follows: re.Pattern[str]
@@ -124,17 +143,36 @@ def _mended(odd: re.Match[str]) -> str:
     if text == '"':
         return '\\"'
     if text[0] != "\\":
-        return _CONTROL_ESCAPES.get(text, f"\\u{ord(text):04x}")
+        return _CONTROL_ESCAPES[text]
     if len(text) > 2 or text[1:] in _ESCAPES:  # noqa: PLR2004 - \uXXXX
         return text
     if text[1:] in QUOTES:
         return text[1:]
-    return f"\\\\{_CONTROL_ESCAPES.get(text[1:], text[1:])}"
+    # The backslash is kept as a letter of the text; a control character after it needs an escape of its own.
+    kept = text[1:]
+    return "\\\\" + _CONTROL_ESCAPES.get(kept, kept)
 
 
 def escape_pointer(key: str) -> str:
     """Return `key` as one step of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
+
+
+def text_of_string(text: str, start: int) -> SourceText:
+    """Return what the string at `start` says, and where in `text` each character came from."""
+    parts: list[str] = []
+    shifts = [(0, start + 1)]
+    read, last = 0, start + 1
+    for odd in _STRING_PART.finditer(text, start + 1):
+        parts.append(text[last : odd.start()])
+        read += len(parts[-1])
+        if odd[0] == '"':
+            break
+        parts.append(content_of(odd[0]))
+        read += len(parts[-1])
+        last = odd.end()
+        shifts.append((read, last))
+    return SourceText(text, "".join(parts), shifts)
 
 
 def decoded_text(text: str, start: int) -> SourceText:

@@ -10,11 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.envelope_rules import CONFLICTING_DUPLICATE
+from goop_mcp.validation.escaping import without_emphasis
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.json_strings import escape_pointer
 from goop_mcp.validation.paths import ANYWHERE_INSIDE, PathBounds, read_path
 from goop_mcp.validation.rules import Problem, Rule
 from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
+from goop_mcp.validation.template_phrases import Prose
+from goop_mcp.validation.template_text import (
+    TEMPLATE,
+    Place,
+    is_template,
+    place_of,
+    suspects,
+    template_text,
+)
 
 __all__ = [
     "ANYTHING",
@@ -35,27 +46,31 @@ __all__ = [
     "ValueRules",
     "Word",
     "fields_schema",
-    "is_template",
+    "is_elided",
     "text_definitions",
 ]
 
 Schema = dict[str, Any]
 """A JSON Schema, or a part of one."""
 
-_TEMPLATE = re.compile(r"<[^<>]*>|[\w. -]+(?:\|[\w. -]+)+")
-_ANGLES = re.compile(r"<[^<>]*>")
 _SHOWN = 60
+_ELISIONS = ("...", "…")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRules:
-    """The rules a family reports single values by; `template_texts` are free texts of its template."""
+    """The rules a family reports single values by; `prose` is that of its templates.
+
+    `slots_in_angles`: the templates write the slots of paths in angle brackets.
+    """
 
     wrong_type: Rule
     placeholder: Rule
+    slot_in_text: Rule
     value_case: Rule
     value_alias: Rule | None = None
-    template_texts: frozenset[str] = frozenset()
+    prose: Prose
+    slots_in_angles: bool = False
 
 
 class ValueReader:
@@ -66,9 +81,13 @@ class ValueReader:
         self.rules = rules
         self.bounds = bounds
         self.problems: list[Problem] = []
+        # What may be template text, once all texts were looked at together; None before.
+        self.suspected: frozenset[str] | None = None
 
     def fields(self, fields: "Sequence[Field]", values: JsonObjectValue, where: str) -> None:
         """Read `values`, an object at the pointer `where`, by the table `fields`; mended values are put in place."""
+        if not all(map(str.islower, values)):
+            self._conflicting_keys(values, where)
         for each in fields:
             name = each.name
             value = values.get(name)
@@ -83,6 +102,18 @@ class ValueReader:
             if read is not value:
                 values[name] = read
 
+    def _conflicting_keys(self, values: JsonObjectValue, where: str) -> None:
+        """Report keys that differ in case only and have different values: nobody can tell which one counts."""
+        first: dict[str, str] = {}
+        for name, value in values.items():
+            other = first.setdefault(name.casefold(), name)
+            if other == name or value == values[other]:
+                continue
+            path = f"{where}/{escape_pointer(name)}"
+            if not any(each.rule is CONFLICTING_DUPLICATE and each.hit.path == path for each in self.problems):
+                message = f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different values"
+                self.problems.append(CONFLICTING_DUPLICATE.problem(f"{message}; expected one key", path=path))
+
     def missing(self, each: "Field", where: str, *, blank: bool) -> None:
         """Report that a field is absent, null or blank."""
         if each.missing is not None:
@@ -92,7 +123,7 @@ class ValueReader:
 
     def wrong_type(self, value: JsonValue, where: str, step: str, kind: "Kind") -> None:
         """Report a value of another kind; template text is named as such."""
-        if isinstance(value, str) and _TEMPLATE.fullmatch(value):
+        if isinstance(value, str) and is_template(value, Place.NUMBER):
             self.placeholder(value, where, step, kind.expected)
             return
         message = f"{step} is {describe(value)}; expected {kind.expected}"
@@ -104,6 +135,50 @@ class ValueReader:
         message = f"template text left in: {step} is {excerpt(value, _SHOWN)!r}; expected {expected}"
         problem = self.rules.placeholder.problem(message, path=f"{where}/{step}", found=excerpt(value))
         self.problems.append(problem)
+
+    def template_texts(self, values: JsonObjectValue, where: str = "", *, but: str | None = None) -> None:
+        """Report the template text in all texts of `values`, also where the tables do not look; the key `but` aside."""
+        suspected = self.suspected if self.suspected is not None else self.look_for_template_text(values)
+        if suspected:
+            others = {key: value for key, value in values.items() if key != but}
+            self._walk(others, where, Place.TEXT, suspected)
+
+    def look_for_template_text(self, values: JsonObjectValue) -> frozenset[str]:
+        """Return the texts of `values` that may be template text: mostly none, and then nobody has to ask again."""
+        texts: list[str] = []
+        _collect_texts(values, texts)
+        self.suspected = suspects(texts, self.rules.prose)
+        return self.suspected
+
+    def is_suspected(self, value: str) -> bool:
+        """Return whether `value` may be template text."""
+        return self.suspected is None or (bool(self.suspected) and value.strip() in self.suspected)
+
+    def _walk(
+        self, holder: dict[str, JsonValue] | list[JsonValue], where: str, place: Place, suspected: frozenset[str]
+    ) -> None:
+        items = holder.items() if isinstance(holder, dict) else enumerate(holder)
+        for key, value in items:
+            step = escape_pointer(str(key))
+            kind = place_of(str(key)) if isinstance(holder, dict) else place
+            if isinstance(value, dict | list):
+                self._walk(value, f"{where}/{step}", kind, suspected)
+            elif isinstance(value, str) and value.strip() in suspected:
+                self._template_text(value, where, step, kind)
+
+    def _template_text(self, value: str, where: str, step: str, place: Place) -> None:
+        weight = template_text(value, place, self.rules.prose)
+        if weight is None:
+            return
+        path = f"{where}/{step}"
+        own = (self.rules.placeholder.id, "path/template-variable")
+        if any(each.hit.path == path and each.rule.id in own for each in self.problems):
+            return
+        if weight is Severity.ERROR:
+            self.placeholder(value, where, step, "the real value")
+            return
+        message = f"template text left in: {step} holds a slot: {excerpt(value, _SHOWN)!r}; expected the real value"
+        self.problems.append(self.rules.slot_in_text.problem(message, path=path, found=excerpt(value)))
 
 
 class Kind(ABC):
@@ -145,7 +220,7 @@ class Anything(Kind):
 
 
 class Text(Kind):
-    """Free text. Only whole texts of the template count as template text: a `|` may be meant (D-22)."""
+    """Free text."""
 
     expected = "a text"
     textual = True
@@ -154,8 +229,6 @@ class Text(Kind):
         """See `Kind.read`."""
         if value.__class__ is not str:
             reader.wrong_type(value, where, step, self)
-        elif value in reader.rules.template_texts:
-            reader.placeholder(value, where, step, "your own words")
         return value
 
     def schema(self) -> Schema:
@@ -172,7 +245,7 @@ class Name(Text):
         """See `Kind.read`."""
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
-        elif not value.isalnum() and _TEMPLATE.fullmatch(value):
+        elif reader.is_suspected(value) and not value.isalnum() and is_template(value):
             reader.placeholder(value, where, step, self.expected)
         return value
 
@@ -195,7 +268,7 @@ class Formed(Name):
             return value
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
-        elif _TEMPLATE.fullmatch(value):
+        elif is_template(value):
             reader.placeholder(value, where, step, self.expected)
         else:
             message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
@@ -223,9 +296,13 @@ class Path(Text):
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
             return value
-        if reader.rules.template_texts and "<" in value and _ANGLES.search(value):
+        suspected = reader.is_suspected(value)
+        weight = template_text(value, Place.PATH, reader.rules.prose) if suspected else None
+        if weight is Severity.ERROR:
             reader.placeholder(value, where, step, self.expected)
             return value
+        if weight is not None and reader.rules.slots_in_angles:
+            return value  # reported with the other slots in texts
         path, problem = read_path(value, where=f"{where}/{step}", bounds=reader.bounds)
         if problem is not None:
             reader.problems.append(problem)
@@ -323,10 +400,10 @@ class Word(Kind):
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
             return value
-        if _TEMPLATE.fullmatch(value):
+        if is_template(value):
             reader.placeholder(value, where, step, self.expected)
             return value
-        folded = value.strip().lower()
+        folded = without_emphasis(value.strip()).lower()
         for known in self.words:
             if known.lower() == folded:
                 return self._mended(reader.rules.value_case, value, known, (where, step), reader)
@@ -375,6 +452,9 @@ class ListOf(Kind):
             reader.wrong_type(value, where, step, self)
             return value
         read, inner = self.item.read, f"{where}/{step}"
+        if is_elided(value):
+            reader.placeholder(str(value[0]), inner, "0", self.item.expected)
+            return value
         for number, item in enumerate(value):
             mended = read(item, inner, str(number), reader)
             if mended is not item:
@@ -472,19 +552,24 @@ def fields_schema(table: Sequence[Field]) -> Schema:
 
 def text_definitions(rules: ValueRules) -> Schema:
     """Return the definitions that the schemas of values refer to."""
-    template = {"pattern": f"^(?:{_TEMPLATE.pattern})$(?!\\n)"}
-    texts = sorted(rules.template_texts)
-    path = {"type": "string", "not": {"pattern": _ANGLES.pattern}} if texts else {"type": "string"}
+    # Slots within texts take more than a pattern to tell; what is refused here is refused by the reader too.
+    slots = sorted(phrase for phrase in rules.prose.phrases if phrase.startswith("<"))
+    template = {"pattern": f"^(?:{TEMPLATE.pattern})$(?!\\n)"}
     return {
-        "text": {"type": "string", "not": {"enum": texts}} if texts else {"type": "string"},
+        "text": {"type": "string", "not": {"enum": slots}} if slots else {"type": "string"},
         "name": {"type": "string", "not": template},
-        "path": path,
+        "path": {"type": "string"},
     }
 
 
-def is_template(value: str) -> bool:
-    """Return whether `value` is template text where a word or a name is expected."""
-    return _TEMPLATE.fullmatch(value) is not None
+def _collect_texts(value: JsonValue, texts: list[str]) -> None:
+    # By class and not by isinstance, which takes twice as long: every value of every reply comes by.
+    if isinstance(value, str):
+        texts.append(value.strip())
+    elif value.__class__ is dict or value.__class__ is list:
+        for each in value.values() if isinstance(value, dict) else value:
+            if each.__class__ is not int:
+                _collect_texts(each, texts)
 
 
 def describe(value: JsonValue) -> str:
@@ -494,6 +579,11 @@ def describe(value: JsonValue) -> str:
     if isinstance(value, bool | int | float):
         return str(value).lower()
     return "null" if value is None else "a list" if isinstance(value, list) else "an object"
+
+
+def is_elided(values: list[JsonValue]) -> bool:
+    """Return whether a list was left out as a whole, `[...]`: template text, which is no empty list (D-93)."""
+    return len(values) == 1 and values[0] in _ELISIONS
 
 
 def _is_error(rule: Rule) -> bool:

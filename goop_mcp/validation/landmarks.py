@@ -1,4 +1,4 @@
-"""Landmarks of a reply: the tags of the roots asked for, thinking blocks, comments and CDATA, inline code.
+"""Landmarks of a reply: the tags of the roots asked for, comments and CDATA, inline code.
 
 One linear scan. Mentions inside inline code are noted apart: they are no tags of an envelope (D-04).
 """
@@ -11,7 +11,7 @@ from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
 
-__all__ = ["Landscape", "Regions", "Roots", "Tag", "in_inline_code", "spoken_apart", "survey"]
+__all__ = ["InlineCode", "Landscape", "Regions", "Roots", "Tag", "in_inline_code", "survey"]
 
 _END_TAG_WINDOW = 64
 _SELF_CLOSING = re.compile(r"[^<>/]{0,200}/>")
@@ -38,18 +38,10 @@ class Tag(NamedTuple):
     end: int
 
 
-_ANY_ROOT = Roots(names=("goop_report",), child_tags=frozenset())
-
-
 @lru_cache(maxsize=64)
-def _landmarks(names: tuple[str, ...], *, hidden: bool, thinking: bool, prefixed: bool) -> re.Pattern[str]:
+def _landmarks(names: tuple[str, ...], *, hidden: bool, prefixed: bool) -> re.Pattern[str]:
     """Return the pattern for the roots called `names` and for those other landmarks that the text holds at all."""
     parts = [r"!--|!\[CDATA\["] if hidden else []
-    if thinking:
-        parts.append(
-            rf"(?P<ends>/)?(?P<thinking>{_any_case('think')}(?:{_any_case('ing')})?|{_any_case('reasoning')})"
-            r"(?=[\s/>])[^<>]*>"
-        )
     prefix = r"(?P<prefix>[A-Za-z_][\w.\-]*+:)?" if prefixed else "(?P<prefix>)"
     roots = "|".join(_any_case(name) for name in names)
     parts.append(rf"(?P<closes>/)?{prefix}(?P<root>{roots})(?![\w.\-:])")
@@ -68,23 +60,18 @@ class Landscape:
     openers: list[Tag] = field(default_factory=list)
     closers: list[Tag] = field(default_factory=list)
     in_code: list[Tag] = field(default_factory=list)
-    thinking: list[tuple[int, int]] = field(default_factory=list)
     hidden: list[tuple[int, int]] = field(default_factory=list)
 
 
 def survey(text: str, roots: Roots) -> Landscape:
     """Collect the landmarks of `text` in one pass; mentions inside inline code are left out."""
     seen = Landscape()
-    code = _InlineCode(text)
-    lower = text.lower()
+    code = InlineCode(text)
     pattern = _landmarks(
         roots.names,
         hidden="<!" in text,
-        # Without an end tag there is no thinking block, only a mention (D-02).
-        thinking="</think" in lower or "</reasoning" in lower,
-        prefixed=roots.prefixed.search(lower) is not None,
+        prefixed=roots.prefixed.search(text.lower()) is not None,
     )
-    thinking_since: int | None = None
     hidden_until = 0
     for mark in pattern.finditer(text):
         start = mark.start()
@@ -100,18 +87,11 @@ def survey(text: str, roots: Roots) -> Landscape:
                     seen.openers.append(Tag(name, start, mark.end()))
             elif (end := _end_of_tag(text, mark.end())) is not None:
                 seen.closers.append(Tag(name, start, end))
-        elif not groups.get("thinking"):
-            if start >= hidden_until:
-                end = text.find("-->" if mark[0] == "<!--" else "]]>", mark.end())
-                hidden_until = len(text) if end < 0 else end + 3
-                if end >= 0:
-                    seen.hidden.append((start, hidden_until))
-        elif groups["ends"] is None:
-            thinking_since = start if thinking_since is None else thinking_since
-        else:
-            # A closer without an opener ends thinking that began with the text (D-02).
-            seen.thinking.append((0 if thinking_since is None else thinking_since, mark.end()))
-            thinking_since = None
+        elif start >= hidden_until:
+            end = text.find("-->" if mark[0] == "<!--" else "]]>", mark.end())
+            hidden_until = len(text) if end < 0 else end + 3
+            if end >= 0:
+                seen.hidden.append((start, hidden_until))
     return seen
 
 
@@ -148,20 +128,12 @@ class Regions:
         return index >= 0 and end <= self._ends[index]
 
 
-def spoken_apart(text: str) -> Regions:
-    """Return the stretches that are no part of an answer: thinking blocks, comments, CDATA sections."""
-    if "<" not in text:
-        return Regions([])
-    seen = survey(text, _ANY_ROOT)
-    return Regions([*seen.thinking, *seen.hidden])
-
-
 def in_inline_code(text: str, offset: int) -> bool:
     """Return whether `offset` lies in inline code on its line."""
-    return _InlineCode(text).covers(offset)
+    return InlineCode(text).covers(offset)
 
 
-class _InlineCode:
+class InlineCode:
     """Tells whether an offset lies in inline code; ask in rising order, so that each line is looked at once."""
 
     def __init__(self, text: str) -> None:

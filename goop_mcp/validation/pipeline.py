@@ -82,7 +82,7 @@ def examine(
         reading = Reading(0, [TOO_LARGE.problem(message)])
     else:
         choice = choose(text, asked, limits)
-        reading = _read(choice, text, expected, limits, named=protocol != "auto")
+        reading = _read(choice, expected, limits, named=protocol != "auto")
         if rules and reading.envelope is not None:
             from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415 - only those who bring rules pay
 
@@ -91,7 +91,7 @@ def examine(
     return Examination(choice=choice, reading=reading, mode=mode, expected=expected, limits=limits)
 
 
-def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, named: bool) -> Reading:
+def _read(choice: Choice, expected: Expectations, limits: Limits, *, named: bool) -> Reading:
     family, extraction = choice.family, choice.extraction
     if choice.ambiguous is not None:
         return Reading(0, [choice.ambiguous])
@@ -101,7 +101,8 @@ def _read(choice: Choice, text: str, expected: Expectations, limits: Limits, *, 
         if aside:
             message = f"the only envelope stands {aside}; expected one outside of it"
         else:
-            message = family.absence(text) if named else f"{family.absence(text)} or an envelope of another protocol"
+            absence = family.absence(extraction.source.read)
+            message = absence if named else f"{absence} or an envelope of another protocol"
         return Reading(0, [rule.problem(message)])
     return family.read(extraction, extraction.chosen, expected, limits)
 

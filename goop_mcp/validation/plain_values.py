@@ -1,14 +1,20 @@
-"""A model of an envelope as JSON values."""
+"""A model of an envelope as JSON values, and back."""
 
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["plain_values"]
+__all__ = ["model_from", "plain_values"]
+
+Model = TypeVar("Model")
 
 _AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
 
@@ -33,3 +39,90 @@ def _plain(value: object) -> object:
 def _names(kind: type[Any]) -> tuple[str, ...] | None:
     """Return the fields of a dataclass, None for any other; looking them up takes longer than reading them."""
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
+
+
+def model_from(kind: type[Model], values: object, path: str = "") -> Model:
+    """Return the dataclass `kind` whose `plain_values` are `values`: what a program of ours wrote, by way of JSON.
+
+    Keys that `kind` does not have are left out: a newer version may write more. Raises ValueError,
+    which names the place (`path`), for a value of the wrong kind or one that is missing.
+    """
+    if not isinstance(values, Mapping):
+        raise _unfit(path, values, "an object")
+    hints = _hints(cast("Any", kind))
+    if missing := [name for name, (_, required) in hints.items() if required and name not in values]:
+        raise ValueError(f"{path or kind.__name__} has no {missing[0]!r}; expected a value for it")
+
+    try:
+        read = {
+            name: _read(hint, values[name], f"{path}.{name}") for name, (hint, _) in hints.items() if name in values
+        }
+    except RecursionError:
+        raise ValueError(f"{path or kind.__name__} is nested too deeply; expected what to_dict wrote") from None
+    return kind(**read)
+
+
+def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401 - a type, or what typing has for one
+    """Return `value` as a field of the type `hint` holds it."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _read_one_of(inner, value, path)
+    if origin is tuple:
+        return _read_items(inner, value, path)
+    if origin is Literal:
+        if value not in inner:
+            raise _unfit(path, value, f"one of {', '.join(map(str, inner))}")
+        return value
+    if is_dataclass(hint):
+        return model_from(cast("type[object]", hint), value, path)
+    return _read_plain(origin or hint, value, path)
+
+
+def _read_one_of(kinds: tuple[Any, ...], value: object, path: str) -> object:
+    if value is None and NoneType in kinds:
+        return None
+    wanted = [kind for kind in kinds if kind is not NoneType]
+    for kind in wanted[:-1]:
+        try:
+            return _read(kind, value, path)
+        except ValueError:
+            continue
+    return _read(wanted[-1], value, path)
+
+
+def _read_items(kinds: tuple[Any, ...], value: object, path: str) -> tuple[object, ...]:
+    if not isinstance(value, list | tuple):
+        raise _unfit(path, value, "a list")
+    wanted = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
+    if len(wanted) != len(value):
+        raise _unfit(path, value, f"a list of {len(wanted)}")
+    return tuple(_read(kind, each, f"{path}[{n}]") for n, (kind, each) in enumerate(zip(wanted, value, strict=True)))
+
+
+def _read_plain(kind: Any, value: object, path: str) -> object:  # noqa: ANN401 - as above
+    if issubclass(kind, StrEnum):
+        if value not in list(kind):
+            raise _unfit(path, value, f"one of {', '.join(kind)}")
+        return kind(value)
+
+    # A bool is an int to Python, and JSON writes 1.0 as 1.
+    fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise _unfit(path, value, kind.__name__)
+    return value
+
+
+def _unfit(path: str, value: object, expected: str) -> ValueError:
+    return ValueError(f"{path.lstrip('.') or 'the value'} is {excerpt(repr(value)[:200], 60)}; expected {expected}")
+
+
+@cache
+def _hints(kind: type[Any]) -> Mapping[str, tuple[Any, bool]]:
+    """Return the type of each field, and whether it has to be given."""
+    # The type of JSON values names these, and stands in modules that do not.
+    types = get_type_hints(kind, localns={"Mapping": Mapping, "Sequence": Sequence})
+    return {
+        each.name: (types[each.name], each.default is MISSING and each.default_factory is MISSING)
+        for each in fields(kind)
+        if each.init
+    }

@@ -24,15 +24,16 @@ __all__ = ["scan_xml"]
 _S = "[ \t\r\n]"
 _CLEAN = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff<&"
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?")
-_ATTRIBUTE = rf"{_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
+_ATTRIBUTE = rf"(?<!{_S}){_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
-_REST_OF_TAG = re.compile(rf"((?>(?:{_ATTRIBUTE.replace('(', '(?:', 1)})*)){_S}*+(/?)>")
+_REST_OF_TAG = re.compile(rf"((?>(?:{_ATTRIBUTE.replace('([A', '(?:[A')})*)){_S}*+(/?)>")
 _NAMESPACE = r"\sxmlns:{prefix}\s*=\s*[\"']([^\"'<>]*)[\"']"
 _END_TAG = re.compile(rf"</{_S}*+([A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?){_S}*+>")
 _ANY_START_TAG = re.compile(r"<(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _ANY_END_TAG = re.compile(r"</[ \t\r\n]*+(?:[A-Za-z_][\w.\-]*+:)?([A-Za-z_][\w.\-]*+)")
 _MANY = 1_000
 _NAME_IN_PATH = 80
+_QUOTE_WINDOW = 500
 
 
 def scan_xml(source: str, grammar: Grammar, *, depth: int) -> XmlScan:
@@ -309,10 +310,23 @@ class _Scanner:
         if end is None:
             raise self.never_closed(parent, at, f"<{proper}>")
         inner = self.next_end_tag(proper, at)
-        if inner is not None and inner < end:
+        if inner is not None and inner < end and not self.stands_elsewhere(proper, at, inner, end):
             message = f"element <{plain}> stands inside <{parent.name}>; expected text only"
             raise self.fail(at, message, fix=f"Move <{plain}> out of <{parent.name}>, or write &lt;{plain}&gt;.")
         return self.escape(at)
+
+    def stands_elsewhere(self, name: str, at: int, inner: int, end: int) -> bool:
+        """Return whether the element that is quoted at `at`, in a text that reaches to `end`, is there itself, too.
+
+        What is quoted in the middle of a sentence is then text; where no text follows it may have slipped in.
+        """
+        source = self.source
+        before = source[max(at - _QUOTE_WINDOW, self.stack[-1].start) : at].rpartition("\n")[2]
+        after = source[source.find(">", inner) + 1 : min(end, inner + _QUOTE_WINDOW)]
+        if inner - at > _QUOTE_WINDOW or "\n" in source[at:inner] or not before.strip() or not after.strip():
+            return False
+        first = self.next_start_tag(name, 0)
+        return (first is not None and first < self.stack[-1].start) or self.next_start_tag(name, end) is not None
 
     def is_bare_mention(self, at: int, plain: str, parent: _Open) -> bool:
         """Return whether a tag named like the element around it lacks what a real one has: its attributes, its case."""

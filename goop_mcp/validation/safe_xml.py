@@ -26,7 +26,7 @@ _DOCTYPE_BEFORE = re.compile(
     r"(?>(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_ATTRIBUTE = re.compile(r"([\w:.\-]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|[“”‘’\"']?+([^\s<>]*+))")
+_ATTRIBUTE = re.compile(r"(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|[“”‘’\"']?+([^\s<>]*+))")
 _DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
 _DOCTYPE_WINDOW = 512 * 1024
 _DECLARATIONS = 4

@@ -1,9 +1,12 @@
 """The verdict: one shape on every surface (INTERFACES, section 2)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Literal, Protocol, Self
 
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity, excerpt
+from goop_mcp.validation.plain_values import model_from
 
 __all__ = ["Candidate", "Envelope", "Verdict"]
 
@@ -69,6 +72,10 @@ class Verdict:
         shown = {"verdict": self.verdict, "protocol": self.protocol, "version": version, **counts}
         return f"Verdict({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
+    def __bool__(self) -> bool:
+        """Tell whether the reply may be acted upon: `if validate(reply):` means what it says."""
+        return self.accepted
+
     @property
     def accepted(self) -> bool:
         """Whether the reply may be acted upon."""
@@ -96,3 +103,25 @@ class Verdict:
             "feedback": self.feedback,
             "omitted": self.omitted,
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the verdict that `to_dict` wrote, with its typed envelope.
+
+        What is no part of that is not there again: `span` and `read_text`, and whether extensions
+        of a report were XML. Raises ValueError, which names the place, for anything else.
+        """
+        if not isinstance(values, Mapping):
+            raise ValueError("the verdict is no object; expected what to_dict wrote")
+        written = values.get("envelope")
+        verdict = model_from(cls, {**values, "envelope": None})
+        if verdict.accepted and verdict.of_severity(Severity.ERROR):
+            raise ValueError("the verdict is accepted although there are errors; expected what to_dict wrote")
+        if written is None:
+            return verdict
+
+        # The families stand above this module, and are loaded by name like everywhere else.
+        families = {each.name: each for each in import_module("goop_mcp.protocols").FAMILIES}
+        if verdict.protocol not in families:
+            raise ValueError(f"protocol is {verdict.protocol!r}; expected one of {', '.join(families)}")
+        return replace(verdict, envelope=families[verdict.protocol].envelope_from(written))

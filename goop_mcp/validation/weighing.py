@@ -6,13 +6,14 @@ from dataclasses import replace
 from goop_mcp.validation import envelope_rules
 from goop_mcp.validation.choosing import Choice
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import CHOSEN, CUT_OFF, EARLIER, THINKING, Block, Extraction
+from goop_mcp.validation.extraction import CHOSEN, CUT_OFF, EARLIER, OPEN_THINKING, THINKING, Block, Extraction
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem
+from goop_mcp.validation.template_text import one_per_value
 from goop_mcp.validation.verdict import Candidate, Verdict
 
 __all__ = ["weigh"]
@@ -26,7 +27,7 @@ def weigh(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectation
     """Weigh the problems by mode, place them in the text as given, and put the verdict together."""
     family, extraction, source = choice.family, choice.extraction, choice.extraction.source
     chosen = extraction.chosen
-    problems = [*_remarks(extraction, reading), *reading.problems]
+    problems = one_per_value([*_remarks(extraction, reading), *reading.problems])
     rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
     listed = _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
     findings = [_finding(problem, source, reading, mode) for problem in listed]
@@ -47,12 +48,20 @@ def weigh(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectation
         repairs=tuple(repairs),
         candidates=_candidates(choice),
         envelope=reading.envelope,
-        repaired_text=reading.repaired if repairs else None,
+        repaired_text=_repaired(reading, extraction) if repairs else None,
         feedback=feedback,
         omitted=len(problems) - len(listed),
         span=(chosen.start, chosen.end) if chosen is not None else None,
         read_text=source.read,
     )
+
+
+def _repaired(reading: Reading, extraction: Extraction) -> str | None:
+    """Return the repaired envelope, as it was read where only the text around and in it had to be repaired."""
+    chosen, envelope = extraction.chosen, reading.envelope
+    if reading.repaired is not None or chosen is None or envelope is None or envelope.partial:
+        return reading.repaired
+    return extraction.source.read[chosen.start : chosen.end]
 
 
 def _too_large(problems: Sequence[Problem]) -> bool:
@@ -70,11 +79,11 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
         message = f"{len(free)} complete envelopes; expected one, the last one is taken"
         problems.append(envelope_rules.MULTIPLE.problem(message, offset=free[0].start - reading.start))
     for block in extraction.blocks:
-        if block.why == THINKING:
-            message = "an envelope inside a thinking block was passed over"
+        if block.why in (THINKING, OPEN_THINKING):
+            message = f"an envelope {block.why} was passed over"
             problems.append(envelope_rules.IN_THINKING.problem(message, offset=block.start - reading.start))
     if extraction.host_transformed and chosen is not None:
-        message = "a host had indented or escaped the text; that was undone before reading"
+        message = "a host had indented, escaped or wrapped the text; that was undone before reading"
         problems.append(envelope_rules.HOST_TRANSFORMED.problem(message, offset=0))
     for remark in extraction.remarks:
         offset = None if remark.hit.offset is None else remark.hit.offset - reading.start

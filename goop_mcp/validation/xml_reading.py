@@ -6,8 +6,9 @@ from typing import Generic, TypeVar
 
 from lxml import etree
 
-from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED, TRUNCATED
+from goop_mcp.validation.envelope_rules import CONFLICTING_DUPLICATE, ROOT_NOT_CLOSED, TRUNCATED
 from goop_mcp.validation.extraction import Block
+from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.markup import Grammar
@@ -17,6 +18,10 @@ from goop_mcp.validation.safe_xml import XmlEnvelope
 __all__ = ["TreeReading", "XmlReading", "read_xml"]
 
 M = TypeVar("M")
+
+_SHOWN = 60
+_SEVERAL_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*[2]]")
+"""The elements in which one attribute can contradict another."""
 
 
 @dataclass(slots=True)
@@ -73,15 +78,73 @@ def read_xml(
     if opened and envelope.root is not None:
         tree = read_tree(envelope.root)
         if not tree.tangled:
-            reading.model, reading.problems = tree.model, tree.problems
+            reading.model, reading.problems = tree.model, [*tree.problems, *_conflicts(envelope)]
             return reading
     envelope.mend()
     reading.problems = envelope.problems
     if envelope.root is not None:
         tree = read_tree(envelope.root)
         reading.model = tree.model
-        reading.problems = [*envelope.problems, *tree.problems]
+        reading.problems = [*envelope.problems, *tree.problems, *_conflicts(envelope)]
     return reading
+
+
+def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
+    """Return the attributes that say something else than another one, or than the element of their name (D-93)."""
+    root = envelope.root
+    if root is None:
+        return []
+    problems = _against_elements(root) if len(root.attrib) > 1 else []
+    for element in _SEVERAL_ATTRIBUTES(root):
+        if any(str(name) != str(name).lower() for name in element.attrib):
+            problems += _doubled_attributes(element)
+    return problems
+
+
+def _against_elements(root: "etree._Element") -> list[Problem]:
+    problems = []
+    for name, value in root.attrib.items():
+        plain = str(name).lower()
+        element = next(root.iter(f"{{*}}{plain}"), None) if plain.isidentifier() else None
+        text = element.text if element is not None and len(element) == 0 else None
+        if text is not None and text.strip() and _folded(text) != _folded(str(value)):
+            message = (
+                f"attribute {name} of <{etree.QName(root).localname}> is {excerpt(str(value), _SHOWN)!r}, "
+                f"but <{plain}> is {excerpt(text, _SHOWN)!r}; expected one of them"
+            )
+            path = f"/{etree.QName(root).localname}/@{plain}"
+            problems.append(CONFLICTING_DUPLICATE.problem(message, path=path, found=excerpt(str(value))))
+    return problems
+
+
+def _doubled_attributes(element: "etree._Element") -> list[Problem]:
+    problems = []
+    first: dict[str, str] = {}
+    for key, value in element.attrib.items():
+        name = str(key)
+        other = first.setdefault(name.lower(), name)
+        if other == name or _folded(element.attrib[other]) == _folded(value):
+            continue
+        message = f"attributes {other} and {name} of <{etree.QName(element).localname}> have different values"
+        path = f"{_path(element)}/@{name.lower()}"
+        problems.append(CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path))
+    return problems
+
+
+def _path(element: "etree._Element") -> str:
+    """Return the path of `element` from the root, by local names, with numbers from 1."""
+    steps: list[str] = []
+    each: etree._Element | None = element
+    while each is not None:
+        parent = each.getparent()
+        number = 1 + len([*each.itersiblings(str(each.tag), preceding=True)]) if parent is not None else 1
+        steps.append(f"{etree.QName(each).localname}[{number}]" if number > 1 else etree.QName(each).localname)
+        each = parent
+    return "/" + "/".join(reversed(steps))
+
+
+def _folded(text: str | bytes) -> str:
+    return " ".join(str(text).split()).casefold()
 
 
 def _read_cut_off(

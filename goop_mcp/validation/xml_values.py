@@ -12,17 +12,19 @@ from typing import Generic, TypeVar
 from lxml import etree
 
 from goop_mcp.validation import xml_rules
-from goop_mcp.validation.escaping import XML_BLANKS, visible
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.escaping import XML_BLANKS, visible, without_emphasis
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule
+from goop_mcp.validation.template_phrases import Prose
+from goop_mcp.validation.template_text import MARKS, place_of, suspects, template_text
 
-__all__ = ["PLACEHOLDER", "Element", "ValueRules", "Words", "XmlValueReader", "clean_text", "name_in", "set_value"]
+__all__ = ["Element", "ValueRules", "Words", "XmlValueReader", "clean_text", "name_in", "set_value"]
 
 T = TypeVar("T")
 Element = etree._Element
 
+_VALUES = etree.XPath("//text()|//@*", smart_strings=False)
 _TRAILING_BLANK = re.compile(r"[ \t\r]\n")
-PLACEHOLDER = re.compile(r"[|\[\]<>{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,20 @@ class Words(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRules:
-    """The rules of one family about single values. `parts` says what to write for each part that is required."""
+    """The rules of one family about single values.
+
+    `parts` says what to write for each part that is required, `prose` is that of its templates, and the elements in
+    `lists` hold items that are numbered in paths.
+    """
 
     missing_field: Rule
     empty_field: Rule
     placeholder_left: Rule
+    slot_in_text: Rule
     value_case: Rule
     parts: Mapping[str, str]
+    prose: Prose
+    lists: frozenset[str]
 
 
 def clean_text(text: str | None) -> str:
@@ -164,17 +173,18 @@ class XmlValueReader:
     def odd(self, raw: str, path: str, words: Words[T], element: Element, attribute: str | None) -> T | None:
         """Find out what is wrong with a value that is none of `words`; return what it is read as, if it is."""
         known = tuple(words.meanings)
-        if PLACEHOLDER.search(raw):
+        if _is_template_word(raw):
             self.placeholder(raw, path, known)
             return None
         seen = self.without_invisible(raw, path, element, attribute)
         if seen in words.meanings:
             return words.meanings[seen]
-        folded = {word.lower(): word for word in known}.get(seen.lower())
+        bare = without_emphasis(seen).lower()
+        folded = {word.lower(): word for word in known}.get(bare)
         if folded is not None:
             self.mend_case(seen, folded, path, element, attribute)
             return words.meanings[folded]
-        if seen.lower() in words.aliases:
+        if bare in words.aliases:
             return self.take_alias(seen, path, words, element, attribute)
         what = f"{name_in(path)} is {excerpt(raw, 60)!r}" if raw else f"{name_in(path)} is absent or blank"
         message = f"{what}; expected {_one_of(known)}"
@@ -183,7 +193,7 @@ class XmlValueReader:
 
     def take_alias(self, seen: str, path: str, words: Words[T], element: Element, attribute: str | None) -> T:
         """Return what the alias `seen` is read as, and note it."""
-        value, rule = words.aliases[seen.lower()]
+        value, rule = words.aliases[without_emphasis(seen).lower()]
         new = str(value)
         message = f"{name_in(path)} is {seen!r}; expected {new!r}, which it is read as"
         expected = tuple(words.meanings)
@@ -196,6 +206,43 @@ class XmlValueReader:
         expected = _one_of(words) if words else "the real value"
         message = f"template text left in: {name_in(path)} is {excerpt(raw, 60)!r}; expected {expected}"
         self.report(self.rules.placeholder_left.problem(message, path=path, found=excerpt(raw), expected=words))
+
+    def template_texts(self, root: Element) -> None:
+        """Note the template text in all texts and attributes of `root`, what the schema does not have included."""
+        values = [text for text in map(str.strip, _VALUES(root)) if text]
+        suspected = suspects(values, self.rules.prose)
+        if not suspected:
+            return
+        for element in root.iter(etree.Element):
+            text = element.text
+            if text and text.strip() in suspected:
+                # The text of a file that has its path in an attribute describes it.
+                name = "" if element.attrib else str(element.tag)
+                self._template_text(text, element, "text()" if len(element) else "", name)
+            for name, value in element.attrib.items():
+                if str(value).strip() in suspected:
+                    self._template_text(str(value), element, f"@{name}", str(name))
+            tail = element.tail
+            if (
+                tail
+                and tail.strip() in suspected
+                and element is not root
+                and (parent := element.getparent()) is not None
+            ):
+                self._template_text(tail, parent, "text()", "")
+
+    def _template_text(self, value: str, element: Element, step: str, name: str) -> None:
+        weight = template_text(value, place_of(name), self.rules.prose)
+        if weight is None:
+            return
+        path = _path_of(element, self.rules.lists)
+        path = f"{path}/{step}" if step else path
+        if any(each.hit.path == path and each.rule.lenient is Severity.ERROR for each in self.problems):
+            return
+        rule = self.rules.placeholder_left if weight is Severity.ERROR else self.rules.slot_in_text
+        what = "is" if weight is Severity.ERROR else "holds a slot:"
+        message = f"template text left in: {name_in(path)} {what} {excerpt(value, 60)!r}; expected the real value"
+        self.report(rule.problem(message, path=path, found=excerpt(value.strip())))
 
     def without_invisible(self, raw: str, path: str, element: Element, attribute: str | None) -> str:
         """Return `raw` without invisible characters, reporting them."""
@@ -231,7 +278,7 @@ class XmlValueReader:
         """Return a name of an open list: the case of those in `known` is mended; None when template text was left."""
         if raw in known:
             return raw
-        if PLACEHOLDER.search(raw):
+        if _is_template_word(raw):
             self.placeholder(raw, path, None)
             return None
         seen = self.without_invisible(raw, path, element, attribute)
@@ -240,6 +287,26 @@ class XmlValueReader:
             self.mend_case(seen, lower, path, element, attribute)
             return lower
         return seen
+
+
+def _is_template_word(raw: str) -> bool:
+    # A plain word that no list has is reported as such: it may be one of another list, as todo is.
+    plain = raw.isalpha() and raw.islower()
+    return MARKS.search(raw) is not None or (not plain and template_text(raw) is Severity.ERROR)
+
+
+def _path_of(element: Element, lists: frozenset[str]) -> str:
+    """Return the path of `element` from the root; items of `lists`, and what stands there again, have numbers."""
+    steps: list[str] = []
+    each: Element | None = element
+    while each is not None:
+        parent = each.getparent()
+        name = etree.QName(each).localname
+        number = 1 + len(list(each.itersiblings(str(each.tag), preceding=True)))
+        listed = parent is not None and etree.QName(parent).localname in lists
+        steps.append(f"{name}[{number}]" if listed or number > 1 else name)
+        each = parent
+    return "/" + "/".join(reversed(steps))
 
 
 def name_in(path: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 __all__ = [
@@ -10,7 +11,9 @@ __all__ = [
     "PHASE_AGENTS",
     "SPECIAL_NEXT_AGENTS",
     "STAND_INS",
+    "fits_agent",
     "is_agent_name",
+    "may_report_as",
     "plain_agent_name",
     "same_agent",
     "stand_in",
@@ -52,11 +55,35 @@ STAND_INS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 """Whom to take in a phase when an agent is missing."""
 
 _FORM = re.compile(r"goop-[a-z0-9]+(?:-[a-z0-9]+)*")
+# A pattern such as `*` must not make template text or a sentence a name.
+_SIGNED = re.compile(r"\w[\w.@:-]*")
+_LONGEST_NAME = 200
 
 
 def is_agent_name(name: str) -> bool:
     """Return whether `name` has the form `goop-[type]` or is `memory-distiller` (G-10, G-11)."""
     return name in KNOWN_AGENTS or _FORM.fullmatch(name) is not None
+
+
+def fits_agent(name: str, patterns: Collection[str]) -> bool:
+    """Return whether `name`, without a host's prefix, fits one of the `patterns` with `*` and `?`; "" fits none."""
+    plain = plain_agent_name(name)
+    if not plain or len(plain) > _LONGEST_NAME:
+        return False
+    return any(fnmatchcase(plain, pattern.lower()) for pattern in patterns)
+
+
+def may_report_as(name: str, patterns: Collection[str]) -> bool:
+    """Return whether a report may be signed `name` in a project whose agents have names of `patterns` (D-97).
+
+    A pattern such as `goop-*` says whose reports are judged, and not that a slip in a name of GoopSpec is a name.
+    """
+    if is_agent_name(name):
+        return True
+    plain = plain_agent_name(name)
+    if plain.startswith("goop-"):
+        return plain in patterns
+    return _SIGNED.fullmatch(name) is not None and fits_agent(name, patterns)
 
 
 def plain_agent_name(name: str) -> str:

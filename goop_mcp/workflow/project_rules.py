@@ -14,6 +14,8 @@ from goop_mcp.validation.rules import Check, Example, Rule
 
 __all__ = ["PROJECT_RULES", "ProjectFacts", "project_facts_from_json"]
 
+_MOST_UNKNOWN_TASKS = 20
+
 _OPTIONAL = "PROJECT_KNOWLEDGE_BASE.md"
 _MOST_NAMED = 10
 
@@ -124,23 +126,23 @@ def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
 
 def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     done = {
-        "the reports": facts.done_reported,
-        "CHRONICLE.md": facts.done_in_chronicle,
-        "state.json": facts.done_in_state,
+        "the reports": dict.fromkeys(facts.done_reported),
+        "CHRONICLE.md": dict.fromkeys(facts.done_in_chronicle),
+        "state.json": dict.fromkeys(facts.done_in_state),
     }
     open_ = {
-        "the reports": facts.open_reported,
-        "CHRONICLE.md": facts.open_in_chronicle,
-        "state.json": facts.open_in_state,
+        "the reports": dict.fromkeys(facts.open_reported),
+        "CHRONICLE.md": dict.fromkeys(facts.open_in_chronicle),
+        "state.json": dict.fromkeys(facts.open_in_state),
     }
-    tasks = dict.fromkeys(task for side in (*done.values(), *open_.values()) for task in side)
+    # Done tasks are many in a long project, open ones few.
+    disputed = [task for ids in open_.values() for task in ids if any(task in others for others in done.values())]
     hits = []
-    for task in tasks:
+    for task in dict.fromkeys(disputed):
         says_done = [side for side, ids in done.items() if task in ids]
         says_open = [side for side, ids in open_.items() if task in ids]
-        if says_done and says_open:
-            message = f"task {task} is done in {_and(says_done)} and open in {_and(says_open)}; the reports count"
-            hits.append(Hit(message=message, path=task, found=task))
+        message = f"task {task} is done in {_and(says_done)} and open in {_and(says_open)}; the reports count"
+        hits.append(Hit(message=message, path=task, found=task))
     return hits
 
 
@@ -150,11 +152,17 @@ def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hi
     recorded = dict.fromkeys(
         (*facts.done_reported, *facts.open_reported, *facts.done_in_chronicle, *facts.open_in_chronicle)
     )
-    return [
+    planned = frozenset(facts.planned)
+    unknown = [task for task in recorded if task not in planned]
+    hits = [
         Hit(message=f"task {task} is recorded; expected one that BLUEPRINT.md has", path=task, found=task)
-        for task in recorded
-        if task not in facts.planned
+        for task in unknown[:_MOST_UNKNOWN_TASKS]
     ]
+    if left := len(unknown) - len(hits):
+        hits.append(
+            Hit(message=f"{left:,} more tasks are recorded that BLUEPRINT.md does not have", path="BLUEPRINT.md")
+        )
+    return hits
 
 
 def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:

@@ -9,7 +9,7 @@ __all__ = ["TaskId", "normal_task_id", "parse_task_id", "same_task"]
 _SPELLINGS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"W(?P<wave>\d{1,6})\s*\.?\s*T(?P<task>\d{1,6})",
+        r"W(?P<wave>\d{1,6})\s*+\.?\s*+T(?P<task>\d{1,6})",
         r"(?:T|Task\s+)?(?P<wave>\d{1,6})\.(?P<task>\d{1,6})",
         r"Wave\s+(?P<wave>\d{1,6}),?\s+Task\s+(?P<task>\d{1,6})",
     )

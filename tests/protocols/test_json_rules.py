@@ -65,6 +65,17 @@ speckit/coverage-below-required|error|error|S-39
 speckit/low-confidence|warning|warning|S-32
 speckit/numbers-disagree|warning|warning|S-31 S-35 S-36 S-37
 speckit/list-differs-from-count|warning|warning|S-35 S-36 S-41
+speckit/gate-contradicts-counts|error|error|S-38
+speckit/criterion-contradicts-status|warning|error|S-37 S-38 S-40 S-42
+speckit/value-out-of-range|warning|error|S-10 S-36 S-37 S-39
+speckit/step-is-itself|warning|error|S-11 S-26
+speckit/check-contradicts-itself|error|error|S-38
+speckit/check-without-result|warning|error|S-38
+factory/success-with-error|error|error|F-10
+factory/success-with-questions|error|error|F-10
+factory/issues-without-verdict|error|error|F-10
+factory/check-contradicts-itself|error|error|F-10
+factory/check-without-result|warning|error|F-10
 speckit/bad-task-id|warning|warning|S-35
 speckit/feature-dir-differs|warning|warning|S-02
 speckit/location-without-line|warning|warning|S-06

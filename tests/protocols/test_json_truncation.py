@@ -1,4 +1,4 @@
-"""A JSON reply that was cut off is never accepted, but for its last brace alone (D-16)."""
+"""A JSON reply that was cut off is never accepted, but for its last brace alone in a fence that ends (D-16, D-100)."""
 
 import json
 
@@ -36,7 +36,8 @@ def test_reply_cut_at_any_character_is_not_accepted_as_whole(
 
         assert not strict.accepted
         if lenient.accepted:
-            # Only what may be left out is missing (D-16).
+            # Only what may be left out is missing, and the model ended its block (D-16, D-100).
+            assert behind
             closed = judge(f"{cut}}}", protocol, "strict")
             assert closed.accepted, f"…{cut[-40:]!r}"
             assert lenient.envelope == closed.envelope
@@ -57,6 +58,32 @@ def test_reply_that_lacks_only_its_last_brace_is_closed_in_lenient_mode() -> Non
         assert lenient.repaired_text is not None
         assert json.loads(lenient.repaired_text) == json.loads(whole)
         assert not strict.accepted
+
+
+@requirement("S-09", "F-10")
+@pytest.mark.parametrize("before", ["", "Done.\n\n", "```json\n", "Done.\n\n~~~\n"])
+@pytest.mark.parametrize(
+    ("protocol", "whole"),
+    [
+        ("factory", REPLY),
+        ("speckit", ANSWER),
+        ("factory", read_case("factory/concrete_critic_blocking.json").strip()),
+        ("factory", DRAFT),
+    ],
+)
+def test_last_brace_is_not_closed_where_no_fence_ends_the_block(before: str, protocol: str, whole: str) -> None:
+    for verdict in judge_both(f"{before}{whole.removesuffix('}').rstrip()}\n", protocol):
+        assert not verdict.accepted
+        assert weighty_rules(verdict) == {"envelope/truncated"}
+
+
+def test_critic_that_is_cut_before_its_verdict_is_no_pass() -> None:
+    critic = json.loads(read_case("factory/concrete_critic_blocking.json"))
+    members = {"status": "success", "summary": critic["summary"], "deliverables": [], "next_action": "ready_for_review"}
+    cut = json.dumps(members, indent=2).removesuffix("}").rstrip()
+
+    for verdict in judge_both(cut, "factory"):
+        assert not verdict.accepted
 
 
 @pytest.mark.parametrize("behind", ["\n\nAnd there is more.", ',\n  "no', "\n```\n\nThat was all.", ",", '\n  "x": 1'])

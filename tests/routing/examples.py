@@ -120,6 +120,13 @@ _GOOP_REPORT = [
         'COMPLETE, but check "tests" failed: the same task goes on',
     ),
     Example(
+        "G2b",
+        report(("<blockers>None</blockers>", "<blockers>the key is missing</blockers>")),
+        "ask_user",
+        "blockers instruction next_agent",
+        "COMPLETE, but the key is missing: you decide",
+    ),
+    Example(
         "G7c",
         with_status("PARTIAL"),
         "ask_user",

@@ -96,6 +96,27 @@ def test_r3_the_same_rules_again_go_to_the_user_at_once(protocol: str) -> None:
     assert "same rules" in second.reason
 
 
+def with_status(value: str) -> str:
+    return report().replace("<status>COMPLETE</status>", f"<status>{value}</status>")
+
+
+def test_r2_another_value_under_the_same_rule_is_progress() -> None:
+    first = routed(with_status("FAILED"), "goop_report")
+    second = routed(with_status("BROKEN"), "goop_report", dict(first.state_changes))
+    same = routed(with_status("FAILED"), "goop_report", dict(first.state_changes))
+    used_up = routed(with_status("OVER"), "goop_report", dict(second.state_changes))
+
+    assert [each.rule for each in (first, second, same, used_up)] == ["R2", "R2", "R3", "R3"]
+    assert "2 repair rounds" in used_up.reason
+    assert "FAILED" not in str(first.state_changes), "an agent's words have no place in the caller's state"
+
+
+def test_r3_previous_rules_without_values_are_held_against_the_rules_alone() -> None:
+    context = {"counters": {"repair_rounds": 1}, "previous_rules": ["goop_report/unknown-status"]}
+
+    assert routed(with_status("BROKEN"), "goop_report", context).rule == "R3"
+
+
 @every_protocol
 def test_r3_used_up_rounds_go_to_the_user_with_the_errors(protocol: str) -> None:
     decision = routed(REJECTED[protocol], protocol, {"counters": {"repair_rounds": 2}})

@@ -1,7 +1,10 @@
 """A context is read from JSON values; what is wrong with it is said by the name of the field."""
 
+import copy
 import json
+import pickle
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -36,6 +39,24 @@ FULL = {
     "package_version": "0.1.6",
     "policy": {"adoption": "mandatory", "auto_default": True, "limits": {"partials_in_a_row": 5}},
 }
+
+
+@pytest.mark.parametrize("values", [{}, FULL], ids=["defaults", "all fields"])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_context_can_be_pickled_and_copied(values: dict[str, Any], protocol: int) -> None:
+    context = RoutingContext.from_dict(values)
+    for copied in (pickle.loads(pickle.dumps(context, protocol)), copy.deepcopy(context), copy.copy(context)):  # noqa: S301 - our own bytes
+        assert copied == context
+        for mapping in (copied.batch, copied.counters.prerequisites, copied.policy.limits.feedback_edges):
+            assert isinstance(mapping, MappingProxyType), "still read-only"
+
+
+def test_a_deep_copy_shares_nothing_that_can_change() -> None:
+    result = {"files": ["a"]}
+    context = RoutingContext(batch={"c": SessionState(state="DONE", result=result)})
+    copied = copy.deepcopy(context)
+    result["files"].append("b")
+    assert copied.batch["c"].result == {"files": ["a"]}
 
 
 def test_every_field_can_be_given_as_json() -> None:

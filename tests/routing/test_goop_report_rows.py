@@ -324,11 +324,87 @@ def test_g6_the_steps_stand_in_the_order_in_which_the_protocol_reads() -> None:
     )
 
 
-def test_g6_a_blocker_in_a_complete_report_is_shown() -> None:
-    decision = routed(report(("<blockers>None</blockers>", "<blockers>the key is missing</blockers>")), "goop_report")
+# G2b: what stands in the way never vanishes
 
-    assert decision.rule == "G6"
+NONE = "<blockers>None</blockers>"
+KEY = "<blockers>the key is missing</blockers>"
+CHOICE = "<blockers>Which store? Options: A) SQLite (recommended), B) Postgres</blockers>"
+RULE_4 = "<blockers>RULE 4: the schema has to change</blockers>"
+
+
+@requirement("G-32", "G-41")
+def test_g2b_a_complete_report_with_a_blocker_asks_the_user() -> None:
+    decision = routed(report((NONE, KEY)), "goop_report")
+
+    assert (decision.rule, actions(decision)) == ("G2b", ["ask_user"])
+    assert decision.blockers == ("the key is missing",)
+    assert (decision.next_agent, decision.instruction) == ("goop-executor", NEXT)
+    assert "⚠️ the key is missing" in decision.message
+
+
+@requirement("G-32")
+def test_g2b_a_complete_report_that_is_not_ready_asks_the_user() -> None:
+    decision = routed(report(("<ready>true</ready>", "<ready>false</ready>")), "goop_report")
+
+    assert (decision.rule, actions(decision)) == ("G2b", ["ask_user"])
+    assert "ready=false" in decision.blockers[0]
+
+
+def test_g2b_comes_after_a_failed_check_and_before_a_new_session() -> None:
+    flag = ("<suggest_new_session>false</suggest_new_session>", "<suggest_new_session>true</suggest_new_session>")
+
+    assert routed(report((NONE, KEY), flag), "goop_report").rule == "G2b"
+    assert routed(executed((NONE, KEY)), "goop_report").rule == "G2b"
+    assert routed(report((NONE, KEY), ('agent="goop-executor"', 'agent="user"')), "goop_report").rule == "G2b"
+    failed = routed(report((NONE, KEY), ('name="tests" passed="true"', 'name="tests" passed="false"')), "goop_report")
+    assert (failed.rule, failed.blockers) == ("G2", ("the key is missing",))
+
+
+@pytest.mark.parametrize(
+    "words", ["No blockers at this time.", "Keine", "无", "[]", "null", "—", "None - ready for review"]
+)
+def test_g6_no_blocker_in_other_words_goes_on(words: str) -> None:
+    decision = routed(report((NONE, f"<blockers>{words}</blockers>")), "goop_report")
+
+    assert (decision.rule, decision.blockers) == ("G6", ())
+
+
+@requirement("G-45")
+@pytest.mark.parametrize("status", ["PARTIAL", "CHECKPOINT"])
+@pytest.mark.parametrize("new_session", [True, False, None])
+@pytest.mark.parametrize("blocker", [CHOICE, RULE_4])
+def test_g1_unfinished_work_that_waits_for_a_decision_asks_the_user(
+    status: str, new_session: bool | None, blocker: str
+) -> None:
+    decision = routed(with_status(status, new_session=new_session).replace(NONE, blocker), "goop_report")
+
+    assert (decision.rule, actions(decision)) == ("G1", ["ask_user"])
+    assert decision.blockers[0] in blocker
+    assert decision.reason.startswith(f"{status}: ")
+    assert [len(each.options) for each in decision.questions] == ([2] if blocker is CHOICE else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "new_session", "rule"),
+    [
+        *(("PARTIAL", True, "G7b"), ("PARTIAL", False, "G7"), ("CHECKPOINT", True, "G8"), ("CHECKPOINT", False, "G8b")),
+    ],
+)
+def test_a_blocker_without_a_decision_goes_along(status: str, new_session: bool, rule: str) -> None:
+    decision = routed(with_status(status, new_session=new_session).replace(NONE, KEY), "goop_report")
+
+    assert (decision.rule, decision.blockers) == (rule, ("the key is missing",))
     assert "⚠️ Blocker in the report: the key is missing" in decision.message
+
+
+def test_rows_with_blockers_of_their_own_carry_those_of_the_report_too() -> None:
+    partial = with_status("PARTIAL").replace(NONE, KEY)
+    again = routed(partial, "goop_report", {"counters": {"partials": 3}})
+    checkpoint = partial.replace("PARTIAL", "CHECKPOINT").replace('agent="goop-executor"', 'agent="bob"')
+    unknown = routed(checkpoint, "goop_report")
+
+    assert (again.rule, again.blockers[1:]) == ("G7c", ("the key is missing",))
+    assert (unknown.rule, unknown.blockers[1:]) == ("R9", ("the key is missing",))
 
 
 def test_g6_what_an_agent_writes_cannot_forge_a_message() -> None:

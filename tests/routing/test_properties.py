@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from goop_mcp import Verdict
 from goop_mcp.messages import check_message
+from goop_mcp.protocols.goop_report.model import Report
 from goop_mcp.routing import Action, Outcome, RoutingContext, route
 from goop_mcp.routing.row import Case
 from goop_mcp.routing.table import ROWS, rows_for
@@ -197,8 +198,21 @@ def test_a_row_sets_only_what_it_names(verdict: Verdict, context: RoutingContext
 
     for name in ("next_agent", "instruction", "next_command", "new_session", "retry"):
         assert name in carried or getattr(decision, name) is None
-    for name in ("files_to_read", "blockers", "questions", "flags", "issues", "results"):
+    for name in ("files_to_read", "questions", "flags", "issues", "results"):
         assert name in carried or getattr(decision, name) == ()
+    handoff = verdict.envelope.handoff if isinstance(verdict.envelope, Report) else None
+    own = (handoff.blockers,) if handoff is not None else ()
+    assert "blockers" in carried or decision.blockers in ((), own)
+
+
+@requirement("G-32", "G-41", "G-45")
+@given(verdicts(), contexts())
+def test_a_blocker_of_an_accepted_report_never_vanishes(verdict: Verdict, context: RoutingContext) -> None:
+    handoff = verdict.envelope.handoff if isinstance(verdict.envelope, Report) else None
+    if not verdict.accepted or handoff is None or not handoff.blockers or not context.responded:
+        return
+
+    assert any(handoff.blockers in each for each in route(verdict, context).blockers)
 
 
 @given(verdicts(), contexts())

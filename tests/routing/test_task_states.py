@@ -10,6 +10,8 @@ from tests.routing.test_agent_request_rows import prompt
 
 COMPLETED, WORKING, FAILED = A2AState.COMPLETED, A2AState.WORKING, A2AState.FAILED
 INPUT_REQUIRED = A2AState.INPUT_REQUIRED
+NONE, KEY = "<blockers>None</blockers>", "<blockers>the key is missing</blockers>"
+CHOICE = "<blockers>Which store? Options: A) SQLite, B) Postgres</blockers>"
 UNRECOVERABLE = {"type": "technical_error", "message": "x", "recoverable": False}
 
 
@@ -21,6 +23,11 @@ UNRECOVERABLE = {"type": "technical_error", "message": "x", "recoverable": False
         (with_status("PARTIAL"), "goop_report", WORKING, None),
         (with_status("CHECKPOINT"), "goop_report", WORKING, None),
         (BLOCKED, "goop_report", INPUT_REQUIRED, None),
+        (report((NONE, KEY)), "goop_report", INPUT_REQUIRED, None),
+        (report(("<ready>true</ready>", "<ready>false</ready>")), "goop_report", INPUT_REQUIRED, None),
+        (with_status("PARTIAL").replace(NONE, KEY), "goop_report", WORKING, None),
+        (with_status("PARTIAL").replace(NONE, CHOICE), "goop_report", INPUT_REQUIRED, None),
+        (with_status("CHECKPOINT").replace(NONE, CHOICE), "goop_report", INPUT_REQUIRED, None),
         (answer("plan"), "speckit", COMPLETED, None),
         (answer("implement", completion_percentage=60), "speckit", COMPLETED, None),
         (case("speckit/concrete_test_failed_but_success.json"), "speckit", COMPLETED, WORKING),
@@ -81,6 +88,16 @@ def test_the_details_go_along() -> None:
     assert blocked.message.startswith("RULE 4 DEVIATION")
     assert [part["id"] for part in asking.parts] == ["q1"]
     assert checkpoint.metadata == {"checkpoint": True}
+
+
+def test_what_holds_a_complete_report_back_is_the_status_message_and_asks_in_mcp_too() -> None:
+    held, not_ready = (report(each) for each in ((NONE, KEY), ("<ready>true</ready>", "<ready>false</ready>")))
+
+    assert verdict_state(judged(held, "goop_report")).message == "the key is missing"
+    assert "ready=false" in (verdict_state(judged(not_ready, "goop_report")).message or "")
+    for text in (held, not_ready, with_status("CHECKPOINT").replace(NONE, CHOICE)):
+        state = decision_state(routed(text, "goop_report"))
+        assert (state.a2a, state.mcp) == (INPUT_REQUIRED, McpTask.INPUT_REQUIRED)
 
 
 def test_what_no_row_places_asks_for_input() -> None:

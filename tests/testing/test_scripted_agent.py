@@ -30,7 +30,9 @@ def test_a_scripted_agent_is_asked_until_its_report_is_accepted(backend: str) ->
     outcome = run(backend, lambda: ask_until_accepted(agent, "Do it."))
 
     assert outcome.accepted
-    assert agent.texts == ["Do it.", outcome.attempts[0].verdict and outcome.attempts[0].verdict.feedback]
+    rejected = outcome.attempts[0].verdict
+    assert rejected is not None
+    assert agent.texts == ["Do it.", rejected.feedback]
     assert [message.way for message in agent.messages] == ["first", "same_conversation"]
     assert outcome.usage == Usage(tokens=812)
     assert agent.replies_left == 0

@@ -59,15 +59,13 @@ SLIPS = {
         old=SUMMARY, new=f"{SUMMARY}<!-- a -- b -->", rule="xml/unescaped", after=SUMMARY, summary=SUMMARY
     ),
     "ampersand_in_an_attribute": path_slip("src/a&b.ts", "src/a&b.ts", after="src/a&amp;b.ts"),
-    "placeholder_in_an_attribute": path_slip(
-        "docs/<workflowId>/a.md", "docs/<workflowId>/a.md", after="&lt;workflowId"
-    ),
+    "placeholder_in_an_attribute": path_slip("docs/<n>/a.md", "docs/<n>/a.md", after="&lt;n"),
     "html_entity_in_an_attribute": path_slip("a&nbsp;b.ts", "a\u00a0b.ts", after="a\u00a0b.ts"),
     "placeholder_in_files_to_read": Slip(
         old="<file>src/auth/service.ts</file>",
-        new="<file>.goopspec/<workflowId>/SPEC.md</file>",
+        new="<file>.goopspec/<n>/SPEC.md</file>",
         rule="xml/unescaped",
-        after="&lt;workflowId",
+        after="&lt;n",
     ),
     "typographic_quotes": Slip(
         old=CHECK, new="<check name=“tests” passed=”true”>", rule="xml/attribute-quotes", after=CHECK

@@ -22,11 +22,19 @@ from goop_mcp.protocols.goop_report.model import (
     Status,
 )
 from goop_mcp.protocols.goop_report.writing import write_report
+from goop_mcp.validation.template_phrases import (
+    AGENT_REQUEST_PROSE,
+    FACTORY_PROSE,
+    GOOP_REPORT_PROSE,
+    SPECKIT_PROSE,
+)
+from goop_mcp.validation.template_text import Place, template_text
 from goop_mcp.workflow.agents import KNOWN_AGENTS
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 from tests.validation.replies import BLOCKED, DRAFT, EXECUTOR, PLANNER, TEMPLATE
 from tests.validation.slips import SLIPS
 
+_PROSE = (GOOP_REPORT_PROSE, AGENT_REQUEST_PROSE, SPECKIT_PROSE, FACTORY_PROSE)
 SNIPPETS = (
     "a && b",
     "List<int>",
@@ -62,8 +70,13 @@ def _one_line(words: list[str]) -> str:
     return " ".join(" ".join(words).split())
 
 
-LINES = st.lists(_WORDS, min_size=1, max_size=6).map(_one_line).filter(bool)
-TEXTS = st.one_of(LINES, st.lists(LINES, min_size=1, max_size=3).map("\n".join))
+def no_template(text: str) -> bool:
+    """Return whether `text` is no text of a template wherever it stands."""
+    return all(template_text(text, place, prose) is None for place in Place for prose in _PROSE)
+
+
+LINES = st.lists(_WORDS, min_size=1, max_size=6).map(_one_line).filter(bool).filter(no_template)
+TEXTS = st.one_of(LINES, st.lists(LINES, min_size=1, max_size=3).map("\n".join).filter(no_template))
 _OPTIONAL_FLAG = st.sampled_from([None, True, False])
 
 

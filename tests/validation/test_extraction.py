@@ -63,7 +63,6 @@ def assert_read_in_order(text: str) -> None:
         pytest.param(f"{EXECUTOR}\n\n\n   \n", id="blank_lines_behind"),
         pytest.param(fenced(EXECUTOR).replace("\n", "\r\n"), id="windows_line_ends"),
         pytest.param(fenced(EXECUTOR).replace("\n", "\r\n", 20), id="mixed_line_ends"),
-        pytest.param(EXECUTOR.replace("\n", "\r"), id="carriage_returns_only"),
         pytest.param(f"\ufeff{fenced(EXECUTOR)}", id="byte_order_mark"),
         pytest.param(f"\ufeff{EXECUTOR}", id="byte_order_mark_before_the_root"),
         pytest.param(f"\u00a0{EXECUTOR}\u00a0", id="no_break_spaces_around"),
@@ -231,7 +230,6 @@ def test_fence_inside_an_element_is_text() -> None:
         pytest.param(TEMPLATE, id="bare_template"),
         pytest.param(f"````markdown\n```xml\n{TEMPLATE}\n```\n````", id="template_in_a_nested_fence"),
         pytest.param(fenced(DRAFT), id="draft"),
-        pytest.param(f"<think>\n{DRAFT}\n", id="draft_behind_a_thinking_tag_that_never_closes"),
     ],
 )
 def test_last_of_several_envelopes_counts(earlier: str) -> None:
@@ -305,7 +303,6 @@ def test_envelope_before_a_lone_closing_tag_is_only_thought() -> None:
 @pytest.mark.parametrize(
     "mention",
     [
-        "<think>",
         "I shall <think> first.",
         "The tag `<thinking>` is for thoughts, `</thinking>` ends them.",
         "<!-- </think> -->",

@@ -91,7 +91,7 @@ def test_text_keeps_every_letter(written: str, read: str) -> None:
         '{"a": 1e999}',
         '{"a": .5}',
         '{"a": undefined}',
-        "{a: 1}",
+        "{1a: 1}",
         '{"a": "\\ud800"}',
         '{"a": ' + "1" * 41 + "}",
         '{"a": 1,, "b": 2}',
@@ -118,6 +118,19 @@ def test_key_that_stands_twice_is_an_error_at_the_second_place() -> None:
         assert not verdict.accepted
         assert finding.path == "/status"
         assert finding.line == text[: text.index(STATUS)].count("\n") + 1
+
+
+@pytest.mark.parametrize("control", [chr(code) for code in range(32)])
+@pytest.mark.parametrize("protocol", ["speckit", "factory"])
+def test_backslash_before_a_control_character_is_kept_and_stops_nothing(control: str, protocol: str) -> None:
+    reply = changed(FACTORY_REPLY, (SUMMARY, f"{SUMMARY} a\\{control}b"))
+
+    lenient, strict = judge_both(reply, protocol)
+
+    assert not strict.accepted
+    if protocol != "speckit":
+        assert isinstance(lenient.envelope, Reply)
+        assert lenient.envelope.summary == f"{SUMMARY} a\\{control}b"
 
 
 def test_escaped_spelling_of_a_key_does_not_hide_that_it_stands_twice() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goop_mcp import Severity
+from goop_mcp import Severity, validate
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 from tests.requirements import requirement
 from tests.validation.replies import judge, rules_of
@@ -131,3 +131,20 @@ def test_whole_report_with_text_in_place_of_its_end_is_told_to_close_it_and_not_
     assert rules_of(verdict, Severity.ERROR) == {"envelope/truncated"}
     assert "end it with </goop_report>" in verdict.feedback
     assert "shorter" not in verdict.feedback
+
+
+@pytest.mark.parametrize(
+    "cut_off",
+    [
+        '{"status": "success", "confidence": "high", "deliver',
+        '```json\n{"agent": "plan", "status": "error", "error": {"type": "Mis',
+        "<agent_request>\n<mode>spawn</mode>\n<original_intent>",
+    ],
+    ids=["factory", "speckit", "agent_request"],
+)
+@pytest.mark.parametrize("whole", [COMPLETE, '{"status": "complete", "summary": "Added."}'], ids=["report", "older"])
+def test_whole_envelope_is_not_taken_in_place_of_another_protocols_that_was_cut_off(whole: str, cut_off: str) -> None:
+    verdict = validate(f"{whole}\n\nAnd now the answer:\n\n{cut_off}")
+
+    assert not verdict.accepted
+    assert rules_of(verdict, Severity.ERROR) == {"envelope/truncated"}

@@ -116,7 +116,7 @@ def test_placeholder_of_a_path_to_read_is_kept_whole() -> None:
     report = report_of(judge(with_slip(SLIPS["placeholder_in_files_to_read"])))
 
     assert report.handoff is not None
-    assert report.handoff.files_to_read == (".goopspec/<workflowId>/SPEC.md",)
+    assert report.handoff.files_to_read == (".goopspec/<n>/SPEC.md",)
 
 
 def test_several_slips_are_all_mended_and_listed_in_order() -> None:

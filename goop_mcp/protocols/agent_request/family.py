@@ -31,6 +31,7 @@ from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.tag_names import clean_tags
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, XmlReading, read_xml
 
@@ -67,7 +68,8 @@ class AgentRequestFamily:
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the `<agent_request>` blocks of `source`, and what is to be said of other XML in it."""
-        found = extract(source, _ROOTS, most=limits.candidates)
+        cleaned = clean_tags(source, GRAMMAR)
+        found = cleaned.remarked(extract(cleaned.source, _ROOTS, most=limits.candidates))
         read = found.source.read
         fences = find_fences(read)
         blocks = found.blocks
@@ -84,7 +86,7 @@ class AgentRequestFamily:
             blocks=blocks,
             chosen=found.chosen,
             host_transformed=found.host_transformed,
-            remarks=tuple(foreign_blocks(read, fences)),
+            remarks=(*found.remarks, *foreign_blocks(read, fences)),
             fences=fences,
         )
 
@@ -137,6 +139,10 @@ class AgentRequestFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`, in a fence marked xml that nothing in it closes."""
         return put_in_fence(text, span, envelope)
+
+    def envelope_from(self, values: object) -> Envelope:
+        """Return the model whose `to_dict` gave `values`."""
+        return Request.from_dict(values)
 
     def claims(self, envelope: Envelope) -> Claims:
         """Return what `envelope` says is true of the project."""

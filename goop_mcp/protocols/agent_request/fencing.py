@@ -7,7 +7,7 @@ from goop_mcp.protocols.agent_request.placement import Fence, find_fences
 __all__ = ["put_in_fence"]
 
 _LEAST = 4
-_OPENING = re.compile(r"(?P<indent>[ \t]*)(?P<run>`{3,}|~{3,})[ \t]*(?P<language>[A-Za-z0-9]*)[ \t]*(?P<rest>.*)")
+_OPENING = re.compile(r"(?P<indent>[ \t]*+)(?P<run>`{3,}+|~{3,}+)[ \t]*+(?P<language>[A-Za-z0-9]*+)[ \t]*+(?P<rest>.*)")
 _CLOSING = re.compile(r"(?P<before>(?:[ \t]*\r?\n)+[ \t]*)(?P<run>`{3,}|~{3,})(?=[ \t]*(?:\r?\n|$))")
 _RUNS = {mark: re.compile(rf"^[ \t]*({mark}{{3,}})", re.MULTILINE) for mark in "`~"}
 
@@ -62,7 +62,8 @@ def _closed(after: str, run: str, line_end: str) -> str:
     """Return what stands behind the request, with the fence closed by `run`."""
     closing = _CLOSING.match(after)
     if closing is None:
-        return f"{line_end}{run}{after}"
+        gap = "" if not after or after.startswith(("\n", "\r\n")) else line_end
+        return f"{line_end}{run}{gap}{after}"
     return closing["before"] + run + after[closing.end() :]
 
 

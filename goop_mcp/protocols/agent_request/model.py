@@ -1,11 +1,11 @@
 """The typed model of an `<agent_request>` (xml-handoff-protocol, sections 2 and 8)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from goop_mcp.validation.plain_values import plain_values
+from goop_mcp.validation.plain_values import model_from, plain_values
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -143,3 +143,13 @@ class Request:
         values = plain_values(self)
         values["extra_attributes"] = dict(self.extra_attributes)
         return values
+
+    @classmethod
+    def from_dict(cls, values: object) -> Self:
+        """Return the request that `to_dict` wrote. Raises ValueError, which names the place."""
+        if not isinstance(values, Mapping):
+            raise ValueError("the request is no object; expected what to_dict wrote")
+        attributes = values.get("extra_attributes", {})
+        if not isinstance(attributes, Mapping):
+            raise ValueError("extra_attributes is no object; expected what to_dict wrote")
+        return model_from(cls, {**values, "extra_attributes": [list(each) for each in attributes.items()]})

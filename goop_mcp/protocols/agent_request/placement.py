@@ -110,21 +110,21 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
         yield FENCE_LANGUAGE.problem(
             message, offset=at, found=excerpt(opening, 40), before=excerpt(opening, 40), after=f"{run}xml"
         )
+    before = _BLANK.match(text, fence.start, block.start)
+    if before is not None and before.end() < block.start:
+        message = "text in the fence before <agent_request>; expected the request and nothing else"
+        yield xml_rules.MALFORMED.problem(message, offset=before.end() - block.start)
     if block.complete and block.end > fence.end:
         message = "a fence inside the request closes the outer one; read on to </agent_request>"
         yield FENCE_COLLISION.problem(
             message, offset=fence.end - block.start, before=excerpt(opening, 40), after=f"{run[:1] * 4}xml"
         )
     else:
-        yield from _beside_root(text, block, fence)
+        yield from _after_root(text, block, fence)
 
 
-def _beside_root(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
+def _after_root(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
     """Yield a problem when the fence holds more than the request: it is read as one document (D-11)."""
-    before = _BLANK.match(text, fence.start, block.start)
-    if before is not None and before.end() < block.start:
-        message = "text in the fence before <agent_request>; expected the request and nothing else"
-        yield xml_rules.MALFORMED.problem(message, offset=before.end() - block.start)
     behind = _BLANK.match(text, block.end, fence.end) if block.complete else None
     if behind is not None and behind.end() < fence.end:
         message = "extra content at the end of the document: text in the fence behind </agent_request>; expected none"

@@ -28,6 +28,8 @@ from goop_mcp.validation.escaping import XML_BLANKS
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.markup import Grammar
 from goop_mcp.validation.paths import PathBounds, read_path
+from goop_mcp.validation.template_phrases import AGENT_REQUEST_PROSE
+from goop_mcp.validation.template_text import is_templating
 from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader, clean_text
 
 __all__ = ["GRAMMAR", "NAMESPACE", "ROOT_PARTS", "RequestReader"]
@@ -70,8 +72,11 @@ _RULES = ValueRules(
     missing_field=structure.MISSING_FIELD,
     empty_field=structure.EMPTY_FIELD,
     placeholder_left=values.PLACEHOLDER_LEFT,
+    slot_in_text=values.SLOT_IN_TEXT,
     value_case=values.VALUE_CASE,
     parts=structure.REQUIRED_PARTS,
+    prose=AGENT_REQUEST_PROSE,
+    lists=frozenset({"constraints", "deliverables"}),
 )
 _MODE = Words({each.value: each for each in RequestMode}, values.UNKNOWN_MODE)
 _WORKFLOW = Words({each.value: each for each in RequestWorkflow}, values.UNKNOWN_WORKFLOW)
@@ -98,7 +103,7 @@ class RequestReader(XmlValueReader):
         parts = self._parts(root)
         deliverables = self._deliverables(parts.get("deliverables"))
         given = self._attributes(root)
-        return Request(
+        request = Request(
             version=self._name(given, "version", root) or given.get("version", DEFAULT_VERSION),
             mode=self._word(parts, "mode", _MODE),
             original_intent=self._required(parts, "original_intent"),
@@ -120,6 +125,8 @@ class RequestReader(XmlValueReader):
             extra_attributes=tuple(self._unread),
             extensions=tuple(self._extensions),
         )
+        self.template_texts(root)
+        return request
 
     # Elements
 
@@ -178,11 +185,12 @@ class RequestReader(XmlValueReader):
         return self._without_slots(self.text(element), path)
 
     def _without_slots(self, text: str | None, path: str) -> str | None:
-        if text and "{{" in text:
-            for slot in dict.fromkeys(_SLOT.findall(text)):
-                message = f"slot {excerpt(slot, 60)} of the template was not filled in; expected the real value"
-                fix = f"Replace {excerpt(slot, 60)} by the real value; put it between backticks where it is meant so."
-                self.report(values.PLACEHOLDER_LEFT.problem(message, path=path, found=excerpt(slot), fix=fix))
+        """Return `text`, noting unfilled slots of our templates; where it names a template language, they are its."""
+        if text and "{{" in text and (slots := list(dict.fromkeys(_SLOT.findall(text)))) and not is_templating(text):
+            shown = excerpt(", ".join(slots), 60)
+            message = f"template text left in: slot {shown} of the template was not filled in; expected the real value"
+            fix = f"Replace {shown} by the real value; put it between backticks where it is meant so."
+            self.report(values.PLACEHOLDER_LEFT.problem(message, path=path, found=excerpt(slots[0]), fix=fix))
         return text
 
     def _constraints(self, element: Element | None) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """What a Factory reply says is true of the project (F-15)."""
 
 from goop_mcp.protocols.factory.model import Reply
-from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
+from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim, FileClaimKind
 from goop_mcp.validation.evidence_rules import NOT_CHECKED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.rules import Problem
@@ -16,12 +16,17 @@ def claims_of(reply: Reply) -> Claims:
     return Claims(
         files=tuple(
             [
-                FileClaim(path=each.path, where=f"/deliverables/{number}/path", kind="present")
+                FileClaim(path=each.path, where=f"/deliverables/{number}/path", kind=_kind(each.path))
                 for number, each in enumerate(reply.deliverables or ())
                 if each.path and each.path.strip()
             ]
         )
     )
+
+
+def _kind(path: str) -> FileClaimKind:
+    # A folder may be delivered whole, and says so by the slash behind its name.
+    return "present" if path.rstrip().endswith("/") else "created"
 
 
 def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:

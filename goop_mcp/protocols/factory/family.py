@@ -11,6 +11,7 @@ from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES, RULES
 from goop_mcp.protocols.factory.rules.structure import NO_ENVELOPE
 from goop_mcp.validation.claims import NO_CLAIMS, Claims
+from goop_mcp.validation.escaping import without_emphasis
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
@@ -25,6 +26,7 @@ from goop_mcp.validation.json_extraction import (
 from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.plain_values import model_from
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import run_checks
 from goop_mcp.validation.verdict import Envelope
@@ -54,7 +56,7 @@ def _is_marked(value: Mapping[str, object]) -> bool:
 
 def _has_known_status(value: Mapping[str, object]) -> bool:
     status = value.get("status")
-    return isinstance(status, str) and status.lower() in _STATUSES
+    return isinstance(status, str) and without_emphasis(status).lower() in _STATUSES
 
 
 _SHAPE = JsonShape(name="factory", keys=tables.KEYS, rank=_rank)
@@ -64,7 +66,7 @@ class FactoryFamily:
     """Everything the core asks of the Factory protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "factory"
-    marks = ('status"', "status'", "status”", "status’")
+    marks = ('status"', "status'", "status”", "status’", "status:")
     rules = RULES
     no_envelope = NO_ENVELOPE
 
@@ -103,6 +105,10 @@ class FactoryFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
+
+    def envelope_from(self, values: object) -> Envelope:
+        """Return the model whose `to_dict` gave `values`."""
+        return model_from(Reply, values)
 
     def claims(self, envelope: Envelope) -> Claims:
         """Return what `envelope` says is true of the project."""

@@ -11,22 +11,24 @@ from goop_mcp.protocols.factory.claims import unchecked_files
 from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES
 from goop_mcp.protocols.factory.rules.structure import MARKDOWN_FORBIDDEN, MARKDOWN_REPLY, MISSING_FIELD
+from goop_mcp.protocols.factory.rules.values import PLACEHOLDER_LEFT
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Regions
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.json_extraction import choose_last, hide_thoughts
+from goop_mcp.validation.json_extraction import choose_last
 from goop_mcp.validation.json_reading import written
 from goop_mcp.validation.paths import bounds_of
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
+from goop_mcp.validation.thoughts import hide_thoughts
 
 __all__ = ["FORM", "find_markdown", "read_markdown"]
 
 FORM = "factory_markdown"
 
 _OPENING = re.compile(
-    r"^[ \t]*(?:[#>*_]+[ \t]*)*(?:"
+    r"^[ \t#>*_]*+(?:"
     r"(?P<success>Task complete\.)|(?P<questions>Task paused [-–—] clarification needed\.)"
     r"|(?P<failure>Task failed [-–—] unable to proceed\.)|Review complete [-–—] (?P<verdict>PASS|BLOCKING)\b\.?"
     r")[*_ \t]*\r?$",
@@ -35,8 +37,8 @@ _OPENING = re.compile(
 _HEADING = re.compile(
     r"^[ \t]{0,3}(?:#{1,6}[ \t]+)?[*_]*(?P<name>[A-Z][A-Za-z ]{2,30}?)[*_]*:[*_]*[ \t]*", re.MULTILINE
 )
-_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>[^\n]+)$", re.MULTILINE)
-_DELIVERABLE = re.compile(r"`(?P<quoted>[^`\n]+)`|(?P<bare>\S+)")
+_ITEM = re.compile(r"^(?P<indent>[ \t]*+)(?:[-*+]|\d{1,3}[.)])[ \t]++(?P<text>[^\n]++)$", re.MULTILINE)
+_DELIVERABLE = re.compile(r"`(?P<quoted>[^`\n]+)`|(?P<slot>\[[^\[\]\n]*\](?!\()|<[^<>\n]*>|\{[^{}\n]*\})|(?P<bare>\S+)")
 _DASH = re.compile(r"\s*(?:[-–—:]+\s+|\()")
 _ISSUE_ID = re.compile(r"\**(?P<id>[A-Z]\d{1,3})\**\s*[:.)–—-]+\**\s*")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -137,7 +139,8 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
 
 def _can_be_said(problem: Problem) -> bool:
     missing_message = problem.rule is MISSING_FIELD and problem.hit.path == "/error/message"
-    return problem.rule.family == "path" or missing_message
+    template_text = problem.rule.id == PLACEHOLDER_LEFT.id
+    return problem.rule.family == "path" or missing_message or template_text
 
 
 def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
@@ -194,7 +197,7 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
         path = _DELIVERABLE.search(text)
         if path is None:
             continue
-        each: JsonObjectValue = {"path": (path["quoted"] or path["bare"].rstrip(":,")).strip()}
+        each: JsonObjectValue = {"path": (path["quoted"] or path["slot"] or path["bare"].rstrip(":,")).strip()}
         dash = _DASH.match(text, path.end())
         rest = text[dash.end() if dash else path.end() :].strip(" )")
         if rest:

@@ -19,9 +19,9 @@ from goop_mcp.protocols.factory.rules.structure import MISSING_FIELD
 from goop_mcp.protocols.factory.rules.success import NEXT_ACTION_MISSING, SUMMARY_MISSING
 from goop_mcp.validation.json_members import count_in, flag_in, others_in, text_in, texts_in
 from goop_mcp.validation.json_reading import ValuesReading
-from goop_mcp.validation.json_values import ValueReader
+from goop_mcp.validation.json_values import ValueReader, is_elided
 from goop_mcp.validation.paths import PathBounds
-from goop_mcp.validation.safe_json import JsonObjectValue
+from goop_mcp.validation.safe_json import JsonObjectValue, JsonValue
 
 __all__ = ["read_reply"]
 
@@ -49,12 +49,14 @@ _WORK_KEYS = frozenset({"completed", "blocked_on"})
 def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Reply]:
     """Read a reply; what lenient mode mends is set in `values` too."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
+    reader.look_for_template_text(values)
     reader.fields(tables.STATUS, values, "")
     status = _STATUSES.get(str(values.get("status")))
     own = tables.FIELDS[status] if status is not None else ()
     reader.fields(own, values, "")
     if not values.keys() <= _OWN_KEYS[status]:
         reader.fields(_OTHER_FIELDS[status], values, "")
+    reader.template_texts(values)
     broken = [problem.rule for problem in reader.problems]
     whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(values, status)
     return ValuesReading(_reply(values, status), reader.problems, whole)
@@ -94,11 +96,16 @@ def _reply(values: Values, status: Status | None) -> Reply:
 
 def _unreadable(values: Values) -> tuple[str, ...]:
     lists = ("deliverables", "questions", "blocking_issues")
-    unreadable = [name for name in lists if values.get(name) is not None and not isinstance(values[name], list)]
+    unreadable = [name for name in lists if values.get(name) is not None and not _is_readable(values[name])]
     verdict = values.get("verdict")
     if verdict is not None and not (isinstance(verdict, str) and verdict in _VERDICTS):
         unreadable.append("verdict")
     return tuple(unreadable)
+
+
+def _is_readable(value: JsonValue) -> bool:
+    """Return whether `value` is a list, and not the template text of one."""
+    return isinstance(value, list) and not is_elided(value)
 
 
 def _deliverable(values: Values) -> Deliverable:

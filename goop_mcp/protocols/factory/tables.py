@@ -18,11 +18,16 @@ from goop_mcp.validation.json_values import (
     ValueRules,
     Word,
 )
+from goop_mcp.validation.template_phrases import FACTORY_PROSE
 
 __all__ = ["FIELDS", "KEYS", "OPTIONAL", "STATUS", "VALUE_RULES"]
 
 VALUE_RULES = ValueRules(
-    wrong_type=values.WRONG_TYPE, placeholder=values.PLACEHOLDER_LEFT, value_case=values.VALUE_CASE
+    wrong_type=values.WRONG_TYPE,
+    placeholder=values.PLACEHOLDER_LEFT,
+    slot_in_text=values.SLOT_IN_TEXT,
+    value_case=values.VALUE_CASE,
+    prose=FACTORY_PROSE,
 )
 
 STATUS = (

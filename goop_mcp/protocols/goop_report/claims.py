@@ -19,8 +19,8 @@ __all__ = ["claims_of"]
 
 _STATE = "/goop_report/state"
 _KINDS: dict[FileAction | None, FileClaimKind] = {
-    FileAction.CREATED: "present",
-    FileAction.MODIFIED: "present",
+    FileAction.CREATED: "created",
+    FileAction.MODIFIED: "modified",
     FileAction.DELETED: "gone",
     None: "touched",
 }
@@ -57,7 +57,7 @@ def _commits(artifacts: Artifacts) -> Iterator[CommitClaim]:
     for number, commit in enumerate(artifacts.commits, 1):
         if commit.sha and commit.sha.strip():
             where = f"/goop_report/artifacts/commits/commit[{number}]"
-            yield CommitClaim(sha=commit.sha.strip(), where=where, message=commit.message)
+            yield CommitClaim(sha=commit.sha.strip(" \t\n`"), where=where, message=commit.message)
 
 
 def _tasks(report: Report) -> Iterator[TaskClaim]:

@@ -17,9 +17,10 @@ from goop_mcp.validation.hosts import after_envelope
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.tag_names import clean_tags
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.validation.xml_reading import TreeReading, read_xml
-from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -52,13 +53,14 @@ class GoopReportFamily:
     """Everything the core asks of the goop_report protocol; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "goop_report"
-    marks = ("goop_report",)
+    marks: tuple[str, ...] = ("goop_report",)
     rules = RULES
     no_envelope = NO_ENVELOPE
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the `<goop_report>` blocks of `source`."""
-        return extract(source, _ROOTS, most=limits.candidates)
+        cleaned = clean_tags(source, GRAMMAR)
+        return cleaned.remarked(extract(cleaned.source, _ROOTS, most=limits.candidates))
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older or sibling form in `text`, None when there is none."""
@@ -105,6 +107,10 @@ class GoopReportFamily:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
 
+    def envelope_from(self, values: object) -> Envelope:
+        """Return the model whose `to_dict` gave `values`."""
+        return Report.from_dict(values)
+
     def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope` says is true of the project."""
         from goop_mcp.protocols.goop_report.claims import claims_of  # noqa: PLC0415 - only for truth checks
@@ -122,8 +128,8 @@ class GoopReportFamily:
 
     def skeleton(self, expected: Expectations) -> str:
         """Return the smallest envelope for the expected agent and phase; the choices left open must be made."""
-        agent = plain_agent_name(expected.agent) if expected.agent else "goop-[type]"
-        agent = agent if is_agent_name(agent) else "goop-[type]"
+        agent = plain_agent_name(expected.agent) if expected.agent else ""
+        agent = agent if may_report_as(agent, expected.agents) else "goop-[type]"
         phase = (
             expected.phase if expected.phase and expected.phase.isalpha() else "plan|specify|execute|accept|research"
         )

@@ -1,10 +1,11 @@
 """The typed model of a `<goop_report>` (goop-report-schema, Response Envelope Structure)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
-from goop_mcp.validation.plain_values import plain_values
+from goop_mcp.validation.plain_values import model_from, plain_values
 
 __all__ = [
     "Artifacts",
@@ -133,7 +134,7 @@ class NextAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """What comes next. `blockers` is None when there is no blocker: None, n/a, no and blank mean that too (D-30)."""
+    """What comes next. `blockers` is None when there is no blocker, in whatever words that is said (D-30, D-91)."""
 
     ready: bool | None = None
     next_action: NextAction | None = None
@@ -189,3 +190,17 @@ class Report:
             extensions.setdefault(extension.name, []).append(extension.content)
         values["extensions"] = extensions
         return values
+
+    @classmethod
+    def from_dict(cls, values: object) -> Self:
+        """Return the report that `to_dict` wrote; its extensions stand in the order of their names, each as text.
+
+        Raises ValueError, which names the place.
+        """
+        if not isinstance(values, Mapping):
+            raise ValueError("the report is no object; expected what to_dict wrote")
+        written = values.get("extensions", {})
+        if not isinstance(written, Mapping) or not all(isinstance(each, list) for each in written.values()):
+            raise ValueError("extensions is no object of lists; expected what to_dict wrote")
+        extensions = [{"name": name, "content": each} for name, contents in written.items() for each in contents]
+        return model_from(cls, {**values, "extensions": extensions})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from goop_mcp.protocols.goop_report.blockers import is_open_slot, real_blocker
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
     Check,
@@ -22,6 +23,7 @@ from goop_mcp.protocols.goop_report.model import (
     State,
     Status,
 )
+from goop_mcp.protocols.goop_report.prose import ProseClaims, commit_in, read_prose
 from goop_mcp.protocols.goop_report.rules import artifacts, handoff, memory, state, status, structure
 from goop_mcp.protocols.goop_report.rules.older_forms import CHECKLIST_GAP
 from goop_mcp.protocols.goop_report.values import BOOLEAN, ValueReader, clean
@@ -34,7 +36,7 @@ from goop_mcp.workflow.commands import KNOWN_COMMANDS
 if TYPE_CHECKING:
     from goop_mcp.validation.expectations import Expectations
 
-__all__ = ["GRAMMAR", "ROOT_PARTS", "ReportReader", "real_blocker"]
+__all__ = ["GRAMMAR", "ROOT_PARTS", "ReportReader"]
 
 ROOT_PARTS = frozenset(
     {
@@ -50,6 +52,14 @@ ROOT_PARTS = frozenset(
         "handoff",
     }
 )
+_ARTIFACTS = "/goop_report/artifacts"
+_FILE_FORM = 'expected <file path="…" action="created">what</file>'
+_COMMIT_FORM = 'expected <commit sha="…">message</commit>'
+_PLACES_OF_CLAIMS = {
+    _ARTIFACTS: f"{_FILE_FORM} in <files>",
+    f"{_ARTIFACTS}/files": _FILE_FORM,
+    f"{_ARTIFACTS}/commits": _COMMIT_FORM,
+}
 _STATE_PARTS = frozenset({"phase", "wave", "task", "spec_locked", "interview_complete"})
 _HANDOFF_PARTS = frozenset({"ready", "next_action", "files_to_read", "blockers", "suggest_new_session", "next_command"})
 _ARTIFACT_PARTS = frozenset({"files", "commits"})
@@ -90,7 +100,6 @@ _HANDOFF_CHECKLIST = {
     "next_action": "handoff with next_action",
     "suggest_new_session": "handoff with suggest_new_session",
 }
-_NO_BLOCKER = frozenset({"", "none", "n/a", "no", "-"})
 _STATUS = Words({each.value: each for each in Status}, status.UNKNOWN_STATUS)
 _PHASE_WORDS = {each.value: each for each in Phase if each is not Phase.DISCUSS}
 _PHASES: dict[str, Words[Phase]] = {
@@ -99,11 +108,6 @@ _PHASES: dict[str, Words[Phase]] = {
 }
 _FILE_ACTION = Words({each.value: each for each in FileAction}, artifacts.UNKNOWN_FILE_ACTION)
 _MEMORY_TYPE = Words({each.value: each for each in MemoryType}, memory.UNKNOWN_MEMORY_TYPE)
-
-
-def real_blocker(text: str) -> str | None:
-    """Return `text`, or None where it says that nothing blocks: None, n/a, no, - or blank, with or without a dot."""
-    return None if text.rstrip(".").strip().lower() in _NO_BLOCKER else text
 
 
 class ReportReader(ValueReader):
@@ -115,6 +119,7 @@ class ReportReader(ValueReader):
         self._phases = _PHASES[expected.profile]
         self._extensions: list[Extension] = []
         self._doubled: set[str] = set()
+        self._prose: list[ProseClaims] = []
         self._met: dict[str, int] = {}
 
     def read(self, root: Element) -> Report:
@@ -133,7 +138,7 @@ class ReportReader(ValueReader):
                     path=f"{path}/task_id",
                 )
             )
-        return Report(
+        report = Report(
             version=self.attribute(root, "version") or None,
             status=self._status(parts.get("status"), f"{path}/status"),
             agent=self.required_name(parts.get("agent"), f"{path}/agent", KNOWN_AGENTS),
@@ -147,6 +152,8 @@ class ReportReader(ValueReader):
             handoff=self._handoff(parts.get("handoff")),
             extensions=tuple(self._extensions),
         )
+        self.template_texts(root)
+        return report
 
     def _status(self, element: Element | None, path: str) -> Status | None:
         """Return the status; None when there are two, since taking either would be a guess."""
@@ -184,12 +191,14 @@ class ReportReader(ValueReader):
         parts = self._parts(element, path, _ARTIFACT_PARTS)
         files = self._items(parts.get("files"), f"{path}/files", "file")
         commits = self._items(parts.get("commits"), f"{path}/commits", "commit")
-        if files and not commits:
+        changes = [self._file(file, f"{path}/files/file[{n}]") for n, file in enumerate(files, 1)]
+        made = [self._commit(commit, f"{path}/commits/commit[{n}]") for n, commit in enumerate(commits, 1)]
+        for prose in self._prose:
+            changes += prose.files
+            made += prose.commits
+        if changes and not made:
             self._gap("commit hash (if applicable)")
-        return Artifacts(
-            files=tuple([self._file(file, f"{path}/files/file[{n}]") for n, file in enumerate(files, 1)]),
-            commits=tuple([self._commit(commit) for commit in commits]),
-        )
+        return Artifacts(files=tuple(changes), commits=tuple(made))
 
     def _file(self, element: Element, path: str) -> FileChange:
         name = self.attribute(element, "path")
@@ -203,8 +212,12 @@ class ReportReader(ValueReader):
             description=self.text(element) or "",
         )
 
-    def _commit(self, element: Element) -> Commit:
-        return Commit(sha=self.attribute(element, "sha"), message=self.text(element) or "")
+    def _commit(self, element: Element, path: str) -> Commit:
+        sha, text = self.attribute(element, "sha"), self.text(element) or ""
+        if sha is None and (commit := commit_in(text)) is not None:
+            self._in_prose(text, path, _COMMIT_FORM)
+            return commit
+        return Commit(sha=sha, message=text)
 
     def _memory(self, element: Element | None) -> tuple[SavedMemory, ...] | None:
         path = "/goop_report/memory"
@@ -268,6 +281,8 @@ class ReportReader(ValueReader):
         command = self.name(parts.get("next_command"), f"{path}/next_command", known=KNOWN_COMMANDS) or None
         self._handoff_gaps(parts, path, new_session=new_session)
         blockers = self.text(parts.get("blockers"))
+        if blockers and is_open_slot(blockers):
+            self.placeholder(blockers, f"{path}/blockers", None)
         files = self._items(parts.get("files_to_read"), f"{path}/files_to_read", "file")
         return Handoff(
             ready=self.boolean(parts.get("ready"), f"{path}/ready"),
@@ -380,6 +395,8 @@ class ReportReader(ValueReader):
 
     def _stray_text(self, pieces: "list[str]", path: str) -> None:
         text = "\n".join(filter(None, map(clean, pieces)))
+        if path in _PLACES_OF_CLAIMS:
+            text = self._claims_in(text, path)
         if not text:
             return
         self._extensions.append(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
@@ -390,6 +407,19 @@ class ReportReader(ValueReader):
                 message, path=f"{path}/text()", found=found, fix="Put the text into an element."
             )
         )
+
+    def _claims_in(self, text: str, path: str) -> str:
+        """Take what `text` in the place of elements claims, and return what is left of it."""
+        prose = read_prose(text)
+        if prose.files or prose.commits or (prose.suspicious and path != _ARTIFACTS):
+            self._in_prose(text, f"{path}/text()", _PLACES_OF_CLAIMS[path])
+        self._prose.append(prose)
+        return "\n".join(prose.rest)
+
+    def _in_prose(self, text: str, path: str, expected: str) -> None:
+        found = excerpt(text, 60)
+        message = f"claimed as text: {found!r}; {expected}"
+        self.report(artifacts.CLAIM_IN_PROSE.problem(message, path=path, found=found))
 
     def _double(self, name: str, path: str) -> None:
         self._doubled.add(f"{path}/{name}")

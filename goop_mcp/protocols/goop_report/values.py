@@ -4,18 +4,22 @@ from goop_mcp.protocols.goop_report.model import Counter
 from goop_mcp.protocols.goop_report.rules import structure, values
 from goop_mcp.validation.escaping import XML_BLANKS, visible
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.validation.xml_values import PLACEHOLDER, Element, ValueRules, Words, XmlValueReader
+from goop_mcp.validation.template_phrases import GOOP_REPORT_PROSE
+from goop_mcp.validation.template_text import MARKS, Place, is_template
+from goop_mcp.validation.xml_values import Element, ValueRules, Words, XmlValueReader
 
 __all__ = ["BOOLEAN", "ValueReader", "clean"]
 
-_COUNTER_PLACEHOLDERS = frozenset("NMXY")
 _MOST_DIGITS = 9
 _RULES = ValueRules(
     missing_field=structure.MISSING_FIELD,
     empty_field=structure.EMPTY_FIELD,
     placeholder_left=values.PLACEHOLDER_LEFT,
+    slot_in_text=values.SLOT_IN_TEXT,
     value_case=values.VALUE_CASE,
     parts=structure.MISSING_PARTS,
+    prose=GOOP_REPORT_PROSE,
+    lists=frozenset({"files", "commits", "memory", "verification", "files_to_read"}),
 )
 
 BOOLEAN = Words({"true": True, "false": False}, values.NOT_A_BOOLEAN)
@@ -78,7 +82,7 @@ class ValueReader(XmlValueReader):
         if _is_number(raw):
             return int(raw)
         where = f"{path}/@{name}"
-        if raw in _COUNTER_PLACEHOLDERS or PLACEHOLDER.search(raw):
+        if MARKS.search(raw) or is_template(raw, Place.NUMBER):
             self.placeholder(raw, where, None)
             return None
         seen = self.without_invisible(raw, where, element, name)

@@ -2,7 +2,7 @@
 
 from goop_mcp.protocols.speckit import tables
 from goop_mcp.protocols.speckit.model import Response, Status, plain_agent
-from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim
+from goop_mcp.validation.claims import NO_CLAIMS, Claims, FileClaim, FileClaimKind
 from goop_mcp.validation.json_values import Fields
 
 __all__ = ["claims_of"]
@@ -10,6 +10,10 @@ __all__ = ["claims_of"]
 # Where the review tells of files that are no longer there, and which lists name files by their last part.
 _CHANGES = "/result/changes_made"
 _GONE = (f"{_CHANGES}/files_deleted/", f"{_CHANGES}/files_moved/")
+_MADE: dict[str, FileClaimKind] = {
+    f"{_CHANGES}/files_created/": "created",
+    f"{_CHANGES}/files_modified/": "modified",
+}
 _LISTS = ("/result/artifacts_created/", "/result/artifacts_analyzed/")
 
 
@@ -25,5 +29,10 @@ def claims_of(response: Response) -> Claims:
 
 
 def _claim(where: str, path: str) -> FileClaim:
-    gone = where.startswith(_GONE) and not where.endswith("/to")
-    return FileClaim(path=path, where=where, kind="gone" if gone else "present", loose=where.startswith(_LISTS))
+    return FileClaim(path=path, where=where, kind=_kind(where), loose=where.startswith(_LISTS))
+
+
+def _kind(where: str) -> FileClaimKind:
+    if where.startswith(_GONE) and not where.endswith("/to"):
+        return "gone"
+    return next((kind for begin, kind in _MADE.items() if where.startswith(begin)), "present")

@@ -13,7 +13,7 @@ from goop_mcp.validation.envelope_rules import ROOT_NOT_CLOSED
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block
 from goop_mcp.validation.fences import fence_spans
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.json_extraction import JsonObject
 from goop_mcp.validation.json_reading import JsonReading, ValuesReading, read_json, written
 from goop_mcp.validation.limits import Limits
@@ -21,6 +21,7 @@ from goop_mcp.validation.paths import PathBounds, bounds_of
 from goop_mcp.validation.pipeline import Reading
 from goop_mcp.validation.rules import Problem, run_checks
 from goop_mcp.validation.safe_json import JsonObjectValue
+from goop_mcp.validation.template_text import template_text
 
 __all__ = ["ContextBlock", "find_contexts", "holds_marker", "read_contexts"]
 
@@ -29,10 +30,11 @@ T = TypeVar("T")
 WORKFLOW, FEEDBACK = "workflow_context", "feedback_context"
 
 _MARKER = re.compile(
-    r"^[ \t>#*_`-]*(?P<kind>WORKFLOW|FEEDBACK)_CONTEXT[*_`]*:[*_`]*\s*(?:(?:`{3,}|~{3,})\w*\s*)?(?=\{)", re.MULTILINE
+    r"^[ \t>#*_`-]*(?P<kind>WORKFLOW|FEEDBACK)_CONTEXT[*_`]*:[*_`]*+(?:(?<=```)\w*+)?\s*+"
+    r"(?:(?:`{3,}+|~{3,}+)\w*+\s*+)?(?=\{)",
+    re.MULTILINE,
 )
 _REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTILINE)
-_FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})\s*\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +91,17 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
             end = min(end, fence[1])
     words = text[request.end() : end]
     if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
-        words = _FENCE_LINE.sub("", words)
+        words = _without_closing_fence(words)
     last = request.end() + len(words.rstrip())
     return replace(block, complete=complete, request=(request.end(), last), end=max(last, block.end))
+
+
+def _without_closing_fence(words: str) -> str:
+    bare = words.rstrip()
+    for mark in "`~":
+        if bare.endswith(mark * 3):
+            return bare.rstrip(mark)
+    return words
 
 
 # Reading
@@ -158,11 +168,13 @@ def _moved(problem: Problem, prefix: str, shift: int) -> Problem:
 
 
 def _template_request(request: str | None, block: ContextBlock) -> list[Problem]:
-    if request not in VALUE_RULES.template_texts or block.request is None or request is None:
+    if request is None or block.request is None:
+        return []
+    if template_text(request, prose=VALUE_RULES.prose) is not Severity.ERROR:
         return []
     message = f"template text left in: USER_REQUEST is {excerpt(request, 60)!r}; expected the user's words"
     offset = block.request[0] - block.start
-    return [VALUE_RULES.placeholder.problem(message, path="/user_request", offset=offset, found=request)]
+    return [VALUE_RULES.placeholder.problem(message, path="/user_request", offset=offset, found=excerpt(request))]
 
 
 def _written(

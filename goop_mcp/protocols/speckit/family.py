@@ -6,7 +6,7 @@ from dataclasses import replace
 from goop_mcp.protocols.speckit import tables
 from goop_mcp.protocols.speckit.claims import claims_of
 from goop_mcp.protocols.speckit.contexts import ContextBlock, find_contexts, read_contexts
-from goop_mcp.protocols.speckit.model import Response, plain_agent
+from goop_mcp.protocols.speckit.model import AgentInput, Response, plain_agent
 from goop_mcp.protocols.speckit.reading import read_response
 from goop_mcp.protocols.speckit.rules import RESPONSE_RULES, RULES
 from goop_mcp.protocols.speckit.rules.structure import NO_ENVELOPE, RESULT_WITHOUT_ENVELOPE
@@ -20,15 +20,16 @@ from goop_mcp.validation.json_extraction import (
     JsonShape,
     extract_json,
     find_objects,
-    hide_thoughts,
     rank_blocks,
     unwrapped,
 )
 from goop_mcp.validation.json_reading import read_json
 from goop_mcp.validation.limits import Limits
 from goop_mcp.validation.paths import bounds_of
+from goop_mcp.validation.plain_values import model_from
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.rules import Problem, run_checks
+from goop_mcp.validation.thoughts import hide_thoughts
 from goop_mcp.validation.verdict import Envelope
 from goop_mcp.workflow.agents import plain_agent_name
 
@@ -72,7 +73,7 @@ class SpeckitFamily:
     """Everything the core asks of speckit; see `goop_mcp.validation.pipeline.Family`."""
 
     name = "speckit"
-    marks = ('agent"', "agent'", "agent”", "agent’", "_context")
+    marks = ('agent"', "agent'", "agent”", "agent’", "agent:", "_context")
     rules = RULES
     no_envelope = NO_ENVELOPE
 
@@ -126,6 +127,12 @@ class SpeckitFamily:
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
         """Return `text` with `envelope` in place of `span`."""
         return put_in_place(text, span, envelope)
+
+    def envelope_from(self, values: object) -> Envelope:
+        """Return the model whose `to_dict` gave `values`."""
+        if isinstance(values, Mapping) and "feedback_context" in values:
+            return model_from(AgentInput, values)
+        return model_from(Response, values)
 
     def claims(self, envelope: Envelope) -> Claims:
         """Return what `envelope` says is true of the project; what an agent is given says nothing."""

@@ -20,6 +20,7 @@ from goop_mcp.validation.json_values import Field, ValueReader
 from goop_mcp.validation.paths import PathBounds
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.safe_json import JsonObjectValue
+from goop_mcp.validation.template_text import is_template
 
 __all__ = ["read_feedback", "read_response", "read_workflow"]
 
@@ -44,11 +45,13 @@ _ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendat
 def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Response]:
     """Read an agent's answer; what lenient mode mends is set in `values` too."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
+    reader.look_for_template_text(values)
     reader.fields(tables.ENVELOPE, values, "")
     status = _STATUSES.get(str(values.get("status")))
     _read_result(values, status, reader)
     _read_error(values, status, reader)
     _contradiction(values, status, reader)
+    reader.template_texts(values)
     result, error = values.get("result"), values.get("error")
     response = Response(
         agent=text_in(values, "agent"),
@@ -128,10 +131,11 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     """Read a WORKFLOW_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.fields(tables.WORKFLOW, values, "")
+    reader.template_texts(values, but="previous_results")
     previous = values.get("previous_results")
     answers = previous if isinstance(previous, dict) else {}
     for agent, answer in answers.items():
-        if isinstance(agent, str) and agent in tables.VALUE_RULES.template_texts:
+        if isinstance(agent, str) and is_template(agent):
             reader.placeholder(agent, "/previous_results", agent, "the name of an agent")
         if isinstance(answer, dict):
             _check_paths(agent, answer, reader)
@@ -160,6 +164,7 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     """Read a FEEDBACK_CONTEXT."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.fields(tables.FEEDBACK, values, "")
+    reader.template_texts(values)
     listed = values.get("issues_to_fix")
     if listed == []:
         message = "issues_to_fix is empty; expected at least one issue"

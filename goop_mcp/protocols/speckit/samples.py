@@ -118,7 +118,7 @@ TEST_REPLY = """\
       "build_validation": {"status": "PASSED", "details": {"docker_compose": "valid"}}
     },
     "success_criteria": [
-      {"id": "SC-001", "description": "A user can log in", "status": "NOT_TESTED"}
+      {"id": "SC-001", "description": "A user can log in", "status": "PASSED"}
     ],
     "next_steps": ["review"]
   }

@@ -34,9 +34,10 @@ from goop_mcp.validation.json_values import (
     ValueReader,
     ValueRules,
     Word,
-    is_template,
 )
 from goop_mcp.validation.safe_json import JsonValue
+from goop_mcp.validation.template_phrases import SPECKIT_PROSE
+from goop_mcp.validation.template_text import is_template
 
 __all__ = [
     "ENVELOPE",
@@ -50,21 +51,14 @@ __all__ = [
     "WORKFLOW",
 ]
 
-_TEMPLATE_TEXTS = (
-    "agent-name ISO8601 next-agent ErrorType ERROR_CODE strategy agent-to-run why uuid feature-id source-agent "
-    "issue-type description file:line branch path name tech id what chosen sev type msg loc fix desc file title url "
-    "changes"
-)
-
 VALUE_RULES = ValueRules(
     wrong_type=values.WRONG_TYPE,
     placeholder=values.PLACEHOLDER_LEFT,
     value_case=values.VALUE_CASE,
     value_alias=values.VALUE_ALIAS,
-    template_texts=frozenset(
-        {f"<{word}>" for word in _TEMPLATE_TEXTS.split()}
-        | {"<how to fix>", "<human-readable message>", "<original user request text>"}
-    ),
+    slot_in_text=values.SLOT_IN_TEXT,
+    prose=SPECKIT_PROSE,
+    slots_in_angles=True,
 )
 
 
@@ -139,7 +133,7 @@ _TIME = Timestamp(
 )
 _CODE = Formed(re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*"), errors.ERROR_CODE_FORM, "a code such as MISSING_PLAN")
 _LOCATION = Formed(
-    re.compile(r"[^\n]*[^\n:]:[0-9]+(?:[-:,][0-9]+)*"), values.LOCATION_WITHOUT_LINE, "file:line, such as tasks.md:12"
+    re.compile(r"[^\n]*[^\n:]:[0-9]+(?:[-,][0-9]+)*"), values.LOCATION_WITHOUT_LINE, "file:line, such as tasks.md:12"
 )
 _TASK_ID = Formed(re.compile(r"T[0-9]{3,}"), values.BAD_TASK_ID, "a task id such as T001")
 _SEVERITY = Word(SEVERITIES, values.UNKNOWN_VALUE)

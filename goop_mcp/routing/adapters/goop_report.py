@@ -76,6 +76,7 @@ def _view(report: Report, outcome: Outcome) -> ReportView:
         new_session=handoff.suggest_new_session if handoff else None,
         files_to_read=handoff.files_to_read if handoff else (),
         blockers=handoff.blockers if handoff else None,
+        ready=handoff.ready if handoff else None,
         extensions={each.name: each.content for each in report.extensions},
     )
 

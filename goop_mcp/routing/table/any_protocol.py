@@ -1,6 +1,7 @@
 """The rows that stand before those of every protocol, and the one behind them."""
 
 from dataclasses import replace
+from zlib import crc32
 
 from goop_mcp.messages import decision_required, gate_blocked
 from goop_mcp.routing.counting import another_try, counted
@@ -14,6 +15,8 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS
 from goop_mcp.workflow.gates import GATES, GateName
 
 __all__ = ["FIRST_ROWS", "LAST_ROW"]
+
+_VALUES = "#"
 
 
 def _no_response(case: Case) -> bool:
@@ -57,8 +60,7 @@ def _rejected(case: Case) -> bool:
 def _repair_may_help(case: Case) -> bool:
     # "The router stops earlier when the same rules fail twice in a row" (D-89).
     rounds, limit = case.context.counters.repair_rounds, case.context.policy.limits.max_repair_rounds
-    same_again = bool(case.context.previous_rules) and _failed_rules(case) == set(case.context.previous_rules)
-    return rounds < limit and not same_again
+    return rounds < limit and not _failed_the_same(case)
 
 
 def _ask_for_repair(case: Case) -> Filling:
@@ -72,8 +74,33 @@ def _ask_for_repair(case: Case) -> Filling:
     }
 
 
+def _failed_the_same(case: Case) -> bool:
+    """Tell whether the same rules failed before, and by the same values where those are known (D-98).
+
+    An entry without a digest of its values, as callers may write it who keep ids only, is held
+    against the rule alone.
+    """
+    before = dict(entry.partition(_VALUES)[::2] for entry in case.context.previous_rules)
+    failed = dict(entry.partition(_VALUES)[::2] for entry in _failed_rules(case))
+    if not before or before.keys() != failed.keys():
+        return False
+    return all(digest in ("", failed[rule]) for rule, digest in before.items())
+
+
 def _failed_rules(case: Case) -> set[str]:
-    return {fault.rule for fault in case.faults}
+    """Return the ids of the rules that failed, each with a digest of the values by which it did.
+
+    A digest and not the values: these are the agent's words, which have no place in the caller's
+    state.
+    """
+    values: dict[str, set[str]] = {}
+    for error in case.faults:
+        values.setdefault(error.rule, set()).update([] if error.found is None else [error.found])
+    return {f"{rule}{_VALUES}{_digest(found)}" if found else rule for rule, found in values.items()}
+
+
+def _digest(values: set[str]) -> str:
+    return f"{crc32(repr(sorted(values)).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _feedback(case: Case) -> str:
@@ -216,7 +243,7 @@ FIRST_ROWS = (
     Row(
         rule="R2",
         protocol=ANY,
-        when="verdict rejected, or no envelope where one is due; rounds left, and other rules failed than before",
+        when="verdict rejected, or no envelope where one is due; rounds left, and not the same rules and values again",
         requirements=("G-01", "G-36", "S-09", "F-10"),
         fits=lambda case: _rejected(case) and _repair_may_help(case),
         actions=(Action.REQUEST_REPAIR,),
@@ -228,7 +255,7 @@ FIRST_ROWS = (
     Row(
         rule="R3",
         protocol=ANY,
-        when="as R2, rounds used up or the same rules again; never a success",
+        when="as R2, rounds used up or the same rules again with the same values; never a success",
         requirements=("G-01", "S-09", "F-10"),
         fits=_rejected,
         actions=(Action.ASK_USER,),

@@ -16,6 +16,7 @@ from goop_mcp.messages import (
 from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.deviations import parse_deviations
+from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.telling import failed_checks, named
 from goop_mcp.routing.views import Outcome, Place, ReportView
@@ -88,6 +89,14 @@ def _blocked(case: Case) -> Filling:
     return {
         "blockers": (blockers,),
         "questions": parse_deviations(blockers),
+        "next_agent": _next_agent(case),
+    }
+
+
+def _not_ready(case: Case) -> Filling:
+    return {
+        "blockers": (case.report.blockers or NOT_READY,),
+        "instruction": _next_text(case),
         "next_agent": _next_agent(case),
     }
 
@@ -216,6 +225,11 @@ def _tell_blocked(_case: Case, filling: Filling) -> str:
     return decision_required(words, choices, question=None if choices else "How should it go on?")
 
 
+def _tell_not_ready(case: Case, filling: Filling) -> str:
+    blockers = (filling.get("blockers") or (NOT_READY,))[0]
+    return _tell_blocked(case, {**filling, "questions": parse_deviations(blockers)})
+
+
 def _tell_failed_checks(case: Case, _filling: Filling) -> str:
     details = tuple([f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks])
     return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
@@ -253,6 +267,7 @@ def _tell_handoff(case: Case, filling: Filling) -> str:
         spec_locked=case.report.spec_locked,
         wave=_position(case.report.wave),
         next_command=filling.get("next_command"),
+        remarks=_remarks(case),
     )
 
 
@@ -288,13 +303,15 @@ ROWS = (
     Row(
         rule="G1",
         protocol=PROTOCOL,
-        when="BLOCKED",
+        when="BLOCKED; PARTIAL or CHECKPOINT with a blocker that names a decision (RULE 4 or options)",
         requirements=("G-45", "G-51", "G-52", "G-56"),
-        fits=lambda case: case.outcome is Outcome.BLOCKED,
+        fits=lambda case: case.outcome is Outcome.BLOCKED or waits_for_decision(case.outcome, case.report),
         actions=(Action.ASK_USER,),
         carries=("blockers", "questions", "next_agent"),
         fill=_blocked,
-        reason=lambda case: f"BLOCKED: {excerpt(case.report.blockers or 'no reason given', 120)}: you decide",
+        reason=lambda case: (
+            f"{case.report.native_status}: {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
+        ),
         message=_tell_blocked,
     ),
     Row(
@@ -308,6 +325,18 @@ ROWS = (
         fill=_mend_checks,
         reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
         message=_tell_failed_checks,
+    ),
+    Row(
+        rule="G2b",
+        protocol=PROTOCOL,
+        when="COMPLETE with a real blocker, or ready=false",
+        requirements=("G-32", "G-41"),
+        fits=lambda case: is_held_back(case.outcome, case.report),
+        actions=(Action.ASK_USER,),
+        carries=("blockers", "instruction", "next_agent"),
+        fill=_not_ready,
+        reason=lambda case: f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide",
+        message=_tell_not_ready,
     ),
     Row(
         rule="G7c",

@@ -12,6 +12,7 @@ from goop_mcp.protocols.agent_request.model import (
     RequestWorkflow,
 )
 from goop_mcp.protocols.agent_request.writing import normal_text
+from tests.validation.strategies import no_template
 
 SNIPPETS = (
     "a && b",
@@ -35,8 +36,8 @@ SNIPPETS = (
 # What XML can carry; the rest is a matter of its own.
 _CHARACTERS = st.characters(exclude_categories=["Cs", "Cc", "Cn"])
 _WORDS = st.one_of(st.text(_CHARACTERS, min_size=1, max_size=12), st.sampled_from(SNIPPETS))
-_LINES = st.lists(_WORDS, max_size=4).map(" ".join)
-TEXTS = st.lists(_LINES, min_size=1, max_size=5).map("\n".join).map(normal_text)
+_LINES = st.lists(_WORDS, max_size=4).map(" ".join).filter(no_template)
+TEXTS = st.lists(_LINES, min_size=1, max_size=5).map("\n".join).map(normal_text).filter(no_template)
 FILLED = TEXTS.filter(bool)
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,8})?", fullmatch=True)
 SESSIONS = st.builds("{:08}-{:06}-{}".format, st.integers(20200101, 20991231), st.integers(0, 235959), NAMES)
@@ -48,7 +49,9 @@ _DELIVERABLES = st.one_of(
 )
 _SPACES = st.sampled_from(["http://instructor-workflow.org/qa/v1", "urn:x", "urn:y"])
 _ATTRIBUTES = st.dictionaries(
-    st.one_of(NAMES, st.builds("{{{}}}{}".format, _SPACES, NAMES)), st.text(_CHARACTERS, max_size=8), max_size=3
+    st.one_of(NAMES, st.builds("{{{}}}{}".format, _SPACES, NAMES)),
+    st.text(_CHARACTERS, max_size=8).filter(no_template),
+    max_size=3,
 ).map(lambda each: tuple(each.items()))
 
 

@@ -151,6 +151,15 @@ def test_a_fence_is_read_as_one_document(old: str, new: str, line: int) -> None:
         assert verdict.findings[0].line == line
 
 
+def test_text_before_the_request_is_seen_where_a_fence_in_it_closes_the_outer_one() -> None:
+    details = "<task_details>Run:\n```bash\nmake test\n```\n</task_details>"
+    block = XML.replace(XML[XML.index("<task_details>") : XML.index("</task_details>") + 15], details)
+
+    verdict = judge(f"```xml\nSee below.\n{block}```\n")
+
+    assert {"agent_request/fence-collision", "xml/malformed"} <= set(rules_of(verdict))
+
+
 def test_two_roots_in_one_fence_are_malformed() -> None:
     (finding,) = judge(read_case("8_3_versions_fragment")).findings
 

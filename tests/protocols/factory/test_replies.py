@@ -24,6 +24,7 @@ from goop_mcp.protocols.factory.model import (
     Status,
 )
 from goop_mcp.protocols.factory.model import Verdict as CriticVerdict
+from goop_mcp.validation.escaping import ZERO_WIDTH
 from tests.protocols.json_replies import JsonCase, judge, judge_both, load_cases, read_case, the_finding, weighty_rules
 from tests.protocols.speckit.test_contexts import JSON, WORDS
 from tests.requirements import requirement
@@ -294,6 +295,14 @@ DELIVERABLES = st.builds(
     description=st.none() | WORDS,
     extensions=st.dictionaries(st.just("size"), JSON),
 )
+
+
+def _has_no_hidden_characters(key: str) -> bool:
+    """Return whether a key is read as it is: one of ASCII with characters without width in it is repaired."""
+    clean = ZERO_WIDTH.sub("", key)
+    return not clean or clean == key or not clean.isascii()
+
+
 QUESTION = st.builds(
     Question,
     id=WORDS.map(lambda word: f"q{word}"),
@@ -308,7 +317,7 @@ REPLIES = st.one_of(
         deliverables=st.lists(DELIVERABLES, min_size=1, max_size=3).map(tuple),
         summary=WORDS,
         next_action=st.sampled_from(HINTS),
-        metrics=st.none() | st.dictionaries(st.text(max_size=4), st.integers(0, 99)),
+        metrics=st.none() | st.dictionaries(st.text(max_size=4).filter(_has_no_hidden_characters), st.integers(0, 99)),
         extensions=st.dictionaries(st.sampled_from(["trace", "a/b"]), JSON),
     ),
     st.builds(

@@ -119,6 +119,63 @@ def test_words_for_no_blocker_mean_no_blocker(words: str) -> None:
         assert handoff.blockers is None
 
 
+NO_BLOCKERS += (
+    """
+No blockers|no blocker|No blockers.|None at this time|None for now|None currently|Currently none|None so far
+None known|None identified|No known blockers|No active blockers|There are no blockers
+There are currently no blockers at this time|no blockers found|No open issues|No issues
+No impediments|No outstanding blockers|Nothing blocking|Nothing is blocking|not blocked|Unblocked
+Nothing|nil|null|NULL|[]|{}|()|[ ]|—|–|--|---|*None*|**None**|`None`|"None"|(none)|[None]|- None
+* none|• None|None!|NONE|zero|0|No blockers at the moment|no blockers as of now|No blockers yet
+No further blockers|No blockers remain|All clear|false|None - ready for next task
+None. Ready for review.|No blockers - all tests pass|None; ready to proceed|None (all clear)
+None, ready for goop-tester|No blockers: everything is in place|✅ None|✅|🟢 No blockers
+N/A - all done|not applicable|n.a.|Keine|Keine.|keine Blocker|Keine Blocker.|Keine Hindernisse
+Derzeit keine|Nichts|Aucun|Aucun blocage|Rien|Néant|Ninguno|Ninguna|Nada|Sin bloqueos
+No hay bloqueos|Nenhum|Sem bloqueios|Nessuno|Niente|Nessun blocco|Geen|Geen blokkades|Inga|Ingen
+Inga hinder|Ingenting|Ei mitään|Ei esteitä|Brak|Brak blokad|Žádné|Нет|Нет блокеров|Немає|なし
+特になし|ありません|无|無|没有|暂无|无阻塞|没有阻塞|无。|없음|없습니다|Yok|Engel yok|Nincs|Κανένα
+אין|لا يوجد|कोई नहीं|Không có|Tidak ada|ไม่มี|Ｎｏｎｅ
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+REAL_BLOCKERS = (
+    """
+No API key|No access to staging|none of the tests can run|None of the mirrors answer
+Nothing works without the key|no database|No blockers except the missing key
+None, but the key is missing|No blockers. Waiting for a review of the schema|No decision yet
+None - the API key has expired|not clear yet|Nothing can be deployed|No issue number was given
+Not found: src/a.py|blocked|Blockers|There are 2 blockers|No: the build is red|no tests
+None? Ask the team|No response from the vendor|No license|Keine Zugangsdaten
+Kein Zugriff auf die Datenbank|Nichts geht ohne Schlüssel|Aucun accès|Sin acceso|Нет доступа
+没有权限|権限なし|RULE 4 DEVIATION: which provider?|open issues|issues remain|1
+Null pointer in the parser|nil dereference in auth|false positives|N/A for now, the vendor is down
+zero disk space|all blockers are open|- waiting for a key|Issue #12|unknown|yes|True
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+
+
+@requirement("G-32", "G-41")
+@pytest.mark.parametrize("words", REAL_BLOCKERS)
+def test_words_for_a_blocker_are_kept(words: str) -> None:
+    for verdict in judge_both(swapped(NONE, f"<blockers>{words}</blockers>")):
+        handoff = report_of(verdict).handoff
+        assert handoff is not None
+        assert handoff.blockers == words
+        assert weighty_rules(verdict) == {"goop_report/complete-with-blocker"}
+
+
+@requirement("G-53")
+@pytest.mark.parametrize("words", ["?", "??", "(?)", "TBD", "tbd.", "TBD?", "[TBD]", "todo"])
+@pytest.mark.parametrize("reply", [EXECUTOR.replace(NONE, REASON), BLOCKED])
+def test_blocker_that_was_never_filled_in_is_template_text(reply: str, words: str) -> None:
+    for verdict in judge_both(changed(reply, (REASON, f"<blockers>{words}</blockers>"))):
+        assert rules_of(verdict, Severity.ERROR) == {"goop_report/placeholder-left"}
+
+
 @requirement("G-32")
 @pytest.mark.parametrize("words", ["waiting for a key", "None of the tests can run", "no key", "n/a until Monday"])
 def test_complete_report_with_a_real_blocker_is_a_warning(words: str) -> None:

@@ -177,3 +177,10 @@ def test_field_of_an_unexpected_kind_breaks_nothing(field: str, value: object) -
     for verdict in judge_both(legacy(**{field: value})):
         assert (verdict.feedback is None) == verdict.accepted
         json.dumps(verdict.to_dict())
+
+
+def test_earlier_response_is_not_taken_in_place_of_one_that_was_cut_off() -> None:
+    response = json.dumps({"status": "complete", "summary": "Added the login endpoint"})
+
+    assert validate(response).accepted
+    assert not validate(f"{response}\n\nAnd now the real one:\n\n{response[:-20]}").accepted

@@ -25,7 +25,7 @@ ERRORS = st.builds(
     recoverable=st.booleans(),
     recovery_strategy=st.sampled_from(STRATEGIES),
     details=st.none() | st.dictionaries(st.text(max_size=5), JSON, max_size=3),
-    suggested_action=st.builds(SuggestedAction, agent=st.sampled_from(["plan", "tasks"]), reason=st.none() | WORDS),
+    suggested_action=st.builds(SuggestedAction, agent=st.sampled_from(["specify", "tasks"]), reason=st.none() | WORDS),
     extensions=st.dictionaries(st.sampled_from(["hint", "a b"]), JSON.filter(lambda value: value is not None)),
 )
 

@@ -3,11 +3,13 @@
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import REQUEST_PROMPT
+from goop_mcp.validation.template_text import as_warning
 
 __all__ = [
     "BAD_ATTRIBUTE_VALUE",
     "NOT_A_BOOLEAN",
     "PLACEHOLDER_LEFT",
+    "SLOT_IN_TEXT",
     "UNKNOWN_MODE",
     "UNKNOWN_WORKFLOW",
     "VALUE_CASE",
@@ -21,12 +23,16 @@ PLACEHOLDER_LEFT = Rule(
     id="agent_request/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="`a|b` or an unfilled slot of a template",
-    why="A template that was not filled in asks for nothing; the agent would have to guess.",
+    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
+    why="A template that was not filled in asks for nothing; the agent would have to guess. A known slot within a "
+    "sentence or a path is a warning, an unfilled `{{slot}}` an error wherever it stands outside of code.",
     fix="Replace the template text by the real value.",
     requirements=("H-65",),
     example=Example(good=_MODE, bad="<mode>spawn|blocking</mode>", reply=REQUEST_PROMPT),
 )
+
+SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
+"""The same rule for a slot within other text."""
 
 UNKNOWN_MODE = Rule(
     id="agent_request/unknown-mode",

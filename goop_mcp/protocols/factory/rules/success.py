@@ -1,7 +1,7 @@
 """Rules about a success: what was delivered, how sure the agent is, what comes next."""
 
 from goop_mcp.protocols.factory.model import CONFIDENCES, Reply, Status, Verdict
-from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, NOTED_REPLY
+from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY, NOTED_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.json_samples import FACTORY_REPLY
@@ -92,7 +92,7 @@ SUCCESS_WITHOUT_DELIVERABLE = Rule(
     why="A success that delivered nothing cannot be checked.",
     fix="Name at least one file in deliverables, or report questions or failure.",
     requirements=("F-11", "F-21"),
-    example=Example(good='"verdict": "BLOCKING",', bad='"note": "reviewed",', reply=BLOCKING_REPLY),
+    example=Example(good='"verdict": "PASS",', bad='"note": "reviewed",', reply=CRITIC_REPLY),
     check=_success_without_deliverable,
 )
 

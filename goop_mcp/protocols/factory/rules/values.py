@@ -3,8 +3,9 @@
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.template_text import as_warning
 
-__all__ = ["PLACEHOLDER_LEFT", "VALUE_CASE", "VALUE_RULES", "WRONG_TYPE"]
+__all__ = ["PLACEHOLDER_LEFT", "SLOT_IN_TEXT", "VALUE_CASE", "VALUE_RULES", "WRONG_TYPE"]
 
 VALUE_CASE = Rule(
     id="factory/value-case",
@@ -36,12 +37,15 @@ PLACEHOLDER_LEFT = Rule(
     id="factory/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="`a|b|c` of the template left in",
-    why="An agent that echoes the template has not answered.",
+    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
+    why="An agent that echoes the template has not answered. A known slot within a sentence or a path is a warning.",
     fix="Replace the template text by the one value that is true.",
     requirements=("F-02", "F-08"),
     example=Example(good='"confidence": "high"', bad='"confidence": "high|medium|low"', reply=FACTORY_REPLY),
 )
+
+SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
+"""The same rule for a slot within other text."""
 
 VALUE_RULES = (
     VALUE_CASE,

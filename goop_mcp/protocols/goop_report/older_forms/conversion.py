@@ -1,20 +1,24 @@
 """What all conversions share: the finding that names the form, and the few rules a converted report is judged by."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.model import Phase, Report, State, Status
-from goop_mcp.protocols.goop_report.reading import real_blocker
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES
 from goop_mcp.protocols.goop_report.rules.status import UNKNOWN_STATUS
 from goop_mcp.protocols.goop_report.rules.structure import WRITTEN_VERSION
+from goop_mcp.protocols.goop_report.rules.values import PLACEHOLDER_LEFT, SLOT_IN_TEXT
 from goop_mcp.protocols.goop_report.writing import write_report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.families import Reading
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem, Rule, run_checks
-from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+from goop_mcp.validation.template_phrases import GOOP_REPORT_PROSE
+from goop_mcp.validation.template_text import place_of, template_text
+from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
-__all__ = ["converted", "expected_agent", "expected_state", "reason_to_block", "unknown_status"]
+__all__ = ["converted", "expected_agent", "expected_state", "reason_to_block", "template_left", "unknown_status"]
 
 _JUDGED = frozenset(
     {
@@ -23,6 +27,7 @@ _JUDGED = frozenset(
         "goop_report/complete-with-blocker",
         "goop_report/complete-with-failed-check",
         "goop_report/blocked-without-blocker",
+        "goop_report/check-contradicts-itself",
     }
 )
 _RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
@@ -52,7 +57,7 @@ def converted(
 def expected_agent(expected: Expectations) -> str | None:
     """Return the agent the caller invoked, for forms that cannot name one; None when the caller does not know."""
     agent = plain_agent_name(expected.agent) if expected.agent else ""
-    return agent if is_agent_name(agent) else None
+    return agent if may_report_as(agent, expected.agents) else None
 
 
 def expected_state(expected: Expectations) -> State | None:
@@ -68,6 +73,18 @@ def reason_to_block(status: Status | None, *reasons: str | None) -> str | None:
     if status is not Status.BLOCKED:
         return None
     return next((real for reason in reasons if reason and (real := real_blocker(reason))), None)
+
+
+def template_left(values: Iterable[tuple[str, str]]) -> list[Problem]:
+    """Return a finding for each of `values`, texts with their paths, that is or holds text of a template."""
+    problems = []
+    for path, value in values:
+        weight = template_text(value, place_of(path.rpartition("/")[2]), GOOP_REPORT_PROSE)
+        if weight is not None:
+            rule = PLACEHOLDER_LEFT if weight is Severity.ERROR else SLOT_IN_TEXT
+            message = f"template text left in: {path.lstrip('/')} is {excerpt(value, 60)!r}; expected the real value"
+            problems.append(rule.problem(message, path=path, found=excerpt(value)))
+    return problems
 
 
 def unknown_status(found: str, known: tuple[str, ...], path: str | None) -> Problem:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.model import (
     Artifacts,
     Commit,
@@ -14,8 +15,13 @@ from goop_mcp.protocols.goop_report.model import (
     Report,
     Status,
 )
-from goop_mcp.protocols.goop_report.older_forms.conversion import converted, expected_agent, expected_state
-from goop_mcp.protocols.goop_report.reading import real_blocker
+from goop_mcp.protocols.goop_report.older_forms.conversion import (
+    converted,
+    expected_agent,
+    expected_state,
+    template_left,
+)
+from goop_mcp.protocols.goop_report.prose import commit_in
 from goop_mcp.protocols.goop_report.rules.older_forms import LEGACY_RESPONSE
 from goop_mcp.protocols.goop_report.values import clean
 from goop_mcp.validation.escaping import without_forbidden
@@ -24,7 +30,7 @@ from goop_mcp.validation.extraction import Block, spoken_apart
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.landmarks import in_inline_code
 from goop_mcp.validation.limits import Limits
-from goop_mcp.validation.safe_json import load_object, pair_braces
+from goop_mcp.validation.safe_json import Braces, load_object, pair_braces
 
 __all__ = ["FORM", "find_legacy_json", "read_legacy_json"]
 
@@ -44,6 +50,8 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
         return None
     apart = spoken_apart(text)
     braces = pair_braces(text)
+    if _is_cut_off(text, braces):
+        return None
     last = zip(reversed(braces.starts[-limits.candidates :]), reversed(braces.ends[-limits.candidates :]), strict=True)
     for start, end in last:
         if apart.hold(start, end) or in_inline_code(text, start):
@@ -54,11 +62,20 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     return None
 
 
+def _is_cut_off(text: str, braces: Braces) -> bool:
+    """Return whether the last object with a status is never closed: an earlier one is not the agent's last word."""
+    last = braces.unclosed[-1] if braces.unclosed else -1
+    return bool(braces.ends) and last > braces.ends[-1] and text.find('"status"', last) >= 0
+
+
 def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
     """Convert the object in `block`."""
     values = load_object(text[block.start : block.end], depth=limits.depth) or {}
     report = _from_legacy(values, expected)
-    return converted(report, [], LEGACY_RESPONSE, "the JSON of protocol 0.1.3", start=block.start, expected=expected)
+    problems = template_left((f"/{key}", text) for key in values for text in _texts(values, key))
+    return converted(
+        report, problems, LEGACY_RESPONSE, "the JSON of protocol 0.1.3", start=block.start, expected=expected
+    )
 
 
 def _is_legacy(values: Mapping[str, Any]) -> bool:
@@ -72,7 +89,7 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     status = _LEGACY_STATUS[values["status"]]
     summary = clean(without_forbidden(values["summary"]))
     created, modified = _texts(values, "files_created"), _texts(values, "files_modified")
-    commits = tuple([Commit(sha=commit) for commit in _texts(values, "commit")][:1])
+    commits = tuple([commit_in(text) or Commit(sha=text) for text in _texts(values, "commit")][:1])
     blockers = "\n".join(_texts(values, "blockers")) or None
     if blockers is None and values["status"] == "failed":
         blockers = summary

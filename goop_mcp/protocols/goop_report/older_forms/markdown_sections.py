@@ -1,6 +1,7 @@
 """The Markdown sections STATUS, SUMMARY, ARTIFACTS, VERIFICATION and NEXT of profile v1 (WORKFLOW, section 8.2)."""
 
 import re
+from collections.abc import Iterator
 
 from goop_mcp.protocols.goop_report.model import Artifacts, Check, FileChange, Handoff, NextAction, Report, Status
 from goop_mcp.protocols.goop_report.older_forms.conversion import (
@@ -8,6 +9,7 @@ from goop_mcp.protocols.goop_report.older_forms.conversion import (
     expected_agent,
     expected_state,
     reason_to_block,
+    template_left,
     unknown_status,
 )
 from goop_mcp.protocols.goop_report.rules.older_forms import MARKDOWN_SECTIONS
@@ -20,7 +22,7 @@ from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 
-__all__ = ["FORM", "find_sections", "read_sections"]
+__all__ = ["AGENT_IN_TEXT", "COMMAND_IN_TEXT", "FORM", "find_sections", "read_sections", "section_headings"]
 
 FORM = "markdown_sections"
 
@@ -31,14 +33,14 @@ _ITEM = re.compile(r"^[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(.+)$", re.MULTILINE)
 _DASHES = (" - ", " – ", "—")
 _PASS = re.compile(r"\b(?:pass|passed|passes|passing|ok)\b|✓|✅", re.IGNORECASE)
 _FAIL = re.compile(r"\b(?:fail|failed|fails|failing)\b|✗|❌", re.IGNORECASE)
-_AGENT = re.compile(r"\bgoop-[a-z]+(?:-[a-z]+)*\b|\bmemory-distiller\b")
-_COMMAND = re.compile(r"(?<![\w/])/goop-[a-z]+(?:-[a-z]+)*")
+AGENT_IN_TEXT = re.compile(r"\bgoop-[a-z]+(?:-[a-z]+)*\b|\bmemory-distiller\b")
+COMMAND_IN_TEXT = re.compile(r"(?<![\w/])/goop-[a-z]+(?:-[a-z]+)*")
 _NOTHING = frozenset({"", "none", "n/a", "-"})
 
 
 def find_sections(text: str) -> Block | None:
     """Return the stretch from the first of the sections on, where both STATUS and SUMMARY are there."""
-    headings = _headings(text)
+    headings = section_headings(text)
     names = [heading[2].strip() for heading in headings if heading[1] == "##"]
     if "STATUS" not in names or "SUMMARY" not in names:
         return None
@@ -48,11 +50,24 @@ def find_sections(text: str) -> Block | None:
 
 def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
     """Convert the sections in `block`."""
-    report, problems = _from_sections(without_forbidden(text[block.start : block.end]), expected)
+    source = without_forbidden(text[block.start : block.end])
+    report, problems = _from_sections(source, expected)
+    left = template_left(_values(_split_sections(source)))
+    if any(problem.hit.path == "/STATUS" for problem in left):
+        problems = []
+    problems += left
     return converted(report, problems, MARKDOWN_SECTIONS, "Markdown sections", start=block.start, expected=expected)
 
 
-def _headings(text: str) -> list[re.Match[str]]:
+def _values(sections: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what stands in each section with its name: the whole text, or line by line where it has several."""
+    for name, text in sections.items():
+        lines = [line for line in text.split("\n") if line.strip()]
+        for number, line in enumerate(lines, 1):
+            yield (f"/{name}/{number}" if len(lines) > 1 else f"/{name}"), line.strip().lstrip("-*+ ")
+
+
+def section_headings(text: str) -> list[re.Match[str]]:
     """Return the headings of the first two levels that stand in no fence and in no thinking block."""
     fences = fence_spans(text)
     thinking = spoken_apart(text)
@@ -73,7 +88,7 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
     status = Status.__members__.get(word[0].upper()) if word else None
     summary = clean(sections["SUMMARY"])
     following = clean(sections.get("NEXT"))
-    agent, command = _AGENT.search(following), _COMMAND.search(following)
+    agent, command = AGENT_IN_TEXT.search(following), COMMAND_IN_TEXT.search(following)
     known_command = command[0] if command and command[0] in KNOWN_COMMANDS else None
     problems = [] if status is not None else [unknown_status(sections["STATUS"], tuple(Status), None)]
     report = Report(
@@ -94,7 +109,7 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
 
 
 def _split_sections(text: str) -> dict[str, str]:
-    headings = _headings(text)
+    headings = section_headings(text)
     sections: dict[str, str] = {}
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
+from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.model import Check, Extension, Handoff, Report, Status
 from goop_mcp.protocols.goop_report.older_forms.conversion import converted, reason_to_block, unknown_status
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules.older_forms import OTHER_ROOT
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD
-from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.protocols.goop_report.values import ValueReader, clean
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Extraction, Roots, extract
 from goop_mcp.validation.families import Reading
@@ -131,7 +132,9 @@ def _with_root(grammar: Grammar, root: str) -> Grammar:
 def _sibling_reader(sibling: _SiblingRoot, native: str) -> "Callable[[etree._Element], TreeReading[Report]]":
     def read_tree(root: "etree._Element") -> TreeReading[Report]:
         agent, outcome = sibling.statuses.get(native, (None, None))
-        problems = []
+        values = ValueReader()
+        values.template_texts(root)
+        problems = values.problems
         if outcome is None:
             problems.append(unknown_status(native, tuple(sibling.statuses), f"/{root.tag!s}/status"))
         status = outcome.status if outcome is not None else None
@@ -144,12 +147,17 @@ def _sibling_reader(sibling: _SiblingRoot, native: str) -> "Callable[[etree._Ele
             agent=own_agent if is_agent_name(own_agent) else agent,
             summary=summary or None,
             verification=checks or None,
-            handoff=Handoff(blockers=reason_to_block(status, root.findtext("blockers"), summary)),
+            handoff=Handoff(blockers=_blockers(root) or reason_to_block(status, summary)),
             extensions=tuple([_extension(child) for child in root if child.tag not in ("status", "agent", "summary")]),
         )
         return TreeReading(report, problems, tangled=False, whole=True)
 
     return read_tree
+
+
+def _blockers(root: etree._Element) -> str | None:
+    text = clean(root.findtext("blockers"))
+    return real_blocker(text) if text else None
 
 
 def _item_checks(root: "etree._Element") -> list[Check]:

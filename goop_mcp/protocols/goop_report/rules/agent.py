@@ -5,7 +5,7 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from goop_mcp.workflow.agents import KNOWN_AGENTS, is_agent_name, plain_agent_name, same_agent
+from goop_mcp.workflow.agents import KNOWN_AGENTS, is_agent_name, may_report_as, plain_agent_name, same_agent
 
 __all__ = ["AGENT_RULES"]
 
@@ -13,8 +13,8 @@ _PATH = "/goop_report/agent"
 _GOOD = "<agent>goop-executor</agent>"
 
 
-def _bad_agent_name(report: Report, _expected: Expectations) -> Hit | None:
-    if not report.agent or report.agent in KNOWN_AGENTS or is_agent_name(report.agent):
+def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
+    if not report.agent or report.agent in KNOWN_AGENTS or may_report_as(report.agent, expected.agents):
         return None
     named = f"goop-{plain_agent_name(report.agent).removeprefix('goop-').replace('_', '-').replace(' ', '-')}"
     fix = f"Write <agent>{named}</agent>." if named in KNOWN_AGENTS else None
@@ -41,7 +41,7 @@ def _agent_mismatch(report: Report, expected: Expectations) -> Hit | None:
     if not expected.agent or not report.agent or same_agent(report.agent, expected.agent):
         return None
     wanted = plain_agent_name(expected.agent)
-    wanted = wanted if is_agent_name(wanted) else f"goop-{wanted}"
+    wanted = wanted if may_report_as(wanted, expected.agents) else f"goop-{wanted}"
     return Hit(
         message=f"agent is {excerpt(report.agent, 60)!r}; expected {wanted!r}, which was invoked",
         path=_PATH,
@@ -55,9 +55,9 @@ BAD_AGENT_NAME = Rule(
     id="goop_report/bad-agent-name",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="agent is not `goop-[type]` nor `memory-distiller`",
+    catches="agent is not `goop-[type]` nor `memory-distiller`, and the project has no agent of that name",
     why="The name is how the orchestrator knows whose work this is.",
-    fix="Write your own agent name, such as goop-executor.",
+    fix="Write your own agent name, such as goop-executor; a project lists names of its own in .goopspec/hooks.json.",
     requirements=("G-10", "G-11"),
     example=Example(good=_GOOD, bad="<agent>executor</agent>", reply=COMPLETE_REPLY),
     check=_bad_agent_name,

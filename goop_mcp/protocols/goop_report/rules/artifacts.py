@@ -1,14 +1,15 @@
 """Rules about `<artifacts>`: files and commits."""
 
+import posixpath
 import re
 
-from goop_mcp.protocols.goop_report.model import Commit, Report
+from goop_mcp.protocols.goop_report.model import Commit, FileAction, Report
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
-__all__ = ["ARTIFACT_RULES", "UNKNOWN_FILE_ACTION"]
+__all__ = ["ARTIFACT_RULES", "CLAIM_IN_PROSE", "UNKNOWN_FILE_ACTION"]
 
 _SHA = re.compile(r"[0-9a-fA-F]{4,40}")
 _MESSAGE = re.compile(r"[A-Za-z][\w-]*(?:\([^()\n]+\))?!?: \S")
@@ -61,6 +62,22 @@ def _commit_message_form(report: Report, _expected: Expectations) -> list[Hit]:
     ]
 
 
+def _file_created_and_deleted(report: Report, _expected: Expectations) -> list[Hit]:
+    files = report.artifacts.files if report.artifacts is not None else ()
+    if not any(each.action is FileAction.DELETED for each in files):
+        return []
+    gone = {posixpath.normpath(each.path) for each in files if each.action is FileAction.DELETED and each.path}
+    return [
+        Hit(
+            message=f"file {excerpt(each.path, 60)!r} is deleted and {each.action}; expected one of them",
+            path=f"/goop_report/artifacts/files/file[{number}]/@action",
+            found=str(each.action),
+        )
+        for number, each in enumerate(files, 1)
+        if each.path and each.action not in (None, FileAction.DELETED) and posixpath.normpath(each.path) in gone
+    ]
+
+
 UNKNOWN_FILE_ACTION = Rule(
     id="goop_report/unknown-file-action",
     lenient=Severity.ERROR,
@@ -108,4 +125,43 @@ COMMIT_MESSAGE_FORM = Rule(
     check=_commit_message_form,
 )
 
-ARTIFACT_RULES = (UNKNOWN_FILE_ACTION, ARTIFACTS_MISSING, COMMIT_SHA_FORM, COMMIT_MESSAGE_FORM)
+FILE_CREATED_AND_DELETED = Rule(
+    id="goop_report/file-created-and-deleted",
+    lenient=Severity.WARNING,
+    strict=Severity.WARNING,
+    catches="one file under two actions that exclude each other",
+    why="After the work the file is there or it is not.",
+    fix="List the file once, with what is true at the end; a file that came and went is not listed.",
+    requirements=("G-22",),
+    example=Example(
+        good="    <files>\n",
+        bad='    <files>\n<file path="./src/login.py" action="deleted">Old endpoint</file>\n',
+        reply=COMPLETE_REPLY,
+    ),
+    check=_file_created_and_deleted,
+)
+
+CLAIM_IN_PROSE = Rule(
+    id="goop_report/claim-in-prose",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="files or commits as text inside `<files>`, `<commits>`; read as claims where a line is unambiguous",
+    why="What stands as text is easily overlooked, and a line may mean several things.",
+    fix='Write each file as <file path="…" action="created">what</file> and each commit as '
+    '<commit sha="…">message</commit>.',
+    requirements=("G-22", "G-24"),
+    example=Example(
+        good='<file path="src/login.py" action="created">Login endpoint</file>',
+        bad="- src/login.py (created)",
+        reply=COMPLETE_REPLY,
+    ),
+)
+
+ARTIFACT_RULES = (
+    UNKNOWN_FILE_ACTION,
+    ARTIFACTS_MISSING,
+    COMMIT_SHA_FORM,
+    COMMIT_MESSAGE_FORM,
+    FILE_CREATED_AND_DELETED,
+    CLAIM_IN_PROSE,
+)

@@ -7,16 +7,18 @@ value (D-22).
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY
+from goop_mcp.validation.template_text import as_warning
 
-__all__ = ["NOT_AN_INTEGER", "NOT_A_BOOLEAN", "PLACEHOLDER_LEFT", "VALUE_CASE", "VALUE_RULES"]
+__all__ = ["NOT_AN_INTEGER", "NOT_A_BOOLEAN", "PLACEHOLDER_LEFT", "SLOT_IN_TEXT", "VALUE_CASE", "VALUE_RULES"]
 
 PLACEHOLDER_LEFT = Rule(
     id="goop_report/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="text of the template left in; no further finding for the same value",
-    why="An agent that echoes the template has not reported anything. Only listed values, names, numbers, booleans and "
-    "commands are compared; a `|` in free text is none.",
+    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
+    why="An agent that echoes the template has not reported anything. A whole value that is a slot, a choice or the "
+    "prose of a template is an error; a known slot within a sentence or a path is a warning. Code, tags, ticket "
+    "numbers and quoted text are none.",
     fix="Replace the template text by the one value that is true.",
     requirements=("G-53",),
     example=Example(
@@ -25,6 +27,9 @@ PLACEHOLDER_LEFT = Rule(
         reply=COMPLETE_REPLY,
     ),
 )
+
+SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
+"""The same rule for a slot within other text."""
 
 VALUE_CASE = Rule(
     id="goop_report/value-case",

@@ -1,8 +1,9 @@
 """Rules about `<verification>`: the checks that were run."""
 
-from goop_mcp.protocols.goop_report.model import Report
+from goop_mcp.protocols.goop_report.model import Report, Status
+from goop_mcp.validation.check_texts import judge_claim, judge_summary, summary_failure
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.findings import Hit, Severity
+from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
@@ -33,6 +34,52 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
     )
 
 
+def _check_contradicts_itself(report: Report, _expected: Expectations) -> list[Hit] | None:
+    # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies nothing
+    hits = [
+        Hit(
+            message=f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows "
+            f"{claim.shown!r}; expected both to agree",
+            path=f"/goop_report/verification/check[{number}]",
+            found=excerpt(check.evidence),
+        )
+        for number, check in enumerate(report.verification or (), 1)
+        if check.passed and (claim := judge_claim(check.evidence)) is not None and claim.kind == "contradicts"
+    ]
+    shown = _shown_against_summary(report)
+    if shown is not None:
+        path, found = "/goop_report/summary", excerpt(report.summary or "")
+        hits.append(Hit(message=f"{shown}; expected the report to agree with itself", path=path, found=found))
+    return hits
+
+
+def _shown_against_summary(report: Report) -> str | None:
+    """Return what speaks against the summary, or what the summary says against the checks."""
+    if not report.summary or not report.verification:
+        return None
+    failed = [check.evidence for check in report.verification if check.passed is False]
+    shown = judge_summary(report.summary, failed) if failed else None
+    if shown is not None:
+        return f"the summary says that all tests pass, but a check shows {shown!r}"
+    if failed or report.status is not Status.COMPLETE:
+        return None
+    shown = summary_failure(report.summary)
+    return None if shown is None else f"every check is reported as passed, but the summary counts {shown!r}"
+
+
+def _check_without_result(report: Report, _expected: Expectations) -> list[Hit] | None:
+    return [
+        Hit(
+            message=f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows no result; "
+            "expected what was run and what came of it",
+            path=f"/goop_report/verification/check[{number}]",
+            found=excerpt(check.evidence) or None,
+        )
+        for number, check in enumerate(report.verification or (), 1)
+        if check.passed and (claim := judge_claim(check.evidence)) is not None and claim.kind == "without result"
+    ]
+
+
 CHECK_WITHOUT_NAME = Rule(
     id="goop_report/check-without-name",
     lenient=Severity.WARNING,
@@ -57,4 +104,35 @@ VERIFICATION_MISSING = Rule(
     check=_verification_missing,
 )
 
-VERIFICATION_RULES = (CHECK_WITHOUT_NAME, VERIFICATION_MISSING)
+CHECK_CONTRADICTS_ITSELF = Rule(
+    id="goop_report/check-contradicts-itself",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches='passed="true", and the text counts failures, errors or a non-zero exit code, or counts that do not add '
+    "up; also a summary that says the opposite of the checks",
+    why="The router goes on with what passed. Only counts and fixed forms of test runners decide, never the word "
+    "failed; names, paths, quotations and earlier runs are left out.",
+    fix='Run the check again and report its result; as long as something fails, write passed="false".',
+    requirements=("G-47",),
+    example=Example(good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY),
+    check=_check_contradicts_itself,
+)
+
+CHECK_WITHOUT_RESULT = Rule(
+    id="goop_report/check-without-result",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches='passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text',
+    why="What did not run did not pass. Nobody can tell what the check is based on.",
+    fix="Run the check and write what it printed, or leave the check out.",
+    requirements=("G-44", "G-47"),
+    example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
+    check=_check_without_result,
+)
+
+VERIFICATION_RULES = (
+    CHECK_WITHOUT_NAME,
+    VERIFICATION_MISSING,
+    CHECK_CONTRADICTS_ITSELF,
+    CHECK_WITHOUT_RESULT,
+)

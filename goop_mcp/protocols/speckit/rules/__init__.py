@@ -2,6 +2,7 @@
 
 from goop_mcp.protocols.speckit.rules.agent import AGENT_RULES
 from goop_mcp.protocols.speckit.rules.contexts import CONTEXT_RULES
+from goop_mcp.protocols.speckit.rules.contradictions import CONTRADICTION_RULES
 from goop_mcp.protocols.speckit.rules.counts import COUNT_RULES
 from goop_mcp.protocols.speckit.rules.errors import ERROR_RULES
 from goop_mcp.protocols.speckit.rules.gates import GATE_RULES
@@ -17,6 +18,7 @@ RULES = (
     *ERROR_RULES,
     *GATE_RULES,
     *COUNT_RULES,
+    *CONTRADICTION_RULES,
     *CONTEXT_RULES,
 )
 

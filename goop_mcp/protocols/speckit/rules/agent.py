@@ -57,7 +57,7 @@ AGENT_MISMATCH = Rule(
     requirements=("S-10",),
     example=Example(
         good='"agent": "tasks"',
-        bad='"agent": "plan"',
+        bad='"agent": "analyze"',
         reply=ERROR_REPLY,
         expected=Expectations(agent="tasks"),
     ),

@@ -17,6 +17,7 @@ __all__ = [
     "PASSED_WITH_FAILED_GATE",
     "SUCCESS_BUT_UNFINISHED",
     "SUCCESS_WITH_FAILED_GATE",
+    "is_unfinished",
 ]
 
 _ALL = 100
@@ -75,6 +76,15 @@ _STOPS: Mapping[str, Callable[[Response], Iterator[tuple[str, str, str]]]] = {
 
 
 def _success_but_unfinished(response: Response, _expected: Expectations) -> Hit | None:
+    return _left_over(response)
+
+
+def is_unfinished(response: Response) -> bool:
+    """Return whether a success leaves work to the same agent."""
+    return _left_over(response) is not None
+
+
+def _left_over(response: Response) -> Hit | None:
     if response.status is not Status.SUCCESS:
         return None
     if response.agent == "implement":

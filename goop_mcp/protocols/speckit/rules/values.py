@@ -3,12 +3,14 @@
 from goop_mcp.protocols.speckit.samples import ANALYZE_REPLY, CLARIFY_REPLY, TASKS_REPLY, TEST_REPLY
 from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
+from goop_mcp.validation.template_text import as_warning
 
 __all__ = [
     "BAD_TASK_ID",
     "BAD_TIMESTAMP",
     "LOCATION_WITHOUT_LINE",
     "PLACEHOLDER_LEFT",
+    "SLOT_IN_TEXT",
     "UNKNOWN_VALUE",
     "VALUE_ALIAS",
     "VALUE_CASE",
@@ -42,12 +44,15 @@ PLACEHOLDER_LEFT = Rule(
     id="speckit/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="`<…>` or `a|b` of the template left in; no further finding for the same value",
-    why="An agent that echoes the template has not answered.",
+    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
+    why="An agent that echoes the template has not answered. A known slot within a sentence or a path is a warning.",
     fix="Replace the template text by the one value that is true.",
     requirements=("S-15",),
     example=Example(good='"agent": "clarify"', bad='"agent": "<agent-name>"', reply=CLARIFY_REPLY),
 )
+
+SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)
+"""The same rule for a slot within other text."""
 
 UNKNOWN_VALUE = Rule(
     id="speckit/unknown-value",

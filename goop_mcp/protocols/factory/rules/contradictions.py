@@ -1,0 +1,200 @@
+"""Rules about replies that contradict themselves (D-93): a success with an error, questions or failed checks."""
+
+from collections.abc import Iterator, Mapping
+
+from goop_mcp.protocols.factory.model import Question, Reply, Status, Verdict
+from goop_mcp.validation.check_texts import judge_claim, summary_failure
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity, excerpt
+from goop_mcp.validation.json_samples import FACTORY_REPLY
+from goop_mcp.validation.json_strings import escape_pointer
+from goop_mcp.validation.rules import Example, Rule
+
+__all__ = ["CONTRADICTION_RULES"]
+
+_SUMMARY = '"summary": "Designed a data pipeline with four agents",'
+_METRICS = ("tests_failed", "failed_tests", "test_failures", "tests_failing")
+_LISTS = ("checks", "verification", "validation", "tests", "quality_gates")
+_TEXTS = ("evidence", "details", "output", "result", "message", "text", "summary")
+_PASSED = frozenset({"pass", "passed", "success", "ok"})
+_ANSWERED = ("answer", "answered", "resolution", "resolved")
+
+
+def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
+    error = reply.error
+    if reply.status is not Status.SUCCESS or error is None:
+        return None
+    if error.type is None and error.message is None and not error.extensions:
+        return None
+    found = excerpt(error.message or error.type or "") or None
+    return Hit(message="status is success, and there is an error; expected none", path="/error", found=found)
+
+
+def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None:
+    questions = [each for each in reply.questions or () if not _is_answered(each)]
+    if reply.status is not Status.SUCCESS or not questions:
+        return None
+    message = f"status is success, and {len(questions)} questions are open; expected none"
+    return Hit(message=message, path="/questions", found=excerpt(questions[0].question or "") or None)
+
+
+def _is_answered(question: Question) -> bool:
+    return any(question.extensions.get(name) for name in _ANSWERED)
+
+
+def _issues_without_verdict(reply: Reply, _expected: Expectations) -> Hit | None:
+    if reply.status is not Status.SUCCESS or reply.verdict is not None or "verdict" in reply.unreadable:
+        return None
+    if not reply.blocking_issues:
+        return None
+    message = f"{len(reply.blocking_issues)} blocking_issues and no verdict; expected BLOCKING"
+    return Hit(message=message, path="/blocking_issues")
+
+
+def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit] | None:
+    if reply.status is not Status.SUCCESS or reply.verdict is Verdict.BLOCKING:
+        return None
+    hits = [
+        _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
+        for name in _METRICS
+        if isinstance(count := (reply.metrics or {}).get(name), int | float) and count > 0
+    ]
+    shown = summary_failure(reply.summary) if reply.summary else None
+    if shown is not None:
+        hits.append(_contradiction(f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")))
+    hits += [
+        _contradiction(f"a passed check shows {claim.shown!r}", path, excerpt(text))
+        for path, text in _passed_checks(reply)
+        if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
+    ]
+    return hits
+
+
+def _contradiction(what: str, path: str, found: str) -> Hit:
+    return Hit(message=f"status is success, but {what}; expected both to agree", path=path, found=found)
+
+
+def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | None:
+    if reply.status is not Status.SUCCESS:
+        return None
+    return [
+        Hit(
+            message="a check is reported as passed, but its text shows no result; "
+            "expected what was run and what came of it",
+            path=path,
+            found=excerpt(text) or None,
+        )
+        for path, text in _passed_checks(reply)
+        if (claim := judge_claim(text)) is not None and claim.kind == "without result"
+    ]
+
+
+def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
+    """Return pointer and text of the checks that agents add on their own, as far as they are reported as passed."""
+    for name in _LISTS if reply.extensions else ():
+        checks = reply.extensions.get(name)
+        named = checks.items() if isinstance(checks, dict) else enumerate(checks if isinstance(checks, list) else ())
+        for key, check in named:
+            if isinstance(check, Mapping) and _says_passed(check):
+                yield from _texts_of(check, f"/{name}/{escape_pointer(str(key))}")
+
+
+def _says_passed(check: Mapping[str, object]) -> bool:
+    status = check.get("status")
+    return check.get("passed") is True or (isinstance(status, str) and status.lower() in _PASSED)
+
+
+def _texts_of(check: Mapping[str, object], path: str) -> Iterator[tuple[str, str]]:
+    for name in _TEXTS:
+        text = check.get(name)
+        if isinstance(text, str):
+            yield f"{path}/{name}", text
+
+
+SUCCESS_WITH_ERROR = Rule(
+    id="factory/success-with-error",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="success with an `error` object",
+    why="Either the work is done or it failed; the orchestrator would go on and never look at the error.",
+    fix='Report "status": "failure" with the error, or leave the error out.',
+    requirements=("F-10",),
+    example=Example(
+        good=_SUMMARY,
+        bad=f'{_SUMMARY} "error": {{"type": "technical_error", "message": "the disk is full"}},',
+        reply=FACTORY_REPLY,
+    ),
+    check=_success_with_error,
+)
+
+SUCCESS_WITH_QUESTIONS = Rule(
+    id="factory/success-with-questions",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="success with open `questions`",
+    why="The questions would never reach the user.",
+    fix='Report "status": "questions", or leave the questions out once they are answered.',
+    requirements=("F-10",),
+    example=Example(
+        good=_SUMMARY,
+        bad=f'{_SUMMARY} "questions": [{{"id": "q1", "question": "Which store?"}}],',
+        reply=FACTORY_REPLY,
+    ),
+    check=_success_with_questions,
+)
+
+ISSUES_WITHOUT_VERDICT = Rule(
+    id="factory/issues-without-verdict",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="success with `blocking_issues` and no verdict",
+    why="Without the verdict the reply counts as a plain success, and what blocks is passed over.",
+    fix='Add "verdict": "BLOCKING", or move the issues to concerns.',
+    requirements=("F-10",),
+    example=Example(
+        good=_SUMMARY,
+        bad=f'{_SUMMARY} "blocking_issues": [{{"id": "B1", "title": "No memory defined"}}],',
+        reply=FACTORY_REPLY,
+    ),
+    check=_issues_without_verdict,
+)
+
+CHECK_CONTRADICTS_ITSELF = Rule(
+    id="factory/check-contradicts-itself",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="success, and the summary, the metrics or a passed check count failures",
+    why="The orchestrator goes on with a success. Only counts and fixed forms of test runners decide.",
+    fix='Run the check again and report its result; as long as something fails, report "failure".',
+    requirements=("F-10",),
+    example=Example(
+        good=_SUMMARY,
+        bad='"summary": "Designed a data pipeline; 10 tests passed, 2 failed",',
+        reply=FACTORY_REPLY,
+    ),
+    check=_check_contradicts_itself,
+)
+
+CHECK_WITHOUT_RESULT = Rule(
+    id="factory/check-without-result",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches='a check that is reported as passed, and nothing ran: 0 tests, "not run", "should pass", no text',
+    why="What did not run did not pass.",
+    fix="Run the check and write what it printed, or leave the check out.",
+    requirements=("F-10",),
+    example=Example(
+        good=_SUMMARY,
+        bad=f'{_SUMMARY} "checks": [{{"name": "tests", "passed": true, "evidence": "not run"}}],',
+        reply=FACTORY_REPLY,
+    ),
+    check=_check_without_result,
+)
+
+CONTRADICTION_RULES = (
+    SUCCESS_WITH_ERROR,
+    SUCCESS_WITH_QUESTIONS,
+    ISSUES_WITHOUT_VERDICT,
+    CHECK_CONTRADICTS_ITSELF,
+    CHECK_WITHOUT_RESULT,
+)

@@ -1,0 +1,172 @@
+"""What the five sections of GoopSpec 1.x hold: files and commits, checks, template text (D-96)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from goop_mcp.protocols.goop_report.model import Check, Commit, FileAction, FileChange
+from goop_mcp.protocols.goop_report.prose import action_of, commit_in, is_path
+from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.validation.check_texts import parse_result
+from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.template_phrases import SECTIONS_PROSE
+from goop_mcp.validation.template_text import Place, template_text
+
+__all__ = [
+    "SectionLine",
+    "files_and_commits",
+    "is_code",
+    "is_nothing",
+    "lines_of",
+    "read_checks",
+    "shows_no_run",
+    "template_weight",
+]
+
+_LONGEST_NAME = 80
+_MARKER = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_DASHES = (" \u2014 ", " \u2013 ", " -- ", " - ")
+_NOTHING = re.compile(r"(?:none|nothing|n/?a|not applicable) ?(?:$|[.,;:(\u2014\u2013-])", re.IGNORECASE)
+_NO_FILES = re.compile(r"(?:none|nothing|no (?:files?|artifacts?|changes?))\b", re.IGNORECASE)
+_NO_FAULTS = re.compile(
+    r"\b(?:0|no|zero) (?:failed|failing|failures?|errors?|issues?|problems?|warnings?|violations?)\b", re.IGNORECASE
+)
+_PASS = re.compile(r"\b(?:pass|passed|passes|passing|ok|clean|green|succeeded)\b|\u2713|\u2705", re.IGNORECASE)
+_FAIL = re.compile(r"\b(?:fail|failed|fails|failing|failure)\b|\u2717|\u274c", re.IGNORECASE)
+# What stands after the slots of a line in the form that is handed out.
+_AFTER_SLOTS = (", or - none", ", or none", ", one line for each check, or n/a")
+_PROSE = frozenset(
+    {"md", "mdx", "markdown", "rst", "adoc", "txt", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "csv"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionLine:
+    """A line of a section without its list mark, and its place in the text; `fenced` means that it stands in code."""
+
+    text: str
+    offset: int
+    fenced: bool = False
+
+
+def lines_of(text: str, start: int, end: int) -> Iterator[SectionLine]:
+    """Yield the lines of `text` from `start` to `end` that say something; the fences themselves do not."""
+    at, fence = start, ""
+    for line in text[start:end].splitlines(keepends=True):
+        bare = line.strip()
+        mark = bare[:3] if bare[:3] in ("```", "~~~") else ""
+        if mark and (not fence or mark == fence):
+            fence = "" if fence else mark
+        elif bare:
+            marker = None if fence else _MARKER.match(line)
+            yield SectionLine(clean(line[marker.end() :] if marker else line), at, fenced=bool(fence))
+        at += len(line)
+
+
+def is_nothing(text: str) -> bool:
+    """Return whether `text` says that there is nothing, as `none` and `n/a` do, with or without a reason."""
+    said = text.strip("*_` \t\r\n-\u2013\u2014")
+    return not said or _NOTHING.match(said) is not None
+
+
+def template_weight(text: str) -> Severity | None:
+    """Return how much it weighs that `text`, a line or a section, is or holds text of a template."""
+    bare = text.strip("* ")
+    for after in _AFTER_SLOTS:
+        bare = bare.removesuffix(after)
+    weight = template_text(bare, prose=SECTIONS_PROSE)
+    path, description = _at_dash(bare)
+    path = path.strip("` ") if description else path
+    if weight is None and " " not in path and (description or "/" in path):
+        weight = template_text(path, Place.PATH, SECTIONS_PROSE)
+    return weight
+
+
+def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
+    """Return what a line of ARTIFACTS names: a commit, several files, or one file, whatever its name."""
+    if is_nothing(line) or _NO_FILES.match(line.lstrip("*_` ")):
+        return [], []
+    words = line.split(None, 1)
+    named = words[1] if words[0].rstrip(":").lower() == "commit" and len(words) > 1 else line
+    if (commit := commit_in(named)) is not None:
+        return [], [commit]
+    path, description = _at_dash(line)
+    path, action = _with_action(path)
+    action = action or _deleted(description)
+    several = [part.strip().strip("`*") for part in path.split(",")]
+    paths = several if len(several) > 1 and all(is_path(part) for part in several) else [path.strip("`* ")]
+    return [FileChange(path=each, action=action, description=clean(description)) for each in paths], []
+
+
+def _at_dash(line: str) -> tuple[str, str]:
+    """Return what stands before and after the first dash, or the colon behind a path."""
+    places = [(line.find(dash), dash) for dash in _DASHES if dash in line]
+    if places:
+        at, dash = min(places)
+        return line[:at], line[at + len(dash) :]
+    first, _, rest = line.partition(" ")
+    if first.endswith(":") and is_path(first[:-1].strip("`*")):
+        return first[:-1], rest
+    return line, ""
+
+
+def _with_action(path: str) -> tuple[str, FileAction | None]:
+    """Return `path` without the action behind it in brackets, as in `src/a.ts (created)`."""
+    before, bracket, word = path.rstrip().rstrip(")]").rpartition(" (")
+    if not bracket:
+        before, bracket, word = path.rstrip().rstrip("]").rpartition(" [")
+    action = action_of(word) if bracket else None
+    return (before, action) if action is not None else (path, None)
+
+
+def _deleted(description: str) -> FileAction | None:
+    """Return DELETED where the description says that the file is gone, and nothing that may be about its content."""
+    first, _, rest = description.strip("(").partition(" ")
+    word = first.strip("*_`.,;:)").lower()
+    alone = not rest.strip() or first[-1:] in ".,;:)" or rest.lstrip()[:1] in "(\u2014\u2013-"
+    return FileAction.DELETED if word in ("deleted", "removed") and alone else None
+
+
+def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:
+    """Return the check of each line and its offset; code in a fence belongs to the line before it."""
+    found: list[tuple[list[str], int]] = []
+    for line in lines:
+        if line.fenced and found:
+            found[-1][0].append(line.text)
+        elif not is_nothing(line.text):
+            found.append(([line.text], line.offset))
+    return [(_check(_name(texts[0]), "\n".join(texts)), offset) for texts, offset in found]
+
+
+def _check(name: str | None, evidence: str) -> Check:
+    return Check(name=name, passed=_result(evidence), evidence=evidence)
+
+
+def _name(line: str) -> str:
+    return excerpt(_at_dash(line)[0].strip("`* "), _LONGEST_NAME)
+
+
+def _result(text: str) -> bool | None:
+    """Return whether a check passed by the counts of its runner, else by clear words; None where nothing is clear."""
+    shown = parse_result(text)
+    if shown.failure is not None:
+        return False
+    if shown.nothing_ran:
+        return None
+    if shown.passed or shown.all_passed or shown.exit_status == 0:
+        return True
+    rest, no_faults = _NO_FAULTS.subn("", text)
+    passed = _PASS.search(rest) is not None or no_faults > 0
+    failed = _FAIL.search(rest) is not None
+    return passed if passed != failed else None
+
+
+def shows_no_run(check: Check) -> bool:
+    """Return whether the text of `check` says that nothing ran."""
+    return check.passed is None and parse_result(check.evidence).nothing_ran
+
+
+def is_code(path: str) -> bool:
+    """Return whether a change of the file asks for a check: it is neither text for people nor a picture."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return name.rpartition(".")[2].lower() not in _PROSE

@@ -1,0 +1,369 @@
+"""The report of GoopSpec 1.x: five Markdown sections in place of the envelope (D-96, WORKFLOW section 8.2)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from goop_mcp.protocols.goop_report.family import GoopReportFamily
+from goop_mcp.protocols.goop_report.model import (
+    Artifacts,
+    Check,
+    Commit,
+    FileChange,
+    Handoff,
+    NextAction,
+    Report,
+    Status,
+)
+from goop_mcp.protocols.goop_report.older_forms.conversion import expected_agent, expected_state, reason_to_block
+from goop_mcp.protocols.goop_report.older_forms.markdown_sections import (
+    AGENT_IN_TEXT,
+    COMMAND_IN_TEXT,
+    FORM,
+    section_headings,
+)
+from goop_mcp.protocols.goop_report.rules import MODEL_RULES
+from goop_mcp.protocols.goop_report.rules.status import COMPLETE_WITHOUT_CHECK, UNKNOWN_STATUS
+from goop_mcp.protocols.goop_report.rules.structure import DUPLICATE_ELEMENT, EMPTY_FIELD, MISSING_FIELD, NO_ENVELOPE
+from goop_mcp.protocols.goop_report.rules.values import PLACEHOLDER_LEFT, SLOT_IN_TEXT
+from goop_mcp.protocols.goop_report.section_values import (
+    files_and_commits,
+    is_code,
+    is_nothing,
+    lines_of,
+    read_checks,
+    shows_no_run,
+    template_weight,
+)
+from goop_mcp.protocols.goop_report.values import clean
+from goop_mcp.validation.escaping import without_forbidden
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.extraction import EARLIER, Block, Extraction
+from goop_mcp.validation.families import Reading
+from goop_mcp.validation.findings import Severity, excerpt
+from goop_mcp.validation.limits import Limits
+from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem, Rule, run_checks
+from goop_mcp.validation.verdict import Envelope
+from goop_mcp.workflow.commands import KNOWN_COMMANDS
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.claims import Claims, FileClaim
+
+__all__ = ["GOOP_REPORT_SECTIONS", "SectionsFamily"]
+
+_NAMES = ("STATUS", "SUMMARY", "ARTIFACTS", "VERIFICATION", "NEXT")
+_STATUSES = ("complete", "partial", "blocked", "checkpoint")
+_WORD = re.compile(r"[A-Za-z]+")
+_CHOICE = re.compile(rf"\b(?:{'|'.join(_STATUSES)})\b[ \t*_`]*[|/][ \t*_`]*(?:{'|'.join(_STATUSES)})\b", re.IGNORECASE)
+_FOR_NOTHING = {"ARTIFACTS": "- none", "VERIFICATION": "n/a", "NEXT": "none"}
+_SKELETON = """\
+## STATUS
+complete | partial | blocked
+
+## SUMMARY
+[one to three sentences on what was done]
+
+## ARTIFACTS
+- [path/to/file.ts] \u2014 [what was done], or - none
+
+## VERIFICATION
+[command] \u2014 [result], one line for each check, or n/a
+
+## NEXT
+[what comes next, or what blocks you]"""
+# Rules that look at what the sections cannot hold, or speak of elements, are left out.
+_JUDGED = frozenset(
+    {
+        "goop_report/phase-mismatch",
+        "goop_report/complete-with-blocker",
+        "goop_report/complete-with-failed-check",
+        "goop_report/blocked-without-blocker",
+        "goop_report/check-contradicts-itself",
+        "goop_report/check-without-result",
+        "goop_report/file-created-and-deleted",
+        "goop_report/artifacts-missing",
+        "goop_report/verification-missing",
+    }
+)
+_RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
+_FIXES = {
+    "goop_report/blocked-without-blocker": "Say under ## NEXT what blocks you and what you need to go on.",
+    "goop_report/artifacts-missing": "List every file you changed under ## ARTIFACTS, one a line.",
+    "goop_report/verification-missing": "List every check you ran under ## VERIFICATION with its result, one a line.",
+    "goop_report/complete-with-failed-check": "Fix the failure and run the check again, or report partial or blocked.",
+}
+_CORRECT_LINE = "Correct the line in its section."
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A section: its name, where its heading begins, and its content, by offsets in the text."""
+
+    name: str
+    heading: int
+    start: int
+    end: int
+
+
+class SectionsFamily(GoopReportFamily):
+    """The goop_report protocol as projects of profile v1 speak it; an XML envelope counts where no section is."""
+
+    marks = ("goop_report", "## status", "## summary")
+    no_envelope = replace(
+        NO_ENVELOPE,
+        fix="End the reply with the sections ## STATUS, ## SUMMARY, ## ARTIFACTS, ## VERIFICATION and ## NEXT.",
+    )
+
+    def find(self, source: SourceText, limits: Limits) -> Extraction:
+        """Return the reports in sections of `source`, the last of them chosen, else its `<goop_report>` blocks."""
+        groups = _groups(source.read)
+        if not any({"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups):
+            envelopes = super().find(source, limits)
+            if envelopes.chosen is not None or not groups:
+                return envelopes
+        blocks = [
+            Block(root=FORM, start=group[0].heading, end=group[-1].end, why=EARLIER)
+            for group in groups[-limits.candidates :]
+        ]
+        chosen = replace(blocks[-1], why=None)
+        return Extraction(source=source, blocks=(*blocks[:-1], chosen), chosen=chosen)
+
+    def find_older(self, text: str, limits: Limits) -> Extraction | None:
+        """Return the last older form in `text` other than the sections, which are the form here."""
+        older = super().find_older(text, limits)
+        return None if older is None or (older.chosen is not None and older.chosen.root == FORM) else older
+
+    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+        """Read and judge `block`."""
+        if block.root != FORM:
+            return super().read(extraction, block, expected, limits)
+        return _SectionReader(extraction.source.read, block, expected).reading()
+
+    def claims(self, envelope: Envelope) -> "Claims":
+        """Return what `envelope` says is true of the project: each artifact is a file that is there."""
+        claims = super().claims(envelope)
+        artifacts = envelope.artifacts if isinstance(envelope, Report) else None
+        changes = {file.path: file for file in (artifacts.files if artifacts is not None else ())}
+        return replace(
+            claims, files=tuple([_claim(claim, changes) for claim in claims.files if not _is_url(claim.path)])
+        )
+
+    def absence(self, text: str) -> str:
+        """Return what is there in place of a report."""
+        what = "the reply is empty" if not text.strip() else "no report was found"
+        return f"{what}; expected the sections {', '.join(f'## {name}' for name in _NAMES)} as the whole reply"
+
+    def skeleton(self, expected: Expectations) -> str:
+        """Return the five sections with text to be replaced; they name neither agent nor phase."""
+        del expected
+        return _SKELETON
+
+
+def _claim(claim: "FileClaim", changes: Mapping[str | None, FileChange]) -> "FileClaim":
+    if claim.kind != "touched":
+        return claim
+    change = changes.get(claim.path)
+    first = change.description.split(" ", 1)[0].lower() if change is not None else ""
+    if first in ("deleted", "removed"):
+        return claim  # the file, or something in it: the line does not say
+    return replace(claim, kind="present" if claim.path.rstrip().endswith("/") else "created")
+
+
+def _is_url(path: str) -> bool:
+    # "Bullet list of files or resources": what was read on the net is no file of the project.
+    return path.strip().lower().startswith(("https://", "http://"))
+
+
+def _groups(text: str) -> list[list[_Section]]:
+    """Return the sections of each report in `text`: a second STATUS begins the next one."""
+    headings = [each for each in section_headings(text) if each[1] == "##" and each[2].strip() in _NAMES]
+    ends = [*(each.start() for each in headings[1:]), len(text)]
+    groups: list[list[_Section]] = []
+    has_status = False
+    for heading, end in zip(headings, ends, strict=False):
+        name = heading[2].strip()
+        if not groups or (name == "STATUS" and has_status):
+            groups.append([])
+            has_status = False
+        groups[-1].append(_Section(name, heading.start(), heading.end(), end))
+        has_status = has_status or name == "STATUS"
+    return groups
+
+
+class _SectionReader:
+    """Reads one report in sections, and says what is wrong with it in the words of this form."""
+
+    def __init__(self, text: str, block: Block, expected: Expectations) -> None:
+        self._text, self._block, self._expected = text, block, expected
+        group = next(each for each in _groups(text) if each[0].heading == block.start)
+        self._sections: dict[str, _Section] = {}
+        self._problems: list[Problem] = []
+        self._places: dict[str, int] = {}
+        for section in group:
+            self._place(f"/{section.name}", section.heading)
+            self._sections.setdefault(section.name, section)
+        for name, first in self._sections.items():
+            again = next((each for each in group if each.name == name and each is not first), None)
+            if again is not None:
+                self._report(DUPLICATE_ELEMENT, f"## {name} stands more than once; expected once", again)
+
+    def reading(self) -> Reading:
+        for name in _NAMES:
+            self._look_at(name)
+        status = self._status()
+        summary, following = self._content("SUMMARY"), self._content("NEXT")
+        artifacts, checks = self._artifacts(), self._checks()
+        next_text = "" if is_nothing(following) else following
+        agent, command = AGENT_IN_TEXT.search(next_text), COMMAND_IN_TEXT.search(next_text)
+        report = Report(
+            version=None,
+            status=status,
+            agent=expected_agent(self._expected),
+            state=expected_state(self._expected),
+            summary=summary or None,
+            artifacts=artifacts,
+            verification=checks,
+            handoff=Handoff(
+                next_action=NextAction(agent=agent[0] if agent else None, text=next_text) if next_text else None,
+                blockers=reason_to_block(status, next_text, summary),
+                next_command=command[0] if command and command[0] in KNOWN_COMMANDS else None,
+            ),
+        )
+        problems = [*self._problems, *map(self._in_this_form, run_checks(_RULES, report, self._expected))]
+        return Reading(
+            start=self._block.start,
+            problems=[*problems, *self._unchecked_code(report)],
+            places=_SectionPlaces(self._places),
+            envelope=report,
+        )
+
+    def _look_at(self, name: str) -> None:
+        """Report a section that is absent, empty or template text."""
+        section = self._sections.get(name)
+        nothing = _FOR_NOTHING.get(name)
+        otherwise = f", or {nothing} where there is nothing to report" if nothing else ""
+        fix = f"Write it{otherwise}."
+        if section is None:
+            message = f"section ## {name} is missing; expected all of {', '.join(_NAMES)}"
+            added = f"Add ## {name} with its text{otherwise}."
+            self._problems.append(MISSING_FIELD.problem(message, path=f"/{name}", fix=added))
+            return
+        content = self._content(name)
+        if not content:
+            self._report(EMPTY_FIELD, f"section ## {name} is empty; expected {nothing or 'text'}", section, fix=fix)
+        elif name != "STATUS":
+            self._look_for_template_text(section)
+
+    def _look_for_template_text(self, section: _Section) -> None:
+        lines = [line.text for line in lines_of(self._text, section.start, section.end) if not line.fenced]
+        weights = {line: template_weight(line) for line in (*lines, self._content(section.name))}
+        for rule in (PLACEHOLDER_LEFT, SLOT_IN_TEXT):
+            slot = next((line for line, weight in weights.items() if weight is rule.lenient), None)
+            if slot is not None:
+                message = f"template text left in ## {section.name}: {excerpt(slot, 60)!r}; expected your own words"
+                self._report(rule, message, section, found=excerpt(slot))
+                return
+
+    def _status(self) -> Status | None:
+        section = self._sections.get("STATUS")
+        content = self._content("STATUS")
+        if section is None or not content:
+            return None
+        if _CHOICE.search(content) or template_weight(content) is Severity.ERROR:
+            message = f"template text left in ## STATUS: {excerpt(content, 60)!r}; expected the one word that is true"
+            self._report(PLACEHOLDER_LEFT, message, section, found=excerpt(content))
+            return None
+        word = _WORD.search(content)
+        status = Status.__members__.get(word[0].upper()) if word else None
+        if status is None:
+            message = f"status is {excerpt(content, 60)!r}; expected one of {', '.join(_STATUSES)}"
+            fix = f"Begin ## STATUS with one of {', '.join(_STATUSES)}; work that failed is blocked."
+            self._report(UNKNOWN_STATUS, message, section, found=excerpt(content), fix=fix)
+        return status
+
+    def _artifacts(self) -> Artifacts | None:
+        section = self._sections.get("ARTIFACTS")
+        if section is None:
+            return None
+        files: list[FileChange] = []
+        commits: list[Commit] = []
+        for line in lines_of(self._text, section.start, section.end):
+            named, made = files_and_commits(without_forbidden(line.text))
+            for number in range(len(files), len(files) + len(named)):
+                self._place(f"/goop_report/artifacts/files/file[{number + 1}]", line.offset)
+            for number in range(len(commits), len(commits) + len(made)):
+                self._place(f"/goop_report/artifacts/commits/commit[{number + 1}]", line.offset)
+            files += named
+            commits += made
+        return Artifacts(files=tuple(files), commits=tuple(commits))
+
+    def _checks(self) -> tuple[Check, ...] | None:
+        section = self._sections.get("VERIFICATION")
+        if section is None:
+            return None
+        checks = read_checks(lines_of(self._text, section.start, section.end))
+        for number, (_, offset) in enumerate(checks, 1):
+            self._place(f"/goop_report/verification/check[{number}]", offset)
+        return tuple([check for check, _ in checks])
+
+    def _unchecked_code(self, report: Report) -> list[Problem]:
+        """Remark a complete report that changed code and ran nothing; research and documents need no check."""
+        files = report.artifacts.files if report.artifacts is not None else ()
+        changed = [file.path for file in files if file.path and is_code(file.path) and not _is_url(file.path)]
+        ran = any(not shows_no_run(check) for check in report.verification or ())
+        if report.status is not Status.COMPLETE or ran or not changed:
+            return []
+        message = (
+            f"status is complete, {excerpt(changed[0], 60)!r} was changed, and no check that ran is reported; expected "
+            "one line for each check under ## VERIFICATION"
+        )
+        fix = "Run the checks and write command and result under ## VERIFICATION."
+        return [COMPLETE_WITHOUT_CHECK.problem(message, path="/VERIFICATION", fix=fix)]
+
+    def _content(self, name: str) -> str:
+        section = self._sections.get(name)
+        return "" if section is None else clean(without_forbidden(self._text[section.start : section.end]))
+
+    def _in_this_form(self, problem: Problem) -> Problem:
+        """Return `problem` with a fix that speaks of sections; the paths of the model lead to their lines."""
+        fix = _FIXES.get(problem.rule.id)
+        if fix is None and "<" in (problem.hit.fix or problem.rule.fix):
+            fix = _CORRECT_LINE
+        return problem if fix is None else Problem(problem.rule, replace(problem.hit, fix=fix))
+
+    def _report(
+        self, rule: Rule, message: str, section: _Section, *, found: str | None = None, fix: str | None = None
+    ) -> None:
+        offset = section.heading - self._block.start
+        self._problems.append(rule.problem(message, path=f"/{section.name}", offset=offset, found=found, fix=fix))
+
+    def _place(self, path: str, offset: int) -> None:
+        self._places.setdefault(path, offset - self._block.start)
+
+
+@dataclass(frozen=True, slots=True)
+class _SectionPlaces:
+    """Where the paths of the model and of the sections lead, by offsets from the first section."""
+
+    places: Mapping[str, int]
+
+    def locate(self, path: str, found: str | None) -> int | None:
+        """Return the offset of `path`, or of the section that it belongs to."""
+        del found
+        item = path.partition("/@")[0]
+        if item in self.places:
+            return self.places[item]
+        return next((self.places[section] for part, section in _PARTS if part in path and section in self.places), None)
+
+
+_PARTS: Sequence[tuple[str, str]] = (
+    ("/status", "/STATUS"),
+    ("/summary", "/SUMMARY"),
+    ("/artifacts", "/ARTIFACTS"),
+    ("/verification", "/VERIFICATION"),
+    ("/handoff", "/NEXT"),
+)
+
+GOOP_REPORT_SECTIONS = SectionsFamily()

@@ -1,0 +1,305 @@
+"""Rules about answers that contradict themselves (D-93): counts, criteria, percentages, next steps, check texts."""
+
+from collections.abc import Iterator, Mapping
+
+from goop_mcp.protocols.speckit.figures import items, number, section
+from goop_mcp.protocols.speckit.model import Response, Status, Values, plain_agent
+from goop_mcp.protocols.speckit.rules.gates import is_unfinished
+from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, TEST_REPLY
+from goop_mcp.validation.check_texts import judge_claim, parse_result
+from goop_mcp.validation.expectations import Expectations
+from goop_mcp.validation.findings import Hit, Severity, excerpt
+from goop_mcp.validation.json_strings import escape_pointer
+from goop_mcp.validation.rules import Example, Rule
+
+__all__ = ["CONTRADICTION_RULES"]
+
+_ALL = 100
+_FAILURES = ("failed", "failures", "tests_failed", "failed_tests", "failing")
+_ERRORS = ("errors", "lint_errors", "type_errors", "build_errors", "compile_errors", "errored")
+_BAD_ORDER = (*_FAILURES, *_ERRORS)
+_BAD_COUNTS = frozenset(_BAD_ORDER)
+_OTHERS = ("skipped", "pending", "todo", "ignored", "disabled", "xfailed", "cancelled")
+_UNDONE_PHASES = frozenset(
+    {"failed", "fail", "failure", "error", "errored", "incomplete", "in_progress", "in progress"}
+)
+_NO_RESULTS = frozenset({"command", "cmd", "name", "path", "file", "url", "tool", "runner", "report", "id", "status"})
+_DESCRIPTION = frozenset({"id", "description", "status", "name", "title", "criterion"})
+
+
+def _gate_contradicts_counts(response: Response, _expected: Expectations) -> list[Hit] | None:
+    # "quality_gates{…}{status, details}" (test): the next agent relies on the status
+    hits = []
+    for name, gate in _passed_gates(response):
+        path = f"/result/quality_gates/{escape_pointer(name)}/details"
+        for key, shown in _against_counts(section(gate, "details")):
+            message = f"gate {excerpt(name, 40)} is PASSED, but {shown}; expected counts that agree with the status"
+            hits.append(Hit(message=message, path=f"{path}/{key}"))
+    return hits
+
+
+def _passed_gates(response: Response) -> Iterator[tuple[str, Values]]:
+    if response.agent != "test":
+        return
+    for name, gate in section(response.result, "quality_gates").items():
+        if isinstance(gate, dict) and gate.get("status") == "PASSED":
+            yield name, gate
+
+
+def _against_counts(details: Values) -> Iterator[tuple[str, str]]:
+    """Return what in the details of a passed gate says that it did not pass, with its key."""
+    bad = [(name, count) for name in details.keys() & _BAD_COUNTS if (count := number(details, name))]
+    bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
+    if bad:
+        yield from ((name, f"{name} is {count:g}") for name, count in bad if count > 0)
+        return
+    total, passed = number(details, "total"), number(details, "passed")
+    if total is not None and total <= 0:
+        yield "total", "total is 0: nothing ran"
+    elif total is not None and passed is not None:
+        others = sum(number(details, name) or 0 for name in _OTHERS)
+        # Some runners count a test that passed at the second try as passed, others next to the passed ones.
+        flaky = number(details, "flaky") or 0
+        if passed + others not in (total, total - flaky):
+            left_out = f" and {others:g} were left out" if others else ""
+            yield "passed", f"{passed:g} of {total:g} passed{left_out}"
+
+
+def _criterion_contradicts_status(response: Response, _expected: Expectations) -> list[Hit] | None:
+    look = _STATUSES.get(response.agent or "")
+    if look is None or response.result is None or response.status is not Status.SUCCESS:
+        return None
+    return [
+        Hit(message=f"{message}; expected both to agree", path=f"/result/{path}", found=found)
+        for message, path, found in look(response.result)
+    ]
+
+
+def _criteria_of_test(result: Values) -> Iterator[tuple[str, str, str]]:
+    if result.get("overall_status") != "PASSED":
+        return
+    for place, criterion in enumerate(items(result, "success_criteria") or ()):
+        status = criterion.get("status") if isinstance(criterion, dict) else None
+        if status in ("FAILED", "NOT_TESTED"):
+            what = f"overall_status is PASSED, but a criterion is {status}"
+            yield what, f"success_criteria/{place}/status", str(status)
+
+
+def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
+    if number(result, "completion_percentage") != _ALL:
+        return
+    for name, state in section(result, "implementation_phases").items():
+        if isinstance(state, str) and state.strip().lower() in _UNDONE_PHASES:
+            what = f"completion_percentage is 100, but phase {excerpt(name, 40)} is {excerpt(state, 40)}"
+            yield what, f"implementation_phases/{escape_pointer(name)}", excerpt(state)
+    passed, total = number(result, "tests_passed"), number(result, "tests_total")
+    if passed is not None and total is not None and passed < total:
+        what = f"completion_percentage is 100, but {passed:g} of {total:g} tests passed"
+        yield what, "tests_passed", f"{passed:g}"
+
+
+def _compliance_of_review(result: Values) -> Iterator[tuple[str, str, str]]:
+    compliance = section(result, "constitution_compliance")
+    failed = number(compliance, "failed")
+    if compliance.get("status") == "PASS" and failed is not None and failed > 0:
+        yield f"compliance is PASS, but failed is {failed:g}", "constitution_compliance/failed", f"{failed:g}"
+
+
+_STATUSES = {"test": _criteria_of_test, "implement": _parts_of_implement, "review": _compliance_of_review}
+
+
+def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit] | None:
+    hits = []
+    time = response.execution_time_ms
+    if time is not None and time < 0:
+        message = f"execution_time_ms is {time:g}; expected 0 or more"
+        hits.append(Hit(message=message, path="/execution_time_ms", found=f"{time:g}"))
+    for path, percentage in _percentages(response.result or {}):
+        if not 0 <= percentage <= _ALL:
+            message = f"{path.rpartition('/')[2]} is {percentage:g}; expected 0 to 100"
+            hits.append(Hit(message=message, path=f"/result/{path}", found=f"{percentage:g}"))
+    return hits
+
+
+def _percentages(result: Values) -> Iterator[tuple[str, float]]:
+    coverage = section(section(result, "quality_gates"), "coverage")
+    places: tuple[tuple[str, Values, tuple[str, ...]], ...] = (
+        ("", result, tuple(name for name in result if name.endswith(("_percentage", "_percent")))),
+        ("coverage_analysis/", section(result, "coverage_analysis"), ("coverage_percentage",)),
+        ("quality_gates/coverage/details/", section(coverage, "details"), ("overall", "required")),
+    )
+    for path, values, names in places:
+        for name in names:
+            if (percentage := number(values, name)) is not None:
+                yield f"{path}{escape_pointer(name)}", percentage
+
+
+def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | None:
+    agent = response.agent
+    if agent is None:
+        return None
+    hits = []
+    # Who is not finished may name itself: the router calls it again.
+    if not is_unfinished(response):
+        hits = [
+            Hit(message=f"the next step of {agent} is {agent}; expected another agent", path=f"/result/next_steps/{at}")
+            for at, step in enumerate(response.next_steps)
+            if plain_agent(step) == agent
+        ]
+    error = response.error
+    action = error.suggested_action if error is not None else None
+    if error is not None and action is not None and action.agent is not None and plain_agent(action.agent) == agent:
+        asks = error.recovery_strategy == "run_prerequisite_agent" or error.type == "PrerequisiteError"
+        message = f"the prerequisite of {agent} is {agent}; expected the agent that has to run first"
+        hits += [Hit(message=message, path="/error/suggested_action/agent")] if asks else []
+    return hits
+
+
+# Texts of checks
+
+
+def _check_contradicts_itself(response: Response, _expected: Expectations) -> list[Hit] | None:
+    return [
+        Hit(
+            message=f"{what} is PASSED, but its text shows {claim.shown!r}; expected both to agree",
+            path=path,
+            found=excerpt(text),
+        )
+        for what, path, text in _texts(response)
+        if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
+    ]
+
+
+def _check_without_result(response: Response, _expected: Expectations) -> list[Hit] | None:
+    by_check: dict[str, list[tuple[str, str]]] = {}
+    for what, path, text in _texts(response):
+        by_check.setdefault(what, []).append((path, text))
+    hits = []
+    for what, texts in by_check.items():
+        if all((claim := judge_claim(text)) is not None and claim.kind == "without result" for _, text in texts):
+            if any(what == f"gate {excerpt(name, 40)}" and _counts(gate) for name, gate in _passed_gates(response)):
+                continue
+            path, text = texts[0]
+            message = f"{what} is PASSED, but its text shows no result; expected what was run and what came of it"
+            hits.append(Hit(message=message, path=path, found=excerpt(text) or None))
+    return hits
+
+
+def _counts(gate: Values) -> bool:
+    """Return whether the details of a gate count something that ran."""
+    details = section(gate, "details")
+    return any(number(details, name) is not None for name in details) or any(
+        isinstance(text, str) and parse_result(text).passed for text in details.values()
+    )
+
+
+def _texts(response: Response) -> Iterator[tuple[str, str, str]]:
+    """Return the texts that say how a passed gate or criterion came out: what it is, its pointer, the text."""
+    if response.agent != "test":
+        return
+    for name, gate in _passed_gates(response):
+        what, path = f"gate {excerpt(name, 40)}", f"/result/quality_gates/{escape_pointer(name)}"
+        yield from _texts_in(gate, what, path, _NO_RESULTS)
+        yield from _texts_in(section(gate, "details"), what, f"{path}/details", _NO_RESULTS)
+    for place, criterion in enumerate(items(response.result, "success_criteria") or ()):
+        if isinstance(criterion, dict) and criterion.get("status") == "PASSED":
+            yield from _texts_in(
+                criterion, f"criterion {place + 1}", f"/result/success_criteria/{place}", _DESCRIPTION | _NO_RESULTS
+            )
+
+
+def _texts_in(
+    values: Mapping[str, object], what: str, path: str, but: frozenset[str]
+) -> Iterator[tuple[str, str, str]]:
+    for name, text in values.items():
+        if isinstance(text, str) and text.strip() and name not in but:
+            yield what, f"{path}/{escape_pointer(name)}", text
+
+
+GATE_CONTRADICTS_COUNTS = Rule(
+    id="speckit/gate-contradicts-counts",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="a quality gate PASSED with failed or errors above 0, total 0, or counts that do not add up",
+    why="The workflow goes on with what passed. Here the counts say that it did not.",
+    fix="Write the gate as FAILED, or report the counts of the run: passed, failed and skipped add up to total.",
+    requirements=("S-38",),
+    example=Example(good='"passed": 45, "failed": 0', bad='"passed": 43, "failed": 2', reply=TEST_REPLY),
+    check=_gate_contradicts_counts,
+)
+
+CRITERION_CONTRADICTS_STATUS = Rule(
+    id="speckit/criterion-contradicts-status",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="a part that failed or was not tested under a whole that passed: a criterion under overall_status PASSED, "
+    "a phase or tests n/m under 100 %, compliance PASS with failed above 0",
+    why="Who reads the status alone goes on; who reads the parts stops.",
+    fix="Let the status follow from its parts.",
+    requirements=("S-37", "S-38", "S-40", "S-42"),
+    example=Example(
+        good='"description": "A user can log in", "status": "PASSED"',
+        bad='"description": "A user can log in", "status": "NOT_TESTED"',
+        reply=TEST_REPLY,
+    ),
+    check=_criterion_contradicts_status,
+)
+
+VALUE_OUT_OF_RANGE = Rule(
+    id="speckit/value-out-of-range",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="a percentage outside 0 to 100, a negative time",
+    why="No measurement gives such a number, so it was not measured.",
+    fix="Report the number that was measured.",
+    requirements=("S-10", "S-36", "S-37", "S-39"),
+    example=Example(good='"overall": 87.5', bad='"overall": 187.5', reply=TEST_REPLY),
+    check=_value_out_of_range,
+)
+
+STEP_IS_ITSELF = Rule(
+    id="speckit/step-is-itself",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches="next step or prerequisite is the agent itself",
+    why="The workflow would call the same agent without end.",
+    fix="Name the agent that comes next, or an empty list at the end.",
+    requirements=("S-11", "S-26"),
+    example=Example(good='"next_steps": ["plan"]', bad='"next_steps": ["clarify"]', reply=CLARIFY_REPLY),
+    check=_step_is_itself,
+)
+
+CHECK_CONTRADICTS_ITSELF = Rule(
+    id="speckit/check-contradicts-itself",
+    lenient=Severity.ERROR,
+    strict=Severity.ERROR,
+    catches="a gate or criterion PASSED, and its text counts failures, errors or a non-zero exit code",
+    why="The workflow goes on with what passed. Only counts and fixed forms of test runners decide.",
+    fix="Run the check again and report its result; as long as something fails, write FAILED.",
+    requirements=("S-38",),
+    example=Example(
+        good='{"docker_compose": "valid"}', bad='{"docker_compose": "exited with code 1"}', reply=TEST_REPLY
+    ),
+    check=_check_contradicts_itself,
+)
+
+CHECK_WITHOUT_RESULT = Rule(
+    id="speckit/check-without-result",
+    lenient=Severity.WARNING,
+    strict=Severity.ERROR,
+    catches='a gate or criterion PASSED, and nothing ran: "not run", "should pass", all skipped',
+    why="What did not run did not pass.",
+    fix="Run the check and write what came of it; a criterion that was not tested is NOT_TESTED.",
+    requirements=("S-38",),
+    example=Example(good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY),
+    check=_check_without_result,
+)
+
+CONTRADICTION_RULES = (
+    GATE_CONTRADICTS_COUNTS,
+    CRITERION_CONTRADICTS_STATUS,
+    VALUE_OUT_OF_RANGE,
+    STEP_IS_ITSELF,
+    CHECK_CONTRADICTS_ITSELF,
+    CHECK_WITHOUT_RESULT,
+)

@@ -1,0 +1,19 @@
+"""When a report that is in order must not be followed by the next step: something is in the way (D-90)."""
+
+from goop_mcp.routing.deviations import names_decision
+from goop_mcp.routing.views import Outcome, ReportView
+
+__all__ = ["NOT_READY", "is_held_back", "waits_for_decision"]
+
+NOT_READY = "the report says ready=false and names no blocker"
+"""What stands in the way where the report does not say it."""
+
+
+def is_held_back(outcome: Outcome, report: ReportView) -> bool:
+    """Return whether a finished task is not to be followed by the next one."""
+    return outcome is Outcome.DONE and (report.blockers is not None or report.ready is False)
+
+
+def waits_for_decision(outcome: Outcome, report: ReportView) -> bool:
+    """Return whether unfinished work cannot go on before the user has decided."""
+    return outcome in (Outcome.PARTIAL, Outcome.CHECKPOINT) and names_decision(report.blockers or "")

@@ -1,0 +1,10 @@
+"""What the text of a check shows: counts of a runner, an exit code, or that nothing ran.
+
+Pure and independent of any protocol: the same reader serves the evidence that agents write and the
+output of a command.
+"""
+
+from goop_mcp.validation.check_texts.claims import Claim, judge_claim, judge_summary, summary_failure
+from goop_mcp.validation.check_texts.results import CheckResult, parse_result
+
+__all__ = ["CheckResult", "Claim", "judge_claim", "judge_summary", "parse_result", "summary_failure"]

@@ -1,0 +1,66 @@
+"""What a passed check or a summary claims, compared with what its own text shows."""
+
+import re
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from goop_mcp.validation.check_texts.results import parse_result
+
+__all__ = ["Claim", "judge_claim", "judge_summary", "summary_failure"]
+
+# Every text that shows no success holds one of these; the others are not looked at further.
+_SUSPECTS = (
+    *("fail", "err", "exit", "code", "skip", "pending", "defer", "omit", "not", "n't", "n’t", "no "),
+    *("none", "zero", " of ", "total", "tests", "collected", "should", "would", "will", "must"),
+    *("ought", "assum", "presum", "expect", "probab", "likely", "believe", "unable", "cannot"),
+    *("untest", "unverif", "n/a", "to be ", "to run", "crash", "broke", "abort", "timed", "nothing"),
+    *("never", "rc=", "rc:", "rc ", "(", "✗", "✘", "panic", "traceback", "segm", "sigsegv", "elif", "core dump"),
+    *("bail", "memory", "threshold", "make:", "theory", "***", "waiting", "deselected"),
+)
+_SUSPECT_NUMBER = re.compile(r"[0-9][/%]|(?<![0-9.,])0(?![0-9.,])")
+_CLEAR = frozenset({"no errors", "no errors found", "no issues", "no errors.", "0 errors"})
+_ELLIPSES = frozenset({"...", "…"})
+"""Template text, which is a finding of its own."""
+
+
+class Claim(NamedTuple):
+    """What speaks against a check that is reported as passed; `shown` is the part of its text."""
+
+    kind: Literal["contradicts", "without result"]
+    shown: str
+
+
+def judge_claim(text: str) -> Claim | None:
+    """Return what the text of a passed check says against it; None where it says nothing."""
+    lower = text.lower()
+    if lower in _CLEAR or text in _ELLIPSES:
+        return None
+    for suspect in _SUSPECTS:
+        if suspect in lower:
+            break
+    else:
+        if _SUSPECT_NUMBER.search(text) is None and any(map(str.isalnum, text)):
+            return None
+    result = parse_result(text)
+    if result.failure is not None:
+        return Claim("contradicts", result.failure)
+    return Claim("without result", "nothing ran") if result.nothing_ran else None
+
+
+def judge_summary(summary: str, checks: Iterable[str]) -> str | None:
+    """Return the failure that `checks` show while `summary` claims that every test passed."""
+    if "all" not in summary.lower() or not parse_result(summary).all_passed:
+        return None
+    results = (parse_result(text) for text in checks if text)
+    return next((result.failure for result in results if result.failed), None)
+
+
+def summary_failure(summary: str) -> str | None:
+    """Return the failed tests that `summary` counts: both passed and failed ones, or n of m.
+
+    Stricter than for a check, as a summary also describes what the work is about.
+    """
+    if "fail" not in summary.lower():
+        return None
+    result = parse_result(summary)
+    return result.failure if result.failed and result.passed is not None else None

@@ -1,0 +1,381 @@
+"""Counts in a text: "10 passed, 2 failed", "Failures: 1", "11/12 tests passed", "(14)"."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.validation.check_texts import vocabulary
+from goop_mcp.validation.check_texts.tokens import MARK, NAME, NUMBER, RATIO, WORD, Token
+from goop_mcp.validation.check_texts.vocabulary import ADJECTIVES, OTHER_NOUNS, STATES, TEST_NOUNS
+
+__all__ = ["Count", "counts_in", "ends_of_lines", "past_flags"]
+
+_FAILING = frozenset({"failed", "errors"})
+_SEPARATORS = frozenset({":", "="})
+_BETWEEN = frozenset(",;:=|-–—()*#/&[]")
+_NAMES_OF_TESTS = ADJECTIVES | TEST_NOUNS | OTHER_NOUNS
+_LOOK_AHEAD = 5
+_PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One number and what it counts; `text` is shown when it `fails`. `ran`: something was run."""
+
+    kind: str
+    number: int
+    at: int
+    text: str
+    fails: bool = False
+    ran: bool = False
+
+
+@dataclass(slots=True)
+class _Part:
+    """A number or a state in a chain such as `10 passed, 2 failed`."""
+
+    at: int
+    state: str | None = None
+    number: int = 0
+    whole: int | None = None
+    whole_at: int | None = None
+    separated: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return self.state is None
+
+
+def past_flags(tokens: Sequence[Token]) -> list[bool]:
+    """Return for each piece whether it tells of an earlier run or of what was put right."""
+    flags: list[bool] = []
+    past = fixing = False
+    for at, token in enumerate(tokens):
+        text = token.text
+        if token.kind == MARK and text in (".", ";", "\n", "→"):
+            past = fixing = False
+        elif token.kind == MARK and text in (",", ":", "(", ")"):
+            fixing = False
+        elif text in vocabulary.NOW or text in ("but", "still", "remain", "remaining"):
+            past = fixing = False
+        elif text in vocabulary.FIXING and _text(tokens, at - 1) not in ("the", "this"):
+            # "After the fix 18 passed": a noun puts nothing right.
+            fixing = True
+        elif text in vocabulary.PAST or (text == "first" and _text(tokens, at + 1) == "run"):
+            past = True
+        elif text == "from" and _is_down_from(tokens, at):
+            fixing = True
+        flags.append(past or fixing)
+    return flags
+
+
+def _is_down_from(tokens: Sequence[Token], at: int) -> bool:
+    return at + 1 < len(tokens) and tokens[at + 1].kind == NUMBER
+
+
+def ends_of_lines(tokens: Sequence[Token]) -> list[int]:
+    """Return the places of the new lines."""
+    return [at for at, token in enumerate(tokens) if token.text == "\n"]
+
+
+def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
+    """Return what `tokens` count, in order; counts of earlier runs and of other things are left out."""
+    left_out = 0
+    short: list[Count] = []
+    for chain in _chains(tokens):
+        total = _total_in_parentheses(chain, tokens)
+        pairs = list(_pairs(chain, tokens))
+        found = [count for number, state in pairs if (count := _count(number, state, chain, tokens, past)) is not None]
+        yield from found
+        left_out += sum(each.number for each in found if each.kind in ("skipped", "other"))
+        short += _sums_that_differ(found, total)
+        short += list(_parts_of_a_whole(pairs, chain, tokens, past))
+    for each in short:
+        # "11/12 passed, 1 skipped" adds up.
+        if each.number > left_out:
+            yield each
+
+
+# Chains
+
+
+def _chains(tokens: Sequence[Token]) -> Iterator[list[_Part]]:
+    """Return the runs of numbers and states that no other word interrupts."""
+    chain: list[_Part] = []
+    for at, token in enumerate(tokens):
+        part = _part_at(tokens, at, chain)
+        if part is not None:
+            if chain and not part.is_number and not chain[-1].is_number:
+                yield chain
+                chain = []
+            chain.append(part)
+        elif not _joins(token):
+            if chain:
+                yield chain
+            chain = []
+    if chain:
+        yield chain
+
+
+def _joins(token: Token) -> bool:
+    if token.kind == WORD:
+        return token.text in ADJECTIVES or token.text in TEST_NOUNS or token.text in OTHER_NOUNS
+    return token.kind == NUMBER or (token.kind == MARK and token.text in _BETWEEN)
+
+
+def _part_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part]) -> _Part | None:
+    token = tokens[at]
+    if token.kind == NUMBER:
+        if chain and chain[-1].whole_at == at:
+            return None
+        return _number_at(tokens, at)
+    if token.kind == RATIO:
+        return _Part(at, number=token.number, whole=token.whole)
+    if token.kind != WORD:
+        return None
+    named = at + 1 if _text(tokens, at + 1) in TEST_NOUNS else at
+    separated = _text(tokens, named + 1) in _SEPARATORS
+    if token.text in STATES:
+        negated = STATES[token.text] == "passed" and _text(tokens, at - 1) == "not"
+        return _Part(at, "failed" if negated else STATES[token.text], separated=separated)
+    if token.text in TEST_NOUNS or token.text in OTHER_NOUNS:
+        return _noun_at(tokens, at, chain, separated=separated)
+    return None
+
+
+def _number_at(tokens: Sequence[Token], at: int) -> _Part:
+    """Return the number at `at`; "11 of 12" and "11 out of 12" are one number with its whole."""
+    of = at + 2 if _text(tokens, at + 1) == "out" else at + 1
+    whole = of + 2 if _text(tokens, of + 1) in ("the", "all") else of + 1
+    if _text(tokens, of) == "of" and whole < len(tokens) and tokens[whole].kind == NUMBER:
+        return _Part(at, number=tokens[at].number, whole=tokens[whole].number, whole_at=whole)
+    return _Part(at, number=tokens[at].number)
+
+
+def _noun_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part], *, separated: bool) -> _Part | None:
+    """Return the noun as a total: "12 tests, 2 failures", "Tests run: 12"; None where it only names a count."""
+    kind = "total" if tokens[at].text in TEST_NOUNS else "other total"
+    last = chain[-1] if chain else None
+    if last is not None and not last.is_number:
+        return None
+    if last is not None:
+        if len(chain) > 1 and chain[-2].separated:
+            return _Part(at, kind, separated=True) if separated else None
+        after = _pass_over(tokens, at + 1, _NAMES_OF_TESTS)
+        return None if _text(tokens, after) in STATES else _Part(at, kind)
+    run = at + 1 if _text(tokens, at + 1) in ("run", "ran") else at
+    if _text(tokens, run + 1) in _SEPARATORS:
+        return _Part(at, kind, separated=True)
+    follows = tokens[at + 1] if at + 1 < len(tokens) else None
+    return _Part(at, kind) if follows is not None and follows.kind in (NUMBER, RATIO) else None
+
+
+def _total_in_parentheses(chain: list[_Part], tokens: Sequence[Token]) -> int | None:
+    """Take the total off the end of a chain, as vitest writes it: `11 passed | 1 skipped (12)`."""
+    if len(chain) < _PAIR or not chain[-1].is_number or chain[-2].is_number:
+        return None
+    if chain[-1].whole is not None:
+        return None
+    at = chain[-1].at
+    in_parentheses = _text(tokens, at - 1) == "(" and _text(tokens, at + 1) == ")"
+    return chain.pop().number if in_parentheses else None
+
+
+def _pairs(chain: Sequence[_Part], tokens: Sequence[Token]) -> Iterator[tuple[_Part, _Part]]:
+    """Return numbers with their states: the state follows its number, or goes before all of them."""
+    parts = list(chain)
+    if parts and not parts[0].is_number:
+        if parts[-1].is_number and _is_state_first(parts, tokens):
+            yield from zip(parts[1::2], parts[::2], strict=False)
+            return
+        parts = parts[1:]
+    for first, second in itertools.pairwise(parts):
+        if first.is_number and not second.is_number:
+            yield first, second
+
+
+def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
+    """Return whether states go before their numbers: `Failures: 2`, or a line `# fail 2`."""
+    if any(first.is_number == second.is_number for first, second in itertools.pairwise(parts)):
+        return False
+    if parts[0].separated or len(parts) > _PAIR:
+        return True
+    start, end = parts[0].at, parts[1].at + 1
+    while start > 0 and tokens[start - 1].text in ("#", "*", "-"):
+        start -= 1
+    alone = (start == 0 or tokens[start - 1].text == "\n") and (end == len(tokens) or tokens[end].text == "\n")
+    return alone or parts[1].whole is not None
+
+
+# From pairs to counts
+
+
+def _count(
+    number: _Part, state: _Part, chain: Sequence[_Part], tokens: Sequence[Token], past: Sequence[bool]
+) -> Count | None:
+    kind = state.state or ""
+    first, last = min(number.at, state.at), max(number.at, state.at)
+    if past[first] or number.whole is not None:
+        return None
+    if state.at > number.at and _text(tokens, number.at + 1) == ":":
+        # "a.py:13:72: error" is a place in a file.
+        return None
+    if state.at > number.at and _is_put_right(tokens, last + 1, number.number):
+        return None
+    if kind in _FAILING and not _counts_failures(number, state, chain, tokens):
+        return None
+    if kind in ("total", "passed") and number.number == 0 and not _ends_here(tokens, last + 1):
+        return None
+    shown = (
+        f"{number.number} {tokens[state.at].text}"
+        if state.at > number.at
+        else f"{tokens[state.at].text} {number.number}"
+    )
+    fails = kind in _FAILING and number.number > 0
+    return Count(kind, number.number, first, shown, fails=fails, ran=tokens[state.at].text in ("xfailed", "xfail"))
+
+
+def _is_put_right(tokens: Sequence[Token], at: int, number: int) -> bool:
+    """Return whether what follows a count says that it is over: "2 failed before", "3 errors fixed"."""
+    for ahead in range(at, min(at + _LOOK_AHEAD, len(tokens))):
+        token = tokens[ahead]
+        if token.kind == NUMBER:
+            return _text(tokens, ahead + 1) == "fixed" and token.number >= number
+        if token.kind == MARK and token.text in (",", ";", ".", "\n", ":"):
+            after = _text(tokens, ahead + 1)
+            fixed = after in ("both", "all", "since") and "fixed" in _next_texts(tokens, ahead + 1)
+            return fixed or (after == "as" and _text(tokens, ahead + 2) in ("expected", "intended"))
+        if token.kind == WORD and token.text in vocabulary.AFTER_PAST:
+            return True
+    return False
+
+
+def _next_texts(tokens: Sequence[Token], at: int) -> list[str]:
+    return [token.text for token in tokens[at : at + _LOOK_AHEAD]]
+
+
+def _counts_failures(number: _Part, state: _Part, chain: Sequence[_Part], tokens: Sequence[Token]) -> bool:
+    """Return whether the number counts failed tests or errors of a tool, and not failed logins."""
+    word = tokens[state.at].text
+    if state.at < number.at:
+        if word in ("error", "fail", "failure") and not state.separated and len(chain) == _PAIR:
+            return _is_line_start(tokens, state.at)
+        if word == "error":
+            return False
+        return _may_follow(tokens, number.at + 1)
+    if not _may_follow(tokens, state.at + 1):
+        return False
+    if any(part.state in ("passed", "total", "other", "skipped") for part in chain if part.at != state.at):
+        return True
+    before = tokens[number.at - 1] if number.at > 0 else None
+    if before is None or before.kind != WORD:
+        return before is None or before.kind != NAME or state.state == "failed"
+    if before.text in vocabulary.TOOLS or before.text in TEST_NOUNS:
+        return True
+    if before.text == "with" and _text(tokens, number.at - 2) in vocabulary.ENDED:
+        return True
+    if before.text == "with" and _text(tokens, number.at - 2) == ",":
+        # XCTest: "Executed 20 tests, with 2 failures"
+        return _text(tokens, number.at - 3) in TEST_NOUNS and _text(tokens, number.at - 5) == "executed"
+    if before.text in vocabulary.REPORTING:
+        named = before.text == "found" or _names_tool_before(tokens, number.at)
+        return named or (state.state == "failed" and _text(tokens, state.at + 1) in TEST_NOUNS)
+    if state.state == "errors" or word in ("failure", "failures"):
+        return before.text in vocabulary.ERROR_CONTEXT
+    return before.text not in vocabulary.DESCRIBING
+
+
+def _is_line_start(tokens: Sequence[Token], at: int) -> bool:
+    return all(token.kind == MARK for token in tokens[max(at - 2, 0) : at])
+
+
+def _names_tool_before(tokens: Sequence[Token], at: int) -> bool:
+    return any(token.text in vocabulary.TOOLS - {"test", "tests", "run"} for token in tokens[max(at - 4, 0) : at])
+
+
+def _may_follow(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a count ends before the piece at `at`; "3 failed logins" and "2 error paths" go on."""
+    at = _pass_over(tokens, at, TEST_NOUNS | OTHER_NOUNS)
+    return at >= len(tokens) or tokens[at].kind != WORD or _text(tokens, at) in _AFTER_COUNT
+
+
+_AFTER_COUNT = vocabulary.CONNECTIVES | STATES.keys() | vocabulary.NUMBERS.keys()
+
+
+def _pass_over(tokens: Sequence[Token], at: int, words: frozenset[str]) -> int:
+    """Return the place after `words` at `at`; few are looked at, so that the time stays linear."""
+    most = at + _LOOK_AHEAD
+    while at < most and _text(tokens, at) in words:
+        at += 1
+    return at
+
+
+def _ends_here(tokens: Sequence[Token], at: int) -> bool:
+    return at >= len(tokens) or tokens[at].kind != WORD or tokens[at].text in vocabulary.AFTER_NONE
+
+
+# Sums
+
+
+def _sums_that_differ(found: Sequence[Count], total: int | None) -> Iterator[Count]:
+    """Return what is missing where the counts of one chain do not add up to its total."""
+    passed = [each for each in found if each.kind == "passed"]
+    totals = [each for each in found if each.kind == "total"]
+    whole = total if total is not None else (totals[-1].number if totals else None)
+    if not passed or whole is None:
+        return
+    together = sum(each.number for each in found if each.kind in ("passed", "failed", "errors"))
+    if whole > together:
+        text = f"{passed[0].number} passed of {whole}"
+        yield Count("short", whole - together, passed[0].at, text, fails=True)
+
+
+def _parts_of_a_whole(
+    pairs: Sequence[tuple[_Part, _Part]], chain: Sequence[_Part], tokens: Sequence[Token], past: Sequence[bool]
+) -> Iterator[Count]:
+    """Return the ratios that count tests: "11/12 tests passed", "2 of 12 failed", a text that is only "11/12"."""
+    states = {number.at: state.state for number, state in pairs}
+    for part in chain:
+        if part.whole is None or past[part.at] or part.number > part.whole:
+            continue
+        if _text(tokens, part.at - 1) in vocabulary.PLACES_IN_WORK or (
+            part.at >= 1 and tokens[part.at - 1].kind == NAME
+        ):
+            continue
+        state = states.get(part.at) or ("total" if _is_alone(tokens, part.at) else None)
+        shown = f"{part.number} of {part.whole}"
+        if state in ("passed", "total") and _ends_or_counts(tokens, part.at):
+            if part.whole == 0:
+                yield Count("none", _ALWAYS, part.at, shown)
+            elif part.number < part.whole:
+                yield Count("short", part.whole - part.number, part.at, f"{shown} passed", fails=True)
+            else:
+                yield Count("passed", part.number, part.at, shown)
+        elif state in _FAILING and part.number:
+            yield Count("failed", _ALWAYS, part.at, f"{shown} failed", fails=True)
+        elif state == "skipped" and part.number == part.whole:
+            yield Count("none", _ALWAYS, part.at, f"{shown} skipped", fails=False)
+
+
+_ALWAYS = 10**9
+"""More than any number that is left out."""
+
+
+def _is_alone(tokens: Sequence[Token], at: int) -> bool:
+    few = len(tokens) <= _LOOK_AHEAD and "/" in tokens[at].text
+    return few and all(token.kind == MARK for place, token in enumerate(tokens) if place != at)
+
+
+def _ends_or_counts(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether tests are counted, and not positions: no noun of another kind follows the ratio."""
+    for after in range(at + 1, min(at + 1 + 2 * _LOOK_AHEAD, len(tokens))):
+        token = tokens[after]
+        if token.text == "\n":
+            break
+        if token.kind == WORD and token.text not in ADJECTIVES:
+            return token.text in TEST_NOUNS | STATES.keys() | vocabulary.CONNECTIVES
+    return True
+
+
+def _text(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].text if 0 <= at < len(tokens) else ""

@@ -1,0 +1,285 @@
+"""parse_result(): the counts, the exit status, or the absence of a run that a text shows."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from goop_mcp.validation.check_texts import vocabulary
+from goop_mcp.validation.check_texts.counts import Count, counts_in, ends_of_lines, past_flags
+from goop_mcp.validation.check_texts.tokens import MARK, NUMBER, WORD, Token, tokens_of, without_quotations
+from goop_mcp.validation.check_texts.vocabulary import NOTHING_RAN, POSITIVE, SHOULD, SHOULD_SUCCEED
+
+__all__ = ["CheckResult", "parse_result"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What a text shows. A number is None where the text does not give it; all None: unknown.
+
+    `failure` is the part of the text that shows a failure, None where nothing does. `nothing_ran`
+    tells that the text says so, or counts nothing that ran. `all_passed` marks the claim that
+    every test passed.
+    """
+
+    passed: int | None = None
+    failed: int | None = None
+    errors: int | None = None
+    skipped: int | None = None
+    total: int | None = None
+    exit_status: int | None = None
+    failure: str | None = None
+    nothing_ran: bool = False
+    all_passed: bool = False
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the text shows no result at all."""
+        return self == _UNKNOWN
+
+
+_UNKNOWN = CheckResult()
+_NAMES_OF_RUNS = vocabulary.TOOLS | {
+    word for word, kind in vocabulary.STATES.items() if kind in ("passed", "failed", "skipped")
+}
+_NEAR_START = 2
+_HEAD, _TAIL = 4 * 1024, 60 * 1024
+_RESULTS = frozenset({"passed", "failed", "errors", "exit"})
+_BY_FIRST_WORD = {
+    first: tuple(phrase for phrase in NOTHING_RAN if phrase[0] == first)
+    for first in {phrase[0] for phrase in NOTHING_RAN}
+}
+
+
+def parse_result(text: str) -> CheckResult:
+    """Return what `text` shows of a run of tests, a linter, a compiler, a build.
+
+    Only counts and fixed forms decide, never a bare word such as "failed". Names, paths and
+    quotations are left out, and so is what the text tells of earlier runs. Linear in the text; of
+    more than 64 Ki characters the first 4 Ki and the last 60 Ki count, as runners end with a summary.
+    """
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    tokens = tokens_of(text)
+    past = past_flags(tokens)
+    counts = [*counts_in(tokens, past), *_exits(tokens, past), *_failing_lines(text, tokens, past)]
+    current = _current(counts, tokens)
+    sums = {
+        kind: sum(each.number for each in found)
+        for kind in ("passed", "failed", "errors", "skipped", "total")
+        if (found := [each for each in current if each.kind == kind])
+    }
+    exits = [each for each in current if each.kind == "exit"]
+    failing = next((each for each in current if each.fails), None)
+    return CheckResult(
+        **sums,
+        exit_status=exits[-1].number if exits else None,
+        failure=None if failing is None else failing.text,
+        nothing_ran=failing is None and _nothing_ran(tokens, current, sums),
+        all_passed=failing is None and _says_all_passed(tokens),
+    )
+
+
+def _current(counts: list[Count], tokens: Sequence[Token]) -> list[Count]:
+    """Return the counts of the last run that the text tells of."""
+    turns = [
+        at
+        for at, token in enumerate(tokens)
+        if token.text == "→"
+        or (token.kind == WORD and token.text in vocabulary.NOW)
+        or (token.text in ("second", "final", "last") and _word(tokens, at + 1) == "run")
+    ]
+    newest = max((each.at for each in counts if each.kind in _RESULTS), default=0)
+    turn = max((at for at in turns if at < newest), default=-1)
+    return [each for each in counts if each.at > turn]
+
+
+# Exit codes
+
+
+def _exits(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
+    for at, token in enumerate(tokens):
+        if token.kind != WORD or past[at]:
+            continue
+        if (
+            token.text in ("exit", "exited")
+            or token.text in vocabulary.CODE_WORDS
+            or (token.text == "code" and _word(tokens, at - 1) == "with")
+        ):
+            found = _exit_at(tokens, at)
+        else:
+            continue
+        if found is not None:
+            yield found
+
+
+def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
+    """Return the exit status named at `at`; None where the text describes how a program behaves."""
+    if not _tells_of_a_run(tokens, at):
+        return None
+    before, number = _word(tokens, at - 1), at + 1
+    if before in ("non-zero", "nonzero"):
+        return Count("exit", 1, at, "a non-zero exit", fails=True)
+    while number < min(len(tokens), at + 5) and tokens[number].text in vocabulary.EXIT_FILLERS:
+        number += 1
+    if number >= len(tokens) or not tokens[number].text.isdecimal():
+        return None
+    after = number + 2 if _word(tokens, number + 1) in ("(", ",") else number + 1
+    if _word(tokens, after) in vocabulary.AFTER_DESCRIBED_EXIT:
+        return None
+    status = tokens[number].number
+    return Count("exit", status, at, f"exit status {status}", fails=status != 0)
+
+
+def _tells_of_a_run(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether an exit is a result: "failed with exit code 1", not "handles exit code 1"."""
+    if tokens[at].text == "exited":
+        return True
+    begin = at - 1
+    while begin >= 0 and _word(tokens, begin) in ("a", "an", "non-zero", "nonzero", "with"):
+        begin -= 1
+    before = _word(tokens, begin)
+    if (
+        not any(token.kind == WORD for token in tokens[max(begin - 3, 0) : begin + 1])
+        or before == "\n"
+        or before in vocabulary.RUN_BEFORE_EXIT
+    ):
+        return True
+    # "pytest: exit code 1" is a result, "a missing file is refused, exit code 2" is not.
+    return any(token.text in _NAMES_OF_RUNS for token in tokens[max(begin - 3, 0) : begin + 1])
+
+
+# Lines and texts that runners print
+
+
+def _failing_lines(text: str, tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
+    if not any(form.strip() in text for form in _FORMS):
+        return
+    ends = ends_of_lines(tokens)
+    for number, line in enumerate(without_quotations(text).split("\n")):
+        start = ends[number - 1] if 0 < number <= len(ends) else 0
+        begins = line.lstrip("> \t")
+        form = next((each for each in vocabulary.FAILURE_LINES if begins.startswith(each)), None)
+        form = form or next((each for each in vocabulary.FAILURE_TEXTS if each in line), None)
+        form = form or _failed_file(line)
+        if form is not None and not any(past[start : ends[number] if number < len(ends) else None]):
+            yield Count("failed line", 1, start, form.strip(" :("), fails=True)
+
+
+def _failed_file(line: str) -> str | None:
+    """Return "FAIL github.com/acme/auth" or "FAILED tests/test_x.py::test_y" somewhere in a line."""
+    if "FAIL" not in line:
+        return None
+    pieces = line.split()
+    for piece, following in itertools.pairwise(pieces):
+        if piece in ("FAIL", "FAILED") and ("/" in following or "::" in following):
+            return f"{piece} {following[:60]}"
+    return None
+
+
+_FORMS = ("FAIL", *vocabulary.FAILURE_LINES, *vocabulary.FAILURE_TEXTS)
+
+
+# Nothing ran
+
+
+def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[str, int]) -> bool:
+    passed, skipped, total = (sums.get(kind) for kind in ("passed", "skipped", "total"))
+    if passed or any(each.ran for each in current):
+        return False
+    if passed == 0 or total == 0:
+        return True
+    if any(each.kind == "none" for each in current):
+        return True
+    only_listed = any(each.text.endswith(("deselected", "collected")) for each in current)
+    if only_listed and not _is_positive(tokens, ()):
+        return True
+    if skipped and (skipped >= total if total is not None else not _is_positive(tokens, ())):
+        return True
+    if not any(token.kind != MARK for token in tokens):
+        return True
+    spans = _hopes(tokens)
+    return bool(spans) and not _is_positive(tokens, spans) and not any(each.kind == "errors" for each in current)
+
+
+def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
+    """Return whether a word outside of `spans` says that something went well."""
+    spoken_for = {at for span in spans for at in span}
+    return any(
+        token.kind == WORD and token.text in POSITIVE and at not in spoken_for for at, token in enumerate(tokens)
+    )
+
+
+def _hopes(tokens: Sequence[Token]) -> list[range]:
+    """Return where the text says that nothing ran, or that something should pass."""
+    begin = next((at for at, token in enumerate(tokens) if token.kind != MARK), 0)
+    spans = [_left_out_at(tokens, begin)] if tokens else []
+    spans += [
+        _phrase_at(tokens, at) or _hope_at(tokens, at)
+        for at, token in enumerate(tokens)
+        if token.kind in (WORD, NUMBER)
+    ]
+    return [span for span in spans if span is not None]
+
+
+def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:
+    for phrase in _BY_FIRST_WORD.get(tokens[at].text, ()):
+        end = at + len(phrase)
+        if tuple(token.text for token in tokens[at:end]) != phrase or _goes_on(tokens, end):
+            continue
+        if phrase[0] in ("not", "timed", "assuming") and at > _NEAR_START and not _has_subject(tokens, at):
+            continue
+        return range(at, end)
+    return None
+
+
+def _goes_on(tokens: Sequence[Token], end: int) -> bool:
+    return _word(tokens, end) in vocabulary.NOT_RUN_INTO or _word(tokens, end) in ("needed", "required", "affected")
+
+
+def _has_subject(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether what is said at `at` is said of the tests, or of nothing else."""
+    before = tokens[at - 1] if at > 0 else None
+    return before is None or before.kind == MARK or before.text in vocabulary.NEGATED_RUN_OF | vocabulary.TOOLS
+
+
+def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
+    if tokens[at].text not in SHOULD or _word(tokens, at - 1) in vocabulary.RELATIVE:
+        return None
+    end = at + 1
+    while _word(tokens, end) in ("be", "all", "now", "also", "just", "still", "to", "again", "then", "probably"):
+        end += 1
+    return range(at, end + 1) if _word(tokens, end) in SHOULD_SUCCEED else None
+
+
+def _left_out_at(tokens: Sequence[Token], at: int) -> range | None:
+    """Return the place of "skipped" at the beginning of a text, where it stands for itself."""
+    if tokens[at].text not in vocabulary.LEFT_OUT:
+        return None
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    alone = after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT
+    return range(at, at + 1) if alone else None
+
+
+# All passed
+
+
+def _says_all_passed(tokens: Sequence[Token]) -> bool:
+    """Return whether the text claims that all tests pass: "All 14 tests pass", "all tests green"."""
+    for at, token in enumerate(tokens):
+        if token.text not in ("all", "every"):
+            continue
+        end, seen = at + 1, False
+        while end < len(tokens) and (word := tokens[end].text) and end < at + 6:
+            if word in ("pass", "passes", "passed", "passing", "green", "succeed", "succeeded"):
+                if seen:
+                    return True
+                break
+            seen = seen or word in vocabulary.TEST_NOUNS
+            if tokens[end].kind != NUMBER and word not in vocabulary.TEST_NOUNS | vocabulary.ADJECTIVES:
+                break
+            end += 1
+    return False
+
+
+def _word(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].text if 0 <= at < len(tokens) else ""

@@ -1,0 +1,145 @@
+"""A text in pieces: numbers, ratios, words and marks; names, paths and quotations stay opaque."""
+
+import re
+from typing import Final, NamedTuple
+
+from goop_mcp.validation.check_texts.vocabulary import NUMBERS, TOOLS
+
+__all__ = ["MARK", "NAME", "NUMBER", "RATIO", "WORD", "Token", "tokens_of", "without_quotations"]
+
+NUMBER, RATIO, WORD, NAME, MARK = "number", "ratio", "word", "name", "mark"
+
+
+class Token(NamedTuple):
+    """A piece of a text; `text` is in lower case, `whole` the total of a ratio such as 11/12."""
+
+    kind: str
+    text: str
+    number: int = 0
+    whole: int = 0
+
+
+_COLOUR = re.compile(r"\x1b?\[[0-9;]{1,12}m")
+_PIECE = re.compile(r"[\w./\\@'’%+~$&-]+|\n|\S")
+_FENCE = "```"
+_INFORMATION = "ℹ"
+_QUOTED = " quoted_text "
+_PAIRS: Final = {"`": "`", '"': '"', "“": "”", "«": "»", "„": "“", "‘": "’", "'": "'"}
+_MOST_DIGITS = 9
+_THOUSANDS = 3
+_TICKS: Final = {"✓": "passed", "✔": "passed", "✅": "passed", "✗": "failed", "✘": "failed"}
+_ARROWS: Final = frozenset({"→", "⇒", "->", "-->", "=>"})
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the pieces of `text` in order; a new line is a mark."""
+    text = _COLOUR.sub("", text).replace(_INFORMATION, "#")
+    if _FENCE in text:
+        text = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(_FENCE))
+    unquoted = without_quotations(text)
+    tokens = _tokens(unquoted)
+    if unquoted != text and all(_is_frame(token) for token in tokens):
+        return _tokens("".join(" " if char in _PAIRS or char == "”" else char for char in text))
+    return tokens
+
+
+def _is_frame(token: Token) -> bool:
+    """Return whether a piece only introduces a quotation: the whole result is quoted then."""
+    return token.kind == MARK or token.text in TOOLS or token.text == _QUOTED.strip()
+
+
+def without_quotations(text: str) -> str:
+    """Return `text` with an opaque name in place of each quotation that ends on its line."""
+    if not any(quote in text for quote in _PAIRS):
+        return text
+    return "\n".join([_line_without_quotations(line) for line in text.split("\n")])
+
+
+def _line_without_quotations(line: str) -> str:
+    kept: list[str] = []
+    at, unclosed = 0, set[str]()
+    start = 0
+    while at < len(line):
+        closer = _PAIRS.get(line[at])
+        if closer is None or closer in unclosed or (closer == "'" and _inside_word(line, at)):
+            at += 1
+            continue
+        end = _end_of_quotation(line, closer, at + 1)
+        if end < 0:
+            # Looked for once a line only: the time stays linear.
+            unclosed.add(closer)
+            at += 1
+            continue
+        kept += [line[start:at], _QUOTED]
+        start = at = end + 1
+    return "".join([*kept, line[start:]])
+
+
+def _inside_word(line: str, at: int) -> bool:
+    return at > 0 and line[at - 1].isalnum()
+
+
+def _end_of_quotation(line: str, closer: str, at: int) -> int:
+    end = line.find(closer, at)
+    while closer == "'" and 0 <= end < len(line) - 1 and line[end + 1].isalnum():
+        end = line.find(closer, end + 1)
+    return end
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    in_number = False
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        if piece == "," and _goes_on_with_thousands(text, match.end(), tokens):
+            in_number = True
+            continue
+        found = _split(piece)
+        if in_number and found[0].kind == NUMBER:
+            number = tokens.pop().number * 1000 + found[0].number
+            found[0] = Token(NUMBER, str(number), number)
+        in_number = False
+        tokens += found
+    return tokens
+
+
+def _goes_on_with_thousands(text: str, at: int, tokens: list[Token]) -> bool:
+    """Return whether the comma before `at` divides a number: three digits follow, and no more."""
+    if not tokens or tokens[-1].kind != NUMBER or tokens[-1].number > 10**_MOST_DIGITS:
+        return False
+    digits = text[at : at + _THOUSANDS]
+    after = text[at + _THOUSANDS : at + _THOUSANDS + 1]
+    return len(digits) == _THOUSANDS and digits.isdecimal() and digits.isascii() and not after.isalnum()
+
+
+def _split(piece: str) -> list[Token]:
+    if piece in _ARROWS:
+        return [Token(MARK, "→")]
+    if piece in _TICKS:
+        return [Token(WORD, _TICKS[piece])]
+    core = piece.rstrip(".'’-")
+    dots = [Token(MARK, ".")] if "." in piece[len(core) :] else []
+    core = core.lstrip("-'’~+")
+    if not core:
+        return dots or [Token(MARK, piece[0])]
+    return [_token(core), *dots]
+
+
+def _token(core: str) -> Token:
+    lower = core.lower().replace("’", "'")
+    if _is_number(core):
+        return Token(NUMBER, core, int(core))
+    part, slash, whole = core.partition("/")
+    if slash and _is_number(part) and _is_number(whole):
+        return Token(RATIO, core, int(part), int(whole))
+    if core.endswith("%") and _is_number(percent := core[:-1].partition(".")[0]):
+        return Token(RATIO, core, int(percent), 100)
+    if lower in NUMBERS:
+        return Token(NUMBER, lower, NUMBERS[lower])
+    if lower == "n/a" or core.replace("-", "").replace("'", "").replace("’", "").isalpha():
+        return Token(WORD, lower)
+    return Token(NAME, lower) if any(char.isalnum() for char in core) else Token(MARK, core[0])
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS

@@ -1,0 +1,81 @@
+"""Characters without width in the names of tags and attributes: nobody sees them, and no parser knows the name."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from goop_mcp.validation import xml_rules
+from goop_mcp.validation.escaping import ZERO_WIDTH
+from goop_mcp.validation.extraction import Extraction
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.markup import Grammar
+from goop_mcp.validation.positions import SourceText
+from goop_mcp.validation.rules import Problem
+
+__all__ = ["CleanedTags", "clean_tags"]
+
+_TAG_NAME = re.compile(r"(?<=<)/?([^\s<>/=\"']{1,80})")
+_ATTRIBUTE_NAME = re.compile(r"(?<=\s)([^\s<>/=\"']{1,80})(?=\s{0,8}=\s{0,8}[\"'])")
+_TAG_WINDOW = 2_000
+
+
+class CleanedTags:
+    """A text whose known names are clean, and the problems that name what was taken out of them."""
+
+    def __init__(self, source: SourceText, problems: tuple[Problem, ...] = ()) -> None:
+        """Take the text, and problems whose offsets count from its start."""
+        self.source = source
+        self.problems = problems
+
+    def remarked(self, found: Extraction) -> Extraction:
+        """Return `found` with the problems that lie in its chosen block."""
+        block = found.chosen
+        if block is None or not self.problems:
+            return found
+        inside = [each for each in self.problems if block.start <= (each.hit.offset or 0) < block.end]
+        return replace(found, remarks=(*found.remarks, *inside))
+
+
+def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
+    """Take characters without width out of the names of tags and attributes that `grammar` knows, and of no others."""
+    text = source.given
+    # What a host changed is traced back already; both at once do not occur.
+    if source.read is not text or text.isascii() or ZERO_WIDTH.search(text) is None:
+        return CleanedTags(source)
+    parts: list[str] = []
+    shifts: list[tuple[int, int]] = []
+    problems: list[Problem] = []
+    last = read = 0
+    for start, end, name in _unclean_names(text, grammar):
+        parts += (text[last:start], name)
+        read += start - last
+        message = f"invisible character in the name {excerpt(name, 40)}; expected none"
+        shown = excerpt(text[start:end], 60)
+        problems.append(
+            xml_rules.CONTROL_CHARACTER.problem(message, offset=read, found=shown, before=shown, after=name)
+        )
+        read += len(name)
+        last = end
+        shifts.append((read, end))
+    if not problems:
+        return CleanedTags(source)
+    parts.append(text[last:])
+    return CleanedTags(SourceText(text, "".join(parts), shifts), tuple(problems))
+
+
+def _unclean_names(text: str, grammar: Grammar) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and clean form of each known name that holds a character without width."""
+    names = [(each, grammar.names) for each in _TAG_NAME.finditer(text)]
+    attributes = [(each, grammar.attributes) for each in _ATTRIBUTE_NAME.finditer(text)]
+    for found, known in sorted([*names, *attributes], key=lambda pair: pair[0].start(1)):
+        written = found[1]
+        clean = ZERO_WIDTH.sub("", written)
+        if clean == written or clean.lower() not in known:
+            continue
+        if known is grammar.names or _is_in_tag(text, found.start(1)):
+            yield found.start(1), found.end(1), clean
+
+
+def _is_in_tag(text: str, at: int) -> bool:
+    window = text[max(at - _TAG_WINDOW, 0) : at]
+    return window.rfind("<") > window.rfind(">")

@@ -1,0 +1,571 @@
+"""Text of a template that an agent left as it was, where a value of its own is expected (D-22).
+
+Agents copy the form that they were given. What they copy is told from what they mean by its shape: a slot such as
+`[what was done]` is the whole value, a choice such as `high|medium|low` consists of listed words, and the prose of the
+published templates is a list. Everything here reads a value once, from left to right.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.template_phrases import (
+    COUNTED,
+    LISTED,
+    MODIFIERS,
+    NO_SLOT,
+    NO_SLOT_IN,
+    NUMBERS,
+    OPEN_NAMES,
+    PHRASES,
+    ROUTE_PARAMETERS,
+    SHAS,
+    SLOT_NAMES,
+    Prose,
+    words,
+)
+
+if TYPE_CHECKING:
+    from goop_mcp.validation.rules import Problem, Rule
+
+__all__ = [
+    "MARKS",
+    "TEMPLATE",
+    "Place",
+    "as_warning",
+    "is_template",
+    "is_templating",
+    "one_per_value",
+    "place_of",
+    "suspects",
+    "template_text",
+]
+
+MARKS: Final = re.compile(r"[|\[\]<>{}]")
+"""What no listed word, name or command holds."""
+
+TEMPLATE: Final = re.compile(r"<[^<>]*>|[\w. -]+(?:\|[\w. -]+)+")
+"""What stands in a template for a word or a name, whole: something in angle brackets, or a choice of words."""
+
+
+class Place(Enum):
+    """What a value is; some template text counts in one place only."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    PATH = "path"
+    SHA = "sha"
+
+
+_LETTERS: Final = frozenset(["N", "M", "X", "Y", "Z", "NN", "MM", "XX", "YY"])
+_MANY_LETTERS: Final = 20
+_NEAR: Final = 40
+"""Characters before a slot in a sentence that are looked at."""
+
+_LONGEST: Final = 400
+"""Characters of the longest value that can be template text as a whole."""
+
+_LETTER: Final = re.compile(r"[NMXYZ](?!\w)(?<![A-LO-Wa-z0-9_][NMXYZ])")
+_PATH_TO: Final = re.compile(r"(?i)\s*\.?/?path/to/\S*\s*\Z")
+_CLOSERS: Final = {"[": "]", "{": "}", "<": ">"}
+_SEPARATORS: Final = frozenset(" \t\r\n,;:()/-–—•*+→.\"'")
+_BETWEEN: Final = re.compile(r"[0-9]{1,3}[.)] |(?:and|or) ")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_CODE: Final = re.compile(r"[=;\\@]|://|->|::|\w\((?!s\))")
+_TICKET: Final = re.compile(r"[A-Z]{1,10}[ -]?[0-9]+")
+_NAMES: Final = re.compile(r"[\w.-]+(?:, ?[\w.-]+)+")
+_DUNDER: Final = re.compile(r"__[A-Za-z][^_\n]{0,80}(?:_[^_\n]{1,80}){0,9}__")
+_PYTHON: Final = words(
+    "init main name all call dict doc file class new del repr str eq hash len iter next enter exit getattr setattr "
+    "slots version author tests mocks pycache future annotations path module"
+)
+_NAME_SLOT: Final = re.compile(
+    r"/?goop-(?:\[[^\[\]\s]{1,30}\]|<[^<>\s]{1,30}>|\{[^{}\s]{1,30}\})"
+    r"|W(?:\[[^\[\]\s]{1,30}\]\.T\[[^\[\]\s]{1,30}\]|<[^<>\s]{1,30}>\.T<[^<>\s]{1,30}>|\{\w{1,30}\}\.T\{\w{1,30}\})"
+)
+_NOTE: Final = re.compile(r"(?:todo|tbd|fixme|xxx)[ :–—-]{1,5}")
+_SUBJECTS: Final = frozenset({"description", "short description", "message", "commit message", "subject", "summary"})
+_BRACKETED_LETTER: Final = re.compile(r"[\[<{]([NMYZnmyz]{1,2})[\]>}]|[<{]([Xx]{1,2})[>}]|\[(XX)\]")
+_COUNTS: Final = re.compile(r"[A-Za-z]+|[0-9]+|[^\sA-Za-z0-9]")
+_OPEN_COUNT: Final = re.compile(
+    r"\b[NMXYZ]{1,2} (?:passed|failed|skipped)\b(?= *(?:[,;.)/]|\Z))|\bXX%|: [XYZ]%(?=[\s.,)]|\Z)"
+    r"|\b[XYZ]% to [XYZ]%|[\[<{][NMXYZnm]{1,2}[\]>}] (?:tests? )?(?:passed|failed|skipped)\b"
+)
+_ROUTE_FOLDERS: Final = re.compile(r"(?:\A|/)(?:app|pages|routes|api)/")
+_PATH_SLOT: Final = re.compile(
+    r"<[^<>/]{1,60}>|\[[^\[\]/]{1,60}\]|\{[^{}/]{1,60}\}|__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__|%[A-Z_]{1,60}%"
+)
+_FREE_SLOT: Final = re.compile(
+    r"\[([^\[\]\n]{2,60})\]|\{\{([^{}\n]{2,60})\}\}|\$?\{([^{}\n]{2,60})\}|<([^<>\n]{2,60})>"
+    r"|%([a-z_]{2,60})%|__([a-z]{3,60})__|[\"“”`]"
+)
+_TEMPLATE_LANGUAGE: Final = re.compile(
+    r"(?i:jinja|mustache|handlebars|liquid|helm|twig|django|vue|angular|svelte|interpolat|templat|f-string|icu\b)"
+)
+_PREPOSITIONS: Final = frozenset({"at", "in", "to", "for", "of", "by", "with", "on", "from", "because"})
+_ASKING: Final = frozenset(
+    {"what", "why", "how", "your", "brief", "short", "exact", "insert", "describe", "1-2", "e.g."}
+)
+_MARKUP: Final = frozenset({"tag", "tags", "element", "elements", "attribute", "node", "component", "block"})
+_IN_ANGLES: Final = words("topic feature approach finding reason insight recommendation hypothesis")
+_KNOWN_NAMES: Final = SLOT_NAMES | OPEN_NAMES
+_TOKENS: Final = re.compile(r"[\s_/-]+")
+_LEAST_WORDS, _MOST_WORDS = 2, 8
+
+_PLACES: Final = (
+    (Place.PATH, frozenset({"path", "file", "dir", "directory", "folder"})),
+    (Place.SHA, frozenset({"sha", "hash", "commit"})),
+    (Place.NUMBER, NUMBERS),
+)
+
+
+@lru_cache(maxsize=512)
+def place_of(name: str) -> Place:
+    """Return what a value is, by the name of its attribute, element or key."""
+    last = name.lower().replace("-", "_").rpartition("_")[2]
+    return next((place for place, names in _PLACES if last in names), Place.TEXT)
+
+
+_NO_PROSE: Final = Prose()
+
+
+def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
+    """Return those of `values`, texts without outer blanks, that `template_text` has to look at: mostly none.
+
+    This is for speed alone. What a reply without any template text costs is decided here, so all values are asked
+    together before each is asked alone.
+    """
+    text = "\n".join(values)
+    lower = text.lower()
+    known = _looked_up(prose)
+    lines = lower.split("\n")
+    folds = len(lines) > len(values) or "  " in text
+    marked, asks = _is_marked(text), _asks(lower)
+    listed = folds or not (known.isdisjoint(lines) and SHAS.isdisjoint(lines))
+    if not (marked or asks or listed):
+        return frozenset()
+    # Each value is asked only for what one of them has.
+    return frozenset(
+        value
+        for value in values
+        if (marked and _is_marked(value))
+        or (len(value) <= _LONGEST and ((listed and _is_listed(value, known)) or (asks and _asks(value.lower()))))
+    )
+
+
+def _is_listed(value: str, known: frozenset[str]) -> bool:
+    lower = value.lower()
+    return _folded(lower) in known or lower in SHAS
+
+
+def _folded(lower: str) -> str:
+    return " ".join(lower.split()) if "\n" in lower or "  " in lower else lower
+
+
+def _is_marked(text: str) -> bool:
+    """Return whether `text` has a character or a letter that slots, choices or counts of templates have."""
+    if "[" in text or "{" in text or "<" in text or "|" in text or "__" in text or "%" in text:
+        return True
+    return _holds_letter(text)
+
+
+def _holds_letter(text: str) -> bool:
+    """Return whether `text` has a letter that stands for a number, by itself.
+
+    Looked for letter by letter where they are few, as in most texts: ten times as fast as the pattern.
+    """
+    for letter in "NMXYZ":
+        at, looked = text.find(letter), 0
+        while at >= 0:
+            if looked == _MANY_LETTERS:
+                return _LETTER.search(text) is not None
+            after = text[at + 1 : at + 2]
+            if not after.isalnum() and _LETTER.match(text, at) is not None:
+                return True
+            at, looked = text.find(letter, at + 1), looked + 1
+    return False
+
+
+def _asks(lower: str) -> bool:
+    """Return whether `lower` has the words of a template that has no marks."""
+    return (
+        " here" in lower
+        or "todo" in lower
+        or "tbd" in lower
+        or "xxx" in lower
+        or "fixme" in lower
+        or "lorem" in lower
+        or "path/to/" in lower
+        or "(scope)" in lower
+    )
+
+
+@cache
+def _looked_up(prose: Prose) -> frozenset[str]:
+    """Return the phrases with the punctuation that they may end with."""
+    phrases = PHRASES | prose.phrases
+    ended = frozenset(f"{phrase}{end}" for phrase in phrases for end in ("", ".", ":", "!", "..."))
+    return ended | frozenset(f"({phrase})" for phrase in phrases)
+
+
+def template_text(value: str, place: Place = Place.TEXT, prose: Prose = _NO_PROSE) -> Severity | None:
+    """Return how much it weighs that `value` is or holds template text; None when it does not.
+
+    A whole value is an error, a slot within other text a warning.
+    """
+    if len(value) <= _LONGEST and _folded(value.strip().lower()) in _looked_up(prose):
+        return Severity.ERROR
+    if place is Place.SHA and value.strip().lower() in SHAS:
+        return Severity.WARNING
+    if not _is_marked(value) and (len(value) > _LONGEST or not _asks(value.lower())):
+        return None
+    if _PATH_TO.match(value):
+        return None if value.strip() in prose.kept else Severity.ERROR
+    if len(value) <= _LONGEST and _is_whole(" ".join(value.split()), place):
+        return Severity.ERROR
+    if place is Place.PATH and not any(map(str.isspace, value)):
+        # A path from the root is a route of a web service, which has slots of its own.
+        return Severity.WARNING if value[0] != "/" and _slot_in_path(value) else None
+    return Severity.WARNING if _holds_slot(value) else None
+
+
+def is_template(value: str, place: Place = Place.TEXT) -> bool:
+    """Return whether `value` is template text where a word, a name, a number or a flag is expected."""
+    return TEMPLATE.fullmatch(value) is not None or template_text(value, place) is Severity.ERROR
+
+
+def is_templating(text: str) -> bool:
+    """Return whether `text` speaks of a template language, whose slots are meant as they stand."""
+    return _TEMPLATE_LANGUAGE.search(text) is not None
+
+
+def as_warning(rule: "Rule") -> "Rule":
+    """Return the same rule for a slot within other text, which is a warning in both modes."""
+    return replace(rule, lenient=Severity.WARNING, strict=Severity.WARNING)
+
+
+def one_per_value(problems: "Sequence[Problem]") -> "Sequence[Problem]":
+    """Return `problems` with one for each value of which template text is reported; changes made to them stay.
+
+    A slot within other text is a warning and gives way to an error, and to a variable that was left in a path.
+    """
+    left = {_value_of(problem): problem for problem in reversed(problems) if _is_placeholder(problem)}
+    left.pop(None, None)
+    if not left:
+        return problems
+    for problem in problems:
+        found = left.get(_value_of(problem))
+        if found is None or _is_placeholder(problem) or found.rule.lenient is Severity.ERROR:
+            continue
+        if problem.rule.strict is Severity.ERROR or problem.rule.family == "path":
+            del left[_value_of(problem)]
+    kept: list[Problem] = []
+    for problem in problems:
+        found = left.get(_value_of(problem))
+        if _is_placeholder(problem) and problem.hit.path is not None:
+            if found is problem:
+                kept.append(problem)
+        elif found is None or problem.hit.before is not None:
+            kept.append(problem)
+    return kept
+
+
+def _is_placeholder(problem: "Problem") -> bool:
+    return problem.rule.id.endswith("/placeholder-left")
+
+
+def _value_of(problem: "Problem") -> str | None:
+    path = problem.hit.path
+    return None if path is None else path.replace("[1]", "")
+
+
+# Whole values
+
+
+def _is_whole(value: str, place: Place) -> bool:
+    """Return whether all of `value`, its white space folded, is template text."""
+    lower = value.lower()
+    if lower.startswith(("lorem ipsum dolor", "type(scope):", "type(scope)!:")):
+        return True
+    if lower.endswith(("here", "here.", "here]")) and _asks_here(lower):
+        return True
+    if "|" in value and _is_choice(value):
+        return True
+    if _NAME_SLOT.fullmatch(value) or _is_subject(value) or _is_note(lower):
+        return True
+    if value.startswith(("${", "%", "__")):
+        return _is_marked_slot(value)
+    return _is_slots(value, place) or _is_count(value, place)
+
+
+def _is_subject(value: str) -> bool:
+    """Return whether `value` is the form of a commit's subject: `feat(<scope>): <description>`."""
+    head, colon, rest = value.partition("): ")
+    scope = head.rpartition("(")[2].lower()
+    return bool(colon) and scope.strip("<>[]{}") == "scope" and (_bracketed(rest) or rest.lower() in _SUBJECTS)
+
+
+def _is_note(lower: str) -> bool:
+    """Return whether a note such as TODO is followed by nothing but the request to fill in."""
+    start = _NOTE.match(lower)
+    rest = lower[start.end() :].rstrip(". ") if start is not None else ""
+    if rest.startswith(("add ", "write ")):
+        return SLOT_NAMES.issuperset(word for word in rest.split()[1:] if word not in MODIFIERS)
+    return rest in PHRASES or rest in ("fill", "replace", "add", "write", "complete this", "this")
+
+
+def _asks_here(lower: str) -> bool:
+    """Return whether a value such as `insert the summary here` asks to be replaced."""
+    words = lower.strip("[]<>{}.").split()
+    if not _LEAST_WORDS < len(words) <= _MOST_WORDS:
+        return words[:1] == ["insert"]
+    prefixes = {"insert", "enter", "your", "fill"}
+    start = words[1] if words[0].strip(":-") in ("todo", "tbd") else words[0]
+    if start in ("add", "put", "write", "describe"):
+        # "Add retry logic here" is a task.
+        names = [word for word in words[words.index(start) + 1 : -1] if word not in MODIFIERS]
+        return bool(names) and SLOT_NAMES.issuperset(names)
+    return start in prefixes or words[-2:] == ["goes", "here"] or words[1] == "your"
+
+
+def _is_choice(value: str) -> bool:
+    """Return whether `value` is a choice of listed words; the first may be none, and others the prose for it."""
+    bare = value[1:-1] if value[0] in "[({<" and value[-1] in "])}>" and value.count(value[0]) == 1 else value
+    items = [item.strip() for item in bare.rstrip(".").split("|")]
+    if not all(items):
+        return False
+    if items[0].lower() in ("none", "n/a"):
+        return all(item.lower() in LISTED or _bracketed(item) or _names_choice(item) for item in items[1:])
+    return all(item.lower() in LISTED or _bracketed(item) for item in items)
+
+
+def _names_choice(item: str) -> bool:
+    """Return whether `item` names what to write instead of "none"; `None | int in the signature` is code."""
+    words = item.lower().split()
+    return len(words) > 1 and (words[0] in _KNOWN_NAMES or words[0] in MODIFIERS)
+
+
+def _bracketed(value: str) -> bool:
+    """Return whether `value` is one slot in brackets or braces."""
+    close = _CLOSERS.get(value[:1])
+    return close is not None and value.endswith(close) and _is_slot(value[0], value[1:-1])
+
+
+def _is_marked_slot(value: str) -> bool:
+    """Return whether `value` is one slot in the marks of a shell or a macro language."""
+    if value.startswith("${"):
+        return value.endswith("}") and value[2:3] != "{" and _is_slot("{", value[2:-1])
+    if value.startswith("%"):
+        inner = value[1:-1]
+        return value.endswith("%") and inner[:1].isalpha() and inner.replace("_", "").replace(" ", "").isalnum()
+    inner = value[2:-2]
+    if _DUNDER.fullmatch(value) is None or inner.lower() in NO_SLOT:
+        return False
+    # Names of Python have two underscores on each side too, and Markdown writes bold text so.
+    return inner not in _PYTHON and (" " not in inner or inner[0].islower() or inner.isupper())
+
+
+def _is_slots(value: str, place: Place) -> bool:
+    """Return whether `value` consists of slots with nothing but separators between them."""
+    at, found, length = 0, False, len(value)
+    while at < length:
+        opener = value[at]
+        if opener in _SEPARATORS:
+            at += 1
+            continue
+        close = _CLOSERS.get(opener)
+        if close is None:
+            between = _BETWEEN.match(value, at)
+            if between is None:
+                return False
+            at = between.end()
+            continue
+        width = 1
+        while value.startswith(opener * (width + 1), at) and width < 3:  # noqa: PLR2004 - {{{…}}} at most
+            width += 1
+        end = value.find(close * width, at + width)
+        inner = value[at + width : end]
+        if end < 0 or not _is_slot(opener, inner, place):
+            return False
+        if opener == "[" and width > 1 and not _is_known(inner, strict=False):
+            return False
+        at, found = end + width, True
+    return found
+
+
+def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
+    """Return whether `inner`, which stands in brackets, is a slot: words that are no status, JSON or code."""
+    text = inner.strip().rstrip("?:")
+    lower = text.lower()
+    if not text or lower in NO_SLOT or lower in NO_SLOT_IN[opener] or _WORD.search(text) is None:
+        return False
+    if MARKS.search(text.replace("|", "")) or _CODE.search(text) or text[-1] == "/":
+        return False
+    if len(text) == 1:
+        return text in "NMXYnmxy" if place is Place.NUMBER else text in "NMY" and opener != "<"
+    if not text[0].isalpha() and not ((text[0].isdigit() or text[0] == "~") and " " in text):
+        return False
+    if opener == "[" and (_TICKET.fullmatch(text) or _is_character_class(text)):
+        return False
+    if all(len(word) == 1 for word in _WORD.findall(text)):
+        return False
+    if _NAMES.fullmatch(text):
+        return not SLOT_NAMES.isdisjoint(lower.replace(",", " ").split())
+    if " " not in text and "." in text and opener in "[<":
+        return "/" in text
+    if "," in text and ('"' in text or ("'" in text and " '" in text)):
+        return False
+    if opener == "<" and (" extends " in text or " super " in text):
+        return False
+    key, colon, rest = text.partition(":")
+    return not (opener == "{" and colon and " " not in key and (len(rest.split()) <= _LEAST_WORDS or "." in key))
+
+
+def _is_character_class(text: str) -> bool:
+    """Return whether `text` has the ranges of a regular expression's class and nothing longer: `a-z`, `A-Za-z0-9_`."""
+    at, ranges = 0, 0
+    while at < len(text):
+        if text[at + 1 : at + 2] == "-" and text[at].isalnum() and text[at + 2 : at + 3].isalnum():
+            at, ranges = at + 3, ranges + 1
+        elif text[at].isalnum() or text[at] == " ":
+            return False
+        else:
+            at += 1
+    return ranges > 0
+
+
+def _in_capitals(letter: re.Match[str]) -> str:
+    return (letter[1] or letter[2] or letter[3]).upper()
+
+
+def _is_count(value: str, place: Place) -> bool:
+    """Return whether `value` is a count with letters in place of its numbers: `N passed, M failed`, `XX%`."""
+    if place is Place.NUMBER and value in ("0.X", "0.N", "0.x"):
+        return True
+    pieces = _COUNTS.findall(_BRACKETED_LETTER.sub(_in_capitals, value))
+    words = [piece for piece in pieces if piece[0].isalpha()]
+    letters = sum(word in _LETTERS for word in words)
+    # "N+1" is the name of a problem.
+    if not letters or "N+1" in value or any(word not in _LETTERS and word.lower() not in COUNTED for word in words):
+        return False
+    if any(not piece[0].isalnum() and piece not in ",./%~-:()+" for piece in pieces):
+        return False
+    return place is Place.NUMBER or len(words) > letters or "%" in pieces or "~" in pieces or "/" in pieces
+
+
+# Slots within other text
+
+
+def _slot_in_path(path: str) -> bool:
+    """Return whether a folder or file in `path` is a slot; names that routers read are none."""
+    routed = _ROUTE_FOLDERS.search(path)
+    for match in _PATH_SLOT.finditer(path):
+        slot, inner = match[0], match[0][1:-1]
+        if slot[0] == "[":
+            if (routed is not None and routed.end() <= match.start()) or not _is_known(inner, strict=False):
+                continue
+            if inner.lower() in ROUTE_PARAMETERS or path.startswith("(", match.end()):
+                continue
+        if slot[0] == "<" and path[: match.start()][-1:].isalnum():
+            continue
+        if slot[0] == "{" and ("," in inner or inner.strip().startswith("cookiecutter.")):
+            continue
+        if len(inner) > 1 and _WORD.search(slot):
+            return True
+    return False
+
+
+def _holds_slot(value: str) -> bool:
+    """Return whether a known slot stands free in a sentence of `value`, outside of code and quotes."""
+    if _LETTER.search(value) and '"' not in value and "`" not in value and _OPEN_COUNT.search(value):
+        return True
+    fence = ""
+    for line in value.split("\n"):
+        mark = line.lstrip()[:3]
+        if mark in ("```", "~~~"):
+            fence = "" if fence == mark else fence or mark
+        elif not fence and _is_marked(line) and _slot_in_line(line):
+            return True
+    return False
+
+
+def _slot_in_line(line: str) -> bool:
+    named = ("goop-" in line or ".T" in line) and '"' not in line and "`" not in line
+    if named and any(_NAME_SLOT.fullmatch(token.rstrip(".,;:!")) for token in line.split()):
+        return True
+    quoted = ""
+    for match in _FREE_SLOT.finditer(line):
+        mark = match[0]
+        if mark in '"“”`':
+            quoted = "" if quoted and mark in (quoted, "”") else (quoted or mark)
+            continue
+        if quoted or not _stands_free(line, match.start(), match.end()):
+            continue
+        if _names_slot(line, match):
+            # What a template language fills is its own.
+            return match[1] is not None or match[4] is not None or not is_templating(line)
+    return False
+
+
+def _stands_free(line: str, start: int, end: int) -> bool:
+    """Return whether a slot is a word of its own, after another one: a tag at the start of a subject is none."""
+    before, after = line[max(start - _NEAR, 0) : start], line[end : end + 1]
+    if after and not after.isspace() and after not in ".,;!?)":
+        return False
+    if before.endswith("("):
+        return after == ")"
+    if not before.strip() or not before[-1].isspace():
+        return False
+    last = before.split()[-1]
+    if last[-1] in ":." or last in ("-", "*", "•"):
+        # Before the words of a new sentence it is the tag of a subject.
+        return _closes(line, end)
+    return not last.startswith("-") and last[-1] not in "]}>)="
+
+
+def _closes(line: str, end: int) -> bool:
+    """Return whether nothing but other slots follows a slot."""
+    rest = line[end : end + _LONGEST].strip(" .,;!)-–—")
+    return not rest or _is_slots(rest, Place.TEXT)
+
+
+def _names_slot(line: str, match: re.Match[str]) -> bool:
+    """Return whether a slot in a line has the name of one; what names a number, a file or a tag as well counts less."""
+    name = next(group for group in match.groups() if group is not None).strip()
+    closes = _closes(line, match.end())
+    words = line[max(match.start() - _NEAR, 0) : match.start()].split()
+    last = words[-1].lower().rstrip(":") if words else ""
+    if match[1] is not None:
+        return _is_known(name, strict=True) or (
+            closes and (last in _PREPOSITIONS or words[-1].endswith(":")) and _is_known(name, strict=False)
+        )
+    if match[4] is not None:
+        following = line[match.end() :].split()[:1]
+        if following and following[0].lower().strip(".,") in _MARKUP:
+            return False
+        # Names with underscores are the elements of prompts and configuration.
+        return name in _IN_ANGLES or ("_" not in name and len(_TOKENS.split(name)) > 1 and _is_known(name, strict=True))
+    return _is_known(name, strict=True)
+
+
+def _is_known(name: str, *, strict: bool) -> bool:
+    """Return whether `name` is made of the words that slots are made of; `strict`: one of them means nothing else."""
+    lower = name.strip().lower()
+    tokens = [token for token in _TOKENS.split(lower) if token]
+    if not tokens or lower in NO_SLOT:
+        return False
+    if len(tokens) >= _LEAST_WORDS and lower.split()[0] in _ASKING:
+        return True
+    if len(tokens) > _LEAST_WORDS and tokens[0] in SLOT_NAMES and tokens[1] in _PREPOSITIONS:
+        return True
+    if len(tokens) > 1 and tokens[-1].isdigit():
+        tokens = tokens[:-1]
+    if len(tokens) == 1:
+        return tokens[0] in (SLOT_NAMES if strict else _KNOWN_NAMES)
+    return all(token in _KNOWN_NAMES or token in MODIFIERS for token in tokens) and any(
+        token in _KNOWN_NAMES for token in tokens
+    )

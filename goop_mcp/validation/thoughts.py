@@ -1,0 +1,173 @@
+"""Thinking that stands in a reply, by the marks of several vendors: it is no part of the answer (D-02, D-92)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from goop_mcp.validation.fences import fence_spans
+from goop_mcp.validation.landmarks import InlineCode, Regions
+from goop_mcp.validation.pairing import Block
+
+__all__ = ["OPEN_THINKING", "THINKING", "hide_thoughts", "thoughts"]
+
+THINKING = "inside a thinking block"
+OPEN_THINKING = "after the beginning of a thinking block that is never closed"
+
+_TAGS = "(?:longcat_)?think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad"
+_MARK = re.compile(
+    rf"<(?P<ends>/)?(?:[A-Za-z][\w.-]{{0,40}}:)?(?P<tag>{_TAGS})(?=[\s/>])[^<>]*+>"
+    r"|(?P<bracket>\[/?THINK\]|◁/?think▷)"
+    r"|<\|(?P<special>/?think(?:ing)?|(?:begin|end)_of_thought|(?:START|END)_THINKING)\|>"
+    r"|(?:<\|start\|>\w{1,40})?<\|channel\|>\s*+(?P<channel>\w+)|(?P<message><\|(?:end|return|call|start)\|>)"
+    r"|(?P<gemma><\|channel>thought|<channel\|>)",
+    re.IGNORECASE,
+)
+# What the marks begin with after `<`, `/`, `:`, `_`, `[` or `◁`, in lower case.
+_WORDS = ("think", "thought", "reasoning", "analysis", "reflection", "scratchpad")
+_BEFORE_WORDS = frozenset("</:_[◁")
+_MANY_WORDS = 50
+# Names of other things, too: they are closed by their own name only.
+_OWN_NAME = frozenset({"analysis", "reflection", "scratchpad"})
+# What is left of channels where a host took their marks away.
+_BARE_CHANNELS = ("analysis", "assistantfinal")
+_WINDOW = 200
+_HOST_TAGS = ("<result>", "<task_result>")
+
+
+class _Mark(NamedTuple):
+    """Where thinking begins or ends; only marks of one kind belong together."""
+
+    kind: str
+    opens: bool
+    start: int
+    end: int
+
+
+class _Thought(NamedTuple):
+    start: int
+    end: int
+    closed: bool = True
+
+
+def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
+    """Return `blocks`, which are in order, with a reason on those that were only thought.
+
+    Marks within a complete block are part of its content.
+    """
+    if not blocks:
+        return blocks
+    found = list(_thoughts(text, [(block.start, block.end) for block in blocks if block.complete]))
+    if not found:
+        return blocks
+
+    closed = Regions((thought.start, thought.end) for thought in found if thought.closed)
+    still_open = Regions((thought.start, thought.end) for thought in found if not thought.closed)
+    return [replace(block, why=_reason(block, closed, still_open) or block.why) for block in blocks]
+
+
+def _reason(block: Block, closed: Regions, still_open: Regions) -> str | None:
+    if closed.hold(block.start, block.end):
+        return THINKING
+    return OPEN_THINKING if still_open.hold(block.start, block.end) else None
+
+
+def thoughts(text: str) -> list[tuple[int, int]]:
+    """Return the stretches of `text` that are thinking."""
+    return [(thought.start, thought.end) for thought in _thoughts(text, ())]
+
+
+def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Thought]:
+    """Yield the stretches of thinking; marks inside of `content` and inside of inline code count for nothing.
+
+    An end without a beginning ends thinking that began with the text. A beginning without an end makes all that
+    follows a thought, up to the end of its fence; within a sentence it is a mention.
+    """
+    lower = text.lower()
+    if text.startswith(_BARE_CHANNELS[0]) and (final := text.find(_BARE_CHANNELS[1])) >= 0:
+        yield _Thought(0, final)
+
+    if not _may_have_marks(lower):
+        return
+    opened: _Mark | None = None
+    for mark in _marks(text, Regions(content)):
+        if mark.opens:
+            # A mention in front of real thinking is not its beginning.
+            if opened is None or not _is_beginning(text, opened):
+                opened = mark
+        elif opened is not None and opened.kind == mark.kind:
+            yield _Thought(opened.start, mark.end)
+            opened = None
+        elif opened is None and mark.kind not in ("channel", "gemma"):
+            yield _Thought(0, mark.end)
+    if opened is not None and _is_beginning(text, opened):
+        yield _Thought(opened.start, _end_of_fence(text, opened.start), closed=False)
+
+
+def _may_have_marks(lower: str) -> bool:
+    """Return whether a text, in lower case, has to be searched for marks.
+
+    Most texts that speak of reasons and of thinking have none; this looks at each such word, a tenth of a search.
+    """
+    if "<" not in lower and "[think" not in lower and "[/think" not in lower and "◁" not in lower:
+        return False
+    if "<|" in lower or "<channel|>" in lower:
+        return True
+    for word in _WORDS:
+        at = lower.find(word)
+        for _ in range(_MANY_WORDS):
+            if at < 0:
+                break
+            if at > 0 and lower[at - 1] in _BEFORE_WORDS:
+                return True
+            at = lower.find(word, at + 1)
+        else:
+            return True
+    return False
+
+
+def _marks(text: str, content: Regions) -> Iterator[_Mark]:
+    code = InlineCode(text)
+    for found in _MARK.finditer(text):
+        if found[0].endswith("/>") or content.hold(*found.span()) or code.covers(found.start()):
+            continue
+        kind, opens = _kind(found)
+        yield _Mark(kind, opens, *found.span())
+
+
+def _kind(found: re.Match[str]) -> tuple[str, bool]:
+    """Return to which kind a mark belongs, and whether thinking begins with it."""
+    if found["tag"]:
+        name = found["tag"].lower()
+        return name if name in _OWN_NAME else "think", not found["ends"]
+    if found["channel"]:
+        return "channel", found["channel"].lower() != "final"
+    if found["message"]:
+        return "channel", False
+    if found["gemma"]:
+        return "gemma", found["gemma"].startswith("<|")
+    mark = found["bracket"] or found["special"]
+    return "think", "/" not in mark and not mark.lower().startswith("end")
+
+
+def _is_beginning(text: str, mark: _Mark) -> bool:
+    """Return whether a mark stands at the very start of the reply, or on a line of its own.
+
+    Only its surroundings are looked at: there may be as many marks as characters, all on one line.
+    """
+    before = text[max(mark.start - _WINDOW, 0) : mark.start].lstrip("\ufeff")
+    at_start = mark.start <= _WINDOW and not before.strip()
+    if at_start or before.rstrip().endswith(_HOST_TAGS):
+        return True
+    _, line_end, indentation = before.rpartition("\n")
+    if not line_end or indentation.strip():
+        return False
+    after = text[mark.end : mark.end + _WINDOW].partition("\n")[0]
+    return mark.kind in ("channel", "gemma") or not after.strip()
+
+
+def _end_of_fence(text: str, start: int) -> int:
+    for fence in fence_spans(text):
+        if fence[0] <= start < fence[1]:
+            return fence[1]
+    return len(text)
