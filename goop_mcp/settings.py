@@ -75,6 +75,7 @@ class Settings:
     under the names of the GoopSpec packages as well, `hook_tool` one that only hooks of a host use. `tenant` says whose
     rows are meant in a database of several tenants. `keeps_files` is false where callers are on other machines and
     nothing is to be written into the folder. `rules` are the places that rules of one's own are loaded from.
+    `database_seconds` bounds each question to a database in a file.
     """
 
     project: Path
@@ -87,6 +88,7 @@ class Settings:
     tenant: str = DEFAULT_TENANT
     keeps_files: bool = True
     rules: tuple[str, ...] = ()
+    database_seconds: float = 30.0
 
     @property
     def database_in_a_file(self) -> bool:

@@ -1,6 +1,7 @@
 """Secrets of every published kind are taken out, ordinary prose and code stay as they are."""
 
 import re
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from goop_mcp.redaction import PRIVATE, REDACTED, may_hold_secrets, redact
 from tests.repository import ROOT, project_files
+from tests.secret_shapes import LOOK_ALIKES
+from tests.secret_shapes import SECRETS as KNOWN
 
 A24 = "a8Kd92LmQz71Xw4Tn0Vb3Rc6"
 A40 = A24 + "Yp5Hs7Je1Gf9Ud2M"
@@ -84,6 +87,55 @@ PLANTED = (
     Planted("JWT", "cookie ", "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + A40),
 )
 
+# What begins a secret again and again and never ends one.
+SLOW_PIECES = (
+    "sk-",
+    "glpat-.",
+    "SG.aaaaaaaaaaaaaaaa",
+    "eyJaaaaaa.",
+    "curl ",
+    "curl -u ",
+    "curl -u a",
+    "mysql -p",
+    "mysql a/mysql ",
+    "machine x login y ",
+    "default login a\n",
+    "Cookie: a=",
+    "a=b; ",
+    "password",
+    "password:",
+    "key=",
+    "key=aaa",
+    "auth: https://",
+    "machine x password y ",
+    'auth="',
+    "pass: ",
+    "datadog ",
+    "datadog=",
+    "heroku-",
+    "https://",
+    "https://a:",
+    "://a:b",
+    "data:\n a: b\n",
+    "kind: Secret\ndata:\n a:\n",
+    "<key ",
+    '<add key="password" ',
+    "<token>",
+    "--token ",
+    "pk.aaaaa",
+    "xoxb-.",
+    "123456789012:",
+    "1234567|",
+    "M.a.",
+    "A3-AAAAAA-",
+    "authorization: bearer ",
+    "-----BEGIN PRIVATE KEY-----",
+    "<private>",
+    "\\",
+    "aws_secret",
+    "_key_key",
+)
+
 ORDINARY = """\
 token: the word is a CSS token
 A token: what the lexer yields. The secret: there is none. Password: see the manual.
@@ -122,6 +174,49 @@ def test_a_planted_secret_is_gone_and_the_rest_stays(planted: Planted) -> None:
     assert planted.secret not in redacted.text
     assert REDACTED in redacted.text
     assert redacted.count == 1
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_a_secret_of_a_known_form_is_gone_and_the_rest_stays(kind: str) -> None:
+    text, secret = KNOWN[kind]
+    redacted = redact(text)
+
+    before, _, after = text.partition(secret)
+    assert secret not in redacted.text
+    assert redacted.text.endswith(after)
+    assert redacted.count >= 1
+    assert redacted.text.startswith(before)
+    assert redact(redacted.text).count == 0
+
+
+def test_there_are_enough_forms_to_say_so() -> None:
+    assert len(KNOWN) >= 150
+    assert len(LOOK_ALIKES) >= 100
+    figures = f"({len(KNOWN)} of {len(KNOWN)} forms of a list of ours; 0 of {len(LOOK_ALIKES)} lines"
+    assert figures in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("line", LOOK_ALIKES)
+def test_what_only_looks_like_a_secret_stays(line: str) -> None:
+    assert redact(line).text == line
+
+
+@pytest.mark.parametrize("piece", SLOW_PIECES)
+def test_the_time_grows_with_the_text_and_not_faster(piece: str) -> None:
+    short, long = (processor_seconds(piece * (size // len(piece))) for size in (40_000, 320_000))
+
+    # Eight times as long a text; a square would be 64 times as slow.
+    assert long < 24 * short + 0.1
+
+
+def processor_seconds(text: str) -> float:
+    """Return the least time of three runs, which other work on the machine disturbs least."""
+    taken = []
+    for _ in range(3):
+        began = time.process_time()
+        redact(text)
+        taken.append(time.process_time() - began)
+    return min(taken)
 
 
 def test_the_words_around_a_secret_stay() -> None:

@@ -15,6 +15,7 @@ from goop_mcp.cli.options import (
     WrongCallError,
     judging,
     opened_workspace,
+    project_folder,
 )
 from goop_mcp.cli.rendering.github import render_github
 from goop_mcp.cli.rendering.json_list import render_json
@@ -22,6 +23,7 @@ from goop_mcp.cli.rendering.sarif import render_sarif
 from goop_mcp.cli.rendering.text import render_text
 from goop_mcp.cli.streams import complain, emit, show, standard_input, terminal_width, wants_colour
 from goop_mcp.operations.check_files import FileVerdicts, check_files
+from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.validation.expectations import Expectations, Profile
 from goop_mcp.validation.rules import Rule
@@ -45,8 +47,9 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
     type=click.Choice(["0.x", "v1"]),
     metavar="NAME",
     default="0.x",
-    help="0.x, or v1, in which discuss is a phase of its own.",
+    help="0.x, or v1: five Markdown sections and a phase discuss. A project of GoopSpec 1.x is known as v1.",
 )
+@click.option("--base", metavar="SHA", help="With --workspace: the commit at which the task began.")
 @RULES
 @WORKSPACE
 @PROJECT
@@ -72,6 +75,7 @@ def check(
     memory_saved: bool | None,
     checks_run: bool | None,
     profile: Profile,
+    base: str | None,
     rules: tuple[Rule, ...],
     workspace: bool,
     project: str | None,
@@ -85,20 +89,22 @@ def check(
     Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty file is a reply
     without an envelope: rejected.
     """
+    expected = Expectations(
+        agent=agent,
+        phase=phase,
+        files_changed=files_changed,
+        memory_saved=memory_saved,
+        checks_run=checks_run,
+        profile=profile,
+        base=base,
+    )
     opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
     with opened as (folder, store), judging():
         outcome = check_files(
             _named(files),
             protocol=protocol,
             mode="strict" if strict else "lenient",
-            expected=Expectations(
-                agent=agent,
-                phase=phase,
-                files_changed=files_changed,
-                memory_saved=memory_saved,
-                checks_run=checks_run,
-                profile=profile,
-            ),
+            expected=expect_of_project(project_folder(project), expected),
             project=folder,
             store=store,
             stdin=standard_input(),

@@ -33,6 +33,7 @@ __all__ = [
     "judging",
     "opened_application",
     "opened_workspace",
+    "project_folder",
 ]
 
 
@@ -66,6 +67,11 @@ def opened_application(
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     with Application(settings) as application:
         yield application
+
+
+def project_folder(project: str | None) -> "Path":
+    """Return the folder of the project for the option of this name. Raises SettingsError."""
+    return read_settings(os.environ, project=project).project
 
 
 @contextmanager

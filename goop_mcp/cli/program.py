@@ -19,6 +19,8 @@ COMMANDS: Final = {
     "stats": "Say how the agents do: failures, retries, adoption.",
     "init": "Lay down the documents of a project.",
     "memory": "Save, find and forget what agents learned.",
+    "backup": "Write the database to one file.",
+    "restore": "Put a backup in place of the database.",
     "rules": "List the rules, or show the page of one.",
     "schema": "List the schemas, or print one.",
     "prompt": "Print the instructions for agents, or another prompt.",

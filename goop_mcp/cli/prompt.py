@@ -36,7 +36,8 @@ def prompt(name: str | None, pairs: tuple[str, ...], *, listed: bool, project: s
     else:
         values = dict(_split(pair) for pair in pairs)
         with opened_application(project) as application:
-            emit(render_prompt(name or _INSTRUCTIONS, values, find_document=application.find_document))
+            find, folder = application.find_document, application.settings.project
+            emit(render_prompt(name or _INSTRUCTIONS, values, find_document=find, project=folder))
     return 0
 
 

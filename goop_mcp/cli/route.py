@@ -1,10 +1,22 @@
 """`goop-mcp route`: say what happens next after a reply."""
 
+import textwrap
+
 import click
 
-from goop_mcp.cli.options import DATABASE, PROJECT, PROJECT_ID, PROTOCOL, RULES, WORKSPACE, judging, opened_workspace
-from goop_mcp.cli.rendering.page import render_page
+from goop_mcp.cli.options import (
+    DATABASE,
+    PROJECT,
+    PROJECT_ID,
+    PROTOCOL,
+    RULES,
+    WORKSPACE,
+    judging,
+    opened_workspace,
+    project_folder,
+)
 from goop_mcp.cli.streams import emit_json, show, standard_input, terminal_width
+from goop_mcp.messages.quoting import field, paragraph, quoted
 from goop_mcp.operations.reading_files import read_reply
 from goop_mcp.operations.route_reply import parse_context, route_reply
 from goop_mcp.routing import Decision, RoutingContext
@@ -12,6 +24,8 @@ from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.rules import Rule
 
 __all__ = ["route"]
+
+_WIDEST = 100
 
 
 @click.command(short_help="Say what happens next after a reply.")
@@ -47,7 +61,16 @@ def route(
     mode: Mode = "strict" if strict else "lenient"
     opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
     with opened as (folder, store), judging():
-        decision = route_reply(text, context, protocol=protocol, mode=mode, project=folder, store=store, rules=rules)
+        decision = route_reply(
+            text,
+            context,
+            protocol=protocol,
+            mode=mode,
+            home=project_folder(project),
+            project=folder,
+            store=store,
+            rules=rules,
+        )
     if form == "json":
         emit_json(decision.to_dict())
     else:
@@ -56,9 +79,18 @@ def route(
 
 
 def _for_people(decision: Decision, width: int | None) -> str:
-    reason = render_page(decision.reason, width=width).rstrip()
-    lines = [decision.message.rstrip(), "", reason, f"actions: {', '.join(decision.actions)}"]
-    for name in ("next_agent", "next_command", "instruction"):
-        if value := getattr(decision, name):
-            lines.append(f"{name}: {value}")
+    """Return our own fields first, then the message, then what agents wrote, marked as theirs."""
+    lines = [field("actions", *decision.actions)]
+    lines += [field(name, value) for name in ("next_agent", "next_command") if (value := getattr(decision, name))]
+    lines += [_on_terminal(paragraph(decision.reason), width), ""]
+    lines += [_on_terminal(each, width) for each in decision.message.rstrip().split("\n")]
+    if decision.instruction:
+        lines += ["", *quoted("instruction", decision.instruction)]
     return "\n".join(lines) + "\n"
+
+
+def _on_terminal(text: str, width: int | None) -> str:
+    """Return a line wrapped to `width` cells; what is carried over is indented, so that it begins no line of ours."""
+    if width is None or not text.strip():
+        return text
+    return "\n".join(textwrap.wrap(text, min(width, _WIDEST), subsequent_indent="    ", break_on_hyphens=False))

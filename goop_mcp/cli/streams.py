@@ -1,7 +1,6 @@
 """What goes to stdout and stderr, and how: for people, or byte for byte for programs."""
 
 import io
-import json
 import os
 import shutil
 import sys
@@ -9,7 +8,8 @@ from typing import BinaryIO, TextIO
 
 import click
 
-from goop_mcp.logs import configure_logging
+from goop_mcp.cli.json_text import json_text
+from goop_mcp.logs import configure_logging, log_all_errors
 from goop_mcp.settings import Settings
 
 __all__ = [
@@ -51,7 +51,7 @@ def emit(document: str) -> None:
 
 def emit_json(values: object) -> None:
     """Write `values` as JSON for people and programs: indented, in UTF-8."""
-    emit(json.dumps(values, ensure_ascii=False, indent=2) + "\n")
+    emit(json_text(values))
 
 
 def complain(sentence: str) -> None:
@@ -63,6 +63,7 @@ def complain(sentence: str) -> None:
 def start_log(settings: Settings) -> None:
     """Send the log of the process to stderr, as `settings` say and without secrets."""
     configure_logging(settings.log_level, clean=_without_secrets, form=settings.log_format)
+    log_all_errors()
 
 
 def wants_colour(choice: str, *, to_stderr: bool = False) -> bool:

@@ -1,7 +1,8 @@
 """Look at single memories, list them, and forget them when asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from goop_mcp.errors import GoopError
@@ -10,10 +11,19 @@ from goop_mcp.memory.times import Clock, utc_now, written
 from goop_mcp.store.interface import Reading, Store, Writing
 from goop_mcp.store.records import StoredMemory
 
-__all__ = ["ForgottenMemory", "MemoryNotFoundError", "forget_memory", "get_memory", "list_memories", "memory_values"]
+__all__ = [
+    "ForgottenMemory",
+    "MemoryNotFoundError",
+    "all_memories",
+    "forget_memory",
+    "get_memory",
+    "list_memories",
+    "memory_values",
+]
 
 
 _LARGEST_ID: Final = 2**63 - 1
+_PAGE: Final = 200
 
 
 class MemoryNotFoundError(GoopError, LookupError):
@@ -87,6 +97,18 @@ def list_memories(
         raise SearchArgumentError(f"limit is {limit}; expected at least 1")
     wanted = wanted_memories(types=types, concepts=concepts, min_importance=min_importance)
     return store.read(lambda reading: reading.memories(wanted, limit=limit, before_id=before_id))
+
+
+def all_memories(store: Store) -> Iterator[StoredMemory]:
+    """Yield every memory, oldest first, read page by page: one that is saved meanwhile comes too."""
+    last = 0
+    while found := store.read(partial(_memories_after, id=last)):
+        yield from found
+        last = found[-1].id
+
+
+def _memories_after(reading: Reading, id: int) -> list[StoredMemory]:
+    return reading.memories_after(id, limit=_PAGE)
 
 
 def forget_memory(

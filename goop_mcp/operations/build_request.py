@@ -108,8 +108,7 @@ def build_request(
     the request. Raises RequestFieldsError, UnknownNameError for a word or agent that does not exist, and
     NotWritableError for what XML, or with `xsd_compat` that schema, cannot carry.
     """
-    if agents is not None and target_agent and target_agent not in agents:
-        raise UnknownNameError("agent", target_agent, sorted(agents))
+    _check_target(target_agent, agents)
     summary = _text("current_task_summary", current_task_summary)
     heading = " ".join((_text("title", title) or summary).split())
     own_id = _session_id(_text("session_id", session_id), heading, now)
@@ -131,6 +130,11 @@ def build_request(
     text = write_prompt(request, title=heading, context=prose, xsd_compat=xsd_compat)
     size = measure_prompt(text, request, title=heading, context=prose)
     return BuiltRequest(text=text, path=_path(request.session_id), verdict=_judged(text), size=size)
+
+
+def _check_target(agent: str | None, agents: Collection[str] | None) -> None:
+    if agents is not None and agent and agent not in agents:
+        raise UnknownNameError("agent", agent, sorted(agents))
 
 
 def _text(name: str, value: object) -> str:

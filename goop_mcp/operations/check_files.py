@@ -64,11 +64,13 @@ class MendedFile:
     """A file with the form of its envelope mended.
 
     `mended` is the whole file, equal to what was read where there was nothing to mend, and None when the reply is
-    rejected also after mending. `checked` is the verdict that decided.
+    rejected. `checked` is the verdict that decided. `kept`: the reply is accepted as it is, but would not be with its
+    envelope written again, as the current form requires what an older one cannot say; so nothing was changed.
     """
 
     checked: CheckedFile
     mended: str | None = field(repr=False)
+    kept: bool = False
 
 
 def check_files(
@@ -112,25 +114,29 @@ def _judge(project: "Path | None", store: "Store | None") -> Callable[..., Verdi
 
 
 def mend_file(
-    file: str, *, protocol: str = "auto", stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS
+    file: str,
+    *,
+    protocol: str = "auto",
+    expected: Expectations | None = None,
+    stdin: BinaryIO | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> MendedFile:
-    """Mend the form of the envelope in `file`, leaving everything else as it is.
+    """Mend the form of the envelope in `file`, leaving everything else as it is; `expected` is that of `validate`.
 
-    What is mended is judged once more, so that nothing comes out that would be rejected. Raises UnreadableFileError
-    and UnknownNameError.
+    What is mended is judged once more: nothing comes out that would be rejected, and what is accepted as it is comes
+    out at least so. Raises UnreadableFileError and UnknownNameError.
     """
     whole = read_reply(file, stdin=stdin, limits=limits)
     text = whole.removeprefix("\ufeff")
-    verdict = validate(text, protocol=protocol, limits=limits)
+    verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
     checked = CheckedFile(file=file, text=text, verdict=verdict)
     if not verdict.accepted:
         return MendedFile(checked=checked, mended=None)
     if verdict.repaired_text is None or verdict.span is None:
         return MendedFile(checked=checked, mended=whole)
     mended = _with_envelope(verdict, verdict.span, verdict.repaired_text)
-    again = validate(mended, protocol=protocol, limits=limits)
-    if not again.accepted:
-        return MendedFile(checked=CheckedFile(file=file, text=mended, verdict=again), mended=None)
+    if not validate(mended, protocol=protocol, expected=expected, limits=limits).accepted:
+        return MendedFile(checked=checked, mended=whole, kept=True)
     return MendedFile(checked=checked, mended=whole[: len(whole) - len(text)] + mended)
 
 

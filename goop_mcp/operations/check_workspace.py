@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from goop_mcp.errors import GoopError
+from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.protocols import examine
 from goop_mcp.store.interface import Store
-from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations, Profile
+from goop_mcp.validation.expectations import NOTHING_EXPECTED, Expectations
 from goop_mcp.validation.findings import Mode
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
@@ -15,7 +15,6 @@ from goop_mcp.validation.verdict import Verdict
 from goop_mcp.workspace.claimed_files import Looked
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.state import ProjectState, read_state
 
 __all__ = ["check_workspace"]
 
@@ -41,23 +40,16 @@ def check_workspace(
     outside of `project` is not touched.
     """
     files = ProjectFiles(project)
-    expected = NOTHING_EXPECTED if expected is None else expected
-    expected = replace(
-        expected,
-        workspace=files.root.as_posix(),
-        files_checked=True,
-        profile=_profile(expected.profile, files),
-    )
+    expected = expect_of_project(files.root, NOTHING_EXPECTED if expected is None else expected)
+    expected = replace(expected, workspace=files.root.as_posix(), files_checked=True)
     examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
     return examined.verdict(
-        check_claims(examined.claims(), files, store=store, session_state=session_state, looked=looked)
+        check_claims(
+            examined.claims(),
+            files,
+            store=store,
+            session_state=session_state,
+            base=expected.base,
+            looked=looked,
+        )
     )
-
-
-def _profile(given: Profile, files: ProjectFiles) -> Profile:
-    """Return the profile of the project; the caller's own word for v1 counts more (D-28)."""
-    try:
-        state = read_state(files)
-    except (GoopError, OSError):
-        return given
-    return "v1" if isinstance(state, ProjectState) and state.profile == "v1" else given

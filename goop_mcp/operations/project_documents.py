@@ -5,7 +5,9 @@ from types import MappingProxyType
 
 from goop_mcp.errors import DocumentMissingError, UnknownNameError
 from goop_mcp.store.interface import Store
-from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.validation.findings import excerpt
+from goop_mcp.workspace.archive import ARCHIVE_FOLDER, MOST_ENTRIES, read_archive_name
+from goop_mcp.workspace.files import MOST_BYTES, ProjectFiles
 from goop_mcp.workspace.layout import (
     ADL,
     BLUEPRINT,
@@ -21,9 +23,9 @@ from goop_mcp.workspace.layout import (
 )
 from goop_mcp.workspace.places import find_current_document, is_there
 from goop_mcp.workspace.projections import PROJECTED
-from goop_mcp.workspace.rendered import recorded_documents, render_document
+from goop_mcp.workspace.rendered import recorded_documents, render_archive, render_document
 
-__all__ = ["find_project_document", "present_documents", "read_project_document"]
+__all__ = ["find_project_document", "present_documents", "read_archive", "read_project_document"]
 
 _LAID_DOWN = "goop-mcp init lays it down"
 _OPTIONAL = "it is optional, and whoever needs it writes it"
@@ -62,6 +64,30 @@ def find_project_document(files: ProjectFiles, name: str, *, recorded: Store | N
         if rendered is not None:
             return rendered
     return files.read_text(find_current_document(files, name))
+
+
+def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:
+    """Return the archive called `name`, such as CHRONICLE-2026-11.md: entries that a document shows no longer.
+
+    Of a file that is too large to be read the last part. Raises DocumentMissingError where there is none, and as
+    `find_project_document`.
+    """
+    of = read_archive_name(name)
+    if of is None:
+        raise DocumentMissingError(
+            f"there is no archive {excerpt(name, 60)!r}; expected a name as CHRONICLE-2026-11.md"
+        )
+    if recorded is not None:
+        text = recorded.read(lambda reading: render_archive(reading, *of))
+    else:
+        found = files.read_end(f"{ARCHIVE_FOLDER}/{name}", MOST_BYTES)
+        # What was cut off in the middle of a character is no reason to hide the rest.
+        text = None if found is None else found.decode(errors="replace")
+    if text is None:
+        raise DocumentMissingError(
+            f"there is no archive {name}; entries go there once {of[0]} holds more than {MOST_ENTRIES} newer ones"
+        )
+    return text
 
 
 def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str:

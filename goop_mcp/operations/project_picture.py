@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from goop_mcp.operations.workplace import Workplace
-from goop_mcp.store.interface import Reading
+from goop_mcp.store.interface import Reading, Store
 from goop_mcp.store.records import MemoryFilter, NewReport, StoredMemory, StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workspace.drift import gate_facts
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.goopspec_database import with_work
 from goop_mcp.workspace.layout import CHRONICLE, HANDOFF, document_uri
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.recorded import Records, read_records
+from goop_mcp.workspace.projection_text import PEOPLES_KINDS
+from goop_mcp.workspace.recorded import Records, ReportLedger
 from goop_mcp.workspace.rendered import recorded_documents, render_documents
 from goop_mcp.workspace.state import ProjectState
 
@@ -24,6 +27,8 @@ HANDOFF_KIND = "handoff"
 """The kind of the events that HANDOFF.md is made of."""
 
 _MOST_MEMORIES = 50
+# What is known of the reports of each open database.
+_ledgers: WeakKeyDictionary[Store, ReportLedger] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +42,15 @@ class SessionSources:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectPicture:
-    """What the folder says, and what the reports up to `revision` say, newest first: of each task its last ones."""
+    """What the folder says, and what the recorded reports say."""
 
     project: Project
-    reports: tuple[StoredReport, ...] = ()
-    revision: int = 0
+    ledger: ReportLedger = field(default_factory=ReportLedger)
 
     @cached_property
     def records(self) -> Records:
-        """What the reports say together."""
-        return read_records(self.reports)
+        """What the reports and a database of GoopSpec 1.x say together."""
+        return with_work(self.ledger.records, self.project.work)
 
     @cached_property
     def facts(self) -> GateFacts:
@@ -55,10 +59,11 @@ class ProjectPicture:
 
     def with_reports(self, reading: Reading, new: NewReport) -> "ProjectPicture":
         """Return the picture with the reports that others have recorded since, and `new` as the newest."""
-        later = reading.reports(after_revision=self.revision)
+        later = reading.reports(after_revision=self.ledger.revision)
         values = {each.name: getattr(new, each.name) for each in fields(new)}
-        newest = StoredReport(id=0, revision=reading.revision() + 1, **values)
-        return replace(self, reports=(newest, *later, *self.reports))
+        revision = reading.revision() + 1
+        newest = StoredReport(id=0, revision=revision, **values)
+        return replace(self, ledger=self.ledger.with_reports([*reversed(later), newest], revision=revision))
 
     def with_state(self, state: ProjectState) -> "ProjectPicture":
         """Return the picture with another state.json."""
@@ -75,7 +80,7 @@ class ProjectPicture:
 
     def since_handoff(self, reading: Reading) -> SessionSources:
         """Return what the next session handoff is made of."""
-        handoffs = [each.revision for each in reading.events(document=HANDOFF) if each.kind == HANDOFF_KIND]
+        handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
         last = max(handoffs, default=0)
         memories = [each for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES) if each.revision > last]
         return SessionSources(picture=self, reports=reading.reports(after_revision=last)[::-1], memories=memories[::-1])
@@ -83,15 +88,34 @@ class ProjectPicture:
 
 def take_picture(workplace: Workplace) -> ProjectPicture:
     """Return the project as it is now; nothing is created. Raises StoreError."""
-    project = read_project(workplace.files)
     if not workplace.store.exists():
-        return ProjectPicture(project=project)
+        return ProjectPicture(project=read_project(workplace.files))
+    project = read_project(workplace.files, entries_are_known=workplace.writes_files)
 
     def ask(reading: Reading) -> ProjectPicture:
         shown = project if workplace.writes_files else _with_rendered(project, reading, workplace.files)
-        return ProjectPicture(project=shown, reports=tuple(reading.last_reports()), revision=reading.revision())
+        return ProjectPicture(project=shown, ledger=_ledger(workplace.store, reading))
 
     return workplace.store.read(ask)
+
+
+def _ledger(store: Store, reading: Reading) -> ReportLedger:
+    """Return the ledger of what `reading` holds; only what was recorded since the last time is read.
+
+    Another database may stand at the same place by now, such as one that was restored: then all is read again.
+    """
+    revision, known = reading.revision(), _ledgers.get(store)
+    if known is not None and known.newest is not None and known.revision <= revision:
+        same = reading.report_by_key(known.newest.idempotency_key)
+        if same is not None and same.id == known.newest.id:
+            later = reading.reports(after_revision=known.revision)
+            ledger = known.with_reports(reversed(later), revision=revision)
+            _ledgers[store] = ledger
+            return ledger
+
+    ledger = ReportLedger().with_reports(reversed(reading.last_reports()), revision=revision)
+    _ledgers[store] = ledger
+    return ledger
 
 
 def _with_rendered(project: Project, reading: Reading, files: ProjectFiles) -> Project:

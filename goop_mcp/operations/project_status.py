@@ -11,19 +11,21 @@ from goop_mcp.operations.workplace import Workplace
 from goop_mcp.redaction import redact_structure
 from goop_mcp.routing.telling import counted_noun
 from goop_mcp.store.interface import Reading
-from goop_mcp.validation.findings import Finding, Severity
+from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.commands import usual_next
 from goop_mcp.workflow.gates import GATES, GateName, GateResult, judge_gate
 from goop_mcp.workspace.checkpoints import Checkpoints, read_checkpoints
 from goop_mcp.workspace.drift import find_drift
+from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projections import Conflict, is_behind, open_conflicts
+from goop_mcp.workspace.projections import Conflict, NewerDocument, is_behind, newer_documents, open_conflicts
 
 __all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
 
 _MOST_TOLD = 20
+_SHOWN_DETAIL = 120
 _ELSEWHERE = (
     f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines share the database. Ask "
     "`goop-mcp status` where the project is checked out; `goop-mcp init` lays the folder down for a new one. What is "
@@ -92,9 +94,10 @@ class ProjectStatus:
     where they are ours, `unreadable` and `warnings` sentences. `memories` counts by type. `database` is its place,
     `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet,
     `is_readable` False that nobody knows what is recorded. `current_wave` is that of state.json. `events` are
-    the newest of the folder history, newest first. `reported` are the tasks by what their last reports say. Where many
-    machines share the database, `resources` are the addresses of the documents that it shows, and `is_elsewhere` tells
-    that the folder of the project is not on this machine: what it would say is not known then, and no gate is judged.
+    the newest of the folder history, newest first. `reported` are the tasks by what their last reports say, and
+    `verifications` the last results of checks in goopspec.db. Where many machines share the database, `resources` are
+    the addresses of the documents that it shows, and `is_elsewhere` tells that the folder of the project is not on this
+    machine: what it would say is not known then, and no gate is judged.
     """
 
     exists: bool
@@ -109,6 +112,7 @@ class ProjectStatus:
     gate_ahead: GateResult | None
     waves: tuple[WaveStanding, ...]
     blockers: tuple[str, ...]
+    verifications: tuple[Verification, ...]
     drift: tuple[Finding, ...]
     conflicts: tuple[Conflict, ...]
     unreadable: tuple[str, ...]
@@ -153,6 +157,10 @@ class ProjectStatus:
             "waves": [wave.to_dict() for wave in self.waves],
             "reported": {status: list(tasks) for status, tasks in self.reported.items()},
             "blockers": list(self.blockers),
+            "verifications": [
+                {"wave": each.wave, "name": each.name, "status": each.status, "detail": each.detail}
+                for each in self.verifications
+            ],
             "drift": [finding.to_dict() for finding in self.drift],
             "conflicts": [{"path": each.path, "ours": each.ours} for each in self.conflicts],
             "unreadable": list(self.unreadable),
@@ -180,6 +188,7 @@ class _Kept:
     memories: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     behind: bool
+    newer: tuple[NewerDocument, ...] = ()
     is_readable: bool = True
 
 
@@ -205,6 +214,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         gates=gates,
         waves=_waves(picture),
         blockers=picture.records.blockers,
+        verifications=project.work.verifications if project.work is not None else (),
         drift=find_drift(project, picture.records),
         conflicts=kept.conflicts,
         unreadable=(*project.unreadable, *checkpoints.faults, *history.faults),
@@ -212,12 +222,12 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         next_command=_next_command(project, ahead),
         reports=kept.reports,
         memories=kept.memories,
-        revision=picture.revision,
+        revision=picture.ledger.revision,
         database=workplace.store.location,
         has_database=has_database,
         behind=kept.behind,
         is_readable=kept.is_readable,
-        warnings=(*workplace.store.warnings, *faults),
+        warnings=(*workplace.store.warnings, *map(str, kept.newer[:1]), *faults),
         checkpoints=_positions(checkpoints),
         events=history.events,
         reported=_reported(picture),
@@ -262,11 +272,14 @@ def _positions(checkpoints: Checkpoints) -> SavedPositions:
 def _kept(workplace: Workplace) -> _Kept:
     def ask(reading: Reading) -> _Kept:
         shows = workplace.writes_files
+        newer = newer_documents(workplace.files, known=reading.revision()) if shows else ()
         return _Kept(
             reports=reading.report_count(),
             memories={str(type): number for type, number in reading.memory_counts().items()},
             conflicts=open_conflicts(reading) if shows else (),
-            behind=shows and is_behind(reading, workplace.files),
+            # Files of a later time show more than is recorded, and not less.
+            behind=shows and not newer and is_behind(reading, workplace.files),
+            newer=newer,
         )
 
     if not workplace.store.exists():
@@ -344,6 +357,7 @@ def _messages(status: ProjectStatus) -> list[str]:
     for title, lines in (
         ("Reported Tasks", _reported_tasks(status)),
         ("Blockers", status.blockers),
+        ("Verifications", _verifications(status.verifications)),
         ("Drift", _drift(status)),
         ("Checkpoints", _checkpoints(status.checkpoints)),
         ("Latest Events", _events(status.events)),
@@ -402,6 +416,16 @@ def _drift(status: ProjectStatus) -> list[str]:
     said = [f"{words[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift]
     said += [f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}" for each in status.conflicts]
     return said + [f"⚠️ {sentence}" for sentence in status.unreadable]
+
+
+def _verifications(checks: Sequence[Verification]) -> list[str]:
+    icons = {"passed": "✓", "failed": "❌"}
+    return [
+        f"{icons.get(each.status, '–')} {each.name}: {each.status}"
+        + (f" (wave {each.wave})" if each.wave is not None else "")
+        + (f": {excerpt(each.detail, _SHOWN_DETAIL)}" if each.detail else "")
+        for each in checks
+    ]
 
 
 def _checkpoints(saved: SavedPositions) -> list[str]:

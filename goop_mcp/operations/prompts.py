@@ -17,11 +17,15 @@ from goop_mcp import operations
 from goop_mcp.assets import list_assets, read_asset
 from goop_mcp.errors import AssetBrokenError, PromptArgumentError, UnknownNameError
 from goop_mcp.messages.quoting import line
+from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.protocols import validate
+from goop_mcp.validation.expectations import NOTHING_EXPECTED
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jinja2 import Environment
 
     from goop_mcp.validation.rules import Rule
@@ -75,12 +79,14 @@ def render_prompt(
     *,
     find_document: Callable[[str], str | None] | None = None,
     rules: "Sequence[Rule]" = (),
+    project: "Path | None" = None,
 ) -> str:
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
     An optional argument that is absent or blank leaves the choice to the agent. `find_document` gives a
     prompt about a project the text of a document, None for one that is not there; without it none is. `rules` are the
-    caller's own, by which a prompt about a reply judges it beside ours. Raises UnknownNameError for an unknown prompt,
+    caller's own, by which a prompt about a reply judges it beside ours, and `project` is the folder whose form of
+    a report holds for it. Raises UnknownNameError for an unknown prompt,
     PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use, RuleFailedError,
     and what `find_document` raises.
     """
@@ -92,7 +98,7 @@ def render_prompt(
     if name == _RESUMING:
         values = operations.resuming.resume_values(None if find_document is None else find_document(_HANDOFF))
     if name == _REPAIRING:
-        values = _values_of_repair_report(given, rules)
+        values = _values_of_repair_report(given, rules, project)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
 
 
@@ -187,9 +193,13 @@ def _values_of_start_task(given: Mapping[str, str]) -> Mapping[str, str]:
     return {**_values_of_goop_report(given), "task": task, "query": query}
 
 
-def _values_of_repair_report(given: Mapping[str, str], rules: "Sequence[Rule]") -> Mapping[str, str]:
+def _values_of_repair_report(
+    given: Mapping[str, str], rules: "Sequence[Rule]", project: "Path | None"
+) -> Mapping[str, str]:
     """Judge the reply. Raises UnknownNameError for an unknown protocol."""
-    verdict = validate(given["text"], protocol=given["protocol"].strip() or "auto", rules=rules)
+    expected = None if project is None else expect_of_project(project, NOTHING_EXPECTED)
+    protocol = given["protocol"].strip() or "auto"
+    verdict = validate(given["text"], protocol=protocol, expected=expected, rules=rules)
     return {"feedback": verdict.feedback or ""}
 
 

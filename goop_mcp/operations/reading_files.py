@@ -4,18 +4,22 @@ import errno
 import os
 import select
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO
 
-from goop_mcp.errors import UnreadableFileError
+from goop_mcp.errors import GoopError, UnreadableFileError
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["PATIENCE", "STDIN", "read_bytes", "read_reply", "read_text", "shown_name"]
+__all__ = ["LONGEST_LINE", "PATIENCE", "STDIN", "read_bytes", "read_lines", "read_reply", "read_text", "shown_name"]
 
 PATIENCE = 10.0
 """Seconds for which a pipe is waited for that nobody has opened for writing yet."""
 
 STDIN = "-"
 """Stands for standard input among the names of files."""
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of one line that is read by itself."""
 
 _FOREIGN_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SAMPLE = 1_000
@@ -45,6 +49,43 @@ def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advi
     return _decode(raw, name)
 
 
+def read_lines(file: str, *, stdin: BinaryIO | None = None) -> Iterator[str]:
+    """Yield the lines of `file` without their line feeds, however many there are, one at a time in memory.
+
+    Raises UnreadableFileError for a line of more than LONGEST_LINE bytes, and as `read_text`.
+    """
+    name = shown_name(file)
+    try:
+        if file != STDIN:
+            with open(file, "rb", opener=_open_without_waiting) as stream:
+                begun = _opened(stream.fileno(), PATIENCE)
+                yield from _lines_of(stream, name, begun)
+        elif stdin is not None:
+            yield from _lines_of(stdin, name, b"")
+        else:
+            raise UnreadableFileError("standard input is closed; name a file")
+    except UnreadableFileError:
+        raise
+    except OSError as error:
+        if isinstance(error, GoopError):
+            raise
+        raise UnreadableFileError(_cannot_be_read(error, name)) from error
+
+
+def _lines_of(stream: BinaryIO, name: str, begun: bytes) -> Iterator[str]:
+    number = 0
+    while raw := begun + stream.readline(LONGEST_LINE + 1):
+        begun, number = b"", number + 1
+        if len(raw) > LONGEST_LINE:
+            raise UnreadableFileError(
+                f"{name} has more than {LONGEST_LINE:,} bytes in line {number}; a memory is much shorter: cut the line"
+            )
+        try:
+            yield _decode(raw, name).removesuffix("\n")
+        except UnreadableFileError as error:
+            raise UnreadableFileError(f"line {number}: {error}") from error
+
+
 def shown_name(file: str) -> str:
     """Return what a person is told of: the name of a file, in quotes, or standard input."""
     return "standard input" if file == STDIN else repr(file)
@@ -57,12 +98,16 @@ def read_bytes(file: str, *, most: int, patience: float = PATIENCE) -> bytes:
     that nobody has within `patience` seconds.
     """
     with open(file, "rb", opener=_open_without_waiting) as stream:
-        begun = b""
-        if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
-            begun = _begun_by_a_writer(stream.fileno(), patience)
-        if _NO_WAITING:
-            os.set_blocking(stream.fileno(), True)
+        begun = _opened(stream.fileno(), patience)
         return begun + stream.read(most - len(begun))
+
+
+def _opened(file: int, patience: float) -> bytes:
+    """Let reads of a file that was opened without waiting wait from now on; return what was read of a pipe."""
+    begun = _begun_by_a_writer(file, patience) if stat.S_ISFIFO(os.fstat(file).st_mode) else b""
+    if _NO_WAITING:
+        os.set_blocking(file, True)
+    return begun
 
 
 def _open_without_waiting(file: str, flags: int) -> int:

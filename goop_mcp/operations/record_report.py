@@ -141,13 +141,20 @@ def record_report(
     nothing; of a rejected one only its judgement is counted, as `judged` says. `rules` are those of `validate`. `now`
     is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; nothing was recorded then.
     """
-    verdict = judge_reply(text, context, protocol=protocol, mode=mode, rules=rules)
+    home = workplace.files.root
+    verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
     envelope = _envelope(verdict)
     known = _known(envelope, workplace)
     if known is None and check_workspace:
-        project, store = workplace.files.root, workplace.store
         verdict = judge_reply(
-            text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked, rules=rules
+            text,
+            context,
+            protocol=protocol,
+            mode=mode,
+            project=home,
+            store=workplace.store,
+            looked=looked,
+            rules=rules,
         )
         envelope = _envelope(verdict)
     decision, _ = redact_structure(route(_shareable(verdict), context))

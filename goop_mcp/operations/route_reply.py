@@ -1,10 +1,12 @@
 """Judge a reply and say what happens next."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from goop_mcp import operations
 from goop_mcp.errors import ContextError
 from goop_mcp.operations.json_objects import parse_object
+from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.protocols import validate
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
@@ -28,6 +30,7 @@ def route_reply(
     *,
     protocol: str = "auto",
     mode: Mode = "lenient",
+    home: "Path | None" = None,
     project: "Path | None" = None,
     store: "Store | None" = None,
     looked: "Looked | None" = None,
@@ -35,12 +38,23 @@ def route_reply(
 ) -> Decision:
     """Return the decision on `text`; what the context says of agent, phase, session and policy holds for it too.
 
-    With `project` its claims are held against that folder and its memory `store` first; None takes them as they are.
+    `home` is the folder of the project, whose profile and names of agents hold. With `project` the
+    claims are held against that folder and its memory `store` first; None takes them as they are.
     `looked` is told how many of the files were looked for. `rules` are those of `validate`.
     """
     verdict = judge_reply(
-        text, context, protocol=protocol, mode=mode, project=project, store=store, looked=looked, rules=rules
+        text,
+        context,
+        protocol=protocol,
+        mode=mode,
+        home=home,
+        project=project,
+        store=store,
+        looked=looked,
+        rules=rules,
     )
+    if home is not None and expect_of_project(home, expectations_of(context)).profile == "v1":
+        context = replace(context, profile="v1")
     return route(verdict, context)
 
 
@@ -50,6 +64,7 @@ def judge_reply(
     *,
     protocol: str = "auto",
     mode: Mode = "lenient",
+    home: "Path | None" = None,
     project: "Path | None" = None,
     store: "Store | None" = None,
     looked: "Looked | None" = None,
@@ -57,6 +72,8 @@ def judge_reply(
 ) -> "Verdict":
     """Return the verdict that a decision on `text` is made on; the arguments are those of `route_reply`."""
     expected = expectations_of(context)
+    if home is not None:
+        expected = expect_of_project(home, expected)
     if project is None:
         return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
     state = context.session_state

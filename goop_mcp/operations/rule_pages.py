@@ -23,7 +23,7 @@ LEFT_OUT = "(left out)"
 _LINES = 14
 _FIRST_LINES, _LAST_LINES = 7, 4
 _COLUMNS = 160
-_MARKUP = re.compile(r"(?:[\w.]*(?:<(\w+)[^<>]*>(?:.*?</\1>)?|</\w+>))+|&\w+;")
+_MARKUP = re.compile(r"(?:[\w.]{0,80}(?:<(\w{1,80})[^<>]{0,200}>(?:.{0,200}?</\1>)?|</\w{1,80}>))+|&\w{1,40};")
 
 _HEAD = """\
 # Rules

@@ -26,7 +26,10 @@ _UNKNOWN_PHASE = "unknown"
 _ENVELOPE = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])|\{(?=\s*[\"'])")
 _HARMLESS = {"{": "❴"}
 
+_WORD = re.compile(r"[^\W_]+")
+
 _Values = Mapping[str, JsonValue]
+_Done = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +58,13 @@ def compose_handoff(
     picture, reports = sources.picture, sources.reports
     project, state = picture.project, picture.project.state
     envelopes = [envelope_of(report) for report in reports]
-    task = _open_task(sources)
+    done = _done(sources)
+    task = _open_task(sources, done)
+    next_task = _next_task(fields, task, envelopes, done)
     handoff = Handoff(
         generated=now,
         phase=_phase(sources),
-        completed=tuple(_completed(reports, envelopes)),
+        completed=tuple(_completed(reports, envelopes, without=_named_again(fields, done))),
         outcomes=_unique(_texts(envelopes, "summary")),
         decisions=_unique(_decisions(sources, envelopes)),
         spec_locked=state.spec_locked if state is not None else None,
@@ -70,7 +75,7 @@ def compose_handoff(
         command=fields.next_command or _decided(decided_command) or _command(sources),
         files_to_read=fields.files_to_read or _files_to_read(sources, envelopes),
         context=fields.summary or _context(sources, envelopes),
-        next_task=_next_task(fields, task, envelopes),
+        next_task=next_task,
         blockers=fields.blockers or picture.records.blockers,
         gotchas=fields.warnings or _gotchas(sources),
         pending_decisions=project.chronicle.pending_decisions if project.chronicle is not None else (),
@@ -85,11 +90,44 @@ def _phase(sources: SessionSources) -> str:
     return state.phase if state is not None else sources.picture.records.phase or _UNKNOWN_PHASE
 
 
-def _completed(reports: Sequence[StoredReport], envelopes: Sequence[_Values]) -> Iterator[DoneTask]:
-    """Yield the tasks whose last word in `reports` is that they are done."""
-    last = {report.task_id: report for report in reports}
+def _done(sources: SessionSources) -> _Done:
+    """Return the tasks that are done, each with the agent that completed it since the last handoff, or None.
+
+    The picture may be older than the reports: others record while a handoff waits for its turn.
+    """
+    last = {report.task_id: report for report in sources.reports if report.task_id is not None}
+    still_open = {task for task, report in last.items() if report.status != "COMPLETE"}
+    done: dict[str, str | None] = {task: None for task in sources.picture.records.done if task not in still_open}
+    return done | {task: report.agent for task, report in last.items() if task not in still_open}
+
+
+def _named_again(fields: SessionFields, done: _Done) -> str | None:
+    """Return the completed task with which the caller says to go on: whoever hands over knows that work is left."""
+    named = _named_task(fields.next_action)
+    return named if _is_to_be_done_again(fields.next_action, fields.next_agent, done) else None
+
+
+def _is_to_be_done_again(action: str | None, agent: str | None, done: _Done) -> bool:
+    """Tell whether `action` names a completed task, and no other agent who is to do more with it, such as test it."""
+    named = _named_task(action)
+    if named is None or named not in done:
+        return False
+    says_more = len(_WORD.findall(action or "")) > len(_WORD.findall(named))
+    return not says_more or agent is None or agent == done[named]
+
+
+def _named_task(action: str | None) -> str | None:
+    named = next(iter(task_ids_in(action)), None) if action else None
+    return str(named) if named is not None else None
+
+
+def _completed(
+    reports: Sequence[StoredReport], envelopes: Sequence[_Values], *, without: str | None
+) -> Iterator[DoneTask]:
+    """Yield the tasks whose last word in `reports` is that they are done, but for the one called `without`."""
+    last = {report.task_id: report for report in reports if report.task_id != without}
     for report, envelope in zip(reports, envelopes, strict=True):
-        if report.task_id is not None and last[report.task_id] is report and report.status == "COMPLETE":
+        if report.task_id is not None and last.get(report.task_id) is report and report.status == "COMPLETE":
             name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
             yield DoneTask(name, sha)
@@ -152,18 +190,23 @@ def _context(sources: SessionSources, envelopes: Sequence[_Values]) -> str:
     return f"{said} The project is in phase {_phase(sources)}.{tasks}"
 
 
-def _open_task(sources: SessionSources) -> BlueprintTask | None:
+def _open_task(sources: SessionSources, done: _Done) -> BlueprintTask | None:
     """Return the first task of the plan that no report calls done."""
-    blueprint, done = sources.picture.project.blueprint, sources.picture.records.done
+    blueprint = sources.picture.project.blueprint
     tasks = blueprint.tasks if blueprint is not None else ()
     return next((task for task in tasks if str(task.id) not in done), None)
 
 
-def _next_task(fields: SessionFields, task: BlueprintTask | None, envelopes: Sequence[_Values]) -> NextTask | None:
+def _next_task(
+    fields: SessionFields, task: BlueprintTask | None, envelopes: Sequence[_Values], done: _Done
+) -> NextTask | None:
     handoff = _object(envelopes[-1].get("handoff")) if envelopes else {}
     reported = _object(handoff.get("next_action"))
-    action = fields.next_action or _text(reported.get("text"))
-    agent = fields.next_agent or _text(reported.get("agent"))
+    action, agent = _text(reported.get("text")), _text(reported.get("agent"))
+    if _is_to_be_done_again(action, agent, done):
+        # Written before that task was reported, by an agent that worked at the same time.
+        action = agent = None
+    action, agent = fields.next_action or action, fields.next_agent or agent
     if task is None and not action:
         return None
     named = next(iter(task_ids_in(action)), None) if action else None

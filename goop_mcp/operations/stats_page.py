@@ -24,6 +24,7 @@ _REASONS: Final = {
     "no_progress": "the same reply or the same faults came again",
     "cancelled": "the caller gave up",
     "agent_error": "the agent failed",
+    "interrupted": "the agent waited for a person",
     "unknown": "nobody kept the reason; not accepted",
 }
 
@@ -37,6 +38,7 @@ def _messages(stats: ProjectStats) -> list[str]:
     if stats.is_empty:
         return [notice("Statistics", f"Nothing is recorded{_restriction(stats) or ' yet'}.", *_HOW)]
     figures = stats.figures
+    gated = figures.prompts.prompts > 0
     messages = [table("Statistics", ("Figure", "Value"), _overview(stats), lines=_remarks(stats))]
     rules = [(rule, str(count)) for rule, count in figures.rules.items()]
     if rules:
@@ -45,12 +47,12 @@ def _messages(stats: ProjectStats) -> list[str]:
         messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
     for title, column, rows in (("By Agent", "Agent", stats.agents), ("By Week", "Week", stats.weeks)):
         if rows:
-            columns = (column, "Adoption", "Judged", "Failed", "Unknown", "Calls", "At first")
+            columns = (column, *(["Adoption"] if gated else []), "Judged", "Failed", "Unknown", "Calls", "At first")
             # The newest weeks are at the end.
             shown = rows[:_MOST_TOLD] if column == "Agent" else rows[-_MOST_TOLD:]
             left = len(rows) - len(shown)
             lines = [f"{left} more with --format json."] if left else []
-            messages.append(table(title, columns, map(_row, shown), lines=lines))
+            messages.append(table(title, columns, [_row(row, gated=gated) for row in shown], lines=lines))
     return messages
 
 
@@ -66,7 +68,9 @@ def _restriction(stats: ProjectStats) -> str:
 
 def _remarks(stats: ProjectStats) -> list[str]:
     said = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
-    said.append(stats.adoption.line)
+    # Where the gate judges no prompts there is no adoption to speak of.
+    if stats.figures.prompts.prompts:
+        said.append(stats.adoption.line)
     if stats.adoption.too_many_blocked:
         prompts = stats.figures.prompts
         said.append(
@@ -80,11 +84,9 @@ def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
     replies, prompts = stats.figures.replies, stats.figures.prompts
     judged = replies.accepted + replies.rejected
     reports = ", ".join(f"{count} {status or 'without a status'}" for status, count in stats.figures.reports.items())
+    refused = f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})"
     return [
-        (
-            "Prompts refused by the gate",
-            f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})",
-        ),
+        *([("Prompts refused by the gate", refused)] if prompts.prompts else []),
         ("Failure rate of replies", f"{share(replies.rejected, judged)} ({replies.rejected} / {judged})"),
         ("Replies accepted", str(replies.accepted)),
         ("Not known: replies that never came", str(replies.unknown)),
@@ -108,12 +110,12 @@ def _retries(stats: ProjectStats) -> list[tuple[str, str]]:
     ]
 
 
-def _row(row: Row) -> tuple[str, ...]:
+def _row(row: Row, *, gated: bool) -> tuple[str, ...]:
     replies, prompts = row.replies, row.prompts
     judged = replies.accepted + replies.rejected
     return (
         row.name or _NOT_NAMED,
-        share(prompts.with_request, prompts.prompts),
+        *([share(prompts.with_request, prompts.prompts)] if gated else []),
         str(judged),
         share(replies.rejected, judged),
         str(replies.unknown),

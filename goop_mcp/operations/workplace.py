@@ -76,11 +76,12 @@ class Workplace:
         shown = Shown()
 
         def whole(writing: Writing) -> tuple[Change[T], ProjectionPlan]:
+            before = writing.revision()
             made = change(writing)
             if not (self.writes_files and made.shows):
                 return made, ProjectionPlan()
             # Last, so that it sees all that the transaction has added.
-            return made, plan_projections(writing, self.files, now=now, redact=_hidden)
+            return made, plan_projections(writing, self.files, now=now, redact=_hidden, before=before)
 
         def then(planned: tuple[Change[T], ProjectionPlan]) -> None:
             nonlocal shown
@@ -96,9 +97,17 @@ class Workplace:
 def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
     moved = plan.apply(files)
     remarks = [f"{path} was saved by somebody at this moment; it is shown there with the next change" for path in moved]
+    remarks += [str(each) for each in plan.newer[:1]]
+    newer = {each.path for each in plan.newer}
+    remarks += [
+        f"what is recorded now stands in {each.ours}, as {each.path} has other entries of these revisions"
+        for each in plan.conflicts
+        if each.path in newer
+    ]
     remarks += [
         f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in {each.ours}"
         for each in plan.conflicts
+        if each.path not in newer
     ]
     written = tuple(each.path for each in plan.files if each.path not in moved)
     return Shown(files=written, remarks=tuple(remarks))

@@ -1,15 +1,16 @@
 """Write a document to a file that a person names."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from goop_mcp.errors import UnwritableFileError
+from goop_mcp.errors import GoopError, UnwritableFileError
 
 __all__ = ["write_file"]
 
 
-def write_file(file: str, document: str, *, force: bool) -> None:
-    """Write `document` to `file` in UTF-8, whole or not at all; over one that is there only with `force`.
+def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
+    """Write the pieces of `document` to `file` in UTF-8, whole or not at all; over one that is there only with `force`.
 
     Raises UnwritableFileError, whose text names the file and says what to do.
     """
@@ -19,9 +20,11 @@ def write_file(file: str, document: str, *, force: bool) -> None:
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         with beside.open("x", encoding="utf-8", newline="") as stream:
-            stream.write(document)
+            stream.writelines(document)
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, GoopError):
+            raise
         reason = (error.strerror or "unknown reason").lower()
         raise UnwritableFileError(f"{file!r} cannot be written ({reason}); name another file") from error

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from goop_mcp.redaction.shapes import REDACTED, SHAPES, Shape
+from goop_mcp.redaction.shapes import REDACTED, SHAPES
 
 __all__ = ["PRIVATE", "REDACTED", "Redacted", "may_hold_secrets", "redact"]
 
@@ -15,6 +15,7 @@ PRIVATE: Final = "[PRIVATE]"
 _MOST_PASSES: Final = 8
 # Each looked for once a text, however many kinds of secret it announces.
 _WORDS: Final = tuple({word: None for shape in SHAPES for word in shape.words})
+_FINDERS: Final = tuple(shape.may_hold for shape in SHAPES if shape.may_hold is not None)
 # The mark also as a host escapes it.
 _MARK: Final = re.compile(r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE)
 
@@ -40,8 +41,9 @@ def redact(text: str) -> Redacted:
 
 def may_hold_secrets(texts: Iterable[str]) -> bool:
     """Tell whether `redact` has to look at any of `texts`: much quicker than to redact each, and mostly False."""
-    lowered = "\n".join(texts).lower()
-    return any(word in lowered for word in (*_WORDS, "private"))
+    text = "\n".join(texts)
+    lowered = text.lower()
+    return any(word in lowered for word in (*_WORDS, "private")) or any(finds(text) for finds in _FINDERS)
 
 
 def _pass(text: str) -> tuple[str, int]:
@@ -50,9 +52,9 @@ def _pass(text: str) -> tuple[str, int]:
     if "private" in lowered:
         text, count = _hide_private(text)
     present = {word for word in _WORDS if word in lowered}
-    for shape in SHAPES if present else ():
-        if not present.isdisjoint(shape.words):
-            text, found = _hide(text, shape)
+    for shape in SHAPES:
+        if shape.may_hold is not None or not present.isdisjoint(shape.words):
+            text, found = shape.hide(text)
             count += found
     return text, count
 
@@ -73,17 +75,3 @@ def _hide_private(text: str) -> tuple[str, int]:
     if depth == 0:
         pieces.append(text[shown_from:])
     return "".join(pieces), hidden
-
-
-def _hide(text: str, shape: Shape) -> tuple[str, int]:
-    found = 0
-
-    def replace(match: re.Match[str]) -> str:
-        nonlocal found
-        replacement = shape.replacement(match)
-        if replacement is None or replacement == match[0]:
-            return match[0]
-        found += 1
-        return replacement
-
-    return shape.pattern.sub(replace, text), found

@@ -9,82 +9,159 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from goop_mcp.redaction.values import Assignment, is_secret, looks_random
+from goop_mcp.redaction.assignments import WORDS_OF_NAMES, hide_assigned
+from goop_mcp.redaction.command_lines import PROGRAMS, hide_in_commands
+from goop_mcp.redaction.services import hide_of_services, may_name_service
+from goop_mcp.redaction.tokens import find_token, may_begin_token
+from goop_mcp.redaction.values import is_stand_in, looks_random, mixes_letters_and_digits
 
 __all__ = ["REDACTED", "SHAPES", "Shape"]
 
 REDACTED: Final = "[REDACTED]"
 
 
-def _whole(_match: re.Match[str]) -> str:
-    return REDACTED
-
-
-def _whole_if_random(match: re.Match[str]) -> str | None:
-    # `sk-fading-circle-container` is a style, no key.
-    return REDACTED if looks_random(match[0]) else None
+Hiding = Callable[[str], tuple[str, int]]
+Replacing = Callable[[re.Match[str]], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One kind of secret.
 
-    `words` are in lower case; a text without any of them has none of this kind. `replacement` says what stands in
-    place of a match, None to leave it as it is.
+    A text without any of `words`, which are in lower case, has none of this kind; nor has one for which `may_hold` is
+    False, where that is given. `hide` returns a text without these secrets and how many there were.
     """
 
     words: tuple[str, ...]
-    pattern: re.Pattern[str]
-    replacement: Callable[[re.Match[str]], str | None] = _whole
+    hide: Hiding
+    may_hold: Callable[[str], bool] | None = None
 
 
-# A token stands free, or behind an escape of JSON such as \n.
-_FREE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-# The same where - and _ are part of tokens.
-_FREE_RUN: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+def _replacing(words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None) -> Shape:
+    """Return the shape of what `pattern` finds; `replacement` says what is put in its place, None to leave it."""
+
+    def hide(text: str) -> tuple[str, int]:
+        found = 0
+
+        def replace(match: re.Match[str]) -> str:
+            nonlocal found
+            put = REDACTED if replacement is None else replacement(match)
+            if put is None or put == match[0]:
+                return match[0]
+            found += 1
+            return put
+
+        return pattern.sub(replace, text), found
+
+    return Shape(words, hide)
 
 
-def _token(words: str, rest: str) -> Shape:
-    """Return the shape of tokens that begin with one of `words` and go on without - and _."""
-    return Shape(_lowered(words), re.compile(rf"{_FREE}(?:{_either(words)}){rest}"))
+def _value_only(match: re.Match[str]) -> str:
+    """Hide the group `value` and leave what stands around it."""
+    start, end = (place - match.start() for place in match.span("value"))
+    return match[0][:start] + REDACTED + match[0][end:]
 
 
-def _run(words: str, rest: str) -> Shape:
-    """Return the shape of tokens that begin with one of `words`, may hold - and _, and do not read like words."""
-    return Shape(_lowered(words), re.compile(rf"{_FREE_RUN}(?:{_either(words)}){rest}"), _whole_if_random)
+def _value_if_random(match: re.Match[str]) -> str | None:
+    return _value_only(match) if mixes_letters_and_digits(match["value"]) else None
 
 
-def _lowered(words: str) -> tuple[str, ...]:
-    return tuple(words.lower().split())
+def _value_unless_stand_in(match: re.Match[str]) -> str | None:
+    return None if is_stand_in(match["value"]) else _value_only(match)
 
 
-def _either(words: str) -> str:
-    return "|".join(re.escape(word) for word in words.split())
+def _hide_tokens(text: str) -> tuple[str, int]:
+    pieces: list[str] = []
+    shown = 0
+    while place := find_token(text, shown):
+        pieces += [text[shown : place[0]], REDACTED]
+        shown = place[1]
+    pieces.append(text[shown:])
+    return "".join(pieces), len(pieces) // 2
 
 
-_TOKENS: Final = (
-    _token("AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _token("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
-    _token("github_pat_", r"[A-Za-z0-9_]{20,}"),
-    _token("npm_", r"[A-Za-z0-9]{30,}"),
-    _token("hf_", r"[A-Za-z0-9]{30,}"),
-    _token("sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"[A-Za-z0-9]{10,}"),
-    _token("dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{40,}"),
-    _token("shpat_ shpca_ shppa_ shpss_", r"[A-Fa-f0-9]{32}"),
-    _token("gsk_ lin_api_ ntn_", r"[A-Za-z0-9]{30,}"),
-    _token("AGE-SECRET-KEY-1", r"[A-Z0-9]{20,}"),
-    _run("glpat- gldt- glrt- glcbt- glptt- glft- glagent- gloas- glsoat- glimt-", r"[A-Za-z0-9_.-]{16,}"),
-    _run("xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9.-]{10,}"),
-    _run("sk- xai- pplx-", r"[A-Za-z0-9_-]{20,}"),
-    _run("pypi-", r"[A-Za-z0-9_-]{16,}"),
-    _run("AIza", r"[A-Za-z0-9_-]{30,}"),
-    _run("GOCSPX-", r"[A-Za-z0-9_-]{20,}"),
-    _run("ya29.", r"[A-Za-z0-9_.-]{20,}"),
-    _run("SG.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    _run("hvs. hvb. hvr.", r"[A-Za-z0-9_-]{20,}"),
-    _run("dckr_pat_ ATATT3", r"[A-Za-z0-9_=-]{20,}"),
-    _run("eyJ", r"[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
+# Forms that have their mark in the middle or at the end, or that are known by the shape of all their parts.
+_MARKED: Final = (
+    (("q~",), r"(?<![A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40})"),
+    ((".atlasv1.",), r"(?<![A-Za-z0-9])(?P<value>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,})"),
+    (("_mmk",), r"(?<![A-Za-z0-9])(?P<value>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![A-Za-z0-9])"),
+    (("-us",), r"(?<![A-Za-z0-9])(?P<value>[a-f0-9]{32}-us[0-9]{1,2})(?![A-Za-z0-9])"),
+    ((":a",), r"(?<![0-9])(?P<value>[0-9]{6,16}:A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])"),
+    (("|", "%"), r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])"),
+    (
+        (".",),
+        r"(?<![A-Za-z0-9_.-])(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![A-Za-z0-9_.-])",
+    ),
+    (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
+    (("incomingwebhook/",), r"(?<=IncomingWebhook/)(?P<value>[a-z0-9]{32}/[a-z0-9-]{36})"),
+    (("hooks.slack.com",), r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[A-Za-z0-9+/]{20,})"),
+    # Signatures of addresses that let in whoever has them.
+    (("sig=",), r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/=_-]{20,})"),
+    (("-signature=",), r"(?i:(?<=X-Amz-Signature=)|(?<=X-Goog-Signature=))(?P<value>[A-Fa-f0-9]{32,})"),
+    (
+        ("session",),
+        r"(?<![\w.-])(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
+        r"=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
+    ),
+    (("phpsessid", "connect.sid"), r"(?:PHPSESSID|connect\.sid)=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})"),
 )
+_NETRC: Final = re.compile(
+    r"\b(?:machine[ \t\r\n]{1,8}\S{1,256}|default)"
+    r"(?P<login>(?:[ \t\r\n]{1,8}(?:login|account)[ \t\r\n]{1,8}\S{1,256}){1,2})?"
+    r"[ \t\r\n]{1,8}password[ \t\r\n]{1,8}(?P<value>\S{1,256})(?(login)|(?=[ \t\r\n]{1,8}login[ \t\r\n]))"
+)
+# <add key="ClearTextPassword" value="…"/>
+_NAMED_ELEMENT: Final = re.compile(
+    r"\b(?:key|name)=[\"'][\w.:-]{0,80}?(?:password|passwd|secret|token|api_?key)[\"'][ \t\r\n]{1,8}"
+    r"value=[\"'](?P<value>[^\"'<>\r\n]{1,512})",
+    re.IGNORECASE,
+)
+# The values of a Secret of Kubernetes are in base64; that it is one may stand before or after them.
+_IN_DATA: Final = re.compile(
+    r"^[ \t]{0,40}data:[ \t]{0,8}\r?\n(?P<lines>(?:[ \t]{1,40}[\w.-]{1,253}:[^\r\n]{0,65536}\r?\n?){1,512})",
+    re.MULTILINE,
+)
+_IS_SECRET: Final = re.compile(r"^[ \t]{0,8}[\"']?kind[\"']?:[ \t]{0,8}[\"']?secret\b", re.IGNORECASE | re.MULTILINE)
+_DATA_LINE: Final = re.compile(
+    r"(?P<before>:[ \t]{1,8}[\"']?)[A-Za-z0-9+/]{8,}={0,2}(?=[\"']?[ \t]*\r?$)", re.MULTILINE
+)
+
+
+def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
+    if _IS_SECRET.search(text) is None:
+        return text, 0
+    count = 0
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal count
+        start, end = (place - match.start() for place in match.span("lines"))
+        lines, found = _DATA_LINE.subn(rf"\g<before>{REDACTED}", match["lines"])
+        count += found
+        return match[0][:start] + lines + match[0][end:]
+
+    return _IN_DATA.sub(replace, text), count
+
+
+_COOKIES: Final = re.compile(
+    r"(?:\b(?:set-)?cookie2?\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?|(?<=\s)(?:-b|--cookie)[ \t=]{1,8}[\"']?)"
+    r"(?P<cookies>[^\r\n\"'<>]{4,8192})",
+    re.IGNORECASE,
+)
+_COOKIE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.$-]{1,128})=(?P<value>[^;,\s\"'<>]{12,8192})")
+# What a Set-Cookie says about its cookie.
+_ATTRIBUTES: Final = frozenset({"expires", "max-age", "path", "domain", "samesite", "priority", "version"})
+
+
+def _without_cookies(match: re.Match[str]) -> str:
+    """Return a header of cookies without the values that let somebody in."""
+
+    def hidden(cookie: re.Match[str]) -> str:
+        lets_in = looks_random(cookie["value"]) and cookie["name"].lower() not in _ATTRIBUTES
+        return f"{cookie['name']}={REDACTED}" if lets_in else cookie[0]
+
+    start = match.start("cookies") - match.start()
+    return match[0][:start] + _COOKIE.sub(hidden, match["cookies"])
+
 
 _KEY_BLOCK: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -95,7 +172,6 @@ _SSH_KEY: Final = re.compile(
 )
 # User and password stand between // and the last @ before the path.
 _IN_URL: Final = re.compile(r"(?<=://)[^\s/?#\"'<>@:\[\]]{0,256}:[^\s/\"'<>]{1,512}@(?=[^\s@])")
-_SLACK_HOOK: Final = re.compile(r"(?<=hooks\.slack\.com/services/)[A-Za-z0-9/]{20,}")
 
 _BEARER: Final = re.compile(r"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _AUTHORIZATION: Final = re.compile(
@@ -124,52 +200,20 @@ def _authorization(match: re.Match[str]) -> str | None:
     return _behind_start(match) if named or alone else None
 
 
-_NAME: Final = (
-    r"(?P<name>passw(?:or)?d|passphrase|pwd|api[ _-]?key|secret|token"
-    r"|(?:private|access|account|signing|encryption|master|auth|storage)[_-]?key"
-    r"|aws_(?:access|secret|session|security)\w{0,40})"
-    r"(?:[_-]?(?:access|base|key|value)){0,3}"
-)
-_WORDS_OF_NAMES: Final = ("secret", "token", "passw", "passphrase", "pwd", "key", "aws_")
-_QUOTED: Final = r'\\"[^"\n]*"?|"(?>(?:[^"\\\n]++|\\.)*)"?|\'(?>(?:[^\'\\\n]++|\\.|\'\')*)\'?|`[^`\n]*`?'
-# A value without quotes ends where the next part of a query or a connection string begins.
-_BARE: Final = (
-    r"(?>(?:[^\s\"'`<>\\;&]++|\\(?![nrt\"'])"
-    r"|&(?![A-Za-z_-]{1,40}[=;])|;(?=\S)(?![A-Za-z _-]{1,40}=))+)"
-)
-_ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
-_ASSIGNMENT: Final = re.compile(
-    rf"(?P<before>[(,?&] ?|){_NAME}"
-    rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?|(?:is|was|->|→|\|)(?=\s))[ \t]{{0,8}})"
-    rf"(?P<value>{_QUOTED}|{_BARE})",
-    re.IGNORECASE,
-)
-_FLAG: Final = re.compile(
-    rf"(?P<before>)--[a-z-]{{0,20}}?{_NAME}(?P<sign>[ \t]{{1,8}})(?P<value>{_QUOTED}|{_BARE})", re.IGNORECASE
-)
-_ELEMENT: Final = re.compile(
-    rf"<[\w:.-]{{0,40}}?{_NAME}(?:\s[^<>]{{0,200}})?(?P<sign>>)(?P<before>)(?P<value>[^<>]+)(?=</)", re.IGNORECASE
-)
-
-
-def _assigned(match: re.Match[str]) -> str | None:
-    assignment = Assignment.of(match)
-    if not is_secret(assignment):
-        return None
-    start = match.start("value") - match.start()
-    return f"{match[0][:start]}{assignment.opening}{REDACTED}{assignment.closing}"
-
-
 # Whole blocks first, then tokens that speak for themselves, then what only its name gives away.
 SHAPES: Final = (
-    Shape(("-----begin ",), _KEY_BLOCK),
-    Shape((" aaaa",), _SSH_KEY),
-    Shape(("://",), _IN_URL, lambda _match: f"{REDACTED}@"),
-    Shape(("hooks.slack.com",), _SLACK_HOOK),
-    *_TOKENS,
-    Shape(("authorization",), _AUTHORIZATION, _authorization),
-    Shape(("bearer",), _BEARER, _bearer),
-    Shape(_WORDS_OF_NAMES, _ASSIGNMENT, _assigned),
-    Shape(("--",), _FLAG, _assigned),
-    Shape(_WORDS_OF_NAMES, _ELEMENT, _assigned),
+    _replacing(("-----begin ",), _KEY_BLOCK),
+    _replacing((" aaaa",), _SSH_KEY),
+    _replacing(("://",), _IN_URL, lambda _match: f"{REDACTED}@"),
+    *(_replacing(words, re.compile(pattern), _value_if_random) for words, pattern in _MARKED),
+    Shape((), _hide_tokens, may_begin_token),
+    _replacing(("cookie", " -b "), _COOKIES, _without_cookies),
+    _replacing(("authorization",), _AUTHORIZATION, _authorization),
+    _replacing(("bearer",), _BEARER, _bearer),
+    Shape(PROGRAMS, lambda text: hide_in_commands(text, REDACTED)),
+    _replacing(("machine", "default"), _NETRC, _value_unless_stand_in),
+    Shape(("secret",), _hide_in_kubernetes_secret),
+    _replacing(WORDS_OF_NAMES, _NAMED_ELEMENT, _value_unless_stand_in),
+    Shape(WORDS_OF_NAMES, lambda text: hide_assigned(text, REDACTED)),
+    Shape((), lambda text: hide_of_services(text, REDACTED), may_name_service),
 )

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Self
 
-__all__ = ["Assignment", "is_secret", "looks_random"]
+__all__ = ["Assignment", "is_secret", "is_stand_in", "is_weak_name", "looks_random", "mixes_letters_and_digits"]
 
 _QUOTES: Final = ('\\"', '"', "'", "`")
 _CLOSERS: Final = ".,;:)]}|"
@@ -19,6 +20,7 @@ _REFERENCE: Final = re.compile(
     r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+|(?:~|\.{1,2})?/[a-z0-9_.-]+(?:/[a-z0-9_.-]+)*/?",
     re.DOTALL,
 )
+_PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^:;|<>\r\n]*|~|\.{1,2}")
 _TYPE: Final = re.compile(
     r"(?:[A-Z][a-z]+)*(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?", re.DOTALL
 )
@@ -28,12 +30,18 @@ _TYPES: Final = (
     "any|bool|boolean|bytes|bytestring|char|float|int|integer|long|null|nil|none|number|object|optional|str|string|text|"
     "true|false|undefined|void|varchar"
 )
-_STATES: Final = "unknown|required|missing|invalid|expired|empty|unset|yes|no|on|off|not"
+_STATES: Final = "passed|failed|skipped|ok|unknown|required|missing|invalid|expired|empty|unset|yes|no|on|off|not"
 _SMALL_WORDS: Final = "the|a|an|is|are|was|must|should|see|this|that|it|and|or|to|of|in|for|if|from|with"
-_VARIABLES: Final = "value|token|secret|password|key|input|data|env|raw|result|response|user|name|default"
+_VARIABLES: Final = (
+    "value|token|secret|password|passwd|pass|pwd|key|input|data|env|raw|result|response|user|name|default"
+)
 _WORD: Final = re.compile(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
 _WEAK_SIGNS: Final = frozenset({"", "is", "was", "->", "→", "|"})
 _LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
+_WEAK_NAMES: Final = frozenset({"auth", "cred", "creds", "credential", "credentials", "key"})
+_RANDOM_ONLY: Final = re.compile(r"(?:base64:)?(?!sha\d)[A-Za-z0-9_+/=~-]+")
+_DENSE_LENGTH: Final = 16
+_DENSITY: Final = 0.4
 _SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN, _LONG_VALUE = 6, 20, 7, 4, 16
 
 
@@ -53,17 +61,18 @@ class Assignment:
     argument: bool
 
     @classmethod
-    def of(cls, match: re.Match[str]) -> Self:
-        """Return what was matched, with groups before, name, sign and value."""
-        opening, value, closing = _parts(match["value"])
+    def of(cls, text: str, named: re.Match[str], value: re.Match[str]) -> Self:
+        """Return what was found in `text`: where it is `named`, with groups name and sign, and its `value`."""
+        opening, inner, closing = _parts(value[0])
+        before = text[max(named.start() - 2, 0) : named.start()].removesuffix(" ")
         return cls(
-            name=match["name"],
-            sign=match["sign"],
-            value=value,
+            name=text[slice(*named.span("name"))],
+            sign=named["sign"],
+            value=inner,
             opening=opening,
             closing=closing,
-            alone=_AT_THE_END.match(match.string, match.end()) is not None,
-            argument=match["before"][:1] in {"(", ","},
+            alone=_AT_THE_END.match(text, value.end()) is not None,
+            argument=before[-1:] in {"(", ","},
         )
 
     @property
@@ -85,10 +94,24 @@ def _parts(found: str) -> tuple[str, str, str]:
 
 def looks_random(text: str) -> bool:
     """Tell whether `text` is no word: letters and digits mixed, or letters without end."""
-    letters = any(c.isalpha() for c in text)
-    digits = any(c.isdigit() for c in text)
     longest = max(map(len, re.split(r"[^A-Za-z0-9]", text)), default=0)
-    return len(text) >= _SENSIBLE_LENGTH and ((letters and digits) or longest >= _LONG_WORD)
+    return len(text) >= _SENSIBLE_LENGTH and (mixes_letters_and_digits(text) or longest >= _LONG_WORD)
+
+
+def mixes_letters_and_digits(text: str) -> bool:
+    """Tell whether `text` holds at least one letter and one digit."""
+    return any(c.isalpha() for c in text) and any(c.isdigit() for c in text)
+
+
+def is_stand_in(value: str) -> bool:
+    """Tell whether `value` stands for a secret: a variable, a placeholder, the word `password`."""
+    value = value.strip()
+    return not any(c.isalnum() for c in value) or bool(_PLACEHOLDER.fullmatch(value) or _WORD.fullmatch(value))
+
+
+def is_weak_name(name: str) -> bool:
+    """Tell whether most of what is assigned to `name` is no secret."""
+    return name.lower() in _WEAK_NAMES
 
 
 def is_secret(assignment: Assignment) -> bool:
@@ -99,8 +122,39 @@ def is_secret(assignment: Assignment) -> bool:
     return True
 
 
+def _path(it: Assignment) -> bool | None:
+    # The shell keeps the current folder in PWD.
+    return False if it.name.lower() == "pwd" and _PATH.fullmatch(it.value) else None
+
+
 def _nothing_there(it: Assignment) -> bool | None:
     return None if any(c.isalnum() for c in it.value) and not _PLACEHOLDER.fullmatch(it.value.strip()) else False
+
+
+def _weakly_named(it: Assignment) -> bool | None:
+    # Most keys open no door, and the names of most are words.
+    if not is_weak_name(it.name):
+        return None
+    return _RANDOM_ONLY.fullmatch(it.value) is not None and _is_dense(it.value)
+
+
+def _passes(it: Assignment) -> bool | None:
+    # Tests pass too.
+    if it.name.lower() != "pass":
+        return None
+    if it.quoted:
+        return False if " " in it.value.strip() else None
+    if it.sign == "=":
+        return None
+    return it.value.isalnum() and looks_random(it.value)
+
+
+def _is_dense(value: str) -> bool:
+    """Tell whether `value` changes between small letters, capitals and digits far more often than a name does."""
+    longest = max(re.split(r"[^A-Za-z0-9]", value), key=len)
+    kinds = [(c.islower(), c.isupper()) for c in longest]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return len(longest) >= _DENSE_LENGTH and len(set(kinds)) == len("aA1") and changes > _DENSITY * len(longest)
 
 
 def _outside(it: Assignment) -> bool | None:
@@ -164,6 +218,9 @@ def _word(it: Assignment) -> bool | None:
 
 _JUDGES: Final[tuple[Callable[[Assignment], bool | None], ...]] = (
     _nothing_there,
+    _path,
+    _weakly_named,
+    _passes,
     _outside,
     _itself,
     _known_word,

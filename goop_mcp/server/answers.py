@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from mcp.types import CallToolResult, TextContent
 
+from goop_mcp.messages.quoting import fenced, field, paragraph, quoted
 from goop_mcp.server.bounds import LEFT_OUT, fitted
 from goop_mcp.validation.findings import Finding, Repair, Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
@@ -31,7 +32,6 @@ MOST_CHARACTERS = 40_000
 """Longest text of one answer, about 10,000 tokens."""
 
 _LISTED = 20
-_SMALL = 20_000
 _RECORDED = {
     "recorded": "recorded at revision {revision}",
     "duplicate": "duplicate: the same report was recorded at revision {revision}; nothing was written",
@@ -40,9 +40,9 @@ _RECORDED = {
 }
 
 
-def answer(text: str, structure: Mapping[str, object], *, is_small: bool = False) -> CallToolResult:
-    """Return the answer of a tool that worked, cut if need be; one that is known to be small is not measured."""
-    values = dict(structure) if is_small else fitted(structure)
+def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
+    """Return the answer of a tool that worked, its structure cut where it is too large for clients."""
+    values = fitted(structure)
     if left := values.get(LEFT_OUT):
         # On the second line: the end is the first that is cut off.
         first, _, rest = text.partition("\n")
@@ -86,11 +86,8 @@ def _cut(text: str) -> str:
     return text[: MOST_CHARACTERS - len(end)] + end
 
 
-def verdict_answer(verdict: Verdict, *, by_our_rules: bool = True) -> CallToolResult:
-    """Return a verdict; that a reply was rejected is no failure of the tool.
-
-    With `by_our_rules` False others told of faults as well, and nobody knows at what length.
-    """
+def verdict_answer(verdict: Verdict) -> CallToolResult:
+    """Return a verdict; that a reply was rejected is no failure of the tool."""
     structure = verdict.to_dict()
     lines = [_headline(verdict, structure["envelope"] or {})]
     if verdict.feedback is not None:
@@ -100,8 +97,7 @@ def verdict_answer(verdict: Verdict, *, by_our_rules: bool = True) -> CallToolRe
         mended = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
         warnings = verdict.of_severity(Severity.WARNING)
         lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
-    # Mending makes five letters of one, and an answer has what was read beside what was mended.
-    return answer("\n".join(lines), structure, is_small=by_our_rules and len(verdict.read_text) <= _SMALL)
+    return answer("\n".join(lines), structure)
 
 
 def decision_answer(decision: "Decision") -> CallToolResult:
@@ -115,8 +111,8 @@ def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
     lines += [f"written: {path}" for path in recorded.written.files]
     lines += [f"shown at: {address}" for address in recorded.written.resources]
     if (state := recorded.written.state) is not None and state.phase != recorded.written.phase_before:
-        lines.append(f"phase: {recorded.written.phase_before} -> {state.phase}")
-    lines += [*_secrets(recorded.redactions), *recorded.remarks]
+        lines.append(field("phase", f"{recorded.written.phase_before} -> {state.phase}"))
+    lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
     told = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
     return answer(
         "\n".join([*lines, *_listed("disagreement", told), *_decision_lines(recorded.decision)]), recorded.to_dict()
@@ -128,9 +124,11 @@ def session_answer(built: "BuiltHandoff") -> CallToolResult:
     secrets = _secrets(built.redactions)
     if built.revision is None:
         place = f"not written; it belongs to {built.path}:" if built.path else _not_recorded(built)
-        return answer("\n".join([place, *secrets, "", built.text]), built.to_dict())
+        return answer("\n".join([place, *secrets, *fenced(built.text, "markdown")]), built.to_dict())
     place = f"written: {built.path} " if built.path else f"recorded and shown at {built.resource}, in no file "
-    return answer("\n".join([f"{place}(revision {built.revision})", *secrets, *built.remarks]), built.to_dict())
+    return answer(
+        "\n".join([f"{place}(revision {built.revision})", *secrets, *map(paragraph, built.remarks)]), built.to_dict()
+    )
 
 
 def _not_recorded(built: "BuiltHandoff") -> str:
@@ -142,13 +140,16 @@ def _secrets(redactions: int) -> list[str]:
 
 
 def _decision_lines(decision: "Decision") -> list[str]:
-    lines = [f"actions: {', '.join(decision.actions)}", decision.reason]
-    for name in ("next_agent", "next_command", "instruction"):
-        if value := getattr(decision, name):
-            lines.append(f"{name}: {value}")
-    lines += [
-        f"{name}: {', '.join(found)}" for name in ("files_to_read", "blockers") if (found := getattr(decision, name))
-    ]
+    """Return the decision: our own fields first, each on its line, then what agents wrote, marked as theirs."""
+    # A reason may begin with the agent's own text: the type of an error.
+    lines = [field("actions", *decision.actions), paragraph(decision.reason)]
+    lines += [field(name, value) for name in ("next_agent", "next_command") if (value := getattr(decision, name))]
+    if decision.files_to_read:
+        lines.append(field("files_to_read", *decision.files_to_read))
+    if decision.instruction:
+        lines += quoted("instruction", decision.instruction)
+    if decision.blockers:
+        lines += quoted("blockers", *decision.blockers)
     return lines
 
 
@@ -158,7 +159,9 @@ def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
     if written:
         return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
     place = f"it belongs to {built.path}; " if built.path else ""
-    return answer("\n".join([f"not written; {place}the prompt:", *remarks, "", built.text]), built.to_dict())
+    return answer(
+        "\n".join([f"not written; {place}the prompt:", *remarks, *fenced(built.text, "markdown")]), built.to_dict()
+    )
 
 
 def _headline(verdict: Verdict, envelope: Mapping[str, object]) -> str:

@@ -43,9 +43,11 @@ from mcp.types import Tool as ListedTool
 from pydantic import AnyUrl, ValidationError
 
 from goop_mcp.current_request import current_request
-from goop_mcp.errors import GoopError, RuleFailedError, UnknownNameError
+from goop_mcp.errors import GoopError, NoClientError, RuleFailedError, UnknownNameError
 from goop_mcp.server.answers import cap, without_secrets
 from goop_mcp.server.arguments import argument_faults, has_unknown_names
+from goop_mcp.server.clients import client_of_message
+from goop_mcp.server.message_limits import forget_answered
 from goop_mcp.server.notices import Notices
 from goop_mcp.server.observing import identifying, measuring
 from goop_mcp.server.permissions import is_offered, refusal, scopes_of_caller
@@ -79,7 +81,7 @@ class GoopServer(MCPServer[Any]):
         """Let clients of the earlier era subscribe to resources; those of the later one do so by themselves."""
 
         async def subscribe(ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams) -> EmptyResult:
-            await notices.subscribe(ctx.session._connection, params.uri)
+            await notices.subscribe(ctx.session._connection, params.uri, of=client_of_message(ctx))
             return EmptyResult()
 
         async def unsubscribe(ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams) -> EmptyResult:
@@ -90,12 +92,13 @@ class GoopServer(MCPServer[Any]):
         self._lowlevel_server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
 
     def observe(self) -> None:
-        """Give every message an id, a span and a figure.
+        """Give every message an id, a span and a figure, and forget it once it is answered.
 
-        In place of the spans of the SDK, into which names and errors go as they came from outside.
+        In place of the spans of the SDK, into which names and errors go as they came from outside. What a message
+        brought is forgotten outermost: with a request for input the SDK seals what the message had asked for.
         """
         others = [each for each in self.middleware if not isinstance(each, OpenTelemetryMiddleware)]
-        self.middleware[:] = [identifying(self._has), measuring(self._has), *others]
+        self.middleware[:] = [forget_answered, identifying(self._has), measuring(self._has), *others]
 
     def direct_manager(self, security: TransportSecuritySettings, body_bytes: int) -> StreamableHTTPSessionManager:
         """Return a manager of HTTP requests that answers each with one JSON message, and keeps no sessions."""
@@ -131,9 +134,9 @@ class GoopServer(MCPServer[Any]):
             return self._tool_manager.get_tool(name) is not None
         return self._prompt_manager.get_prompt(name) is not None
 
-    def has_sessions_of_earlier_era(self) -> bool:
-        """Tell whether any session is open that outlives its requests; one over SSE does not."""
-        return bool(self.session_manager._server_instances)
+    def open_sessions(self) -> Collection[str]:
+        """Return the ids of the sessions that outlive their requests; those over SSE do not."""
+        return self.session_manager._server_instances.keys()
 
     def list_without(self, missing: Callable[[Collection[str]], Collection[str]]) -> None:
         """Leave out of the list those that `missing` returns of all addresses; it runs on a worker thread."""
@@ -153,14 +156,25 @@ class GoopServer(MCPServer[Any]):
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
     async def run_stdio_async(self) -> None:
-        """Serve one client on stdin and stdout, until its end of input and the answers to what came before."""
+        """Serve one client on stdin and stdout, until its end of input and the answers to what came before.
+
+        Raises NoClientError when the input ended and held text and no message.
+        """
         owed = Owed()
-        with take_stdin(owed) as stdin, take_stdout(owed) as stdout:
+        with (
+            take_stdout(owed) as stdout,
+            take_stdin(owed, refuse=stdout.write if stdout is not None else None) as stdin,
+        ):
             # They read and write like files, which is all that the SDK asks of them.
             ways = cast("Any", {"stdin": stdin, "stdout": stdout})
             async with stdio_server(**ways) as (incoming, outgoing):
                 options = self._lowlevel_server.create_initialization_options()
                 await self._lowlevel_server.run(incoming, outgoing, options)
+        if stdin is not None and stdin.is_no_client:
+            raise NoClientError(
+                "standard input ended without one JSON-RPC message, so no MCP client was served; did you mean "
+                "`goop-mcp check -`?"
+            )
 
     async def list_resources(self) -> list[Resource]:
         """Return the resources that are there."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from goop_mcp.operations.stopping.attempts_in_memory import AttemptsInMemory
 from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn
 from goop_mcp.operations.stopping.policy import read_policy
+from goop_mcp.operations.stopping.profile import read_profile
 from goop_mcp.server.answers import answer
 from goop_mcp.server.observing import count_verdict
 
@@ -54,18 +55,21 @@ class HookChecks:
         prompt_id: _Word = "",
     ) -> Annotated[CallToolResult, HookAnswerModel]:
         """Answer a hook of the host. For hooks of type mcp_tool only; agents use validate_report."""
-        policy, _ = read_policy(str(self._application.settings.project))
+        project = str(self._application.settings.project)
+        policy, _ = read_policy(project)
         turn = Turn(
             agent=agent_type or None,
             text=text,
             main=event == "Stop",
             again=active == "true",
             key="\n".join((session_id, agent_id or "main", prompt_id)),
+            agents=policy.agents,
+            profile=read_profile(project),
         )
         if not is_owed(turn, policy):
-            return answer("{}", {}, is_small=True)
+            return answer("{}", {})
         outcome = judge_turn(turn, policy, attempts=self._attempts, rules=self._application.rules)
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
         said = hook_answer(outcome)
-        return answer(json.dumps(said), said, is_small=True)
+        return answer(json.dumps(said), said)

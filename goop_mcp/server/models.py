@@ -279,6 +279,15 @@ class EventModel(BaseModel):
     text: str = Field(description="What happened, cut to 160 characters.")
 
 
+class VerificationModel(BaseModel):
+    """The last result of a check in goopspec.db."""
+
+    wave: int | None = Field(description="Number of its wave; null: of the whole workflow.")
+    name: str = Field(description="What was checked, for example test.")
+    status: str = Field(description="passed, failed, pending or skipped, as GoopSpec has it.")
+    detail: str = Field(description="What was found; empty: it does not say.")
+
+
 class StatusModel(BaseModel):
     """How a project stands."""
 
@@ -293,7 +302,8 @@ class StatusModel(BaseModel):
     progress: ProgressModel = Field(description="Waves and tasks of the plan in numbers.")
     waves: list[WaveModel] = Field(description="Waves and tasks of the plan.")
     reported: ReportedModel = Field(description="Tasks by their last reports, also where no plan is known here.")
-    blockers: list[str] = Field(description="Active blockers of the last reports.")
+    blockers: list[str] = Field(description="Active blockers of the last reports and of goopspec.db.")
+    verifications: list[VerificationModel] = Field(description="Last results of checks in goopspec.db (GoopSpec 1.x).")
     drift: list[FindingModel] = Field(description="Where documents, state and reports disagree.")
     conflicts: list[ConflictModel] = Field(description="Documents that people changed where they are ours.")
     unreadable: list[str] = Field(description="Documents that cannot be read.")

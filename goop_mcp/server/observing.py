@@ -13,6 +13,7 @@ from opentelemetry import metrics, propagate, trace
 from opentelemetry.context import Context
 
 from goop_mcp.current_request import Request, answering, current_request, request_id
+from goop_mcp.server.permissions import name_of_caller
 from goop_mcp.validation.findings import Severity
 from goop_mcp.workflow.agents import KNOWN_AGENTS, SPECIAL_NEXT_AGENTS
 
@@ -57,7 +58,7 @@ def identifying(is_known: IsKnown) -> ServerMiddleware[Any]:
         scope = getattr(ctx.request, "scope", None)
         given = scope.get(REQUEST_ID_KEY) if isinstance(scope, Mapping) else None
         tool = _target(ctx, is_known) if ctx.method == "tools/call" else None
-        with answering(Request(request_id(given), tool)):
+        with answering(Request(request_id(given), tool, name_of_caller())):
             return await call_next(ctx)
 
     return identify

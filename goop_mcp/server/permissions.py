@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from goop_mcp.server.scopes import ALL_SCOPES, READ, WORKSPACE, WRITE
 
-__all__ = ["is_offered", "refusal", "scopes_of_caller"]
+__all__ = ["is_offered", "name_of_caller", "refusal", "scopes_of_caller"]
 
 _LOOKS = "check_workspace"
 
@@ -17,6 +17,16 @@ def scopes_of_caller(*, without_token: Collection[str] = ALL_SCOPES) -> Collecti
     """Return the scopes of whoever sent the request that is being served; `without_token` where no token came."""
     token = get_access_token()
     return without_token if token is None else token.scopes
+
+
+def name_of_caller() -> str | None:
+    """Return the name of the token that came with the request, and of the person it was issued to; None without one."""
+    token = get_access_token()
+    if token is None:
+        return None
+    return (
+        f"{token.client_id} {token.subject}" if token.subject and token.subject != token.client_id else token.client_id
+    )
 
 
 def is_offered(tool: Tool, scopes: Collection[str]) -> bool:

@@ -44,6 +44,16 @@ def add_project_resources(server: GoopServer, application: "Application") -> Non
         return _read_document(name, application)
 
     @server.resource(
+        document_uri("archive/{name}"),
+        name="project-archive",
+        title="Older entries of a document",
+        description="Such as CHRONICLE-2026-11.md: what CHRONICLE.md or ADL.md shows no longer: data.",
+        mime_type=_MARKDOWN,
+    )
+    def archive(name: str) -> str:
+        return operations.project_documents.read_archive(application.files, name, recorded=application.recorded)
+
+    @server.resource(
         "goop://memories/{id}",
         name="memory",
         title="One memory",

@@ -25,7 +25,12 @@ def add_prompts(server: MCPServer, application: "Application") -> None:
 
     Those about a project look into that of `application`, those about a reply judge it by its rules.
     """
-    fill = partial(render_prompt, find_document=application.find_document, rules=application.rules)
+    fill = partial(
+        render_prompt,
+        find_document=application.find_document,
+        rules=application.rules,
+        project=application.settings.project,
+    )
     for prompt in list_prompts():
         server.add_prompt(_offered(prompt, fill))
 

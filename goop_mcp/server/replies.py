@@ -11,6 +11,7 @@ from pydantic import Field
 
 import goop_mcp
 from goop_mcp import operations
+from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.protocols import validate
 from goop_mcp.server.answers import decision_answer, verdict_answer
 from goop_mcp.server.models import AnyObject, DecisionModel, ProtocolChoice, VerdictModel
@@ -116,13 +117,16 @@ class Replies:
         field or a reply that was cut off never are. With check_workspace a claim that is not true, such as a file that
         does not exist, is a fault too. It changes nothing, and never opens a file that the reply names.
         """
-        expected = Expectations(agent=expected_agent, phase=expected_phase)
+        expected = expect_of_project(
+            self._application.settings.project,
+            Expectations(agent=expected_agent, phase=expected_phase),
+        )
         judge = partial(self._check_claims, ctx) if check_workspace else validate
         rules = self._application.rules
 
         def judged() -> CallToolResult:
             verdict = judge(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
-            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent), by_our_rules=not rules)
+            return verdict_answer(count_verdict(verdict, expected_agent=expected_agent))
 
         return await self._answered(judged, text, check_workspace=check_workspace)
 
@@ -159,7 +163,13 @@ class Replies:
             context=context,
         )
         route = partial(
-            operations.route_reply.route_reply, text, known, protocol=protocol, mode=mode, rules=self._application.rules
+            operations.route_reply.route_reply,
+            text,
+            known,
+            protocol=protocol,
+            mode=mode,
+            home=self._application.settings.project,
+            rules=self._application.rules,
         )
 
         def routed() -> CallToolResult:

@@ -15,6 +15,8 @@ class Failpoint(StrEnum):
     COMMIT = "commit"
     TEMPORARY_FILE = "temporary file"
     FSYNC = "fsync"
+    ARCHIVE_APPEND = "archive append"
+    ARCHIVE_FSYNC = "archive fsync"
     RENAME = "rename"
     DIRECTORY_FSYNC = "directory fsync"
 

@@ -1,6 +1,7 @@
 """The small interface behind which the databases stand. Both adapters pass one contract suite (tests/store)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from goop_mcp.store.figures import FigureFilter, Figures
@@ -63,6 +64,10 @@ class Reading(Protocol):
         """Return memories, newest first, at most `limit`; `before_id`, the id of the last one, continues the list."""
         ...
 
+    def memories_after(self, id: int, *, limit: int) -> list[StoredMemory]:
+        """Return at most `limit` memories with a larger id, oldest first; 0 begins the list."""
+        ...
+
     def memories_without_vector(
         self, model: str, *, dimensions: int, limit: int, after_id: int = 0
     ) -> list[StoredMemory]:
@@ -100,8 +105,28 @@ class Reading(Protocol):
         """Return the report recorded under the key, None when there is none."""
         ...
 
-    def events(self, *, after_revision: int = 0, document: str | None = None, limit: int | None = None) -> list[Event]:
-        """Return events in the order in which they happened, those behind `after_revision` only."""
+    def events(
+        self,
+        *,
+        after_revision: int = 0,
+        document: str | None = None,
+        kinds: Sequence[str] | None = None,
+        month: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Return events in the order in which they happened, those after `after_revision` only.
+
+        `document` is the one they are shown in, `kinds` and `month` (such as 2026-11) restrict them further.
+        """
+        ...
+
+    def event_revisions(
+        self, document: str, *, without: Sequence[str], up_to: int | None = None, limit: int
+    ) -> list[int]:
+        """Return the revisions of the newest events shown in `document`, newest first, one for each event.
+
+        Events of the kinds `without` do not count, nor those after the revision `up_to`.
+        """
         ...
 
     def document_revision(self, document: str) -> int:
@@ -210,6 +235,22 @@ class Store(Protocol):
 
     def check(self) -> list[str]:
         """Return what is wrong with the database, in words; empty when all is well."""
+        ...
+
+    def backup(self, target: Path, *, force: bool = False) -> None:
+        """Write all rows to one file at `target` that `restore` takes; over one that is there only with `force`.
+
+        Others may read and write meanwhile. Raises UnwritableFileError, and StoreError, on PostgreSQL always: it has
+        tools of its own.
+        """
+        ...
+
+    def restore(self, source: Path) -> str | None:
+        """Put what the file at `source` holds in place of all rows, and return where those are kept now.
+
+        None when there were none. The file is looked at first: one that is damaged, newer than this program or not of
+        ours changes nothing. Servers that run go on with what was put back. Raises StoreError, as `backup`.
+        """
         ...
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal, TypeVar
 
@@ -66,6 +67,14 @@ class MeasuredStore:
     def check(self) -> list[str]:
         """Return what is wrong with the database."""
         return self._store.check()
+
+    def backup(self, target: Path, *, force: bool = False) -> None:
+        """Write all rows to one file."""
+        self._store.backup(target, force=force)
+
+    def restore(self, source: Path) -> str | None:
+        """Put what a file holds in place of all rows."""
+        return self._store.restore(source)
 
     def close(self) -> None:
         """Let go of files and connections."""

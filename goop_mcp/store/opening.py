@@ -15,24 +15,30 @@ _POSTGRES: Final = frozenset({"postgresql", "postgres"})
 
 
 def open_store(
-    url: DatabaseUrl | str | None, *, project: Path | str, project_id: str | None = None, tenant: str = "default"
+    url: DatabaseUrl | str | None,
+    *,
+    project: Path | str,
+    project_id: str | None = None,
+    tenant: str = "default",
+    seconds: float = 30.0,
 ) -> Store:
     """Return the store that `url` names, with nothing opened yet; None means `.goopspec/goop.db` in the project.
 
     `sqlite:///NAME` is relative to the project, `sqlite:////NAME` absolute; a folder outside of the project must exist.
-    `project_id` and `tenant` say whose rows are meant in a database of many projects. Raises SettingsError for a URL
+    `project_id` and `tenant` say whose rows are meant in a database of many projects. `seconds` bounds each question to
+    a file, which may have come with somebody else's checkout. Raises SettingsError for a URL
     that cannot be used.
     """
     given = DatabaseUrl("sqlite:///.goopspec/goop.db") if url is None else url
     given = DatabaseUrl(given) if isinstance(given, str) else given
     if given.scheme == "sqlite":
-        return _sqlite(given, Path(project))
+        return _sqlite(given, Path(project), seconds)
     if given.scheme in _POSTGRES:
         return _postgres(given, project_id, tenant)
     raise SettingsError(f"the database is {given}; expected sqlite:///FILE or postgresql://USER@HOST/NAME")
 
 
-def _sqlite(url: DatabaseUrl, project: Path) -> Store:
+def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
     from goop_mcp.store.sqlite import DatabaseFile, SqliteStore  # noqa: PLC0415 - most starts do without
 
     rest = url.reveal().partition("://")[2]
@@ -44,7 +50,8 @@ def _sqlite(url: DatabaseUrl, project: Path) -> Store:
     # A name that is mistyped must not leave folders anywhere on the machine.
     inside = project in Path(os.path.normpath(path)).parents
     migrations = load_migrations("sqlite")
-    return SqliteStore(DatabaseFile(path=path, name=shown, migrations=migrations, makes_folder=inside))
+    file = DatabaseFile(path=path, name=shown, migrations=migrations, makes_folder=inside, seconds=seconds)
+    return SqliteStore(file)
 
 
 def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:

@@ -4,22 +4,25 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from goop_mcp.errors import GoopError
+from goop_mcp.errors import GoopError, PathRefusedError
 from goop_mcp.validation.claims import Claims, FileClaim
-from goop_mcp.validation.evidence_rules import FILE_NOT_FOUND, FILE_STILL_THERE, NOT_CHECKED
+from goop_mcp.validation.evidence_rules import EMPTY_FILE, FILE_NOT_FOUND, FILE_STILL_THERE, NOT_CHECKED
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.path_rules import OUTSIDE_SESSION, OUTSIDE_WORKSPACE, TEMPLATE_VARIABLE
 from goop_mcp.validation.paths import PathBounds, read_path
 from goop_mcp.validation.rules import Problem
-from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import SESSIONS_FOLDER
+from goop_mcp.workspace.paths import is_too_long
 
-__all__ = ["Looked", "check_files", "links_that_lead_out"]
+__all__ = ["Looked", "check_files", "links_that_lead_out", "path_in_project"]
 
 Looked = Callable[[int, int], None]
 """Is told how many of how many claims were looked at; may raise to end the look."""
 
 _SHOWN = 60
+_MADE = ("created", "modified")
+_MAY_BE_EMPTY = frozenset({"__init__.py", "py.typed"})
 
 
 def check_files(
@@ -54,8 +57,8 @@ def links_that_lead_out(claims: Claims, files: ProjectFiles, *, session_folder: 
             continue
         if (unusable := looking.unusable(path)) is not None:
             problems.append(_unusable(claim, unusable))
-        elif looking.leads_out(path):
-            problems.append(_led_out(claim))
+        elif (way_out := looking.way_out(path)) is not None:
+            problems.append(_outside(claim, way_out))
         elif session_folder is not None and looking.leaves(path, session_folder):
             problems.append(_led_out_of(claim, session_folder))
     return problems
@@ -80,27 +83,67 @@ class _Looking:
         self._names: dict[str, dict[str, str]] = {}
 
     def problem(self, claim: FileClaim, *, session_ended: bool) -> Problem | None:
+        if claim.told and (outside := _leaves_project(claim, self._bounds)) is not None:
+            return outside
         path = self.inside(claim)
         if path is None:
-            return _not_checked(claim, "it leads out of the project") if claim.told else None
+            return None
+        if claim.told and claim.kind in _MADE and is_too_long(path):
+            message = f"file {excerpt(claim.path, _SHOWN)!r} cannot be there: its path is too long for any system"
+            return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
         if (unusable := self.unusable(path)) is not None:
-            return _not_checked(claim, "no file may have that name") if claim.told else _unusable(claim, unusable)
-        if self.leads_out(path):
-            return _not_checked(claim, "a link takes it out of the project") if claim.told else _led_out(claim)
+            return self._of_odd_name(claim, path) if claim.told else _unusable(claim, unusable)
+        if (way_out := self.way_out(path)) is not None:
+            return _outside(claim, way_out)
         if claim.kind == "optional" or (claim.kind == "promised" and not session_ended):
             return None
         try:
             look = self._is_listed if claim.kind == "gone" else self._is_there
-            there = any(look(each) for each in self._meanings(path, claim))
+            there = next((each for each in self._meanings(path, claim) if look(each)), None)
+            if there is not None and claim.kind in _MADE:
+                return self._no_file_of_its_own(claim, there)
         except (GoopError, OSError):
             return _not_checked(claim, "its folder cannot be read")
-        return self._compared(claim, path, there=there)
+        return self._compared(claim, path, there=there is not None)
 
     def inside(self, claim: FileClaim) -> str | None:
-        """Return the path relative to the project, None where it leads out or is unfinished: others tell that."""
+        """Return the path relative to the project, None where it leads out or is unfinished: others report that."""
         path, problem = read_path(claim.path.strip(), where=claim.where, bounds=self._bounds)
         refused = (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
         return None if problem is not None and problem.rule.id in refused else path.replace("\\", "/")
+
+    def _of_odd_name(self, claim: FileClaim, path: str) -> Problem:
+        """Return what is wrong with a path that some system cannot hold; here there may be such a file all the same."""
+        try:
+            there = self._is_listed(path)
+        except (GoopError, OSError):
+            there = True
+        if claim.kind in _MADE and not there:
+            return self._not_found(claim)
+        return _not_checked(claim, "no file may have that name")
+
+    def _not_found(self, claim: FileClaim, hint: str = "expected it in the project, as the reply says") -> Problem:
+        message = f"file {excerpt(claim.path, _SHOWN)!r} does not exist; {hint}"
+        return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
+
+    def _no_file_of_its_own(self, claim: FileClaim, path: str) -> Problem | None:
+        """Return what is wrong with a file that is there and that the reply says was written."""
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        if any(part.casefold() == ".git" for part in parts):
+            return _no_file(claim, "is git's own")
+        kind = self._files.kind(path)
+        # What git keeps as one entry, a link to a folder or a repository of its own, can be created like a file.
+        entry = self._files.is_link(path) or (parts and self._files.exists(f"{path}/.git"))
+        if kind is FileKind.FOLDER and not entry:
+            return _no_file(claim, "is a folder")
+        if kind is FileKind.OTHER:
+            return _no_file(claim, "is a pipe or a device")
+        stamp = self._files.stamp(path)
+        name = parts[-1] if parts else ""
+        if stamp is None or stamp.size or name in _MAY_BE_EMPTY or name.startswith("."):
+            return None
+        message = f"file {excerpt(claim.path, _SHOWN)!r} is empty; expected what the reply says was written"
+        return EMPTY_FILE.problem(message, path=claim.where, found=excerpt(claim.path))
 
     def unusable(self, path: str) -> str | None:
         """Return why no file is opened by this name on any system, None where one could be; the disk is not asked."""
@@ -110,13 +153,15 @@ class _Looking:
             return str(error)
         return None
 
-    def leads_out(self, path: str) -> bool:
-        """Return whether a link on the way leads out of the project."""
+    def way_out(self, path: str) -> str | None:
+        """Return why a link on the way cannot be followed inside the project, None where it can."""
         try:
             self._files.resolve(path)
+        except PathRefusedError as error:
+            return str(error)
         except GoopError:
-            return True
-        return False
+            return None
+        return None
 
     def leaves(self, path: str, folder: str) -> bool:
         """Return whether `path`, which begins in `folder`, is taken out of it by a link."""
@@ -125,6 +170,8 @@ class _Looking:
 
     def _meanings(self, path: str, claim: FileClaim) -> Iterator[str]:
         yield path
+        if (without_line := _without_line(path)) != path:
+            yield without_line
         if claim.loose:
             for folder in self._folders:
                 yield f"{folder}/{path}"
@@ -141,9 +188,9 @@ class _Looking:
         if claim.loose and claim.kind == "present" and "/" not in path:
             return _not_checked(claim, "nothing says in which folder it lies")
         other = self._other_spelling(path)
-        hint = f"; there is {excerpt(other, _SHOWN)!r}, which is spelled otherwise" if other is not None else ""
-        message = f"file {shown!r} does not exist{hint or '; expected it in the project, as the reply says'}"
-        return FILE_NOT_FOUND.problem(message, path=claim.where, found=found)
+        if other is None:
+            return self._not_found(claim)
+        return self._not_found(claim, f"there is {excerpt(other, _SHOWN)!r}, which is spelled otherwise")
 
     def _is_there(self, path: str) -> bool:
         """Return whether `path` is there in exactly this spelling, also where the file system takes any case."""
@@ -168,6 +215,28 @@ class _Looking:
         return None if other is None else f"{folder}/{other}".lstrip("/")
 
 
+def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
+    """Return the file that `claim` means by its path relative to the project, None where that cannot be one."""
+    path, problem = read_path(claim.path.strip(), where=claim.where, bounds=PathBounds(workspace=files.root.as_posix()))
+    if problem is not None and problem.rule.id in (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id):
+        return None
+    try:
+        relative = files.relative(path.replace("\\", "/"))
+        if files.exists(relative):
+            return relative
+    except (GoopError, OSError):
+        return None
+    return _without_line(relative)
+
+
+def _without_line(path: str) -> str:
+    """Return `path` without the lines that are named behind it: src/a.py:12, src/a.py:12-20, src/a.py#L12."""
+    bare = path.rstrip("0123456789:-L#")
+    tail = path[len(bare) :]
+    # A name may end with such signs itself.
+    return bare if bare and (tail[:1] == ":" or tail[:2] == "#L") and tail[-1:].isdigit() else path
+
+
 def _plain(name: str) -> str:
     """Return a name as it compares: some file systems take accented letters apart."""
     return unicodedata.normalize("NFC", name)
@@ -182,9 +251,20 @@ def _unusable(claim: FileClaim, why: str) -> Problem:
     return OUTSIDE_WORKSPACE.problem(why, path=claim.where, found=excerpt(claim.path))
 
 
-def _led_out(claim: FileClaim) -> Problem:
-    message = f"path {excerpt(claim.path, _SHOWN)!r} leads out of the workspace by a link; expected a file inside it"
-    return OUTSIDE_WORKSPACE.problem(message, path=claim.where, found=excerpt(claim.path))
+def _outside(claim: FileClaim, why: str) -> Problem:
+    return OUTSIDE_WORKSPACE.problem(why, path=claim.where, found=excerpt(claim.path))
+
+
+def _leaves_project(claim: FileClaim, bounds: PathBounds) -> Problem | None:
+    """Return what is wrong with a path that leads out of the project by its text."""
+    problem = read_path(claim.path.strip(), where=claim.where, bounds=bounds)[1]
+    return problem if problem is not None and problem.rule.id == OUTSIDE_WORKSPACE.id else None
+
+
+def _no_file(claim: FileClaim, what: str) -> Problem:
+    shown = excerpt(claim.path, _SHOWN)
+    message = f"{shown!r} {what}; expected a file that was {claim.kind}, by its own name"
+    return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
 
 
 def _led_out_of(claim: FileClaim, folder: str) -> Problem:

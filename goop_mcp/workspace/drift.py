@@ -92,7 +92,7 @@ def gate_facts(
         open_tasks=open_tasks,
         open_tasks_in_all=open_in_all,
         open_wave=open_wave,
-        failed_checks=len(records.failed),
+        failed_checks=len(records.failed) + len(project.work.failed if project.work is not None else ()),
         active_blockers=len(records.blockers),
         verification_report=records.verified or (state is not None and state.verification_passed),
         passed_must_haves=sum(each.passed or each.id in records.passed_must_haves for each in must_haves),
@@ -105,7 +105,8 @@ def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int
     """Return the first wave with open tasks, or the last wave; how many are open there; how many in all waves."""
     if blueprint is None or not blueprint.tasks:
         return 0, 0, 0
-    left = [task for task in blueprint.tasks if str(task.id) not in records.done]
+    done = frozenset(records.done)
+    left = [task for task in blueprint.tasks if str(task.id) not in done]
     wave = min(map(_wave_of, left)) if left else max(map(_wave_of, blueprint.tasks))
     return wave, sum(_wave_of(task) == wave for task in left), len(left)
 

@@ -10,14 +10,16 @@ from goop_mcp.routing.sessions import has_ended
 from goop_mcp.store.interface import Store
 from goop_mcp.validation.claims import Claims, StateClaim, StateName, TaskClaim
 from goop_mcp.validation.evidence_rules import NOT_CHECKED, STATE_DIFFERS, TASK_NOT_IN_BLUEPRINT
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.task_ids import parse_task_id
+from goop_mcp.workspace.claimed_changes import check_changes
 from goop_mcp.workspace.claimed_commits import check_commits
 from goop_mcp.workspace.claimed_files import Looked, check_files
 from goop_mcp.workspace.claimed_memories import check_memories
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.goopspec_database import WorkRecords, plan_of, read_work
 from goop_mcp.workspace.json_text import JsonFault, parse_object
 from goop_mcp.workspace.layout import BLUEPRINT, STATE, session_folder
 from goop_mcp.workspace.places import find_current_document
@@ -41,18 +43,24 @@ def check_claims(
     *,
     store: Store | None = None,
     session_state: str | None = None,
+    base: str | None = None,
     looked: Looked | None = None,
 ) -> list[Problem]:
     """Return what is wrong with `claims`, each problem with the path of the claim in the envelope.
 
     `store` holds the project's memories, None where there is none. `session_state` is the state of the session that
-    the promised files belong to, in the caller's words; None reads it from the session's folder. What cannot be
-    checked is told by an info and never blocks a reply. `looked` is told how many of the files were looked for.
+    the promised files belong to, in the caller's words; None reads it from the session's folder. `base` is the id of
+    the commit at which the task began, None where the caller does not know it. What cannot be checked is an info and
+    never blocks a reply. `looked` is told how many of the files were looked for.
     """
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
+    of_files = check_files(claims, files, session_ended=ended, looked=looked)
+    untrue = any(problem.rule.lenient is Severity.ERROR for problem in of_files)
+    of_commits, commits = check_commits(claims, files)
     return [
-        *check_files(claims, files, session_ended=ended, looked=looked),
-        *check_commits(claims, files),
+        *of_files,
+        *of_commits,
+        *check_changes(claims, files, commits=commits, base=base, untrue=untrue),
         *check_memories(claims, store),
         *_check_tasks(claims.tasks, files),
         *_check_state(claims.state, files),
@@ -79,12 +87,21 @@ def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Proble
         return []
     try:
         text = files.read_text(find_current_document(files, BLUEPRINT))
+        work = _work(files)
     except (GoopError, OSError):
         return [_task_not_checked(tasks[0], f"{BLUEPRINT} cannot be read")]
-    if text is None:
+    written = None if text is None else read_blueprint(text)
+    blueprint = written if work is None else plan_of(work, written)
+    if blueprint is None:
         return [_task_not_checked(tasks[0], f"there is no {BLUEPRINT}")]
-    blueprint = read_blueprint(text)
     return [] if not blueprint.tasks else [_no_such_task(each) for each in tasks if not _is_planned(each, blueprint)]
+
+
+def _work(files: ProjectFiles) -> WorkRecords | None:
+    state = read_state(files)
+    if not isinstance(state, ProjectState) or state.profile != "v1":
+        return None
+    return read_work(files, state.workflow_id or "default")
 
 
 def _is_planned(claim: TaskClaim, blueprint: Blueprint) -> bool:

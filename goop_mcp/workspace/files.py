@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,16 +55,30 @@ class ProjectFiles:
         parts = relative_parts(path)
         try:
             target = Path(os.path.realpath(self.root.joinpath(*parts)))
+            inside = target.is_relative_to(self.root)
+            names = target.relative_to(self.root).parts if inside else ()
+            circle = self._has_link(names)
         except OSError as error:  # a chain of links without an end, a path too long for the system
             raise _unusable(path, error) from None
-        if not target.is_relative_to(self.root):
+        if not inside:
             raise PathRefusedError(
                 f"path {self.relative(path)!r} leads out of the project through a link; remove the link"
             )
-        names = target.relative_to(self.root).parts
-        if any(self.root.joinpath(*names[:number]).is_symlink() for number in range(1, len(names) + 1)):
+        if circle:
             raise PathRefusedError(f"path {self.relative(path)!r} leads in a circle of links; remove them")
         return names
+
+    def _has_link(self, names: Sequence[str]) -> bool:
+        """Tell whether a link is left on the way to `names`; nothing below a missing folder has to be looked at."""
+        place = str(self.root)
+        for name in names:
+            place = f"{place}/{name}"
+            try:
+                if stat.S_ISLNK(os.lstat(place).st_mode):
+                    return True
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+        return False
 
     def kind(self, path: str) -> FileKind:
         """Return what `path` leads to; a link to nothing is MISSING."""
@@ -90,11 +104,32 @@ class ProjectFiles:
             return None
         return FileStamp(size=found.st_size, changed_ns=found.st_mtime_ns)
 
-    def read_bytes(self, path: str) -> bytes | None:
+    def read_bytes(self, path: str, *, most: int = MOST_BYTES) -> bytes | None:
         """Return what is in the file, None when there is none.
 
-        Raises DocumentUnreadableError for a folder, a device, or more than MOST_BYTES.
+        Raises DocumentUnreadableError for a folder, a device, or more than `most` bytes.
         """
+        descriptor = self._opened(path)
+        if descriptor is None:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            size = os.fstat(descriptor).st_size
+            if size > most:
+                found = f"{size:,} bytes; expected at most {most:,}"
+                raise DocumentUnreadableError(f"{self.relative(path)} has {found}")
+            return file.read(most + 1)
+
+    def read_end(self, path: str, size: int) -> bytes | None:
+        """Return the last `size` bytes of the file, all of a shorter one, None when there is none."""
+        descriptor = self._opened(path)
+        if descriptor is None:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(max(os.fstat(descriptor).st_size - size, 0))
+            return file.read(size)
+
+    def _opened(self, path: str) -> int | None:
+        """Return a descriptor of the file, None when there is none; raises as `read_bytes`."""
         try:
             with self._entry(path) as (folder, name):
                 descriptor = folder.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -104,20 +139,17 @@ class ProjectFiles:
             if isinstance(error, PathRefusedError):
                 raise
             raise _unusable(path, error) from None
-        try:
-            self._refuse_no_text(path, os.fstat(descriptor))
-        except DocumentUnreadableError:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(MOST_BYTES + 1)
+            raise DocumentUnreadableError(f"{self.relative(path)} is no file; expected a text file there")
+        return descriptor
 
-    def read_text(self, path: str) -> str | None:
+    def read_text(self, path: str, *, most: int = MOST_BYTES) -> str | None:
         """Return the text of the file as it stands (line ends, byte order mark), None when there is none.
 
-        Raises DocumentUnreadableError with the place where it is no UTF-8.
+        Raises DocumentUnreadableError with the place where it is no UTF-8, and for more than `most` bytes.
         """
-        content = self.read_bytes(path)
+        content = self.read_bytes(path, most=most)
         if content is None:
             return None
         try:
@@ -136,13 +168,6 @@ class ProjectFiles:
                 return folder.names()
         except (FileNotFoundError, NotADirectoryError):
             return ()
-
-    def _refuse_no_text(self, path: str, found: os.stat_result) -> None:
-        if not stat.S_ISREG(found.st_mode):
-            raise DocumentUnreadableError(f"{self.relative(path)} is no file; expected a text file there")
-        if found.st_size > MOST_BYTES:
-            size = f"{found.st_size:,} bytes; expected at most {MOST_BYTES:,}"
-            raise DocumentUnreadableError(f"{self.relative(path)} has {size}")
 
     def _stat(self, path: str) -> os.stat_result | None:
         try:

@@ -5,6 +5,7 @@ run, nothing is fetched, and no lock is taken.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goop_mcp.errors import GoopError
+from goop_mcp.workspace.git_links import leads_elsewhere
 
 __all__ = ["TIMEOUT", "CommitLookup", "GitError", "Repository"]
 
@@ -32,6 +34,25 @@ _SAFE = (
     f"core.hooksPath={os.devnull}",
     "-c",
     "core.disambiguate=commit",
+    # A folder that has the files of a repository itself, without a .git, may come with any checkout.
+    "-c",
+    "safe.bareRepository=explicit",
+)
+_MOST_WALKED = 5_000
+"""How many commits are looked at for one question about what leads to a commit."""
+
+_COMPARED = (
+    "--literal-pathspecs",
+    "diff-tree",
+    "-r",
+    "--name-only",
+    "-z",
+    "--no-renames",
+    "--relative",
+)
+_STAMP = re.compile(
+    r"(?:(?<=\n)|\A)([^\0]++)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: [^\n]*\n  uid: [^\n]*\n"
+    r"  size: (\d+)\t[^\n]*\n"
 )
 _KEPT = ("PATH", "HOME")
 # The first asks newer versions of git never to fetch; the second refuses every way to fetch, whatever is configured.
@@ -46,19 +67,22 @@ class GitError(GoopError):
 class CommitLookup:
     """What is known of the ids that were asked for, each in exactly one of the three.
 
-    `subjects` maps those found to the subject of the commit, None where the commit is too large to be read.
+    `subjects` maps those found to the subject of the commit, None where the commit is too large to be read, and `full`
+    maps them to their whole ids.
     """
 
     subjects: Mapping[str, str | None] = field(default_factory=dict)
+    full: Mapping[str, str] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository that `folder`, an absolute path, belongs to."""
+    """The repository that `folder`, an absolute path, belongs to; `project` is the folder of the project around it."""
 
     folder: Path
+    project: Path | None = None
 
     def look_up(self, ids: Sequence[str]) -> CommitLookup:
         """Return which of `ids` (4 to 64 hexadecimal digits each) are commits; two processes for any number of them.
@@ -75,6 +99,7 @@ class Repository:
         ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
         return CommitLookup(
             subjects={id: subjects.get(words[0]) for id, words in found.items()},
+            full={id: words[0] for id, words in found.items()},
             ambiguous=ambiguous,
             missing=frozenset(answers.keys() - found.keys() - ambiguous),
         )
@@ -83,12 +108,66 @@ class Repository:
         """Return whether older commits were left out of this clone. Raises GitError as `look_up` does."""
         return self._run(["rev-parse", "--is-shallow-repository"], []).strip() == b"true"
 
+    def parents(self) -> tuple[str, ...] | None:
+        """Return the parents of the commit that is checked out, None where there is no commit yet."""
+        try:
+            ids = self._run(["rev-list", "--parents", "--max-count=1", "HEAD"], []).decode("ascii").split()
+        except GitError:
+            return None
+        return tuple(ids[1:])
+
+    def left_out(self, full_ids: Sequence[str], *, of: Sequence[str]) -> frozenset[str] | None:
+        """Return which of the commits the refs or ids `of` do not lead to; None where that would take too long."""
+        found = self._run(["rev-list", f"--max-count={_MOST_WALKED}", *full_ids, "--not", *of], []).split()
+        if len(found) >= _MOST_WALKED:
+            return None
+        return frozenset(full_ids) & {id.decode("ascii") for id in found}
+
+    def touched(self, full_ids: Sequence[str], paths: Sequence[str]) -> dict[str, set[str]]:
+        """Return which of `paths`, and of what lies below them, each commit changed against any of its parents."""
+        found: dict[str, set[str]] = {id: set() for id in full_ids}
+        names: set[str] = set()
+        for piece in self._names([*_COMPARED, "--stdin", "-m", "--root", "--", *paths], full_ids):
+            # The id of a commit stands before its files, for a merge with the parent behind it.
+            id = piece.split(" ", 1)[0]
+            if id in found:
+                names = found[id]
+            else:
+                names.add(piece)
+        return found
+
+    def changed(self, base: str, paths: Sequence[str]) -> set[str]:
+        """Return which of `paths` differ between `base` and the commit that is checked out."""
+        return set(self._names([*_COMPARED, base, "HEAD", "--", *paths], []))
+
+    def staged(self, paths: Sequence[str]) -> set[str]:
+        """Return which of `paths` differ between the commit that is checked out and the index."""
+        options = ["--cached", "--name-only", "-z", "--no-renames", "--relative", "--ignore-submodules=all"]
+        return set(self._names(["--literal-pathspecs", "diff-index", *options, "HEAD", "--", *paths], []))
+
+    def stamps(self, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return size and time of the last change (nanoseconds) of each of `paths` that git tracks, as it last saw it.
+
+        The files themselves are not compared: that would run the filters that the repository is configured with.
+        """
+        answer = self._run(["--literal-pathspecs", "ls-files", "--debug", "-z", "--", *paths], [])
+        return {
+            entry[1]: (int(entry[4]), int(entry[2]) * 1_000_000_000 + int(entry[3]))
+            for entry in _STAMP.finditer(answer.decode("utf-8", "surrogateescape"))
+        }
+
+    def _names(self, arguments: Sequence[str], lines: Sequence[str]) -> list[str]:
+        answer = self._run(arguments, lines).decode("utf-8", "surrogateescape")
+        return [name for name in answer.split("\0") if name]
+
     def _subjects(self, full_ids: Sequence[str]) -> dict[str, str]:
         if not full_ids:
             return {}
         return dict(_commits(self._run(["cat-file", "--batch"], full_ids)))
 
     def _run(self, arguments: Sequence[str], lines: Sequence[str]) -> bytes:
+        if leads_elsewhere(self.folder, self.project or self.folder):
+            raise GitError("its .git leads to another repository, which does not know this folder")
         program = shutil.which("git", path=_search_path())
         if program is None:
             raise GitError("git is not installed")

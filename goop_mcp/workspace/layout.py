@@ -15,6 +15,8 @@ __all__ = [
     "DATABASE",
     "DOCUMENTS",
     "FOLDER",
+    "GIT_IGNORE",
+    "GOOPSPEC_DATABASE",
     "HANDOFF",
     "HISTORY_FOLDER",
     "KNOWLEDGE_BASE",
@@ -48,6 +50,9 @@ HANDOFF: Final = "HANDOFF.md"
 KNOWLEDGE_BASE: Final = "PROJECT_KNOWLEDGE_BASE.md"
 ADL: Final = "ADL.md"
 DATABASE: Final = "goop.db"
+GIT_IGNORE: Final = ".gitignore"
+GOOPSPEC_DATABASE: Final = "goopspec.db"
+"""Where GoopSpec 1.x keeps its state; it is read and never written."""
 
 DOCUMENTS: Final = (
     SPEC,
@@ -86,11 +91,18 @@ _OURS = re.compile(
     rf"""{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:
         state\.json
         | (?:CHRONICLE|HANDOFF|ADL)(?:\.conflict-[0-9]{{1,18}})?\.md
+        | archive/(?:CHRONICLE|ADL)-[0-9]{{4}}-[0-9]{{2}}\.md
         | checkpoints/[A-Za-z0-9_-]{{1,100}}\.json
     )""",
     re.VERBOSE,
 )
-_LAID_DOWN = re.compile(rf"{re.escape(FOLDER)}/(?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md")
+_LAID_DOWN = re.compile(
+    rf"""{re.escape(FOLDER)}/(?:
+        (?:sessions/[a-z0-9-]{{2,50}}/)?(?:SPEC|BLUEPRINT|REQUIREMENTS)\.md
+        | \.gitignore
+    )""",
+    re.VERBOSE,
+)
 _SCHEMA_FILE = re.compile(rf"{re.escape(SCHEMAS_FOLDER)}/[a-z0-9.-]{{1,100}}\.xsd")
 _SESSION_FILE = re.compile(
     rf"{re.escape(SESSIONS_FOLDER)}/[0-9]{{8}}-[0-9]{{6}}-[a-z0-9-]+/(?:{'|'.join(SESSION_FILES)})"
@@ -111,19 +123,23 @@ def document_uri(name: str) -> str:
     return f"{_RESOURCES}{name}"
 
 
-def document_places(name: str, *, workflow: str | None = None, phase: str | None = None) -> tuple[str, ...]:
+def document_places(
+    name: str, *, workflow: str | None = None, phase: str | None = None, has_default: bool = False
+) -> tuple[str, ...]:
     """Return where the document `name` of the project is looked for; the first place that has one counts.
 
     The folder of a workflow other than `default` goes before the root, that of a phase behind it (WORKFLOW, section 5).
     HANDOFF.md in the root goes first: it is the one that is written. A name that cannot be a folder's adds no place.
+    With `has_default`, as where GoopSpec 1.x keeps its state in a database, the workflow `default` has a folder too.
     """
     root = document_path(name)
     if name == STATE:
         return (root,)
     own = (f"{FOLDER}/{workflow}/{name}",) if workflow is not None and _has_folder(workflow) else ()
+    of_default = (f"{FOLDER}/{_DEFAULT_WORKFLOW}/{name}",) if has_default and workflow == _DEFAULT_WORKFLOW else ()
     of_phase = name in _OF_A_PHASE and phase is not None and is_plain_folder(phase)
     last = (f"{FOLDER}/phases/{phase}/{name}",) if of_phase else ()
-    return (root, *own) if name == HANDOFF else (*own, root, *last)
+    return (root, *own, *of_default) if name == HANDOFF else (*own, root, *last, *of_default)
 
 
 def is_plain_folder(text: str) -> bool:

@@ -4,9 +4,10 @@ from goop_mcp.errors import PathRefusedError
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.paths import path_problem
 
-__all__ = ["relative_parts"]
+__all__ = ["is_too_long", "relative_parts"]
 
 MOST_BYTES_OF_A_NAME = 255
+MOST_BYTES_OF_A_PATH = 4095
 _RESERVED = frozenset(
     {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
     | {f"{port}{number}" for port in ("COM", "LPT") for number in "123456789¹²³"}
@@ -17,7 +18,7 @@ def relative_parts(path: str) -> tuple[str, ...]:
     """Return the names in `path`, which is relative to the project with `/`; () is the project itself, from ".".
 
     Raises PathRefusedError for an empty path, one that could lead out in any spelling, and names that some system
-    cannot hold: over 255 bytes, or a device of Windows.
+    cannot hold: over 255 bytes, or a device of Windows. A whole path has at most 4,095 bytes.
     """
     if not path.strip():
         raise PathRefusedError("the path is empty; expected a path relative to the project, such as docs/plan.md")
@@ -29,7 +30,15 @@ def relative_parts(path: str) -> tuple[str, ...]:
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     for part in parts:
         _refuse_name(part, path)
+    if (length := len("/".join(parts).encode())) > MOST_BYTES_OF_A_PATH:
+        raise _refused(path, f"it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_PATH:,}")
     return parts
+
+
+def is_too_long(path: str) -> bool:
+    """Return whether no system can hold a file by this path: over 4,095 bytes, or over 255 in one name."""
+    names = [name.encode(errors="replace") for name in path.split("/")]
+    return len(b"/".join(names)) > MOST_BYTES_OF_A_PATH or any(len(name) > MOST_BYTES_OF_A_NAME for name in names)
 
 
 def _refuse_name(name: str, path: str) -> None:

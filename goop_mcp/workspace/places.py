@@ -2,7 +2,7 @@
 
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import STATE, document_path, document_places
+from goop_mcp.workspace.layout import GOOPSPEC_DATABASE, STATE, document_path, document_places
 from goop_mcp.workspace.state import ProjectState, read_state
 
 __all__ = ["find_current_document", "find_document", "is_there"]
@@ -17,7 +17,8 @@ def find_document(files: ProjectFiles, name: str, *, state: ProjectState | None)
     """Return where the document `name` lies for the workflow and the phase of `state`; None knows the root only."""
     if state is None:
         return document_path(name)
-    places = document_places(name, workflow=state.workflow_id, phase=state.phase)
+    has_default = state.profile == "v1" and is_there(files, document_path(GOOPSPEC_DATABASE))
+    places = document_places(name, workflow=state.workflow_id, phase=state.phase, has_default=has_default)
     return next((path for path in places if is_there(files, path)), document_path(name))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
+from goop_mcp.errors import DocumentUnreadableError, PathRefusedError, StoreError
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
@@ -12,6 +12,7 @@ from goop_mcp.workspace.documents.handoff import Handoff, read_handoff
 from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
 from goop_mcp.workspace.documents.spec import Spec, read_spec
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.goopspec_database import WorkRecords, plan_of, read_work
 from goop_mcp.workspace.layout import (
     BLUEPRINT,
     CHRONICLE,
@@ -26,6 +27,7 @@ from goop_mcp.workspace.layout import (
     is_plain_folder,
 )
 from goop_mcp.workspace.places import find_document, is_there
+from goop_mcp.workspace.projection_text import without_blocks
 from goop_mcp.workspace.state import ProjectState, StateFault, read_state
 
 __all__ = ["Project", "read_project"]
@@ -39,7 +41,8 @@ class Project:
 
     `exists` tells whether there is a folder at all. `paths` tells where each document that is there was found, by name
     in the order of DOCUMENTS: a path, or the address of a rendered one. `missing` names those of the reading order that
-    are not. `unreadable` are sentences for people.
+    are not. `unreadable` are sentences for people. `work` is what goopspec.db says of the active workflow, None where
+    there is none.
     """
 
     exists: bool
@@ -50,6 +53,7 @@ class Project:
     chronicle: Chronicle | None = None
     handoff: Handoff | None = None
     interview: InterviewFacts | None = None
+    work: WorkRecords | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
@@ -64,12 +68,17 @@ class Project:
 
 
 def read_project(
-    files: ProjectFiles, *, session: str | None = None, rendered: Mapping[str, str] | None = None
+    files: ProjectFiles,
+    *,
+    session: str | None = None,
+    rendered: Mapping[str, str] | None = None,
+    entries_are_known: bool = False,
 ) -> Project:
     """Read all documents of the project, or of its named `session`; creates nothing. An unreadable one stops no other.
 
     The folders of the active workflow and of the phase are looked into for the project itself, never for a session.
     `rendered` are texts of documents, by name, that go before what lies in the folder; their path is their address.
+    With `entries_are_known` the chronicle is what people say there: our entries follow from reports the caller has.
     Raises PathRefusedError for a session that is no id.
     """
     state = _state(files, session)
@@ -88,19 +97,36 @@ def read_project(
             return None
         return None if text is None else reader(text)
 
+    work = _work(files, known, unreadable) if session is None else None
+    blueprint = read(BLUEPRINT, read_blueprint)
     return Project(
         exists=files.exists(FOLDER),
+        work=work,
         state=known,
         state_fault=state if isinstance(state, StateFault) else None,
         spec=read(SPEC, read_spec),
-        blueprint=read(BLUEPRINT, read_blueprint),
-        chronicle=read(CHRONICLE, read_chronicle),
+        blueprint=blueprint if work is None else plan_of(work, blueprint),
+        chronicle=read(CHRONICLE, _read_without_entries if entries_are_known else read_chronicle),
         handoff=read(HANDOFF, read_handoff),
         interview=read(REQUIREMENTS, read_requirements),
         paths=paths,
         missing=tuple(name for name in READING_ORDER if name not in paths),
         unreadable=tuple(unreadable),
     )
+
+
+def _read_without_entries(text: str) -> Chronicle:
+    return read_chronicle(without_blocks(text))
+
+
+def _work(files: ProjectFiles, state: ProjectState | None, unreadable: list[str]) -> WorkRecords | None:
+    if state is None or state.profile != "v1":
+        return None
+    try:
+        return read_work(files, state.workflow_id or "default")
+    except StoreError as error:
+        unreadable.append(str(error))
+        return None
 
 
 def _paths(

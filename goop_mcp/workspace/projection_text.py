@@ -3,7 +3,7 @@
 import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -12,6 +12,7 @@ from goop_mcp.workspace.documents.markdown import Section, find_headings, normal
 from goop_mcp.workspace.layout import ADL, CHRONICLE
 
 __all__ = [
+    "PEOPLES_KINDS",
     "Block",
     "added_lines",
     "blocks_of",
@@ -20,8 +21,14 @@ __all__ = [
     "insert_blocks",
     "is_ours",
     "new_pieces",
+    "newest_mark",
     "people_wrote",
+    "remove_blocks",
+    "without_blocks",
 ]
+
+PEOPLES_KINDS = ("adopted", "imported")
+"""Kinds of events that note what people wrote; all others are what this program says."""
 
 _MARK = re.compile(r"<!-- goop:rev (\d{1,18}) -->")
 _END_MARK = re.compile(r"<!-- goop:end (\d{1,18}) -->")
@@ -49,10 +56,15 @@ _IMPORTED_FROM = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """All that one revision adds to a document, between its marks; lines end with a line feed."""
+    """All that one revision adds to a document, between its marks; lines end with a line feed.
+
+    `entries` counts what is between the marks, `month` is that of the first, such as 2026-11.
+    """
 
     revision: int
     text: str
+    entries: int = 1
+    month: str = ""
 
     def in_style(self, line_end: str) -> str:
         """Return the block with the line ends of the document it goes to."""
@@ -70,7 +82,32 @@ class Block:
 def blocks_of(events: Iterable[Event]) -> list[Block]:
     """Return one block for each revision among `events`, in order; what people wrote themselves makes none."""
     ours = filter(is_ours, events)
-    return [Block(revision, _marked(revision, group)) for revision, group in groupby(ours, key=lambda e: e.revision)]
+    return [_block(revision, list(group)) for revision, group in groupby(ours, key=lambda e: e.revision)]
+
+
+def _block(revision: int, events: Sequence[Event]) -> Block:
+    return Block(revision, _marked(revision, events), entries=len(events), month=events[0].created_at[:7])
+
+
+def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]) -> str:
+    """Return `text` without our blocks of revisions below `before`, as far as they stand in it as we wrote them.
+
+    `find` returns the block of a revision. It is the way back of `insert_blocks`: all else stays, in its order.
+    """
+    line_end = line_end_of(text)
+    gap = line_end * 2
+    kept: list[str] = []
+    at = 0
+    # One way through the text: an old chronicle holds thousands of them.
+    for mark in _MARK.finditer(text):
+        revision = int(mark[1])
+        if revision >= before or mark.start() < at or (block := find(revision)) is None:
+            continue
+        own = block.in_style(line_end)
+        if text.startswith(own, mark.start()):
+            kept.append(text[at : mark.start()].removesuffix(gap))
+            at = mark.start() + len(own)
+    return "".join([*kept, text[at:]])
 
 
 def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -> str:
@@ -105,7 +142,7 @@ def handoff_of(events: Sequence[Event]) -> str | None:
 
 def is_ours(event: Event) -> bool:
     """Tell whether this program says something by `event`; the others note what people wrote themselves."""
-    return event.kind not in ("adopted", "imported")
+    return event.kind not in PEOPLES_KINDS
 
 
 def _whole_document(event: Event, notes: Sequence[Event]) -> str:
@@ -115,7 +152,7 @@ def _whole_document(event: Event, notes: Sequence[Event]) -> str:
 
 def people_wrote(text: str, *, document: str) -> list[str]:
     """Return the pieces of `text` under known headings that stand outside our marks, in order."""
-    root = read_markdown(_without_blocks(text))
+    root = read_markdown(without_blocks(text))
     if document == ADL:
         return [_whole(section) for section in root.walk() if section.title.startswith("[")]
     return [
@@ -187,7 +224,13 @@ def _end_of_section(text: str, title: str | None) -> int | None:
     return end_of_line.start() if end_of_line else len(text)
 
 
-def _without_blocks(text: str) -> str:
+def newest_mark(text: str) -> int:
+    """Return the newest revision that a mark of ours in `text` names, 0 without any."""
+    return max((int(mark[1]) for mark in _MARK.finditer(text)), default=0)
+
+
+def without_blocks(text: str) -> str:
+    """Return `text` without all that stands between marks of ours."""
     ends: dict[str, list[int]] = {}
     for end_mark in _END_MARK.finditer(text):
         ends.setdefault(end_mark[1], []).append(end_mark.end())

@@ -13,9 +13,11 @@ from itertools import count
 from goop_mcp.errors import DocumentUnreadableError, PathRefusedError
 from goop_mcp.store.interface import Reading, Writing
 from goop_mcp.store.records import Event, NewEvent, Projection
+from goop_mcp.workspace.archive import PlannedAppend, archive_row, archived_parts, newest_blocks
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import ADL, CHRONICLE, FOLDER, HANDOFF
 from goop_mcp.workspace.projection_text import (
+    PEOPLES_KINDS,
     Block,
     added_lines,
     blocks_of,
@@ -24,16 +26,33 @@ from goop_mcp.workspace.projection_text import (
     insert_blocks,
     is_ours,
     new_pieces,
+    newest_mark,
     people_wrote,
+    remove_blocks,
 )
 from goop_mcp.workspace.replacing import replace_file, sha256
 
-__all__ = ["PROJECTED", "Conflict", "PlannedFile", "ProjectionPlan", "is_behind", "open_conflicts", "plan_projections"]
+__all__ = [
+    "PROJECTED",
+    "Conflict",
+    "NewerDocument",
+    "PlannedFile",
+    "ProjectionPlan",
+    "is_behind",
+    "newer_documents",
+    "open_conflicts",
+    "plan_projections",
+]
 
 PROJECTED = (CHRONICLE, ADL, HANDOFF)
 """The documents that events are shown in."""
 
 _CONFLICT = re.compile(r"(.+)\.conflict-\d{1,18}\.md")
+
+# Versions before the archive wrote up to 16 MiB; with what people added it is still read, to be made smaller.
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_LOOKUPS = 200
+_MOST_OF_A_REVISION = 200
 
 Redact = Callable[[str], str]
 
@@ -59,12 +78,34 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectionPlan:
-    """What follows from a transaction: files to replace, pieces of people's text taken in, conflicts left open."""
+class NewerDocument:
+    """A document that shows a `revision` after `known`, that of the database: this is older than its files."""
 
+    path: str
+    revision: int
+    known: int
+
+    def __str__(self) -> str:
+        return (
+            f"the database is older than its own files: {self.path} shows revision {self.revision}, the database has "
+            f"{self.known}; put a newer copy back with goop-mcp restore FILE, unless the files came from another "
+            "machine. What they show is left as it is"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionPlan:
+    """What follows from a transaction.
+
+    Entries to append to archives, files to replace, how many pieces of people's text were taken in, open conflicts,
+    and the documents that are newer than the database.
+    """
+
+    appends: tuple[PlannedAppend, ...] = ()
     files: tuple[PlannedFile, ...] = ()
     imported: int = 0
     conflicts: tuple[Conflict, ...] = ()
+    newer: tuple[NewerDocument, ...] = ()
 
     def apply(self, files: ProjectFiles) -> tuple[str, ...]:
         """Replace the files and return the paths of those that somebody has saved since; they are left for later.
@@ -72,6 +113,11 @@ class ProjectionPlan:
         The caller holds the queue of writers; people's editors do not wait in it. Raises as `replace_file` does.
         """
         moved = tuple(each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces)
+        # An entry stands in the archive before its document goes without it: killed in between, it stands in both, and
+        # the next change sees to that.
+        for append in self.appends:
+            if append.document not in moved:
+                append.apply(files)
         for planned in self.files:
             if planned.path not in moved:
                 replace_file(files, planned.path, planned.data)
@@ -79,20 +125,43 @@ class ProjectionPlan:
 
 
 def plan_projections(
-    writing: Writing, files: ProjectFiles, *, now: str, redact: Redact, documents: Sequence[str] = PROJECTED
+    writing: Writing,
+    files: ProjectFiles,
+    *,
+    now: str,
+    redact: Redact,
+    documents: Sequence[str] = PROJECTED,
+    before: int | None = None,
 ) -> ProjectionPlan:
     """Compare `documents` with their events, and remember in this transaction what is about to be written.
 
     `documents` are paths below `.goopspec`. Text that people added is taken in as events of the author "human", after
-    `redact`; what they changed of ours is left alone, and ours goes to a file beside it.
+    `redact`; what they changed of ours is left alone, and ours goes to a file beside it. `before` is the revision
+    before this transaction, None where it has not raised it.
     """
+    known = writing.revision() if before is None else before
     rows = {row.path: row for row in writing.projections()}
     plans = [_Document(writing, files, name=name, rows=rows, now=now, redact=redact).plan() for name in documents]
     return ProjectionPlan(
+        appends=tuple(append for plan in plans for append in plan.appends),
         files=tuple(file for plan in plans for file in plan.files),
         imported=sum(plan.imported for plan in plans),
         conflicts=tuple(conflict for plan in plans for conflict in plan.conflicts),
+        newer=newer_documents(files, known=known, documents=documents),
     )
+
+
+def newer_documents(
+    files: ProjectFiles, *, known: int, documents: Sequence[str] = PROJECTED
+) -> tuple[NewerDocument, ...]:
+    """Return those of `documents` that show a revision after `known`, that of the database."""
+    found = []
+    for name in documents:
+        path = f"{FOLDER}/{name}"
+        text = _read(files, path)
+        if isinstance(text, str) and (revision := newest_mark(text)) > known:
+            found.append(NewerDocument(path=path, revision=revision, known=known))
+    return tuple(found)
 
 
 def is_behind(reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED) -> bool:
@@ -103,7 +172,7 @@ def is_behind(reading: Reading, files: ProjectFiles, *, documents: Sequence[str]
     for name in documents:
         path = f"{FOLDER}/{name}"
         row = beside.get(path) or rows.get(path)
-        if reading.events(after_revision=row.revision if row else 0, document=name, limit=1):
+        if reading.document_revision(name) > (row.revision if row else 0):
             return True
         if row is not None and _digest(_read(files, row.path)) != (row.pending_sha256 or row.sha256):
             return True
@@ -131,30 +200,78 @@ class _Document:
         self.path = f"{FOLDER}/{name}"
         self.row = rows.get(self.path)
         self.conflict = next((row for row in rows.values() if self._is_open_conflict(row)), None)
+        self.archive = rows.get(archive_row(self.path))
         self.text: str | None = None
+        self.old: Sequence[Block] = ()
+        self.kept: Sequence[Block] = ()
 
     def plan(self) -> ProjectionPlan:
-        if self.row is None and not self.writing.events(document=self.name, limit=1):
+        if self.row is None and not self.writing.document_revision(self.name):
             return ProjectionPlan()
         read = _read(self.files, self.path)
-        if isinstance(read, _Unreadable):
-            return self._put_aside(self._ours_of(self._events(0)))
-        self.text = read
-        return self._plan_whole() if self.kind == HANDOFF else self._plan_entries()
+        self.text = None if isinstance(read, _Unreadable) else read
+        if self.kind == HANDOFF:
+            return self._put_aside(self._newest_handoff()) if isinstance(read, _Unreadable) else self._plan_whole()
+        self.old, self.kept = newest_blocks(self._not_archived())
+        appends = self._plan_archive()
+        plan = self._put_aside(_joined(self.kept)) if isinstance(read, _Unreadable) else self._plan_entries()
+        return replace(plan, appends=appends)
+
+    # entries that the document shows no longer
+
+    def _not_archived(self) -> list[Block]:
+        """Return the blocks that are not known to stand in the archive, oldest first."""
+        row = self.archive
+        blocks = blocks_of(self._events(row.revision if row else 0))
+        if row is None or row.pending_sha256 is None:
+            return blocks
+        through = int(row.pending_sha256)
+        planned = [block for block in blocks if block.revision <= through]
+        if not all(part.is_done(self.files) for part in archived_parts(self.path, planned)):
+            return blocks
+        self.archive = Projection(path=row.path, revision=through)
+        self.writing.set_projection(self.archive)
+        return blocks[len(planned) :]
+
+    def _plan_archive(self) -> tuple[PlannedAppend, ...]:
+        """Remember how far the archive is about to reach, which the next change confirms, and return what it lacks."""
+        if not self.old:
+            return ()
+        known = self.archive.revision if self.archive is not None else 0
+        # This row is about revisions only; the column of what is under way holds the one that is aimed at.
+        through = str(self.old[-1].revision)
+        row = Projection(path=archive_row(self.path), revision=known, pending_sha256=through)
+        self.writing.set_projection(row)
+        return archived_parts(self.path, self.old)
+
+    def _without_archived(self, text: str) -> str:
+        if not self.kept:
+            return text
+        old = {block.revision: block for block in self.old}
+        lookups = iter(range(_MOST_LOOKUPS))
+
+        def find(revision: int) -> Block | None:
+            if revision in old or next(lookups, None) is None:
+                return old.get(revision)
+            # Archived before, and here again with a file of an earlier time.
+            events = self.writing.events(after_revision=revision - 1, document=self.name, limit=_MOST_OF_A_REVISION)
+            return next(iter(blocks_of(each for each in events if each.revision == revision)), None)
+
+        return remove_blocks(text, before=self.kept[0].revision, find=find)
 
     # entries among people's text
 
     def _plan_entries(self) -> ProjectionPlan:
         row, found = self.row, _digest(self.text)
         if self.text is None:
-            return self._write(self._blocks(0))
+            return self._write(self.kept)
         if row is None:
             self._adopt(since=0)
-            return self._write(self._blocks(0))
+            return self._write([block for block in self.kept if not block.stands_in(self.text)])
         if found == row.pending_sha256:
-            return self._write(self._blocks(row.revision))
+            return self._write([block for block in self.kept if block.revision > row.revision])
         since, known = self._adopted()
-        blocks = self._blocks(since)
+        blocks = [block for block in self.kept if block.revision > since]
         lost = [block for block in blocks if not block.stands_in(self.text)]
         if found == row.sha256:
             return self._write(lost)
@@ -169,15 +286,17 @@ class _Document:
             self._adopt(since=self.conflict.revision)
             lost = [block for block in lost if block.revision > self.conflict.revision]
         elif changed:
-            return self._put_aside("\n\n".join(block.text for block in lost) + "\n")
+            return self._put_aside(_joined(lost))
         return replace(self._write(lost), imported=self._import(known))
 
     def _write(self, blocks: Sequence[Block]) -> ProjectionPlan:
         self._settle_conflict()
-        if not blocks and self.text is not None:
+        shown = None if self.text is None else self._without_archived(self.text)
+        if not blocks and shown is not None and shown == self.text:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
-        data = insert_blocks(self.text, blocks, document=self.kind).encode()
+        whole = insert_blocks(shown, blocks, document=self.kind) if blocks or shown is None else shown
+        data = whole.encode()
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
         return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
@@ -195,7 +314,7 @@ class _Document:
     def _adopted(self) -> tuple[int, frozenset[str]]:
         """Return the revision behind which blocks are expected in the file, and the hashes of people's pieces."""
         since, known = 0, frozenset[str]()
-        for event in self._events(0):
+        for event in self.writing.events(document=self.name, kinds=PEOPLES_KINDS):
             if event.kind == "adopted":
                 first, *hashes = event.text.split(" ")
                 since, known = int(first), known | frozenset(hashes)
@@ -207,8 +326,8 @@ class _Document:
 
     def _plan_whole(self) -> ProjectionPlan:
         row, found = self.row, _digest(self.text)
-        events = self._events(0)
-        ours = self._ours_of(events)
+        events = self._handoff_events()
+        ours = handoff_of(events)
         if ours is None or found == sha256(ours.encode()):
             return self._write_whole(None)
         if self.text is None or (row is not None and found == row.sha256 != row.pending_sha256 is not None):
@@ -222,7 +341,7 @@ class _Document:
         added = None if self.row is None else self._added_to(self.row)
         if added is not None:
             imported = self._add_imported(new_pieces(map(self._taken, added), self._adopted()[1]))
-            plan = self._write_whole(self._ours_of(self._events(0)) if newer else None)
+            plan = self._write_whole(self._newest_handoff() if newer else None)
             return replace(plan, imported=imported)
         if not self._dismissed():
             return self._put_aside(ours)
@@ -231,7 +350,7 @@ class _Document:
 
     def _added_to(self, row: Projection) -> list[str] | None:
         """Return what people added to the handoff that was written last, None when they changed it otherwise."""
-        before = self._ours_of([event for event in self._events(0) if event.revision <= row.revision])
+        before = handoff_of([event for event in self._handoff_events() if event.revision <= row.revision])
         return None if before is None or self.text is None else added_lines(before, self.text)
 
     def _write_whole(self, ours: str | None) -> ProjectionPlan:
@@ -244,11 +363,16 @@ class _Document:
         self._remember(self.path, sha=found, pending=sha256(data))
         return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
 
-    def _ours_of(self, events: Sequence[Event]) -> str | None:
-        """Return the document as `events` make it: all blocks, or the newest handoff; None when there is nothing."""
-        if self.kind != HANDOFF:
-            return "\n\n".join(block.text for block in blocks_of(events)) + "\n"
-        return handoff_of(events)
+    def _newest_handoff(self) -> str | None:
+        return handoff_of(self._handoff_events())
+
+    def _handoff_events(self) -> list[Event]:
+        """Return the events that the newest handoff is made of, and the one that was written last."""
+        written = self.row.revision if self.row is not None else None
+        # What people add is carried from the handoff before: of each, two.
+        before = self.writing.event_revisions(self.name, without=PEOPLES_KINDS, up_to=written, limit=2)
+        newest = self.writing.event_revisions(self.name, without=PEOPLES_KINDS, limit=2)
+        return self._events(min([*before, *newest], default=1) - 1)
 
     # conflicts
 
@@ -289,9 +413,6 @@ class _Document:
 
     # rows
 
-    def _blocks(self, after: int) -> list[Block]:
-        return blocks_of(self._events(after))
-
     def _events(self, after: int) -> list[Event]:
         return self.writing.events(after_revision=after, document=self.name)
 
@@ -313,6 +434,10 @@ class _Document:
         self.writing.add_event(event)
 
 
+def _joined(blocks: Sequence[Block]) -> str:
+    return "\n\n".join(block.text for block in blocks) + "\n"
+
+
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
     """Stands for a file that is there and cannot be read as text, or may not be followed."""
@@ -324,7 +449,7 @@ def _read(files: ProjectFiles, path: str) -> "str | _Unreadable | None":
     try:
         if files.is_link(path):
             return _Unreadable("it is a link")
-        return files.read_text(path)
+        return files.read_text(path, most=_MOST_BYTES)
     except (DocumentUnreadableError, PathRefusedError) as error:
         return _Unreadable(str(error))
 

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from goop_mcp.store.records import StoredReport
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.task_ids import normal_task_id
 from goop_mcp.workspace.documents.marks import must_haves_in
 
-__all__ = ["Records", "read_records"]
+__all__ = ["Records", "ReportLedger", "read_records"]
 
 _VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave-verifier"})
 
@@ -19,7 +21,8 @@ class Records:
     """What the reports say, by task ids as we write them.
 
     A task is done when its last report is COMPLETE and no check in it failed. `blockers` are those of last reports
-    that are BLOCKED. `phase` and `last_at` (ISO 8601) are those of the newest report, None without one.
+    that are BLOCKED, and those that unfinished tasks name.
+    `phase` and `last_at` (ISO 8601) are those of the newest report, None without one.
     """
 
     done: tuple[str, ...] = ()
@@ -32,30 +35,87 @@ class Records:
     last_at: str | None = None
 
 
+class _Standing(NamedTuple):
+    """What the last report of a task says, or of an agent where it names no task."""
+
+    task: str | None
+    status: str | None
+    has_failed: bool
+    blocker: str | None
+
+
+class ReportLedger:
+    """What all reports up to one say together. Does not change: `with_reports` returns another.
+
+    Each report is read once, when it is added, so that the cost of the next one does not grow with those before.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any report."""
+        self.newest: StoredReport | None = None
+        self.revision = 0
+        # The task that was reported last stands last.
+        self._standings: dict[str, _Standing] = {}
+        self._verification: Mapping[str, JsonValue] | None = None
+        self._phase: str | None = None
+
+    def with_reports(self, reports: Iterable[StoredReport], *, revision: int) -> "ReportLedger":
+        """Return the ledger with `reports`, oldest first; `revision` is that of the project they bring it to."""
+        later = ReportLedger()
+        later.newest, later.revision = self.newest, revision
+        later._verification, later._phase = self._verification, self._phase
+        standings = dict(self._standings)
+        for report in reports:
+            envelope = _envelope(report)
+            task = normal_task_id(report.task_id) if report.task_id else None
+            # Reports without a task follow each other: a later one of the same agent takes the place of an earlier one.
+            key = task or f"({report.agent})"
+            standings.pop(key, None)
+            standings[key] = _Standing(task, report.status, _failed(envelope), _blocker(report, envelope))
+            if report.agent in _VERIFIERS:
+                later._verification = envelope
+            later._phase = report.phase or later._phase
+            later.newest = report
+        later._standings = standings
+        return later
+
+    @cached_property
+    def records(self) -> Records:
+        """What the reports say; those without a task count for phase and blockers only."""
+        done: list[str] = []
+        unfinished: list[str] = []
+        failed: list[str] = []
+        blockers: list[str] = []
+        # Newest first, in one pass: a long project has thousands of tasks, and each report asks for this.
+        for each in reversed(self._standings.values()):
+            if each.blocker is not None:
+                blockers.append(each.blocker)
+            if each.task is None:
+                continue
+            if each.has_failed:
+                failed.append(each.task)
+            is_done = each.status == "COMPLETE" and not each.has_failed
+            (done if is_done else unfinished).append(each.task)
+
+        verification = self._verification
+        return Records(
+            done=tuple(done),
+            open=tuple(unfinished),
+            failed=tuple(failed),
+            blockers=tuple(blockers),
+            verified=verification is not None and not _failed(verification),
+            passed_must_haves=_passed(verification),
+            phase=self._phase,
+            last_at=self.newest.created_at if self.newest is not None else None,
+        )
+
+
 def read_records(reports: Iterable[StoredReport]) -> Records:
-    """Return what `reports`, newest first, say together; those without a task count for phase and blockers only.
+    """Return what `reports`, newest first, say together.
 
     The newest of each task, agent and phase are enough: the others count for nothing.
     """
-    listed = [(report, _envelope(report)) for report in reports]
-    last: dict[str, tuple[StoredReport, Mapping[str, JsonValue]]] = {}
-    for report, envelope in listed:
-        # Reports without a task follow each other: a later one of the same agent takes the place of an earlier one.
-        last.setdefault(normal_task_id(report.task_id) if report.task_id else f"({report.agent})", (report, envelope))
-    tasks = {id: each for id, each in last.items() if each[0].task_id}
-    failed = tuple(id for id, (_, envelope) in tasks.items() if _failed(envelope))
-    done = tuple(id for id, (report, _) in tasks.items() if report.status == "COMPLETE" and id not in failed)
-    verification = next((envelope for report, envelope in listed if report.agent in _VERIFIERS), None)
-    return Records(
-        done=done,
-        open=tuple(id for id in tasks if id not in done),
-        failed=failed,
-        blockers=tuple(_blocker(report, envelope) for report, envelope in last.values() if report.status == "BLOCKED"),
-        verified=verification is not None and not _failed(verification),
-        passed_must_haves=_passed(verification),
-        phase=next((report.phase for report, _ in listed if report.phase), None),
-        last_at=listed[0][0].created_at if listed else None,
-    )
+    return ReportLedger().with_reports(reversed(list(reports)), revision=0).records
 
 
 def _envelope(report: StoredReport) -> Mapping[str, JsonValue]:
@@ -81,7 +141,12 @@ def _passed(envelope: Mapping[str, JsonValue] | None) -> frozenset[str]:
     )
 
 
-def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str:
+def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | None:
+    """Return what stands in the way; a finished task has nobody left who could take its blocker back."""
+    if report.status == "COMPLETE":
+        return None
     handoff = envelope.get("handoff")
     text = handoff.get("blockers") if isinstance(handoff, Mapping) else None
-    return text if isinstance(text, str) else f"{report.agent or 'an agent'} is blocked and does not say by what"
+    if isinstance(text, str):
+        return text
+    return f"{report.agent or 'an agent'} is blocked and does not say by what" if report.status == "BLOCKED" else None

@@ -10,15 +10,17 @@ from datetime import time
 
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.store.interface import Reading
+from goop_mcp.store.records import Event
+from goop_mcp.workspace.archive import MOST_ENTRIES, archive_text, newest_blocks
 from goop_mcp.workspace.documents.handoff import read_handoff
 from goop_mcp.workspace.documents.moments import comparable_moment
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import HANDOFF
 from goop_mcp.workspace.places import find_current_document
-from goop_mcp.workspace.projection_text import blocks_of, handoff_of, insert_blocks
+from goop_mcp.workspace.projection_text import PEOPLES_KINDS, blocks_of, handoff_of, insert_blocks
 from goop_mcp.workspace.projections import PROJECTED
 
-__all__ = ["recorded_documents", "render_document", "render_documents"]
+__all__ = ["recorded_documents", "render_archive", "render_document", "render_documents"]
 
 
 def recorded_documents(reading: Reading) -> tuple[str, ...]:
@@ -45,15 +47,31 @@ def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | N
     Entries stand behind those of people, each between its marks. Of two handoffs the one that was generated later
     counts. Raises WorkspaceError for a file that is there and cannot be read.
     """
-    events = reading.events(document=name)
-    if not events:
+    if not reading.document_revision(name):
         return None
     found = files.read_text(find_current_document(files, name))
     if name == HANDOFF:
-        ours = handoff_of(events)
+        ours = handoff_of(_newest_events(reading, name, 2))
         return None if ours is None or (found is not None and _is_later(found, ours)) else ours
-    missing = [block for block in blocks_of(events) if found is None or not block.stands_in(found)]
+    _, kept = newest_blocks(blocks_of(_newest_events(reading, name, MOST_ENTRIES + 1)))
+    missing = [block for block in kept if found is None or not block.stands_in(found)]
     return insert_blocks(found, missing, document=name) if missing else None
+
+
+def render_archive(reading: Reading, document: str, month: str) -> str | None:
+    """Return the entries of `month` that `document` shows no longer, None where there are none."""
+    newest = blocks_of(_newest_events(reading, document, MOST_ENTRIES + 1))
+    _, kept = newest_blocks(newest)
+    shown = kept[0].revision if kept else 0
+    events = reading.events(document=document, month=month)
+    blocks = blocks_of(event for event in events if event.revision < shown)
+    return archive_text(document, month, blocks) if blocks else None
+
+
+def _newest_events(reading: Reading, name: str, wanted: int) -> list[Event]:
+    """Return the newest `wanted` entries of ours, at least, and what people's text left since."""
+    revisions = reading.event_revisions(name, without=PEOPLES_KINDS, limit=wanted)
+    return reading.events(after_revision=min(revisions, default=1) - 1, document=name)
 
 
 def _is_later(found: str, ours: str) -> bool:

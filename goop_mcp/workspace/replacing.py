@@ -9,6 +9,8 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from io import FileIO
+from typing import Protocol
 
 from goop_mcp.errors import PathRefusedError, UnwritableFileError
 from goop_mcp.store.failpoints import Failpoint, failpoint
@@ -18,9 +20,10 @@ from goop_mcp.workspace.folders import Folder, open_folder
 from goop_mcp.workspace.layout import FOLDER, may_create, may_write
 from goop_mcp.workspace.paths import relative_parts
 
-__all__ = ["create_file", "is_stray", "place_file", "replace_file", "sha256", "sweep_strays"]
+__all__ = ["Missing", "append_file", "create_file", "is_stray", "place_file", "replace_file", "sha256", "sweep_strays"]
 
 _NEW_FILE_MODE = 0o644
+_PIECE = 1024 * 1024
 _STRAY = re.compile(r"\..{1,200}\.\d{1,10}\.[0-9a-f]{8}\.goop-tmp")
 _PATIENCE_ON_WINDOWS = 1.0
 _PAUSE_ON_WINDOWS = 0.02
@@ -57,6 +60,46 @@ def replace_file(files: ProjectFiles, path: str, data: bytes, *, allowed: Callab
     with _writing(files, path, allowed) as (folder, name):
         _put(folder, name, data, mode=_mode(folder, name), into_place=_rename)
     return sha256(data)
+
+
+class Missing(Protocol):
+    """Says what has to follow the bytes that a file ends with; `is_whole` tells that these are all."""
+
+    def __call__(self, found: bytes, *, is_whole: bool) -> bytes:
+        """Return nothing where nothing is missing."""
+        ...
+
+
+def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -> None:
+    """Append to the file at `path`, or create it, what `missing` returns for its last `end` bytes.
+
+    A file that cannot take all of it keeps what fitted. The caller holds the queue of writers. Raises as replace_file.
+    """
+    with _writing(files, path, may_write) as (folder, name):
+        _mode(folder, name)
+        descriptor = folder.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, _NEW_FILE_MODE)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            size = os.fstat(descriptor).st_size
+            file.seek(max(size - end, 0))
+            data = missing(_all_of(file), is_whole=size <= end)
+            if not data:
+                return
+
+            written = 0
+            while written < len(data):
+                written += file.write(data[written:]) or 0
+            failpoint(Failpoint.ARCHIVE_APPEND)
+            os.fsync(descriptor)
+            failpoint(Failpoint.ARCHIVE_FSYNC)
+        if size == 0:
+            folder.sync()
+
+
+def _all_of(file: FileIO) -> bytes:
+    parts = []
+    while part := file.read(_PIECE):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from goop_mcp.errors import DocumentUnreadableError
+from goop_mcp.errors import DocumentUnreadableError, StoreError
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.phases import PHASES
 from goop_mcp.workspace.files import ProjectFiles
+from goop_mcp.workspace.goopspec_database import read_state_text
 from goop_mcp.workspace.json_text import JsonFault, line_and_column, members, parse_object
 from goop_mcp.workspace.layout import STATE, document_path
 
@@ -90,9 +91,15 @@ _Values: TypeAlias = Mapping[str, JsonValue]
 def read_state(files: ProjectFiles, *, session: str | None = None) -> ProjectState | StateFault | None:
     """Return what the project's state.json says, where it is broken, or None when there is none.
 
-    With `session` it is that of the named session. Nothing is changed. Raises PathRefusedError when the file lies
-    outside of the project.
+    With `session` it is that of the named session. A project of GoopSpec 1.x has its state in goopspec.db, which goes
+    before the file. Nothing is changed. Raises PathRefusedError when the file lies outside of the project.
     """
+    try:
+        kept = read_state_text(files) if session is None else None
+    except StoreError as error:
+        return StateFault(message=str(error), line=1, column=1)
+    if kept is not None:
+        return parse_state(kept)
     try:
         text = files.read_text(document_path(STATE, session=session))
     except DocumentUnreadableError as error:

@@ -1,5 +1,6 @@
 """What cannot be used is told in one sentence with what to do: exit code 2, no traceback."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -167,5 +168,18 @@ def test_values_that_do_not_fit_are_refused_without_a_traceback(arguments: list[
 def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(command: list[str], tmp_path: Path) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
-    cure = "it is left as it is: move it away to begin anew, or name another one."
+    cure = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away."
     assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is no database; {cure}")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+@pytest.mark.parametrize("steering", ["\x1b[31m", "\u202e", "\x9b2J", "\u2066", "\u200b"])
+def test_no_form_of_output_steers_the_terminal_by_the_name_of_a_file(form: str, steering: str, tmp_path: Path) -> None:
+    names = [f"bad{steering}.md", f"missing{steering}.md"]
+    (tmp_path / names[0]).write_bytes(REJECTED.read_bytes())
+    ended = run("check", *names, "--format", form, cwd=tmp_path)
+
+    assert ended.code == 2
+    assert steering not in ended.out + ended.err
+    if form == "json":
+        assert json.loads(ended.out)[0]["file"] == names[0]

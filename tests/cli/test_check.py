@@ -98,6 +98,19 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_base_of_the_task_can_be_named(workspace: Path) -> None:
+    base = git(workspace, "rev-parse", "HEAD")
+    write(workspace, "b.py")
+    sha = commit(workspace, "feat(b): add b")[:7]
+    claim = MENDED.replace("a1b2c3d", sha).replace('action="created"', 'action="modified"')
+    assert claim.count('path="a.py" action="modified"') == 1
+
+    for arguments, severity in ((), "warning"), (("--strict", "--base", base), "error"):
+        out = " ".join(run("check", "--workspace", *arguments, stdin=claim.encode(), cwd=workspace).out.split())
+        assert "[evidence/file-not-touched]" in out
+        assert f"{severity}:" in out.partition("[evidence/file-not-touched]")[0].rpartition("[")[2], out
+
+
 def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> None:
     sha = git(workspace, "rev-parse", "--short", "HEAD")
     memory_of(workspace, "A note").close()

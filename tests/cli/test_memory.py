@@ -1,14 +1,19 @@
 """The memory of a project on the command line: every command, what it prints, what it refuses and how."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from goop_mcp.store.opening import open_store
 from tests.cli.running import Ended, run, run_on_terminal
 from tests.postgres import Database
 from tests.requirements import requirement
+from tests.store.rows import add, new_memory
 from tests.workspace.true_projects import make_project
 
 TIGER = "tiger-4711-xyz"
@@ -83,7 +88,7 @@ def test_the_content_may_come_through_a_pipe(tmp_path: Path) -> None:
     assert memory(tmp_path, "save", "Piped", stdin="two\n  lines\n").code == 0
     assert memory(tmp_path, "save", "Dash", "-", stdin="other words").code == 0
     assert as_json(tmp_path, "show", "1")["content"] == "two\n  lines\n"
-    assert memory(tmp_path, "show", "1").out.endswith("\ntwo\n  lines\n")
+    assert memory(tmp_path, "show", "1").out.endswith("\n  | two\n  |   lines\n")
 
 
 def test_a_duplicate_and_what_was_taken_out_are_told(project: Path) -> None:
@@ -272,3 +277,34 @@ def test_truth_checks_look_into_the_database_that_is_named(tmp_path: Path, comma
     named = run(*call, "--database", "sqlite:///kept.db", stdin=made.reply.encode(), cwd=tmp_path)
     assert "the project has no memory yet" in without.out
     assert (named.code, "evidence/" in named.out) == (0, False)
+
+
+MEMORY_OF_THE_PROGRAM = (
+    "import resource, sys; from goop_mcp.__main__ import main; before = resource.getrusage(resource.RUSAGE_SELF)\n"
+    "sys.argv[1:] = {arguments!r}\n"
+    "try:\n    main()\nfinally:\n"
+    "    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before.ru_maxrss))"
+)
+
+
+def test_neither_an_export_nor_an_import_holds_all_memories_at_once(tmp_path: Path) -> None:
+    store = open_store(None, project=tmp_path)
+    many = [replace(new_memory(f"{n}"), content=f"Number {n}. " + "x" * 20_000) for n in range(3_000)]
+    add(store, *many)
+    store.close()
+
+    for arguments in (["export", "all.jsonl"], ["import", "all.jsonl"], ["export", "all.md"], ["import", "all.md"]):
+        program = MEMORY_OF_THE_PROGRAM.format(arguments=["memory", *arguments])
+        ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True)
+        assert ended.returncode == 0, ended.stderr
+        # 60 MB of texts; the pages of the database in memory and a few hundred memories are a third of that.
+        assert int(ended.stderr.rpartition(b"\n")[2]) < 60_000
+    assert (tmp_path / "all.jsonl").stat().st_size > 60_000_000
+
+
+def test_a_line_longer_than_any_memory_ends_an_import_and_what_was_before_it_stays(tmp_path: Path) -> None:
+    good = json.dumps({"title": "Good", "content": "This one is taken."})
+    lines = [good] * 1 + [json.dumps({"title": f"n{n}", "content": f"Number {n}."}) for n in range(200)]
+    (tmp_path / "long.jsonl").write_text("\n".join([*lines, "x" * (16 * 1024 * 1024 + 1)]))
+    refused(memory(tmp_path, "import", "long.jsonl"), 2, "in line 202; a memory is much shorter")
+    assert len(listed(tmp_path)) > 0

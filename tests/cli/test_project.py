@@ -25,6 +25,7 @@ def test_a_project_is_laid_down_once_and_then_kept(tmp_path: Path) -> None:
     assert (again.code, {line.split()[0] for line in again.out.splitlines()}) == (0, {"kept"})
     assert spec.read_text(encoding="utf-8") == "mine"
     assert sorted(path.name for path in spec.parent.iterdir()) == [
+        ".gitignore",
         "ADL.md",
         "BLUEPRINT.md",
         "CHRONICLE.md",

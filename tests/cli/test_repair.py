@@ -70,6 +70,23 @@ def test_nothing_is_printed_that_is_still_rejected(path: Path) -> None:
     assert mended is None or validate(mended).accepted
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"status": "complete", "summary": "Added it", "files_created": ["src/a.py"]}\n',
+        "## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n\n## NEXT\ngoop-verifier\n",
+    ],
+    ids=["json_of_013", "sections"],
+)
+def test_a_reply_that_check_accepts_in_an_older_form_is_printed_as_it_is(reply: str) -> None:
+    assert validate(reply).accepted
+
+    ended = run("repair", "-", stdin=reply.encode())
+
+    assert (ended.code, ended.out) == (0, reply)
+    assert ended.err == "<stdin>: accepted and printed as it is; with its envelope written again it would be rejected\n"
+
+
 def test_mending_twice_changes_nothing_more() -> None:
     once = repaired(MENDABLE.encode())
     assert repaired(once) == once

@@ -13,7 +13,8 @@ def test_decision_is_shown_to_people_with_its_reason_and_who_continues() -> None
     ended = run("route", EXECUTOR)
 
     assert ended.code == 0
-    assert ended.out.startswith("## 🔮 GoopSpec · ")
+    assert ended.out.startswith("actions: save_state, continue_next\nnext_agent: goop-executor\n")
+    assert "\n## 🔮 GoopSpec · " in ended.out
     assert "(G6)" in ended.out
     assert "actions: save_state, continue_next" in ended.out
     assert "next_agent: goop-executor" in ended.out
@@ -78,7 +79,9 @@ def test_the_reason_is_wrapped_to_the_terminal(tmp_path: Path) -> None:
     reply.write_text(text.replace("goop-executor", "goop-executor" + "-of-many-words" * 9), encoding="utf-8")
 
     shown = run_on_terminal("route", str(reply)).out.splitlines()
-    reason = shown[shown.index("---") + 2 : next(at for at, line in enumerate(shown) if line.startswith("actions:"))]
+    start = next(at for at, line in enumerate(shown) if line.startswith("COMPLETE: "))
+    reason = shown[start : shown.index("", start)]
     assert len(reason) > 1
     assert all(len(line) <= TERMINAL_COLUMNS for line in reason[:1])
+    assert all(line.startswith("    ") for line in reason[1:])
     assert reason[-1].endswith(").")

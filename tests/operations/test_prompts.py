@@ -42,6 +42,8 @@ def _filled(example: str, status: Status) -> str:
         example = example.replace("<blockers>None<", "<blockers>Which provider?<")
     example = example.replace("goop-[type]", "goop-tester").replace("/goop-[command]", "/goop-accept")
     example = example.replace("W[wave].T[task]", "W1.T2").replace("[sha]", "a1b2c3d")
+    example = example.replace("type(scope): message", "feat(auth): add the login").replace("[path]", "src/login.py")
+    example = re.sub(r"\[[a-z][^\]]+\]", "Added the login endpoint", example)
     example = re.sub(r'"[NX]"', '"1"', re.sub(r'"[MY]"', '"2"', example))
     return re.sub(r"([\w-]+)(?:\|[\w-]+)+", r"\1", example)
 

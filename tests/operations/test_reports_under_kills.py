@@ -13,6 +13,7 @@ from goop_mcp.workspace.projections import is_behind, open_conflicts
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.operations.reporting import working_in
 from tests.workspace.projects import copied
+from tests.workspace.recorder import STEPS
 
 
 def started(project: Path, *arguments: str) -> "subprocess.Popen[bytes]":
@@ -53,7 +54,7 @@ def restarted(project: Path) -> int:
 
 
 @pytest.mark.parametrize("nth", [1, 4])
-@pytest.mark.parametrize("point", list(Failpoint), ids=lambda point: point.replace(" ", "-"))
+@pytest.mark.parametrize("point", STEPS, ids=lambda point: point.replace(" ", "-"))
 def test_an_orchestrator_killed_at_any_step_loses_nothing(tmp_path: Path, point: Failpoint, nth: int) -> None:
     copied("profile_0x", tmp_path)
 

@@ -77,6 +77,40 @@ def test_what_is_left_out_is_what_was_recorded(todo: Workplace) -> None:
     assert "Errors are not decided." in found.context
 
 
+@pytest.mark.parametrize("next_action", ["W2.T2", "W2.T2: show errors", "Go on with W2.T2"])
+def test_a_task_that_is_done_is_not_named_as_the_next_one(todo: Workplace, next_action: str) -> None:
+    record(todo, report("W2.T2"))
+    record(todo, report("W2.T1", next=next_action))
+
+    found = read(todo)
+
+    assert [task.name for task in found.completed] == ["W2.T2", "W2.T1"]
+    assert found.next_task is not None
+    assert found.next_task.task == "W1.T1 Create the table"
+    assert "W2.T2" not in (found.next_task.action or "")
+
+
+def test_a_task_that_the_caller_goes_on_with_is_not_listed_as_completed(todo: Workplace) -> None:
+    record(todo, report("W2.T1"))
+    record(todo, report("W2.T2"))
+
+    found = read(todo, next_action="W2.T2: write the errors again")
+
+    assert [task.name for task in found.completed] == ["W2.T1"]
+    assert found.next_task is not None
+    assert found.next_task.task.startswith("W2.T2: write the errors again")
+
+
+def test_what_another_agent_does_with_a_completed_task_may_come_next(todo: Workplace) -> None:
+    record(todo, report("W2.T1"))
+
+    found = read(todo, next_action="Test W2.T1", next_agent="goop-tester")
+
+    assert [task.name for task in found.completed] == ["W2.T1"]
+    assert found.next_task is not None
+    assert found.next_task.task == "Test W2.T1 (goop-tester)"
+
+
 def test_what_the_caller_says_goes_before(todo: Workplace) -> None:
     record(todo, report("W2.T1", status="BLOCKED"))
     found = read(

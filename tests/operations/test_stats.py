@@ -64,6 +64,14 @@ def test_adoption_failure_rate_and_most_common_errors_are_told_from_what_was_rec
     assert "| goop_report/unknown-status | 1 |" in page
 
 
+def test_a_gate_that_is_not_in_use_is_not_spoken_of(store: Store) -> None:
+    heard(store, BAD_STATUS, GOOD)
+    page = stats_page(project_stats(store))
+    assert page.startswith("## 🔮 GoopSpec · Statistics\n\n| Figure | Value |\n")
+    assert page.splitlines()[4].startswith("| Failure rate of replies |")
+    assert not any(word in page for word in ("adoption", "Adoption", "gate"))
+
+
 @requirement("H-56")
 @pytest.mark.parametrize(("refused", "flagged"), [(1, False), (2, True)])
 def test_more_than_a_tenth_of_refused_prompts_is_flagged(store: Store, refused: int, flagged: bool) -> None:
@@ -104,7 +112,7 @@ def test_what_is_not_known_is_never_told_as_a_success(store: Store) -> None:
     assert values["retries"]["accepted_at_first_rate"] == 0.0
     page = stats_page(project_stats(store))
     assert "| Failure rate of replies | – (0 / 0) |" in page
-    assert "| goop-executor | – | 0 | – | 2 | 1 | 0.0% |" in page
+    assert "| goop-executor | 0 | – | 2 | 1 | 0.0% |" in page
 
 
 def test_agents_and_weeks_have_rows_of_their_own(store: Store) -> None:

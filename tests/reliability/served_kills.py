@@ -19,6 +19,7 @@ from goop_mcp.store.interface import Reading
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import Event, MemoryFilter
 from goop_mcp.validation.samples import COMPLETE_REPLY
+from goop_mcp.workspace.archive import archived_parts, newest_blocks
 from goop_mcp.workspace.layout import CHRONICLE, FOLDER
 from goop_mcp.workspace.projection_text import blocks_of, insert_blocks
 from goop_mcp.workspace.projections import open_conflicts
@@ -30,7 +31,9 @@ __all__ = ["ServedReport", "kill_servers"]
 _WRITES: Final = 12
 _ROUNDS_A_PROJECT: Final = 5
 _LONGEST_DELAY: Final = 0.02
-_EXPECTED_FILES: Final = frozenset({".lock", "goop.db", "goop.db-wal", "goop.db-shm", CHRONICLE, "state.json"})
+_EXPECTED_FILES: Final = frozenset(
+    {".lock", "goop.db", "goop.db-wal", "goop.db-shm", CHRONICLE, "state.json", "archive"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +234,17 @@ def _row_faults(rows: _Rows, told: _Told) -> dict[str, object]:
 
 def _file_faults(project: Path, rows: _Rows) -> list[str]:
     found = (project / FOLDER / CHRONICLE).read_text(encoding="utf-8")
-    wanted = insert_blocks(None, blocks_of(rows.events), document=CHRONICLE)
+    old, kept = newest_blocks(blocks_of(rows.events))
+    wanted = insert_blocks(None, kept, document=CHRONICLE)
+    archives = {
+        part.path: (part.title + b"".join(part.entries)) for part in archived_parts(f"{FOLDER}/{CHRONICLE}", old)
+    }
+    archived = {f"{FOLDER}/archive/{path.name}": path.read_bytes() for path in (project / FOLDER).glob("archive/*")}
     state = json.loads((project / FOLDER / "state.json").read_text(encoding="utf-8"))
     strays = sorted(path.name for path in (project / FOLDER).iterdir() if path.name not in _EXPECTED_FILES)
     said = {
         "the chronicle is not what a fresh one would be": found != wanted,
+        "the archive is not what a fresh one would be": archived != archives,
         "conflicts": rows.conflicts,
         "stray files": strays,
         "state.json has lost its phase": state["workflow"]["phase"] != "execute",

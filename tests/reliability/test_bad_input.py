@@ -70,7 +70,7 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(tm
     with serve(tmp_path) as server:
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
-            assert ".goopspec/goop.db is no database; it is left as it is: move it away" in text
+            assert ".goopspec/goop.db is no database; it is left as it is: put a copy back" in text
         still_answers(server)
         assert database.read_bytes() == b"What is this?\n" * 1000
         database.rename(tmp_path / "aside")
@@ -91,7 +91,7 @@ def test_a_damaged_database_is_named_and_not_mended_by_guessing(tmp_path: Path) 
     database.write_bytes(damaged)
     with serve(tmp_path) as server:
         for tool in CALLS:
-            assert "is damaged; it is left as it is: restore a copy" in refusal(tmp_path, call(server, tool))
+            assert "is damaged; it is left as it is: put a copy back" in refusal(tmp_path, call(server, tool))
         still_answers(server)
     assert database.read_bytes() == damaged
 

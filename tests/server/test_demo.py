@@ -25,8 +25,14 @@ STEPS = [
 ]
 LONGEST_RUN = 300
 DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
-# The program from the checkout, the server it starts from the current folder.
-DEMO_ELSEWHERE = [sys.executable, "-P", "-c", "import sys; from goop_mcp.cli import main; sys.exit(main(sys.argv[1:]))"]
+# The program from the checkout; the server it starts is another one, run by what is called an interpreter.
+DEMO_ELSEWHERE = [
+    sys.executable,
+    "-P",
+    "-c",
+    "import os, sys; from goop_mcp.cli import main; sys.executable = os.path.abspath('server'); "
+    "sys.exit(main(sys.argv[1:]))",
+]
 
 ALWAYS_ACCEPTS = """
 from mcp.server import MCPServer
@@ -87,11 +93,10 @@ def run(command: list[str], *options: str, cwd: Path = ROOT, **variables: str) -
 
 
 def run_with_server(source: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the demo where `python -m goop_mcp` starts another server than ours."""
-    (folder / "goop_mcp").mkdir()
-    # A package of its own: without this file an installed one would win over a folder.
-    (folder / "goop_mcp" / "__init__.py").touch()
-    (folder / "goop_mcp" / "__main__.py").write_text(source, encoding="utf-8")
+    """Run the demo where the interpreter starts another server than ours."""
+    (folder / "server.py").write_text(source, encoding="utf-8")
+    (folder / "server").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/server.py"\n', encoding="utf-8")
+    (folder / "server").chmod(0o755)
     return run(DEMO_ELSEWHERE, "demo", *options, cwd=folder, PYTHONPATH=str(ROOT))
 
 

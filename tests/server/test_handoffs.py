@@ -72,7 +72,10 @@ def test_the_tool_says_that_it_may_add_a_file(connection: Connection) -> None:
 def test_without_write_nothing_is_written_and_the_place_is_told(workshop: Connection, tmp_path: Path) -> None:
     result = workshop.tool("build_handoff", **FIELDS, session_id=ID)
 
-    assert text_of(result).startswith(f"not written; it belongs to {PLACE}; the prompt:\n\n# Task: ")
+    head, fence, rest = text_of(result).split("\n", 2)
+    assert head == f"not written; it belongs to {PLACE}; the prompt:"
+    assert rest.startswith("# Task: ")
+    assert rest.endswith(f"\n{fence.removesuffix('markdown')}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,15 +13,15 @@ import pytest
 from mcp import Client, MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.types import ResourceUpdatedNotification
 
 from goop_mcp.errors import StoreUnavailableError
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.notices import Notices
+from tests.server.connections import PATIENCE
+from tests.server.hearing import Heard
 
 URI = "goop://project/SPEC.md"
 OTHER = "goop://project/BLUEPRINT.md"
-PATIENCE = 60.0
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 
@@ -48,25 +48,6 @@ def serving(take_stamps: Callable[[Collection[str]], Mapping[str, object]]) -> G
     return server
 
 
-class Heard:
-    """What a client of the earlier era was told."""
-
-    def __init__(self) -> None:
-        self.uris: list[str] = []
-        self._told = anyio.Event()
-
-    async def note(self, message: object) -> None:
-        if isinstance(message, ResourceUpdatedNotification):
-            self.uris.append(message.params.uri)
-            self._told.set()
-
-    async def wait_for(self, count: int) -> None:
-        with anyio.fail_after(PATIENCE):
-            while len(self.uris) < count:
-                self._told = anyio.Event()
-                await self._told.wait()
-
-
 @asynccontextmanager
 async def legacy(server: GoopServer) -> AsyncIterator[tuple[Client, Heard]]:
     heard = Heard()
@@ -79,9 +60,9 @@ async def test_a_client_of_the_earlier_era_hears_of_a_change_once(spec: anyio.Pa
         for uri in (URI, URI, OTHER):
             await client.subscribe_resource(uri)
         await spec.write_text("second", encoding="utf-8")
-        await heard.wait_for(1)
+        await heard.wait_for_count(1)
         await spec.write_text("third", encoding="utf-8")
-        await heard.wait_for(2)
+        await heard.wait_for_count(2)
     assert heard.uris == [URI, URI]
 
 
@@ -100,7 +81,7 @@ async def test_who_unsubscribes_hears_no_more(spec: anyio.Path) -> None:
         await client.unsubscribe_resource(URI)
         await client.unsubscribe_resource(OTHER)
         await spec.write_text("second", encoding="utf-8")
-        await control.wait_for(1)
+        await control.wait_for_count(1)
     assert heard.uris == []
 
 
@@ -119,7 +100,7 @@ async def test_others_hear_on_when_the_first_client_has_left(spec: anyio.Path) -
             await first.subscribe_resource(URI)
             await second.subscribe_resource(URI)
         await spec.write_text("second", encoding="utf-8")
-        await heard.wait_for(1)
+        await heard.wait_for_count(1)
     assert heard.uris == [URI]
 
 
@@ -127,9 +108,9 @@ async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio
     async with legacy(serve(spec)) as (client, heard):
         await client.subscribe_resource(URI)
         await spec.unlink()
-        await heard.wait_for(1)
+        await heard.wait_for_count(1)
         await spec.write_text("again", encoding="utf-8")
-        await heard.wait_for(2)
+        await heard.wait_for_count(2)
     assert heard.uris == [URI, URI]
 
 
@@ -152,7 +133,7 @@ async def test_a_subscription_made_during_a_look_hears_of_the_next_change() -> N
         await client.subscribe_resource(OTHER)
         said[OTHER] = "second"
         go_on.set()
-        await heard.wait_for(2)
+        await heard.wait_for_count(2)
     assert heard.uris == [URI, OTHER]
 
 
@@ -172,9 +153,9 @@ async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is
         with anyio.fail_after(PATIENCE):
             await asked_in_vain.wait()
         said.append("second")
-        await heard.wait_for(1)
+        await heard.wait_for_count(1)
         said.append("third")
-        await heard.wait_for(2)
+        await heard.wait_for_count(2)
     assert heard.uris == [URI, URI]
 
 
@@ -220,9 +201,19 @@ async def all_threads_taken() -> AsyncIterator[None]:
             limiter.release_on_behalf_of(each)
 
 
-async def test_more_subscriptions_than_are_watched_are_refused(spec: anyio.Path) -> None:
+async def test_a_long_address_is_kept_by_nobody(spec: anyio.Path) -> None:
+    async with legacy(serve(spec)) as (client, _):
+        with pytest.raises(MCPError, match="an address has more than 2,000 characters"):
+            await client.subscribe_resource("goop://" + "x" * 2_000)
+    async with Client(serve(spec)) as later:
+        with pytest.raises(MCPError, match="an address has more than 2,000 characters"):
+            async with later.listen(resource_subscriptions=["goop://" + "x" * 2_000]):
+                pass
+
+
+async def test_more_subscriptions_than_are_the_share_of_a_client_are_refused(spec: anyio.Path) -> None:
     async with legacy(serve(spec)) as (client, _):
         for number in range(1000):
             await client.subscribe_resource(f"goop://memories/{number}")
-        with pytest.raises(MCPError, match="1000 subscriptions already"):
+        with pytest.raises(MCPError, match="one client may have 1,000 subscriptions"):
             await client.subscribe_resource(URI)

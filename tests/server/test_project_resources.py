@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.types import INTERNAL_ERROR, ResourceTemplateReference, ResourceUpdatedNotification
+from mcp.types import INTERNAL_ERROR, ResourceTemplateReference
 
 from goop_mcp.composition import Application
 from goop_mcp.memory.drafts import MemoryDraft
@@ -26,7 +26,8 @@ from tests.operations.reporting import record, report
 from tests.postgres import Database
 from tests.requirements import requirement
 from tests.server.conftest import LOCAL_COMBINATIONS
-from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, text_of
+from tests.server.connections import ERAS, Connection, check_against_schema, connect, text_of
+from tests.server.hearing import Heard, listening
 from tests.server.preloaded import starting
 from tests.server.test_memories import stdio_server
 from tests.workspace.projects import copied
@@ -261,28 +262,6 @@ def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path
 # Changes
 
 
-class Heard:
-    """What a client was told, in either era."""
-
-    def __init__(self) -> None:
-        self.uris: list[str] = []
-        self._told = anyio.Event()
-
-    async def note(self, message: object) -> None:
-        if isinstance(message, ResourceUpdatedNotification):
-            self.add(message.params.uri)
-
-    def add(self, uri: str) -> None:
-        self.uris.append(uri)
-        self._told.set()
-
-    async def wait_for(self, uri: str) -> None:
-        with anyio.fail_after(PATIENCE):
-            while uri not in self.uris:
-                self._told = anyio.Event()
-                await self._told.wait()
-
-
 @asynccontextmanager
 async def subscribed(project: Path, era: str, *uris: str) -> AsyncIterator[tuple[Client, Heard]]:
     """Connect to a server process and subscribe to `uris` in the way of the era."""
@@ -293,16 +272,9 @@ async def subscribed(project: Path, era: str, *uris: str) -> AsyncIterator[tuple
             for uri in uris:
                 await client.subscribe_resource(uri)
             yield client, heard
-            return
-        async with client.listen(resource_subscriptions=list(uris)) as events, anyio.create_task_group() as tasks:
-
-            async def listen() -> None:
-                async for event in events:
-                    heard.add(getattr(event, "uri", ""))
-
-            tasks.start_soon(listen)
-            yield client, heard
-            tasks.cancel_scope.cancel()
+        else:
+            async with listening(client, *uris) as listener:
+                yield client, listener
 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")

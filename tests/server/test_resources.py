@@ -45,6 +45,7 @@ def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None
         "goop://docs/{protocol}",
         "goop://templates/{name}",
         "goop://project/{name}",
+        "goop://project/archive/{name}",
         "goop://memories/{id}",
     ]
 

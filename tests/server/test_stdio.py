@@ -1,6 +1,7 @@
 """The server as a process: what it does with its streams, its signals and its settings."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 from pydantic import JsonValue
 
+from goop_mcp.store.file_locks import take_lock
 from tests.repository import ROOT
 from tests.server.connections import ERAS, connect, text_of
 from tests.server.network.serving import environment
@@ -97,9 +99,23 @@ def test_end_of_input_ends_the_server_with_0_and_a_silent_stderr(command: list[s
         assert process.stderr.read() == b""
 
 
-def test_end_of_input_before_the_first_message_is_no_fault() -> None:
+@pytest.mark.parametrize("command", [SERVE, [sys.executable, "-m", "goop_mcp"]], ids=["serve", "piped"])
+@pytest.mark.parametrize("given", [b"My report:\n\n<goop_report>\n", b"{}", b'\n\n{"jsonrpc": 2}\n[1]', b"[" * 100_000])
+def test_a_reply_that_is_piped_into_the_server_is_told_what_was_meant(command: list[str], given: bytes) -> None:
     finished = subprocess.run(
-        SERVE, cwd=ROOT, env=environment(), input=b"", check=False, capture_output=True, timeout=BOUND
+        command, cwd=ROOT, env=environment(), input=given, check=False, capture_output=True, timeout=BOUND
+    )
+    assert finished.returncode == 2
+    # A line that no client may send is refused by an answer all the same.
+    assert finished.stdout == b"" or b'"error"' in finished.stdout
+    assert finished.stderr.count(b"\n") == 1
+    assert finished.stderr.endswith(b"did you mean `goop-mcp check -`?\n")
+
+
+@pytest.mark.parametrize("given", [b"", b"\n \n"])
+def test_input_without_any_text_is_a_client_that_went_away(given: bytes) -> None:
+    finished = subprocess.run(
+        SERVE, cwd=ROOT, env=environment(), input=given, check=False, capture_output=True, timeout=BOUND
     )
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")
 
@@ -113,6 +129,39 @@ def test_signal_ends_the_server_while_its_input_is_still_open(number: signal.Sig
         assert process.stderr.read() == b""
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_leaves_all_that_was_saved_in_one_file(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    with running([*SERVE, "--project", str(tmp_path)]) as process:
+        process.open()
+        memory: JsonValue = {"title": "kept", "content": "what a host ends with a signal"}
+        saved = process.ask("tools/call", {"name": "save_memory", "arguments": memory}, id=7)
+        assert "saved: memory 1" in json.dumps(saved)
+        process.popen.send_signal(number)
+        assert process.ended()[0] == code
+    assert [path.name for path in (tmp_path / ".goopspec").glob("goop.db*")] == ["goop.db"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_the_server_while_another_program_holds_the_lock(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    folder = tmp_path / ".goopspec"
+    folder.mkdir()
+    file = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+    try:
+        take_lock(file)
+        with running([*SERVE, "--project", str(tmp_path)]) as process:
+            process.open()
+            memory: JsonValue = {"title": "never", "content": "saved"}
+            call: JsonValue = {"name": "save_memory", "arguments": memory}
+            process.write(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}).encode())
+            assert "result" in process.ask("ping", {}, id=8)
+            process.popen.send_signal(number)
+            assert process.ended()[0] == code
+    finally:
+        os.close(file)
+
+
 def test_lines_that_are_no_messages_do_not_stop_the_server() -> None:
     with running() as process:
         process.open()
@@ -121,6 +170,9 @@ def test_lines_that_are_no_messages_do_not_stop_the_server() -> None:
         answer = explain(process, id=7)
         assert answer["id"] == 7
         assert "result" in answer
+        process.stdin.close()
+        assert process.ended()[0] == 0
+        assert process.stderr.read() == b""
 
 
 def test_client_that_stops_reading_ends_the_server_without_a_traceback() -> None:
@@ -224,3 +276,18 @@ def test_server_starts_in_any_folder_that_exists(tmp_path: Path) -> None:
     with running([*SERVE, "--project", str(tmp_path)]) as process:
         process.open()
         assert "result" in explain(process, id=1)
+
+
+def test_end_of_input_leaves_the_whole_database_in_one_file(tmp_path: Path) -> None:
+    with running([*SERVE, "--project", str(tmp_path)]) as process:
+        process.open()
+        memory: JsonValue = {"title": "Ports", "content": "The server listens on port 8080."}
+        assert "result" in process.ask("tools/call", {"name": "save_memory", "arguments": memory}, id=1)
+        query: JsonValue = {"queries": ["port"]}
+        assert "result" in process.ask("tools/call", {"name": "search_memory", "arguments": query}, id=2)
+        process.stdin.close()
+        assert process.ended()[0] == 0
+
+    folder = tmp_path / ".goopspec"
+    assert sorted(path.name for path in folder.glob("goop.db*")) == ["goop.db"]
+    assert b"port 8080" in (folder / "goop.db").read_bytes()

@@ -282,3 +282,14 @@ def test_a_text_that_is_json_stays_a_text_and_a_quoted_list_is_a_list(tmp_path: 
         for queries in ('{"a": "b"}', '["a", "b"]'):
             assert not connection.tool("search_memory", queries=queries).is_error
         assert not connection.tool("save_memory", title="C", content="D", concepts='["quoted"]').is_error
+
+
+def test_of_many_unknown_arguments_the_first_twenty_are_reported_and_of_more_none(connection: Connection) -> None:
+    few = connection.tool("explain_rule", rule="xml/unescaped", **{f"ruel{number}": 1 for number in range(25)})
+    assert text_of(few).count("explain_rule has no argument 'ruel") == 20
+    assert "5 more arguments that explain_rule does not have" in text_of(few)
+    many = connection.tool("explain_rule", **{f"ruel{number}": 1 for number in range(101)})
+    assert many.is_error
+    assert text_of(many).splitlines()[1:] == [
+        "- 101 arguments are unknown to explain_rule, which takes rule: send only those"
+    ]

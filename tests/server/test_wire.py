@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from goop_mcp.server.wire import Incoming, Outgoing, Owed
+from goop_mcp.server.wire import LONGEST_LINE, Incoming, Outgoing, Owed
 from tests.repository import ROOT
 from tests.server.network.serving import PATIENCE, environment
 from tests.server.test_stdio import INITIALIZE, SERVE, running
@@ -155,3 +155,39 @@ def test_stream_that_stays_open_does_not_hold_up_the_end() -> None:
         assert process.answer()["method"] == "notifications/subscriptions/acknowledged"
         process.stdin.close()
         assert process.ended()[0] == 0
+
+
+@pytest.mark.parametrize("order", ["id first", "id last"])
+def test_a_line_that_is_too_large_is_refused_by_its_id_and_the_next_is_answered(order: str) -> None:
+    padding = "x" * (LONGEST_LINE + 100_000)
+    around = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    params = {"params": {"name": "validate_report", "arguments": {"id": 3, "text": padding}}}
+    line = json.dumps(around | params if order == "id first" else params | around).encode()
+    with running() as process:
+        process.open()
+        process.write(line)
+        refusal = process.answer()
+        process.write(message("ping", 8).rstrip())
+        assert process.answer()["id"] == 8
+    assert refusal["id"] == 7
+    assert "the line has more than 33,554,432 bytes" in json.dumps(refusal["error"])
+
+
+def test_a_line_of_too_many_values_is_refused_before_it_is_read() -> None:
+    arguments = {f"unknown{number}": number for number in range(300_000)}
+    call = {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "tools/call",
+        "params": {"name": "explain_rule", "arguments": arguments},
+    }
+    with running() as process:
+        process.open()
+        process.write(json.dumps(call).encode())
+        refusal = process.answer()
+        process.write(json.dumps({**call, "id": 8, "params": {"name": "x" * 300_000}}).encode())
+        second = process.answer()
+    assert refusal["id"] == 7
+    assert "more than 10,000 values" in json.dumps(refusal["error"])
+    assert second["id"] == 8
+    assert "more than 262,144 bytes besides the arguments" in json.dumps(second["error"])

@@ -16,6 +16,9 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
 from tests.workspace.projects import NOW, as_it_is
 
+STEPS = [point for point in Failpoint if point not in {Failpoint.ARCHIVE_APPEND, Failpoint.ARCHIVE_FSYNC}]
+"""Those that a project with few entries reaches; tests/workspace/test_archive.py has the others."""
+
 
 def die_at(wanted: Failpoint, nth: int) -> None:
     """Kill this process at the n-th time that `wanted` is reached."""

@@ -2,8 +2,10 @@
 
 import hashlib
 import itertools
+import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,14 +96,17 @@ def test_subject_in_another_encoding_is_read(project: Project) -> None:
     git(project.folder, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--quiet", "--allow-empty", "-F", "message")
     sha = git(project.folder, "rev-parse", "--short", "HEAD")
 
-    assert check(project, with_commit(project, sha, "fix(api): grüße")).findings == ()
+    found = check(project, with_commit(project, sha, "fix(api): grüße")).findings
+
+    assert "evidence/commit-subject-differs" not in {each.rule for each in found}
 
 
 @pytest.mark.parametrize("sha", ["latest", "HEAD", "--help", "main", ":/feat", "abc", "deadbee^{tree}", "a" * 50])
 def test_what_is_no_id_never_reaches_git(project: Project, sha: str) -> None:
     findings = check(project, with_commit(project, sha)).findings
 
-    assert {each.rule for each in findings} == {"goop_report/commit-sha-form", "evidence/not-checked"}
+    assert {each.rule for each in findings} == {"goop_report/commit-sha-form", "evidence/commit-not-found"}
+    assert any("is no sha of a commit" in each.message for each in findings)
 
 
 def test_repository_without_commits_has_none(tmp_path: Path, project: Project) -> None:
@@ -290,3 +295,135 @@ def test_more_commits_than_are_looked_up_are_told_of(project: Project) -> None:
 
     assert finding.rule == "evidence/not-checked"
     assert "11 commits" in finding.message
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> tuple[Path, str]:
+    """Return the folder of somebody else's repository and a commit in it whose subject is a secret."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    return folder, commit(folder, "feat: buy the competitor")
+
+
+def lead_by_file(project: Path, other: Path) -> None:
+    shutil.move(project / ".git", project.parent / "kept.git")
+    write(project, ".git", f"gitdir: {other / '.git'}\n")
+
+
+def lead_by_link(project: Path, other: Path) -> None:
+    shutil.move(project / ".git", project.parent / "kept.git")
+    (project / ".git").symlink_to(other / ".git")
+
+
+def lead_by_alternates(project: Path, other: Path) -> None:
+    write(project, ".git/objects/info/alternates", f"{other / '.git' / 'objects'}\n")
+
+
+def lead_by_alternates_of_alternates(project: Path, other: Path) -> None:
+    write(project, ".git/objects/info/alternates", f"{project / 'x'}\n")
+    write(project, "x/info/alternates", f"{other / '.git' / 'objects'}\n")
+
+
+def lead_by_quoted_alternates(project: Path, other: Path) -> None:
+    quoted = "".join(f"\\{byte:03o}" for byte in os.fsencode(other / ".git" / "objects"))
+    write(project, ".git/objects/info/alternates", f'"{quoted}"\n')
+
+
+def lead_by_links_in_alternates(project: Path, other: Path) -> None:
+    write(project, ".git/objects/info/alternates", f"{project / 'x'}\n")
+    (project / "x").mkdir()
+    for each in (other / ".git" / "objects").iterdir():
+        (project / "x" / each.name).symlink_to(each)
+
+
+def lead_by_common_folder(project: Path, other: Path) -> None:
+    write(project, ".git/commondir", f"{other / '.git'}\n")
+
+
+def lead_by_forged_working_tree(project: Path, other: Path) -> None:
+    shutil.move(project / ".git", project.parent / "kept.git")
+    write(project, "x/worktrees/y/HEAD", "ref: refs/heads/main\n")
+    write(project, "x/worktrees/y/gitdir", f"{project / '.git'}\n")
+    write(project, "x/worktrees/y/commondir", f"{other / '.git'}\n")
+    write(project, ".git", "gitdir: x/worktrees/y\n")
+
+
+def lead_by_linked_objects(project: Path, other: Path) -> None:
+    for each in (other / ".git" / "objects").iterdir():
+        if not (project / ".git" / "objects" / each.name).exists():
+            (project / ".git" / "objects" / each.name).symlink_to(each)
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        lead_by_file,
+        lead_by_link,
+        lead_by_alternates,
+        lead_by_alternates_of_alternates,
+        lead_by_quoted_alternates,
+        lead_by_links_in_alternates,
+        lead_by_common_folder,
+        lead_by_forged_working_tree,
+        lead_by_linked_objects,
+    ],
+)
+def test_a_git_that_leads_to_another_repository_discloses_nothing(
+    project: Project, other: tuple[Path, str], lead: Callable[[Path, Path], None]
+) -> None:
+    folder, sha = other
+    reply = with_commit(project, sha)
+    lead(project.folder, folder)
+
+    findings = check(project, reply).findings
+
+    assert not any("competitor" in f"{each.message} {each.fix}" for each in findings)
+    (about,) = [each for each in findings if sha[:7] in each.message]
+    assert about.rule == "evidence/not-checked"
+    assert "leads to another repository" in about.message
+
+
+def test_a_checkout_that_is_laid_out_like_a_bare_repository_discloses_nothing(
+    project: Project, other: tuple[Path, str]
+) -> None:
+    folder, sha = other
+    reply = with_commit(project, sha)
+    shutil.move(project.folder / ".git", project.folder.parent / "kept.git")
+    for name in ("HEAD", "config"):
+        shutil.copy(folder / ".git" / name, project.folder / name)
+    (project.folder / "refs").mkdir()
+    write(project.folder, "objects/info/alternates", f"{folder / '.git' / 'objects'}\n")
+
+    findings = check(project, reply).findings
+
+    assert not any("competitor" in f"{each.message} {each.fix}" for each in findings)
+    assert "evidence/not-checked" in {each.rule for each in findings}
+
+
+def test_a_git_inside_the_project_that_leads_to_another_repository_discloses_nothing(
+    project: Project, other: tuple[Path, str]
+) -> None:
+    folder, sha = other
+    write(project.folder, "services/api/main.py")
+    write(project.folder, "services/api/.git", f"gitdir: {folder / '.git'}\n")
+    claimed = with_commit(project, sha).replace('src/login.py" action', 'services/api/main.py" action')
+
+    found = {each.rule: each.message for each in check(project, claimed).findings}
+
+    assert "evidence/commit-not-found" in found
+    assert "competitor" not in "".join(found.values())
+
+
+def test_a_working_tree_and_a_submodule_that_are_the_project_know_their_commits(
+    project: Project, tmp_path: Path
+) -> None:
+    (tmp_path / "lib").mkdir()
+    git(tmp_path / "lib", "init", "--quiet")
+    sha = commit(tmp_path / "lib", "feat: the library")
+    git(project.folder, "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
+    git(project.folder, "worktree", "add", "--quiet", str(project.folder / "trees" / "one"))
+
+    assert dict(Repository(project.folder / "lib").look_up([sha]).subjects) == {sha: "feat: the library"}
+    inside = Repository(project.folder / "trees" / "one").look_up([project.sha])
+    assert dict(inside.subjects) == {project.sha: SUBJECT}

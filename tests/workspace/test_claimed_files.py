@@ -10,7 +10,7 @@ from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import REQUEST_PROMPT
 from tests.requirements import requirement
-from tests.workspace.true_projects import Project, write
+from tests.workspace.true_projects import Project, git, write
 
 DELIVERABLE = ".factory/runs/20260121-a1b2/artifacts/system_architecture.md"
 LEGACY = '{"status": "complete", "summary": "Done it.", "files_created": ["src/a.py"], "files_modified": ["src/b.py"]}'
@@ -42,7 +42,8 @@ def with_file(project: Project, path: str, action: str = "created") -> str:
 
 
 def rules(verdict: Verdict) -> list[str]:
-    return [finding.rule for finding in verdict.findings]
+    """Return what is found of files alone: the commit of the report is that of another file in many of these tests."""
+    return [finding.rule for finding in verdict.findings if finding.rule != "evidence/commit-unrelated"]
 
 
 @pytest.mark.parametrize("action", ["created", "modified"])
@@ -70,10 +71,22 @@ def test_last_thing_said_of_a_file_counts(project: Project) -> None:
     first = '<file path="src/login.py" action="deleted">old</file>\n      <file path="src/login.py" action="created">'
     reply = project.reply.replace('<file path="src/login.py" action="created">', first)
 
-    assert rules(check(project, reply)) == []
+    assert rules(check(project, reply)) == ["goop_report/file-created-and-deleted"]
 
 
-@pytest.mark.parametrize("path", ["src/", "./src/login.py", " src/login.py ", "src\\login.py", "src//login.py", "."])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "./src/login.py",
+        " src/login.py ",
+        "src\\login.py",
+        "src//login.py",
+        "src/login.py:12",
+        "src/login.py:12:5",
+        "src/login.py:3-9",
+        "src/login.py#L3-L9",
+    ],
+)
 def test_other_ways_to_write_a_path_are_understood(project: Project, path: str) -> None:
     assert rules(check(project, with_file(project, path))) == []
 
@@ -83,11 +96,15 @@ def test_absolute_path_inside_the_project_is_the_same_file(project: Project) -> 
     assert rules(check(project, with_file(project, f"{project.folder}/src/ghost.py"))) == ["evidence/file-not-found"]
 
 
-@pytest.mark.parametrize("path", ["../other/a.py", "/etc/passwd", "~/a.py", "C:\\a.py", "%2e%2e/a.py"])
-def test_path_outside_of_the_project_is_not_looked_for(project: Project, path: str) -> None:
-    (finding,) = check(project, with_file(project, path)).findings
+@requirement("G-22")
+@pytest.mark.parametrize(
+    "path", ["../other/a.py", "/etc/passwd", "~/a.py", "C:\\a.py", "%2e%2e/a.py", "./a/../../x", "https://a.b/c.py"]
+)
+@pytest.mark.parametrize("action", ["created", "modified", "deleted"])
+def test_path_outside_of_the_project_is_refused(project: Project, path: str, action: str) -> None:
+    (finding,) = check(project, with_file(project, path, action)).findings
 
-    assert (finding.rule, finding.severity, finding.line) == ("evidence/not-checked", Severity.INFO, 18)
+    assert (finding.rule, finding.severity, finding.line) == ("path/outside-workspace", Severity.ERROR, 18)
 
 
 def test_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path) -> None:
@@ -96,7 +113,7 @@ def test_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path) -
 
     (finding,) = check(project, with_file(project, "out/outside.py")).findings
 
-    assert (finding.rule, finding.severity) == ("evidence/not-checked", Severity.INFO)
+    assert (finding.rule, finding.severity) == ("path/outside-workspace", Severity.ERROR)
     assert str(tmp_path) not in finding.message
 
 
@@ -112,7 +129,8 @@ def test_links_that_lead_round_in_a_circle_are_not_followed(project: Project) ->
 
     (finding,) = check(project, with_file(project, "a/x.py")).findings
 
-    assert finding.rule in {"evidence/not-checked", "evidence/file-not-found"}
+    assert (finding.rule, finding.severity) == ("path/outside-workspace", Severity.ERROR)
+    assert "in a circle" in finding.message or "cannot be followed" in finding.message
 
 
 def test_other_spelling_is_named(project: Project) -> None:
@@ -122,25 +140,61 @@ def test_other_spelling_is_named(project: Project) -> None:
     assert "there is 'src/login.py', which is spelled otherwise" in verdict.findings[0].message
 
 
-def test_file_that_may_not_be_read_is_there_all_the_same_and_is_never_opened(project: Project) -> None:
+@requirement("G-22", "G-49")
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("src", "is a folder"),
+        ("src/", "is a folder"),
+        (".", "is a folder"),
+        ("src/pipe", "is a pipe or a device"),
+        (".git/config", "is git's own"),
+        (".git", "is git's own"),
+        ("lib/.GIT/hooks/pre-commit", "is git's own"),
+    ],
+)
+@pytest.mark.parametrize("action", ["created", "modified"])
+def test_what_is_no_file_of_the_project_was_not_written(project: Project, path: str, what: str, action: str) -> None:
     os.mkfifo(project.folder / "src" / "pipe")  # to open it would wait for ever
+    write(project.folder, "lib/.GIT/hooks/pre-commit")
 
-    assert rules(check(project, with_file(project, "src/pipe"))) == []
+    (finding,) = check(project, with_file(project, path, action)).findings
 
-
-@pytest.mark.parametrize("name", ["x" * 300, "a" * 5_000, "\N{PILE OF POO}" * 70, "con", "a\u0301.py"])
-def test_odd_names_give_a_finding_and_no_failure(project: Project, name: str) -> None:
-    (finding,) = check(project, with_file(project, f"src/{name}")).findings
-
-    assert finding.rule in {"evidence/not-checked", "evidence/file-not-found"}
+    assert (finding.rule, finding.severity, finding.line) == ("evidence/file-not-found", Severity.ERROR, 18)
+    assert what in finding.message
 
 
-def test_accented_name_is_found_in_either_of_its_unicode_forms(project: Project) -> None:
-    write(project.folder, "src/caf\u00e9.py")
-    write(project.folder, "src/the\u0301.py")
+@pytest.mark.parametrize("name", ["pkg/__init__.py", "pkg/py.typed", "pkg/.gitkeep", "link", "deps/lib"])
+def test_files_that_may_be_empty_and_entries_of_git_count_as_written(project: Project, name: str) -> None:
+    for empty in ("pkg/__init__.py", "pkg/py.typed", "pkg/.gitkeep"):
+        write(project.folder, empty, "")
+    (project.folder / "link").symlink_to("src")
+    git(project.folder, "init", "--quiet", "deps/lib")
 
-    assert rules(check(project, with_file(project, "src/caf\u00e9.py"))) == []
-    assert rules(check(project, with_file(project, "src/the\u0301.py"))) == []
+    assert rules(check(project, with_file(project, name))) == []
+
+
+@pytest.mark.parametrize("action", ["created", "modified"])
+def test_empty_file_is_remarked(project: Project, action: str) -> None:
+    verdict = check(project, with_file(project, "src/empty.py", action))
+
+    assert verdict.accepted
+    assert rules(verdict) == ["evidence/empty-file"]
+
+
+@pytest.mark.parametrize("length", [2_000, 4_000, 4_090, 4_096, 5_000, 60_000])
+def test_path_longer_than_the_system_takes_gives_a_finding_and_no_failure(project: Project, length: int) -> None:
+    (finding,) = check(project, with_file(project, "a/" * (length // 2) + "b")).findings
+
+    assert finding.rule in ("evidence/not-checked", "evidence/file-not-found")
+    assert finding.path == "/goop_report/artifacts/files/file[1]/@path"
+
+
+@pytest.mark.parametrize("names", [20, 60])
+def test_path_that_no_system_can_hold_is_refused_and_stops_nothing(project: Project, names: int) -> None:
+    verdict = check(project, with_file(project, "/".join(["x" * 250] * names)))
+
+    assert not verdict.accepted
 
 
 @requirement("F-15", "F-26")
@@ -274,13 +328,13 @@ CONTEXT_FOLDERS = {
 @pytest.mark.parametrize("folder", CONTEXT_FOLDERS.values(), ids=CONTEXT_FOLDERS)
 def test_both_context_folders_are_looked_into(project: Project, folder: str) -> None:
     path = f"{folder}/user-request.md"
-    there = project.folder / path.replace("{session-id}", "20260121-a1b2")
+    there = path.replace("{session-id}", "20260121-a1b2")
     reply = FACTORY_REPLY.replace(DELIVERABLE, path)
     expected = Expectations(session_id="20260121-a1b2")
     assert reply != FACTORY_REPLY
 
     missing = check_workspace(reply, project.folder, expected=expected)
-    write(there, "Build it.")
+    write(project.folder, there, "Build it.")
     found = check_workspace(reply, project.folder, expected=expected)
 
     assert "evidence/file-not-found" in rules(missing)

@@ -1,6 +1,7 @@
 """The sides of a project are held against each other, and the gates look at the side that counts."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from goop_mcp.workspace.drift import find_drift, gate_facts, project_facts
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import READING_ORDER
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.recorded import Records, read_records
+from goop_mcp.workspace.recorded import Records, ReportLedger, read_records
 from tests.requirements import requirement
 from tests.workspace.projects import CASES, NOW, copied
 
@@ -176,6 +177,32 @@ def test_only_the_last_report_of_a_task_counts() -> None:
     records = read_records(newest_first)
 
     assert (records.done, records.open) == (("W1.T1",), ("W2.T1",))
+
+
+def test_reports_that_are_added_one_by_one_say_what_all_of_them_say_together() -> None:
+    ids = ("W1.T1", "1.1", "W1.T2", "Wave 1 Task 2", None)
+    statuses = ("COMPLETE", "PARTIAL", "BLOCKED")
+    chosen = random.Random(3)
+    oldest_first = [
+        report(
+            chosen.choice(ids),
+            status=chosen.choice(statuses),
+            agent=chosen.choice(("goop-executor", "goop-verifier")),
+            checks={"MH1": chosen.random() < 0.7},
+        )
+        for _ in range(200)
+    ]
+    ledger = ReportLedger()
+    for number, each in enumerate(oldest_first, 1):
+        ledger = ledger.with_reports([each], revision=number)
+        assert ledger.records == read_records(oldest_first[:number][::-1])
+
+
+def test_many_tasks_that_no_plan_has_are_named_in_part(files: ProjectFiles) -> None:
+    found = drift_of(files, read_records([report(f"W9.T{number}") for number in range(1, 200)]))["drift-unknown-task"]
+
+    assert len(found) == 21
+    assert found[-1] == "179 more tasks are recorded that BLUEPRINT.md does not have"
 
 
 def test_a_failed_check_keeps_a_task_open() -> None:

@@ -194,7 +194,7 @@ def test_memory_is_found_by_its_title_whatever_the_blanks_and_the_case(project: 
     assert check(project, changed(project, f">{MEMORY}<", f">{title}<")).findings == ()
 
 
-@pytest.mark.parametrize("title", ["?!", "'; DROP TABLE memories; --", '"NEAR(a b)" OR *', "Wörter ß", "x" * 40])
+@pytest.mark.parametrize("title", ["#!?", "'; DROP TABLE memories; --", '"NEAR(a b)" OR *', "Wörter ß", "x" * 40])
 def test_any_title_can_be_looked_up(project: Project, title: str) -> None:
     reply = changed(project, f">{MEMORY}<", f">{title}<")
     assert [each.rule for each in check(project, reply).findings] == ["evidence/memory-not-found"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goop_mcp import Severity, validate
+from goop_mcp import Expectations, Severity, validate
 from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.protocols import RULES
 from goop_mcp.validation.evidence_rules import EVIDENCE_RULES, NOT_CHECKED
@@ -32,7 +32,8 @@ def test_bad_example_breaks_this_rule_and_no_other_at_the_line_that_was_changed(
     bad, good = true_in(project, rule.example.bad_reply), true_in(project, rule.example.reply)
     line = next(n for n, (old, new) in enumerate(zip(good.split("\n"), bad.split("\n"), strict=True), 1) if old != new)
 
-    verdict = check_workspace(bad, project.folder, store=project.store, mode=mode)
+    expected = Expectations(base=project.base)
+    verdict = check_workspace(bad, project.folder, store=project.store, mode=mode, expected=expected)
 
     (finding,) = verdict.findings
     assert (finding.rule, finding.line) == (rule.id, line)
@@ -46,7 +47,8 @@ def test_bad_example_breaks_this_rule_and_no_other_at_the_line_that_was_changed(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("rule", TO_TRY)
 def test_good_example_breaks_no_rule(project: Project, rule: Rule, mode: Mode) -> None:
-    verdict = check_workspace(true_in(project, rule.example.reply), project.folder, store=project.store, mode=mode)
+    reply, expected = true_in(project, rule.example.reply), Expectations(base=project.base)
+    verdict = check_workspace(reply, project.folder, store=project.store, mode=mode, expected=expected)
 
     assert verdict.findings == ()
 

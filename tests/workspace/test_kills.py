@@ -17,6 +17,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import blocks_of, insert_blocks
 from goop_mcp.workspace.projections import open_conflicts
 from tests.workspace.projects import NOW, as_it_is, copied
+from tests.workspace.recorder import STEPS
 
 CHRONICLE = ".goopspec/CHRONICLE.md"
 
@@ -51,7 +52,7 @@ def restarted(project: Path, before: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize("nth", [1, 3])
-@pytest.mark.parametrize("point", list(Failpoint), ids=lambda point: point.replace(" ", "-"))
+@pytest.mark.parametrize("point", STEPS, ids=lambda point: point.replace(" ", "-"))
 def test_a_writer_killed_at_any_step_loses_nothing(tmp_path: Path, point: Failpoint, nth: int) -> None:
     before = copied("profile_0x", tmp_path).read_text(CHRONICLE)
 

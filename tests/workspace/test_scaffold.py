@@ -1,5 +1,6 @@
 """A new project gets its documents and its state, and nothing that is there is touched."""
 
+import subprocess
 from pathlib import Path
 
 from goop_mcp.workflow.gates import GateName, judge_gate
@@ -26,7 +27,7 @@ def test_a_new_project_can_be_read_and_has_no_open_gate(tmp_path: Path) -> None:
 
     project = read_project(files)
     state = read_state(files)
-    assert done.created == (*CREATED, ".goopspec/state.json")
+    assert done.created == (*CREATED, ".goopspec/state.json", ".goopspec/.gitignore")
     assert isinstance(state, ProjectState)
     assert (state.shape, state.phase, state.project) == (StateShape.VERSION_1, "idle", "Todo # API")
     assert (project.spec and project.spec.name, project.spec and project.spec.locked) == ("Todo # API", False)
@@ -52,7 +53,7 @@ def test_calling_again_changes_nothing(tmp_path: Path) -> None:
 
     done = create_project(files, name="y", now="2027-01-01T00:00:00Z")
 
-    assert (done.created, len(done.kept)) == ((), 6)
+    assert (done.created, len(done.kept)) == ((), 7)
     assert contents(tmp_path) == before
 
 
@@ -66,3 +67,25 @@ def test_what_people_have_is_kept(tmp_path: Path) -> None:
     assert set(done.kept) == {".goopspec/state.json", ".goopspec/SPEC.md"}
     assert (tmp_path / ".goopspec" / "state.json").read_text() == "{ broken"
     assert not (tmp_path / "SPEC-elsewhere.md").exists()
+
+
+def test_git_sees_the_documents_and_neither_the_database_nor_locks(tmp_path: Path) -> None:
+    create_project(ProjectFiles(tmp_path), name="x", now=NOW)
+    folder = tmp_path / ".goopspec"
+    ours = ("goop.db", "goop.db-wal", "goop.db-shm", "goop.db.version-5", ".lock", ".CHRONICLE.md.1.ab.goop-tmp")
+    for name in ours:
+        (folder / name).touch()
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607 - found by PATH
+
+    listed = ["git", "-C", str(tmp_path), "ls-files", "--others", "--exclude-standard"]
+    seen = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+
+    assert sorted(seen) == sorted([*CREATED, ".goopspec/.gitignore", ".goopspec/state.json"])
+
+
+def test_a_gitignore_that_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / ".goopspec").mkdir()
+    (tmp_path / ".goopspec" / ".gitignore").write_text("mine\n")
+    done = create_project(ProjectFiles(tmp_path), name="x", now=NOW)
+    assert ".goopspec/.gitignore" in done.kept
+    assert (tmp_path / ".goopspec" / ".gitignore").read_text() == "mine\n"

@@ -96,11 +96,16 @@ def memory_of(folder: Path, *titles: str) -> Store:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project in which everything that `reply` says is true."""
+    """A project in which everything that `reply` says is true.
+
+    The task began at the commit `base`; `loose` is one that no branch leads to.
+    """
 
     folder: Path
     sha: str
     store: Store
+    base: str
+    loose: str
 
     @property
     def reply(self) -> str:
@@ -109,15 +114,24 @@ class Project:
 
 
 def true_in(project: Project, reply: str) -> str:
-    """Return `reply` with the commit of the samples replaced by the one there is."""
-    return reply.replace("a1b2c3d", project.sha[:7])
+    """Return `reply` with the commits of the samples replaced by those there are."""
+    known = {"a1b2c3d": project.sha, "0a9b8c7": project.base, "f1e2d3c": project.loose}
+    for sample, sha in known.items():
+        reply = reply.replace(sample, sha[:7])
+    return reply
 
 
 def make_project(folder: Path) -> Project:
     """Fill `folder` with files, one commit, a plan, a state and a memory."""
     git(folder, "init", "--quiet")
+    write(folder, "src/plan.py")
+    base = commit(folder, "docs: plan")
     write(folder, "src/login.py")
+    write(folder, "src/empty.py", "")
     sha = commit(folder, SUBJECT)
+    then = {"GIT_AUTHOR_DATE": "2026-01-15T10:30:00Z"}
+    loose = git(folder, "commit-tree", "HEAD^{tree}", "-p", "HEAD^", "-m", SUBJECT, env=then)
+    write(folder, "src/other.py")
     write(folder, ".goopspec/state.json", json.dumps(STATE))
     write(folder, ".goopspec/BLUEPRINT.md", BLUEPRINT)
-    return Project(folder, sha, memory_of(folder, MEMORY))
+    return Project(folder, sha, memory_of(folder, MEMORY), base, loose)

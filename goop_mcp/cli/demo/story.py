@@ -208,4 +208,4 @@ def _summary(verdict: VerdictModel) -> str:
 def server_of(project: str) -> StdioServerParameters:
     """Return a server of a project of its own, whatever database its user has."""
     options = ["--project", project, "--database", "sqlite:///.goopspec/goop.db"]
-    return StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve", *options])
+    return StdioServerParameters(command=sys.executable, args=["-P", "-m", "goop_mcp", "serve", *options])

@@ -1,5 +1,8 @@
 """All memories: to a file, and from one."""
 
+from collections.abc import Iterator
+from itertools import islice
+
 import click
 
 from goop_mcp.cli.memory.calls import FORMAT, NOT_DONE, present, with_store
@@ -11,14 +14,15 @@ from goop_mcp.memory.exchange.importing import ExchangeFormat, ImportReport, imp
 from goop_mcp.memory.exchange.jsonl import write_jsonl
 from goop_mcp.memory.exchange.markdown import write_markdown
 from goop_mcp.memory.importance import ImportanceScale
-from goop_mcp.memory.keeping import list_memories
-from goop_mcp.operations.reading_files import STDIN, read_text
+from goop_mcp.memory.keeping import all_memories
+from goop_mcp.operations.reading_files import STDIN, read_lines
 from goop_mcp.operations.writing_files import write_file
 from goop_mcp.store.interface import Store
+from goop_mcp.store.records import StoredMemory
 
 __all__ = ["export", "import_command"]
 
-_LARGEST_IMPORT = 256 * 1024 * 1024
+_PIECES = 100
 _MARKDOWN_SUFFIXES = (".md", ".markdown")
 
 _FORM_OF_FILE = click.option(
@@ -48,13 +52,22 @@ def export(
     form = form_of_file or _form_by_name(file)
     if form == "markdown" and scale != "ours":
         raise WrongCallError("markdown is written on our scale only; leave out --scale, or write --as jsonl")
-    memories = list_memories(store)[::-1]
-    document = "".join(write_jsonl(memories, scale=scale) if form == "jsonl" else write_markdown(memories))
+    written = 0
+
+    def each() -> Iterator[StoredMemory]:
+        nonlocal written
+        for memory in all_memories(store):
+            yield memory
+            written += 1
+
+    document = write_jsonl(each(), scale=scale) if form == "jsonl" else write_markdown(each())
     if file is None or file == STDIN:
-        emit(document)
+        # A few at a time: neither all in memory nor a system call for each.
+        while some := "".join(islice(document, _PIECES)):
+            emit(some)
     else:
         write_file(file, document, force=force)
-        complain(f"{counted(len(memories), 'memory', 'memories')} written to {file}")
+        complain(f"{counted(written, 'memory', 'memories')} written to {file}")
     return 0
 
 
@@ -71,9 +84,8 @@ def import_command(
 
     A memory that was forgotten is not brought back. Exit code 1 when a line was not taken.
     """
-    advice = "split it into several files"
-    text = read_text(file, stdin=standard_input(), most_bytes=_LARGEST_IMPORT, advice=advice)
-    report = import_memories(store, text, format=form_of_file or _form_by_name(file), scale=scale)
+    lines = read_lines(file, stdin=standard_input())
+    report = import_memories(store, lines, format=form_of_file or _form_by_name(file), scale=scale)
     present(report.to_dict(), render_import(report), form=form)
     if form == "text":
         _tell_lines(report)
@@ -85,6 +97,8 @@ def _tell_lines(report: ImportReport) -> None:
         complain(f"line {remark.line} was not taken: {remark.message}")
     for remark in report.remarks:
         complain(f"line {remark.line}: {remark.message}")
+    if report.left_out:
+        complain(f"{report.left_out} more such lines are not listed")
 
 
 def _form_by_name(file: str | None) -> ExchangeFormat:

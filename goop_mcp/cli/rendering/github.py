@@ -1,5 +1,6 @@
 """Verdicts as workflow commands, which GitHub Actions shows as annotations on the files."""
 
+from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.operations.check_files import FileVerdicts
 from goop_mcp.operations.reading_files import STDIN
 from goop_mcp.validation.findings import Finding, Severity
@@ -37,6 +38,8 @@ def _properties(file: str, *, line: int | None = None, column: int | None = None
 
 
 def _escape(text: str) -> str:
+    """Return `text` as the commands want it; what a terminal would obey or hide is shown as an escape."""
+    text = "\n".join(map(shown, text.split("\n")))
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

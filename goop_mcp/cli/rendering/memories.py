@@ -9,6 +9,7 @@ from goop_mcp.cli.rendering.source_line import shown
 from goop_mcp.memory.exchange.importing import ImportReport
 from goop_mcp.memory.searching import FoundMemories, FoundMemory
 from goop_mcp.messages.icons import SEPARATOR
+from goop_mcp.messages.quoting import paragraph
 from goop_mcp.store.records import StoredMemory
 
 __all__ = ["render_found", "render_import", "render_list", "render_memory"]
@@ -18,6 +19,9 @@ _UNWRAPPED = 1_000_000
 _NARROWEST_TITLE = 20
 _DAY = len("2026-01-15")
 _TAB = 4
+_CARRIED_OVER = "  "
+_THEIRS = "  | "
+"""Before each line of a content: agents wrote it."""
 
 
 def render_found(found: FoundMemories, *, width: int | None) -> str:
@@ -44,12 +48,13 @@ def render_memory(memory: StoredMemory, *, width: int | None) -> str:
         ("files", ", ".join(map(shown, memory.source_files))),
         *(("fact", shown(fact)) for fact in memory.facts),
     ]
-    title = _wrap(shown(memory.title), width, first="", others="")
+    title = _wrap(paragraph(shown(memory.title)), width, first="", others=_CARRIED_OVER)
     lines = [*(click.style(line, bold=True) for line in title), ""]
     for name, value in rows:
         if value:
             lines += _labelled(f"{name}:", value, width)
-    content = [line for each in memory.content.splitlines() for line in _wrapped(each, width)]
+    inside = None if width is None else width - len(_THEIRS)
+    content = [f"{_THEIRS}{line}" for each in memory.content.splitlines() for line in _wrapped(each, inside)]
     return "".join(f"{line}\n" for line in [*lines, "", *content])
 
 

@@ -7,6 +7,7 @@ from goop_mcp.validation.findings import Severity
 __all__ = ["render_repair_notes"]
 
 _WHY = "  Only form can be mended without guessing; send the reply back to the agent."
+_KEPT = "accepted and printed as it is; with its envelope written again it would be rejected"
 
 
 def render_repair_notes(outcome: MendedFile, *, width: int | None = None) -> str:
@@ -15,6 +16,8 @@ def render_repair_notes(outcome: MendedFile, *, width: int | None = None) -> str
     if outcome.mended is None:
         findings = verdict.of_severity(Severity.ERROR)
         last = f"rejected, nothing is printed: {counted(len(findings), 'error')}\n{_WHY}"
+    elif outcome.kept:
+        findings, last = (), _KEPT
     else:
         mended = {(repair.rule, repair.line) for repair in verdict.repairs}
         findings = tuple(finding for finding in verdict.findings if (finding.rule, finding.line) in mended)

@@ -1,12 +1,12 @@
 """Verdicts as SARIF 2.1.0, the format in which code scanners exchange what they found."""
 
-import json
 import os
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
 
 from goop_mcp import __version__
+from goop_mcp.cli.json_text import json_text
 from goop_mcp.cli.rendering.source_line import marked_length
 from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
 from goop_mcp.operations.reading_files import STDIN
@@ -41,7 +41,7 @@ def render_sarif(outcome: FileVerdicts) -> str:
         "results": [result for checked in outcome.checked for result in _results(checked, ids)],
     }
     document: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return json_text(document)
 
 
 def _invocation(outcome: FileVerdicts) -> Json:

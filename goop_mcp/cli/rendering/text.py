@@ -4,7 +4,7 @@ import click
 
 from goop_mcp.cli.rendering.finding import counted, file_name, render_findings
 from goop_mcp.operations.check_files import CheckedFile, FileVerdicts
-from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["render_text"]
@@ -39,7 +39,7 @@ def _candidates(verdict: Verdict) -> str:
 
 def _summary(name: str, verdict: Verdict) -> str:
     judgement = click.style(verdict.verdict, fg="green" if verdict.accepted else "red", bold=True)
-    kind = " ".join(filter(None, (verdict.protocol, verdict.version)))
+    kind = " ".join(filter(None, (verdict.protocol, excerpt(verdict.version or "", 40))))
     about = ", ".join(filter(None, (kind, "strict mode" if verdict.mode == "strict" else "")))
     sentence = f"{click.style(name, bold=True)}: {judgement}" + (f" ({about})" if about else "")
     counts = _counts(verdict)

@@ -1,7 +1,7 @@
 """One memory of a file, between its text and the database."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -127,5 +127,5 @@ def _read_time(value: Value) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-Reader = Callable[[str], "tuple[list[Entry], list[LineRemark]]"]
-"""Returns the entries of a text and what of it could not be read."""
+Reader = Callable[[Iterable[str]], "Iterator[Entry | LineRemark]"]
+"""Yields the entries of lines, and what of them could not be read, as soon as either is known."""

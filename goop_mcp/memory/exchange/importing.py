@@ -1,8 +1,9 @@
 """Bring memories of a file into the store: redacted, once each, with a word on every line that was not taken."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Final, Literal
 from uuid import uuid4
 
@@ -21,6 +22,9 @@ __all__ = ["ExchangeFormat", "ImportReport", "import_memories"]
 ExchangeFormat = Literal["jsonl", "markdown"]
 
 _READERS: Final[dict[ExchangeFormat, Reader]] = {"jsonl": read_jsonl, "markdown": read_markdown}
+MOST_LISTED: Final = 1000
+"""How many lines that were not taken are listed, and how many remarks; the others are counted."""
+
 # Other writers wait no longer than these take.
 _ENTRIES_A_TRANSACTION: Final = 200
 
@@ -40,6 +44,21 @@ class ImportReport:
     redactions: int = 0
     unread: list[LineRemark] = field(default_factory=list)
     remarks: list[LineRemark] = field(default_factory=list)
+    left_out: int = 0
+
+    def leave_out(self, line: LineRemark) -> None:
+        """Note a line that was not taken."""
+        self._list(self.unread, line)
+
+    def remark(self, line: LineRemark) -> None:
+        """Note something about a line that was taken."""
+        self._list(self.remarks, line)
+
+    def _list(self, into: list[LineRemark], line: LineRemark) -> None:
+        if len(into) < MOST_LISTED:
+            into.append(line)
+        else:
+            self.left_out += 1
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON values."""
@@ -50,6 +69,7 @@ class ImportReport:
             "redactions": self.redactions,
             "unread": [{"line": each.line, "message": each.message} for each in self.unread],
             "remarks": [{"line": each.line, "message": each.message} for each in self.remarks],
+            "left_out": self.left_out,
         }
 
 
@@ -67,24 +87,23 @@ class _Added:
 
 def import_memories(
     store: Store,
-    text: str,
+    text: str | Iterable[str],
     *,
     format: ExchangeFormat = "jsonl",
     scale: ImportanceScale = "ours",
     clock: Clock = utc_now,
     timeout: float = 30.0,
 ) -> ImportReport:
-    """Save the memories of `text` that are not there yet, and say what became of each line.
+    """Save the memories of `text`, whole or line by line, that are not there yet, and say what became of each line.
 
     A second import of the same file adds nothing: a memory is known by its uid, else by its words. One that was
     forgotten is not brought back. `scale` says how the file counts importance: "packages" for data of the packages.
     Raises the errors of the store; what was saved until then stays.
     """
-    entries, unread = _READERS[format](text)
-    report = ImportReport(unread=unread)
-    ready = [each for entry in entries if (each := _prepare(entry, scale, report)) is not None]
-    for start in range(0, len(ready), _ENTRIES_A_TRANSACTION):
-        some = ready[start : start + _ENTRIES_A_TRANSACTION]
+    report = ImportReport()
+    lines = text.split("\n") if isinstance(text, str) else text
+    ready = _ready(_READERS[format](lines), scale, report)
+    while some := list(islice(ready, _ENTRIES_A_TRANSACTION)):
         outcomes = store.write(partial(_add_all, some, clock), timeout=timeout)
         _count(some, outcomes, report)
     report.unread.sort(key=lambda remark: remark.line)
@@ -92,14 +111,23 @@ def import_memories(
     return report
 
 
+def _ready(found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport) -> Iterator[_Ready]:
+    for each in found:
+        if isinstance(each, LineRemark):
+            report.leave_out(each)
+        elif (prepared := _prepare(each, scale, report)) is not None:
+            yield prepared
+
+
 def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Ready | None:
     try:
         prepared = prepare(entry.draft, scale=scale, types=MEMORY_TYPES)
     except MemoryRefusedError as error:
-        report.unread.append(LineRemark(entry.line, str(error)))
+        report.leave_out(LineRemark(entry.line, str(error)))
         return None
     said = [LineRemark(entry.line, finding.message) for finding in prepared.findings if finding.rule != REDACTED.id]
-    report.remarks += [*entry.remarks, *said]
+    for remark in (*entry.remarks, *said):
+        report.remark(remark)
     return _Ready(entry, prepared)
 
 
@@ -129,8 +157,11 @@ def _count(some: Sequence[_Ready], outcomes: Sequence[_Added], report: ImportRep
     """Add up what a transaction has done once it is on disk."""
     for ready, added in zip(some, outcomes, strict=True):
         if added.remark:
-            into = report.unread if added.outcome == "unread" else report.remarks
-            into.append(LineRemark(ready.entry.line, added.remark))
+            remark = LineRemark(ready.entry.line, added.remark)
+            if added.outcome == "unread":
+                report.leave_out(remark)
+            else:
+                report.remark(remark)
         if added.outcome == "saved":
             report.saved += 1
             report.redactions += ready.prepared.redactions

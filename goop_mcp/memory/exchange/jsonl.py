@@ -16,17 +16,16 @@ def write_jsonl(memories: Iterable[StoredMemory], *, scale: ImportanceScale = "o
         yield json.dumps(values_of(memory, scale), ensure_ascii=False) + "\n"
 
 
-def read_jsonl(text: str) -> tuple[list[Entry], list[LineRemark]]:
-    """Return the memories of `text` and the lines that are none, each with the reason; blank lines are neither."""
-    entries, unread = [], []
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+def read_jsonl(lines: Iterable[str]) -> Iterator[Entry | LineRemark]:
+    """Yield the memories of `lines`, and those that are none with the reason; blank lines are neither."""
+    for number, given in enumerate(lines, 1):
+        line = given.removeprefix("\ufeff") if number == 1 else given
         if not line.strip():
             continue
         try:
-            entries.append(_entry(line, number))
+            yield _entry(line, number)
         except EntryError as error:
-            unread.append(LineRemark(number, str(error)))
-    return entries, unread
+            yield LineRemark(number, str(error))
 
 
 def _entry(line: str, number: int) -> Entry:

@@ -18,6 +18,7 @@ _SECTION: Final = "## "
 _FIELD: Final = re.compile(r"- (\w{1,40}): (.*)", re.DOTALL)
 _FENCE: Final = re.compile(r"(`{3,})text\r?")
 _TICKS: Final = re.compile(r"`+")
+_LONGEST_SECTION: Final = 4 * 1024 * 1024
 _JSON_BEGINS: Final = ('"', "[")
 
 Lines = list[tuple[int, str]]
@@ -41,29 +42,35 @@ def _shown(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def read_markdown(text: str) -> tuple[list[Entry], list[LineRemark]]:
-    """Return the memories of `text` and what of it belongs to none, with the line where it begins."""
-    entries: list[Entry] = []
+def read_markdown(lines: Iterable[str]) -> Iterator[Entry | LineRemark]:
+    """Yield the memories of `lines` and what of them belongs to none, with the line where it begins."""
     unread: list[LineRemark] = []
-    for start, title, lines in _sections(text.removeprefix("\ufeff"), unread):
+    for start, title, section in _sections(lines, unread):
         try:
-            entries.append(_entry(start, title, lines, unread))
+            yield _entry(start, title, section, unread)
         except EntryError as error:
-            unread.append(LineRemark(start, str(error)))
-    return entries, sorted(unread, key=lambda remark: remark.line)
+            yield LineRemark(start, str(error))
+        yield from unread
+        unread.clear()
+    yield from unread
 
 
-def _sections(text: str, unread: list[LineRemark]) -> Iterator[tuple[int, str, Lines]]:
+def _sections(given: Iterable[str], unread: list[LineRemark]) -> Iterator[tuple[int, str, Lines]]:
     """Yield line, title and numbered lines of each section; headings within a fence are content."""
     head: tuple[int, str] | None = None
     lines: Lines = []
+    size = 0
     fence = ""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, each in enumerate(given, 1):
+        line = each.removeprefix("\ufeff") if number == 1 else each
         if not fence and line.startswith(_SECTION):
             yield from _section(head, lines, unread)
-            head, lines = (number, line[len(_SECTION) :].strip()), []
+            head, lines, size = (number, line[len(_SECTION) :].strip()), [], 0
             continue
-        lines.append((number, line))
+        size += len(line) + 1
+        # No memory is as long: what follows changes nothing about its being refused.
+        if size <= _LONGEST_SECTION:
+            lines.append((number, line))
         opened = _FENCE.fullmatch(line)
         if fence and line.rstrip("\r") == fence:
             fence = ""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.on_demand import modules_on_demand
 
-__all__ = ["attempt_file", "briefing", "judging"]
+__all__ = ["attempt_file", "briefing", "judging", "profile"]
 
 if TYPE_CHECKING:
-    from goop_mcp.operations.stopping import attempt_file, briefing, judging
+    from goop_mcp.operations.stopping import attempt_file, briefing, judging, profile
 else:
     __getattr__ = modules_on_demand(__name__, __all__)

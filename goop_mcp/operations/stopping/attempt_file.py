@@ -15,8 +15,8 @@ __all__ = ["NAME", "AttemptFile"]
 
 NAME: Final = "hook-attempts.json"
 _KEPT_SECONDS = 24 * 60 * 60
-_MOST_ENTRIES = 1000
-_MOST_BYTES = 1024 * 1024
+_MOST_ENTRIES = 10_000
+_MOST_BYTES = 8 * 1024 * 1024
 _PATIENCE = 3.0
 _PAUSE = 0.01
 _T = TypeVar("_T")

@@ -25,7 +25,7 @@ class Attempt(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """One rejected report: digests of its text and of its set of (rule, path), and whether it follows a request.
+    """One rejected report: digests of its text and of its errors (rule, path, value); whether it follows a request.
 
     `again` is what the host says: False for the first check of a turn.
     """

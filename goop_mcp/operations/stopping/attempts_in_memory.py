@@ -9,7 +9,7 @@ from goop_mcp.operations.stopping.attempts import Attempt, requests_of
 __all__ = ["AttemptsInMemory"]
 
 _T = TypeVar("_T")
-_MOST_ENTRIES = 1000
+_MOST_ENTRIES = 10_000
 
 
 class AttemptsInMemory:

@@ -3,9 +3,11 @@
 import os
 from typing import Final
 
-from goop_mcp.protocols import FAMILIES
+from goop_mcp.operations.stopping.policy import StopPolicy
+from goop_mcp.operations.stopping.profile import read_profile
+from goop_mcp.protocols import families_of
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 from goop_mcp.workspace.layout import FOLDER, READING_ORDER
 
 __all__ = ["brief_main_agent", "brief_subagent", "first_reading"]
@@ -23,19 +25,25 @@ reason in <blockers>. For what you changed and saved add before <handoff>: \
 <memory><saved type="decision|observation|note" importance="0.7">title</saved></memory>\
 <verification><check name="tests" passed="true|false">command: result</check></verification>. \
 In text write & as &amp; and < as &lt;."""
+_SECTION_RULES: Final = """
+All five sections, in Markdown and without XML. Where | divides words, write one of them; complete needs its checks \
+under VERIFICATION with command and result, blocked its reason under NEXT. Each line of ARTIFACTS is a file by its \
+path from the top of the project; behind one that is gone write (deleted)."""
+_MORE_RULES: Final = {"0.x": _GOOP_REPORT_RULES, "v1": _SECTION_RULES}
 _MAIN: Final = """\
 Subagents end with a machine-readable report; goop-mcp sends a missing or wrong one back before you see it. One that \
 is marked as not accepted is not done. Tool route_next_action says who continues after a report."""
 
 
-def brief_subagent(agent: str, *, protocol: str, project: str) -> str:
+def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     """Return what a subagent of the type `agent` is told: the form of its report and what to read before it works."""
     name = plain_agent_name(agent)
-    expected = Expectations(agent=name if is_agent_name(name) else None)
-    wanted = "goop_report" if protocol == "auto" else protocol
-    family = next(each for each in FAMILIES if each.name == wanted)
+    expected = Expectations(agent=name if may_report_as(name, policy.agents) else None, agents=policy.agents)
+    wanted = "goop_report" if policy.protocol == "auto" else policy.protocol
+    profile = read_profile(project)
+    family = next(each for each in families_of(profile) if each.name == wanted)
     rules = _RULES.format(skeleton=family.skeleton(expected))
-    more = _GOOP_REPORT_RULES if wanted == "goop_report" else ""
+    more = _MORE_RULES[profile] if wanted == "goop_report" else ""
     return f"{rules}{more}\n{first_reading(project)}"
 
 

@@ -12,11 +12,12 @@ from goop_mcp.operations.stopping.policy import StopPolicy
 from goop_mcp.protocols import FAMILIES, validate
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.feedback import for_last_message
-from goop_mcp.validation.findings import Severity
+from goop_mcp.validation.findings import Severity, excerpt
 from goop_mcp.validation.verdict import Verdict
-from goop_mcp.workflow.agents import is_agent_name, plain_agent_name
+from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
 if TYPE_CHECKING:
+    from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
 __all__ = [
@@ -46,7 +47,8 @@ class Turn(NamedTuple):
     """What an agent says last. `agent` is its type, None where the host names none; `text` is as the agent gave it.
 
     `main` is True for the agent that talks with the person. `again` tells that this follows a request to mend. `key`
-    names the agent and its task among all that run.
+    names the agent and its task among all that run. `agents` are the patterns of names that the project lists for
+    agents that report, `profile` says which form its reports have.
     """
 
     agent: str | None
@@ -54,12 +56,15 @@ class Turn(NamedTuple):
     main: bool
     again: bool
     key: str
+    agents: tuple[str, ...] = ()
+    profile: "Profile" = "0.x"
 
     @property
     def expected(self) -> Expectations:
-        """What the envelope has to say; an agent of another name than GoopSpec's may bear any in it."""
+        """What the envelope has to say; an agent whose name neither GoopSpec nor the project has may bear any in it."""
         name = plain_agent_name(self.agent) if self.agent else ""
-        return Expectations(agent=name if is_agent_name(name) else None)
+        named = name if may_report_as(name, self.agents) else None
+        return Expectations(agent=named, agents=self.agents, profile=self.profile)
 
 
 class SendBack(NamedTuple):
@@ -176,7 +181,7 @@ def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attem
 
 def _tell(turn: Turn, verdict: Verdict, asked: int, outcome: Outcome) -> str:
     times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
-    name = plain_agent_name(turn.agent) if turn.agent else "the main agent"
+    name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
     return (
         f"goop-mcp lets the report of {name} pass although it is not accepted: {_WHY[outcome].format(asked=times)}. "
         f"Still wrong: {describe_errors(verdict)}. The reply is unchanged; do not count its task as done."
@@ -198,7 +203,7 @@ def _only_mentioned(turn: Turn, verdict: Verdict, policy: StopPolicy) -> bool:
 
 
 def _findings_digest(verdict: Verdict) -> str:
-    errors = sorted({(each.rule, each.path or "") for each in verdict.of_severity(Severity.ERROR)})
+    errors = sorted({(each.rule, each.path or "", each.found or "") for each in verdict.of_severity(Severity.ERROR)})
     return _digest(repr(errors))
 
 

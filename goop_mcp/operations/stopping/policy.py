@@ -3,11 +3,10 @@
 import json
 import os
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from goop_mcp.operations.stopping.small_files import read_whole
-from goop_mcp.workflow.agents import plain_agent_name
+from goop_mcp.workflow.agents import fits_agent
 
 if TYPE_CHECKING:
     from goop_mcp.validation.findings import Mode
@@ -42,9 +41,11 @@ class StopPolicy(NamedTuple):
     inform: bool = True
 
     def owes(self, agent: str) -> bool:
-        """Tell whether a subagent of this name has to end with an envelope."""
-        name = plain_agent_name(agent)
-        return _fits(name, self.agents) and not _fits(name, self.exempt)
+        """Return whether a subagent of this name must end with an envelope.
+
+        A subagent without a name is the host's own, such as the one that compacts a conversation: it never must.
+        """
+        return fits_agent(agent, self.agents) and not fits_agent(agent, self.exempt)
 
 
 def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
@@ -111,10 +112,6 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "record": _SWITCH,
     "inform": _SWITCH,
 }
-
-
-def _fits(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern.lower()) for pattern in patterns)
 
 
 def _place(error: ValueError | RecursionError) -> str:

@@ -10,10 +10,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from goop_mcp.server.network.callers import Caller, address_of
+from goop_mcp.current_request import Request, answering, current_request, request_id
+from goop_mcp.server.network.callers import Caller, address_of, limited_as
 from goop_mcp.server.network.rates import Rates
 from goop_mcp.server.network.refusals import refusal
 from goop_mcp.server.network.tokens import Tokens
+from goop_mcp.server.permissions import name_of_caller
 from goop_mcp.server.scopes import READ
 
 __all__ = ["Access", "FirstKnown", "KnownTokens", "Verifier", "VerifierUnavailableError"]
@@ -32,6 +34,10 @@ class VerifierUnavailableError(Exception):
 class Verifier(Protocol):
     """Finds out whose token it is."""
 
+    def recall(self, token: str) -> Caller | None:
+        """Return whose token it is where that is known without any work, else None."""
+        ...
+
     async def verify_token(self, token: str) -> Caller | None:
         """Return whose token it is, None when it opens nothing here. Raises VerifierUnavailableError."""
         ...
@@ -45,6 +51,10 @@ class KnownTokens:
 
     async def verify_token(self, token: str) -> Caller | None:
         """Return whose token it is, None for an unknown one."""
+        return self.recall(token)
+
+    def recall(self, token: str) -> Caller | None:
+        """Return whose token it is, None for an unknown one."""
         holder = self._tokens.holder(token)
         if holder is None:
             return None
@@ -56,6 +66,10 @@ class FirstKnown:
 
     def __init__(self, *verifiers: Verifier) -> None:
         self._verifiers = verifiers
+
+    def recall(self, token: str) -> Caller | None:
+        """Return the answer of the first who knows the token without any work."""
+        return next((caller for each in self._verifiers if (caller := each.recall(token)) is not None), None)
 
     async def verify_token(self, token: str) -> Caller | None:
         """Return the answer of the first who knows the token."""
@@ -81,14 +95,18 @@ class Access:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         # A missing token takes the same way as a wrong one, and the same time.
-        try:
-            caller = await self._verifier.verify_token(_token(Headers(scope=scope)))
-        except VerifierUnavailableError:
-            answer = refusal(503, "issuer_unreachable", _UNREACHABLE, headers={"Retry-After": "5"})
-            await answer(scope, receive, send)
-            return
+        token, address = _token(Headers(scope=scope)), limited_as(scope)
+        refused: Response | None = None
+        caller = self._verifier.recall(token)
         if caller is None:
-            answer = self._rates.refusal(address_of(scope)) or self._unknown(scope)
+            # Each token that opens nothing costs its address a request; who has none left is not verified any more.
+            refused = self._rates.refusal(address, take=False)
+            try:
+                caller = None if refused is not None else await self._verifier.verify_token(token)
+            except VerifierUnavailableError:
+                refused = self._rates.refusal(address) or _unreachable()
+        if caller is None:
+            answer = refused or self._rates.refusal(address) or self._unknown(scope)
             await answer(scope, receive, send)
         elif READ not in caller.scopes:
             headers = self._challenge("insufficient_scope", scope=READ)
@@ -107,13 +125,19 @@ class Access:
         user = scope["user"] = AuthenticatedUser(caller)
         before = auth_context_var.set(user)
         try:
-            await self._app(scope, receive, send)
+            request = current_request() or Request(request_id())
+            with answering(request._replace(caller=name_of_caller())):
+                await self._app(scope, receive, send)
         finally:
             auth_context_var.reset(before)
 
     def _challenge(self, error: str, *, scope: str | None = None) -> Mapping[str, str]:
         wanted = f', scope="{scope}"' if scope else ""
         return {"WWW-Authenticate": f'Bearer error="{error}"{wanted}{self._hint}'}
+
+
+def _unreachable() -> Response:
+    return refusal(503, "issuer_unreachable", _UNREACHABLE, headers={"Retry-After": "10"})
 
 
 def _token(headers: Headers) -> str:

@@ -19,9 +19,10 @@ from goop_mcp.composition import Application
 from goop_mcp.errors import GoopError
 from goop_mcp.server.app import create_server
 from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.clients import CLIENT_KEY
 from goop_mcp.server.network.access import Access, FirstKnown, KnownTokens, Verifier
 from goop_mcp.server.network.bodies import BODY_BYTES, Bodies, Judge
-from goop_mcp.server.network.callers import caller_of
+from goop_mcp.server.network.callers import caller_of, client_of
 from goop_mcp.server.network.guard import Guard
 from goop_mcp.server.network.messages import judged, judged_whole
 from goop_mcp.server.network.oauth import IssuedTokens, metadata_route, metadata_url
@@ -126,7 +127,8 @@ class NetworkApplication:
         """Return what serves one address: whose token it is says which tenant's endpoint it is."""
         app: ASGIApp = _Dispatch(self.tenants, endpoint, tenant=self._settings.tenant)
         # Only what has arrived counts as under way: a slow body must not keep others out.
-        app = RateLimit(Bodies(self._traffic.limited(app), judge=judge), self._rates)
+        app = Bodies(self._traffic.limited(app), judge=judge, charge=self._rates.charge)
+        app = RateLimit(app, self._rates)
         if self._verifier is not None:
             issuer = self._network.issuer
             app = Access(app, self._verifier, self._rates, metadata_url=metadata_url(issuer) if issuer else None)
@@ -181,7 +183,7 @@ class _Dispatch:
             await answer(scope, receive, send)
             return
         with tenant:
-            await self._endpoint(tenant)(scope, receive, send)
+            await self._endpoint(tenant)({**scope, CLIENT_KEY: client_of(scope)}, receive, send)
 
 
 async def _health(_: Request) -> Response:

@@ -8,9 +8,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goop_mcp.server.clients import SIZE_KEY
 from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
-from goop_mcp.server.network.tallies import Tally
+from goop_mcp.server.tallies import Tally
 
 __all__ = ["BODY_BYTES", "Bodies", "Judge", "replay"]
 
@@ -39,13 +40,15 @@ class Bodies:
         judge: Judge = lambda *_: None,
         seconds: float = _SECONDS,
         together: int = _TOGETHER,
+        charge: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
-        """Let `judge` refuse what was posted once it is there.
+        """Let `judge` refuse what was posted once it is there; `charge` is told how much of a client was read.
 
         Wait `seconds` for a body to arrive; hold at most `together` bytes of all that are under way.
         """
         self._app = app
         self._judge = judge
+        self._charge = charge
         self._seconds = seconds
         self._together = together
         self._held = Tally()
@@ -56,17 +59,24 @@ class Bodies:
         if (refused := _refused_by_its_head(headers)) is not None:
             await refused(scope, receive, send)
             return
-        body, client = bytearray(), client_of(scope)
+        body, held, client = bytearray(), 0, client_of(scope)
         try:
-            answer = await self._read(receive, body, client)
-            whole = bytes(body)
+            try:
+                answer = await self._read(receive, body, client)
+            finally:
+                self._charge(client, len(body))
+            # Other methods have no body: what came all the same is not held for as long as a stream is open.
+            whole = bytes(body) if scope["method"] == "POST" else b""
+            self._held.add(client, len(whole) - len(body))
+            held = scope[SIZE_KEY] = len(whole)
+            body.clear()
             if answer is None and scope["method"] == "POST":
                 answer = self._judge(headers, whole)
             await (answer or self._app)(scope, receive if answer else replay(whole, receive), send)
         except _GoneError:
             return
         finally:
-            self._held.add(client, -len(body))
+            self._held.add(client, -held - len(body))
 
     async def _read(self, receive: Receive, body: bytearray, client: str) -> Response | None:
         """Read into `body`; return what to answer in place of going on."""
@@ -111,13 +121,14 @@ def _declared(headers: Headers) -> int:
 
 def replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives `body` once, then whatever comes after it."""
-    given = False
+    left: bytes | None = body
 
     async def replayed() -> Message:
-        nonlocal given
-        if given:
+        nonlocal left
+        if left is None:
             return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        # Whoever keeps the request keeps this function, but not the body.
+        whole, left = left, None
+        return {"type": "http.request", "body": whole, "more_body": False}
 
     return replayed

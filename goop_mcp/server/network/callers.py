@@ -1,12 +1,15 @@
 """Who asks: everything behind the door is told by the scope of the request."""
 
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.types import Scope
 
 from goop_mcp.settings import DEFAULT_TENANT
 
-__all__ = ["Caller", "address_of", "caller_of", "client_of"]
+__all__ = ["Caller", "address_of", "caller_of", "client_of", "limited_as"]
 
 
 class Caller(AccessToken):
@@ -25,7 +28,27 @@ def caller_of(scope: Scope) -> Caller | None:
 def client_of(scope: Scope) -> str:
     """Return what counts as one client: a token, or where there are none an address."""
     caller = caller_of(scope)
-    return address_of(scope) if caller is None else f"{caller.tenant} {caller.client_id} {caller.subject or ''}"
+    return limited_as(scope) if caller is None else f"{caller.tenant} {caller.client_id} {caller.subject or ''}"
+
+
+def limited_as(scope: Scope) -> str:
+    """Return the address of the other end as far as limits are concerned: what one host can have at will is one."""
+    client = scope.get("client")
+    return f"address {_network_of(client[0])}" if client else "address unknown"
+
+
+@lru_cache(maxsize=4_096)
+def _network_of(host: str) -> str:
+    try:
+        address: IPv4Address | IPv6Address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if address.is_loopback:
+        return "loopback"
+    # A host has 2^64 addresses of IPv6, and takes any of them.
+    return str(IPv6Network((address, 64), strict=False)) if isinstance(address, IPv6Address) else str(address)
 
 
 def address_of(scope: Scope) -> str:

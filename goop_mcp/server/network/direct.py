@@ -8,7 +8,7 @@ all that takes longer than the judging itself.
 from typing import Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 

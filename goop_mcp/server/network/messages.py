@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from goop_mcp.server.message_limits import too_large
 from goop_mcp.server.network.refusals import NO_JSON, NO_MESSAGE, refusal, rpc_refusal
 
 __all__ = ["judged", "judged_whole"]
@@ -44,6 +45,8 @@ def judged(headers: Headers, body: bytes) -> Response | None:
         return rpc_refusal(400, INVALID_REQUEST, _TOLD_NO_BATCHES_HERE if is_earlier else _TOLD_NO_BATCHES)
     if begins != b"{":
         return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
+    if (reason := too_large(body)) is not None:
+        return rpc_refusal(413, INVALID_REQUEST, reason)
     if _STRANGE_ID.search(body) is not None and _has_strange_id(body):
         return rpc_refusal(400, INVALID_REQUEST, _BAD_ID)
     return None

@@ -15,6 +15,7 @@ from goop_mcp.server.network.refusals import refusal
 __all__ = ["TimedProtocol"]
 
 _SECONDS: Final = 10.0
+_UNREAD_SECONDS: Final = 60.0
 # The first bytes of a TLS connection: a handshake record of any version.
 _TLS: Final = (0x16, 0x03)
 _HTTP_2: Final = b"PRI * HTTP/2"
@@ -33,10 +34,11 @@ class TimedProtocol(H11Protocol):
     """Closes a connection whose next request has begun, or should have, and is not whole after ten seconds.
 
     What counts is the head. A body that is still wanted is waited for by whoever reads it; one that has been answered
-    already must end within the same time.
+    already must end within the same time. What is sent has to be read: who takes nothing for a minute is let go.
     """
 
     _due: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _has_spoken = False
     _gathering: Gathering
 
@@ -78,7 +80,24 @@ class TimedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the time limit with the connection."""
         self._expect_nothing()
+        self._note_reading()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Give a client that does not read what is sent some time to do so."""
+        super().pause_writing()
+        self._note_reading()
+        self._unread = self.loop.call_later(_UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on with a client that reads again."""
+        self._note_reading()
+        super().resume_writing()
+
+    def _note_reading(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP in the form of all other refusals; `msg` is uvicorn's own word for it."""

@@ -17,6 +17,7 @@ __all__ = ["RateLimit", "Rates"]
 
 _BURST_SECONDS: Final = 3.0
 _MOST_CLIENTS: Final = 10_000
+_BYTES_A_REQUEST: Final = 65_536
 
 
 @dataclass(slots=True)
@@ -39,8 +40,11 @@ class Rates:
         """Return how many clients are remembered."""
         return len(self._buckets)
 
-    def wait(self, client: str) -> float:
-        """Take one request from the bucket of `client`; return 0, or the seconds until there is one again."""
+    def wait(self, client: str, *, take: bool = True) -> float:
+        """Take one request from the bucket of `client`; return 0, or the seconds until there is one again.
+
+        Without `take` only look.
+        """
         if not self._per_second:
             return 0.0
         now = self._clock()
@@ -52,12 +56,25 @@ class Rates:
         bucket.at = now
         if bucket.level < 1:
             return (1 - bucket.level) / self._per_second
-        bucket.level -= 1
+        bucket.level -= take
         return 0.0
 
-    def refusal(self, client: str) -> Response | None:
-        """Take one request from the bucket of `client`; return the answer to one too many, None where all is well."""
-        wait = self.wait(client)
+    def charge(self, client: str, size: int) -> None:
+        """Take from the bucket of `client` what a body of `size` bytes costs besides its request.
+
+        It has been read already, so that the requests after it have to wait; at most for as long as a burst takes.
+        """
+        if (more := size // _BYTES_A_REQUEST) and self._per_second:
+            self.wait(client, take=False)
+            bucket = self._buckets[client]
+            bucket.level = max(bucket.level - more, -self._burst)
+
+    def refusal(self, client: str, *, take: bool = True) -> Response | None:
+        """Take one request from the bucket of `client`; return the answer to one too many, None where all is well.
+
+        Without `take` only look.
+        """
+        wait = self.wait(client, take=take)
         if not wait:
             return None
         description = "you ask faster than you may; wait as long as Retry-After says"

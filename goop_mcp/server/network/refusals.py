@@ -85,31 +85,31 @@ class InOneForm:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = False
+        is_answered = False
         head: Message | None = None
         words = bytearray()
 
         async def in_form(message: Message) -> None:
-            nonlocal begun, head
-            if message["type"] == "http.response.start":
-                begun = True
-                if message["status"] >= HTTPStatus.BAD_REQUEST:
-                    head = message
-                    return
-            elif head is not None:
-                words.extend(message.get("body", b""))
-                if not message.get("more_body", False):
-                    await _in_our_words(head, bytes(words), Headers(scope=scope))(scope, receive, send)
+            nonlocal is_answered, head
+            if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
+                head = message
                 return
-            await send(message)
+            if head is None:
+                is_answered = True
+                await send(message)
+                return
+            words.extend(message.get("body", b""))
+            if not message.get("more_body", False):
+                is_answered = True
+                await _in_our_words(head, bytes(words), Headers(scope=scope))(scope, receive, send)
 
         try:
             await self._app(scope, receive, in_form)
         except Exception:
-            if not begun or (head is not None and not words):
+            if not is_answered:
                 await refusal(500, *_NEXT[500])(scope, receive, send)
             raise
-        if not begun and "last-event-id" in Headers(scope=scope):
+        if not is_answered and "last-event-id" in Headers(scope=scope):
             # The SDK leaves such a request without any answer.
             await refusal(400, "no_replay", _NO_REPLAY)(scope, receive, send)
 

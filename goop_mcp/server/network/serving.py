@@ -64,7 +64,8 @@ def serve_network(
         timeout_graceful_shutdown=_LAST_GRACE,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
-    server = _Server(config, application, told=_told(listening.getsockname()[1], network))
+    told = _told(listening.getsockname()[1], network)
+    server = _Server(config, application, told=told, as_record=settings.log_format == "json")
     exporting = start_exporting(os.environ)
     try:
         anyio.run(server.serve, [listening])
@@ -76,13 +77,18 @@ def serve_network(
 class _Server(uvicorn.Server):
     """Tells where it serves once it does, and lets calls end before streams."""
 
-    def __init__(self, config: uvicorn.Config, application: NetworkApplication, *, told: str) -> None:
+    def __init__(self, config: uvicorn.Config, application: NetworkApplication, *, told: str, as_record: bool) -> None:
         super().__init__(config)
-        self._application, self._told = application, told
+        self._application, self._told, self._as_record = application, told, as_record
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
         await super().startup(sockets)
+        if self._as_record:
+            # Whatever the level is: whoever reads the log as JSON waits for it too.
+            record = _logger.makeRecord(_logger.name, logging.INFO, "", 0, "serving %s", (self._told,), None)
+            _logger.handle(record)
+            return
         sys.stderr.write(f"goop-mcp: serving {self._told}\n")
         sys.stderr.flush()
 

@@ -21,6 +21,8 @@ from starlette.types import ASGIApp
 from goop_mcp.composition import Application
 from goop_mcp.server.boundary import GoopServer
 from goop_mcp.server.network.direct import DirectWhereItCan
+from goop_mcp.server.network.sessions import SessionShares
+from goop_mcp.server.network.unread import UnreadAnswers
 from goop_mcp.settings import Settings
 
 __all__ = ["Tenant", "Tenants", "TooManyTenantsError"]
@@ -28,7 +30,7 @@ __all__ = ["Tenant", "Tenants", "TooManyTenantsError"]
 _logger = logging.getLogger(__name__)
 
 _MOST_TENANTS = 200
-_END = 1.0
+_LONGEST_END = 1.0
 _SESSION_IDLE = 1_800.0
 _MOST_SESSIONS = 10_000
 
@@ -131,7 +133,7 @@ class Tenants:
         left = self._held.pop(min(idle, key=lambda name: self._held[name].asked))
         left.unwanted.set()
         # What a client gave up may still hold a thread; others need not wait for that.
-        with anyio.move_on_after(_END):
+        with anyio.move_on_after(_LONGEST_END):
             await left.gone.wait()
 
     async def _serve(self, name: str, *, task_status: TaskStatus[Tenant]) -> None:
@@ -167,11 +169,15 @@ class Tenants:
         streaming, direct = server.session_manager, server.direct_manager(_GUARDED_ALREADY, self._body_bytes)
         await stack.enter_async_context(streaming.run())
         await stack.enter_async_context(direct.run())
+        # How long rules take that were brought along is known to nobody.
+        streamable: ASGIApp = (
+            streaming.handle_request if application.rules else DirectWhereItCan(streaming=streaming, direct=direct)
+        )
         return Tenant(
             application=application,
-            streamable=DirectWhereItCan(streaming=streaming, direct=direct),
-            sse=sse,
-            has_sessions=server.has_sessions_of_earlier_era,
+            streamable=streamable if self._stateless else SessionShares(streamable, server.open_sessions),
+            sse=UnreadAnswers(sse),
+            has_sessions=lambda: bool(server.open_sessions()),
         )
 
     def _of_tenant(self, name: str, empty: Path) -> Settings:

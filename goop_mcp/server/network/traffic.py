@@ -3,20 +3,24 @@
 from typing import Any, Final
 
 import anyio
+from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.types import INTERNAL_ERROR
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goop_mcp.server.clients import client_of_message, size_of_message
 from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.refusals import refusal
-from goop_mcp.server.network.tallies import Tally
+from goop_mcp.server.tallies import Tally
 
 __all__ = ["Traffic"]
 
 _LISTEN: Final = "subscriptions/listen"
 _MOST: Final = {"call": 512, "stream": 2_000}
 _MOST_OF_A_CLIENT: Final = {"call": 256, "stream": 1_000}
+_MOST_HELD_OF_A_CLIENT: Final = 128 * 1024 * 1024
 _SOON: Final = {"Retry-After": "1"}
 _STOPPING: Final = (503, "stopping", "this server is being stopped; ask again, or another one")
 _BUSY: Final = (503, "busy", "too much is under way; try again in a second")
@@ -33,18 +37,31 @@ class Traffic:
         self._stopping = False
         self._open = {kind: Tally() for kind in _MOST}
         self._streams: set[anyio.CancelScope] = set()
-        self._running = 0
+        self._running, self._held = Tally(), Tally()
         self._rested = anyio.Event()
 
     async def count(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Note, as a middleware of the MCP server, what runs; on SSE the request itself is long answered by then."""
+        """Note, as a middleware of the MCP server, what runs; refuse what is more than the share of a client.
+
+        On SSE the request itself is long answered by then, and with the earlier protocol version a call goes on
+        without the client that has closed its connection. Raises MCPError.
+        """
         if ctx.method == _LISTEN:
             return await call_next(ctx)
-        self._running += 1
+        client, size = client_of_message(ctx), size_of_message(ctx)
+        is_too_much = (
+            self._running.of(client) >= _MOST_OF_A_CLIENT["call"]
+            or self._held.of(client) + size > _MOST_HELD_OF_A_CLIENT
+        )
+        if is_too_much and ctx.request_id is not None:
+            raise MCPError(INTERNAL_ERROR, "too much of this client is under way; try again in a second")
+        self._running.add(client)
+        self._held.add(client, size)
         try:
             return await call_next(ctx)
         finally:
-            self._running -= 1
+            self._held.add(client, -size)
+            self._running.add(client, -1)
             self._note_rest()
 
     def limited(self, app: ASGIApp) -> ASGIApp:
@@ -79,7 +96,7 @@ class Traffic:
             stream.cancel()
 
     def _is_working(self) -> bool:
-        return bool(self._running or self._open["call"].total)
+        return bool(self._running.total or self._open["call"].total)
 
     def _note_rest(self) -> None:
         if not self._is_working():

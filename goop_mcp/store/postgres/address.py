@@ -2,14 +2,17 @@
 
 import os
 import platform
+import time
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import psycopg
+from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from goop_mcp.settings import SettingsError
 
-__all__ = ["Address", "Connection", "parse_address"]
+__all__ = ["ANSWER_WITHIN", "Address", "Connection", "NoAnswerError", "parse_address"]
 
 # Seconds and milliseconds after which a server that does not answer counts as gone; the URL may say otherwise.
 _PATIENCE = {
@@ -19,7 +22,45 @@ _PATIENCE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
-Connection = psycopg.Connection[tuple[object, ...]]
+# Seconds that a statement takes at most before its server counts as silent, waits for locks aside.
+ANSWER_WITHIN = 30.0
+
+T = TypeVar("T")
+_INTERVAL = 0.1  # seconds between two looks at the clock
+
+
+class NoAnswerError(psycopg.OperationalError):
+    """Raised when a server keeps the connection and does not answer on it."""
+
+
+class Connection(psycopg.Connection[tuple[object, ...]]):
+    """A connection that waits no longer for an answer than `patience` seconds; then it is closed.
+
+    The system notices a dead machine, but not a process that stands still while its socket stays open.
+    """
+
+    patience: float = ANSWER_WITHIN
+
+    def wait(self, gen: PQGen[T], interval: float = _INTERVAL, timeout: float | None = None) -> T:
+        """Run `gen` to its end, as the driver does. Raises NoAnswerError."""
+        # Older drivers know no timeout; those that do give one where they need it.
+        bounded = self._in_time(gen)
+        return super().wait(bounded, interval) if timeout is None else super().wait(bounded, interval, timeout)
+
+    def _in_time(self, gen: PQGen[T]) -> PQGen[T]:
+        """Hand on what `gen` waits for and what came, until nothing has come for too long."""
+        deadline = time.monotonic() + self.patience
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > deadline:
+                    self.close()
+                    raise NoAnswerError(f"no answer within {self.patience:g} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return cast("T", end.value)
+
 
 _NAME_LENGTH = 63  # bytes; PostgreSQL cuts application_name there
 
@@ -37,7 +78,7 @@ class Address:
         No statement is prepared on the server: behind PgBouncer the next one may run on another connection.
         """
         named = make_conninfo(self.conninfo, **_own_name(self.conninfo))
-        return psycopg.connect(named, autocommit=True, prepare_threshold=None)
+        return Connection.connect(named, autocommit=True, prepare_threshold=None)
 
 
 def parse_address(url: str) -> Address:

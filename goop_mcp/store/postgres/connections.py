@@ -12,7 +12,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Composed
 
 from goop_mcp.errors import StoreBusyError, StoreError
-from goop_mcp.store.postgres.address import Address, Connection
+from goop_mcp.store.postgres.address import ANSWER_WITHIN, Address, Connection, NoAnswerError
 from goop_mcp.store.postgres.faults import outcome_unknown, translated, translating, was_lost
 from goop_mcp.store.postgres.turns import Turns
 
@@ -63,21 +63,26 @@ class Connections:
 
     _idle: list[Connection]
 
-    def __init__(self, address: Address) -> None:
-        """Open nothing yet."""
+    def __init__(self, address: Address, *, answer_within: float = ANSWER_WITHIN) -> None:
+        """Open nothing yet. `answer_within` bounds in seconds what a statement takes, waits for locks aside."""
         self._address = address
+        self._answer_within = answer_within
         self._guard = Lock()
         self._forget()
 
     @contextmanager
-    def transaction(self, begin: Callable[[], Composed], *, timeout: float) -> Iterator[Transaction]:
+    def transaction(
+        self, begin: Callable[[], Composed], *, timeout: float, waits: bool = False
+    ) -> Iterator[Transaction]:
         """Run what `begin` returns, statements from BEGIN to one that gives a row, and lend what they opened.
 
-        `timeout` in seconds bounds the wait for a free connection. Raises the errors of StoreError.
+        `timeout` in seconds bounds the wait for a free connection, and for locks where `begin` `waits` for
+        some. Raises the errors of StoreError.
         """
         with self._place(timeout):
             with translating(self._address.shown):
-                connection, first = self._begun(begin)
+                connection, first = self._begun(begin, patience=self._answer_within + (timeout if waits else 0))
+                connection.patience = self._answer_within
             try:
                 with Transaction(connection, place=self._address.shown, first=first) as transaction:
                     yield transaction
@@ -89,6 +94,7 @@ class Connections:
         """Lend a new connection on which each statement stands alone."""
         with self._place(timeout), translating(self._address.shown):
             connection = self._address.connect()
+            connection.patience = self._answer_within
             try:
                 yield connection
             finally:
@@ -129,17 +135,20 @@ class Connections:
             self._guard = Lock()
             self._forget()
 
-    def _begun(self, begin: Callable[[], Composed]) -> tuple[Connection, tuple[object, ...]]:
+    def _begun(self, begin: Callable[[], Composed], *, patience: float) -> tuple[Connection, tuple[object, ...]]:
         """Begin on an idle connection, or on a new one where that has died: nothing had been asked of it."""
         idle = self._pop()
         if idle is not None:
             try:
+                idle.patience = patience
                 return idle, _last_row(idle, begin())
             except psycopg.OperationalError as error:
-                if not was_lost(error):
+                # A server that is silent on one connection would be waited for as long on the next.
+                if not was_lost(error) or isinstance(error, NoAnswerError):
                     raise
                 self._close_idle()
         connection = self._address.connect()
+        connection.patience = patience
         return connection, _last_row(connection, begin())
 
     def _pop(self) -> Connection | None:

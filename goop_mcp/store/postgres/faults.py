@@ -15,6 +15,7 @@ from goop_mcp.errors import (
     StoreReadOnlyError,
     StoreUnavailableError,
 )
+from goop_mcp.store.postgres.address import NoAnswerError
 
 __all__ = ["outcome_unknown", "translated", "translating", "was_lost"]
 
@@ -34,12 +35,22 @@ _DENIED = _Fault(StoreReadOnlyError, "the user of {place} may not do this; grant
 _REFUSED = _Fault(StoreError, "{place} refuses the user or its password; check both, and pg_hba.conf on the server")
 _DAMAGED = _Fault(StoreCorruptError, "{place} reports damaged data; restore it from a backup")
 _STRANGE = _Fault(StoreCorruptError, "the tables of {place} are not those of goop-mcp; restore them from a backup")
+_SILENT = _Fault(
+    StoreUnavailableError, "{place} keeps the connection and does not answer; nothing was done, call again later"
+)
+_NO_ROLE = _Fault(
+    StoreError,
+    "the server at {place} does not know the role goop_app, which it knew before; another server may answer there now, "
+    "or it was restored without its roles: restore them (pg_dumpall --roles-only), or start goop-mcp again without it",
+)
 _TEXT = _Fault(StoreError, "a text holds a character that {place} cannot keep, such as NUL; remove it")
 
 # By SQLSTATE: a whole code before its class of two characters.
 _BY_STATE = {
     "08": _LOST,
-    "22": _TEXT,
+    "22021": _TEXT,
+    "22023": _NO_ROLE,
+    "22P05": _TEXT,
     "23505": _Fault(StoreError, "the key or text is in {place} already; look for it in the same transaction first"),
     "25006": _Fault(StoreReadOnlyError, "{place} is read-only, as a standby is; use the primary server"),
     "25P03": _Fault(
@@ -103,6 +114,8 @@ def outcome_unknown(place: str) -> StoreUnavailableError:
 def _fault(error: Exception) -> _Fault:
     if isinstance(error, UnicodeEncodeError):
         return _TEXT
+    if isinstance(error, NoAnswerError):
+        return _SILENT
     state = error.sqlstate if isinstance(error, psycopg.Error) else None
     if state:
         unknown = _Fault(StoreError, "{place} " + f"refused the statement (SQLSTATE {state}); please report this")

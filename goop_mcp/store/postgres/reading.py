@@ -89,6 +89,11 @@ class PostgresReading:
         values = {"before": before_id, "limit": limit}
         return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
 
+    def memories_after(self, id: int, *, limit: int) -> list[StoredMemory]:
+        """Return at most `limit` memories with a larger id, oldest first; 0 begins the list."""
+        rows = self._rows(statements.MEMORIES_AFTER, after=id, limit=limit)
+        return [memory_of(row) for row in rows]
+
     def memories_without_vector(
         self, model: str, *, dimensions: int, limit: int, after_id: int = 0
     ) -> list[StoredMemory]:
@@ -133,10 +138,30 @@ class PostgresReading:
         """Return the report recorded under the key, None when there is none."""
         return next((report_of(row) for row in self._rows(statements.REPORT_BY_KEY, key=idempotency_key)), None)
 
-    def events(self, *, after_revision: int = 0, document: str | None = None, limit: int | None = None) -> list[Event]:
-        """Return events in the order in which they happened, those behind `after_revision` only."""
-        rows = self._rows(statements.EVENTS, after=after_revision, document=document, limit=limit)
+    def events(
+        self,
+        *,
+        after_revision: int = 0,
+        document: str | None = None,
+        kinds: Sequence[str] | None = None,
+        month: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Return events in the order in which they happened, those after `after_revision` only."""
+        named = None if kinds is None else list(kinds)
+        rows = self._rows(
+            statements.EVENTS, after=after_revision, document=document, kinds=named, month=month, limit=limit
+        )
         return [event_of(row) for row in rows]
+
+    def event_revisions(
+        self, document: str, *, without: Sequence[str], up_to: int | None = None, limit: int
+    ) -> list[int]:
+        """Return the revisions of the newest events shown in `document`, newest first, one for each event."""
+        rows = self._rows(
+            statements.EVENT_REVISIONS, document=document, without=list(without), up_to=up_to, limit=limit
+        )
+        return [row["revision"] for row in rows]
 
     def document_revision(self, document: str) -> int:
         """Return the revision of the newest event that is shown in `document`, 0 when there is none."""

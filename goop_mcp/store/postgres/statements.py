@@ -15,11 +15,13 @@ __all__ = [
     "ATTEMPTS",
     "DOCUMENT_REVISION",
     "EVENTS",
+    "EVENT_REVISIONS",
     "FIGURES",
     "FORGET_MEMORY",
     "FORGET_VECTORS",
     "LAST_REPORTS",
     "MEMORIES",
+    "MEMORIES_AFTER",
     "MEMORIES_BY_SKETCH",
     "MEMORIES_WITHOUT_VECTOR",
     "MEMORY_BY_FINGERPRINT",
@@ -87,6 +89,10 @@ MEMORIES = _statement("""
 SELECT {memory} FROM goop.memories
 WHERE {mine} AND {wanted} AND (%(before)s::bigint IS NULL OR id < %(before)s::bigint)
 ORDER BY id DESC LIMIT %(limit)s
+""")
+MEMORIES_AFTER = _statement("""
+SELECT {memory} FROM goop.memories AS m
+WHERE {mine} AND id > %(after)s AND forgotten_at IS NULL ORDER BY id LIMIT %(limit)s
 """)
 MEMORIES_WITHOUT_VECTOR = _statement("""
 SELECT {memory} FROM goop.memories AS m
@@ -157,7 +163,7 @@ PURGE_MEMORY = _UNSKETCHED + _statement("DELETE FROM goop.memories WHERE {mine} 
 
 REPORTS = _statement("""
 SELECT {report} FROM goop.reports
-WHERE {mine} AND revision > %(after)s ORDER BY id DESC LIMIT %(limit)s
+WHERE {mine} AND revision > %(after)s ORDER BY revision DESC, id DESC LIMIT %(limit)s
 """)
 LAST_REPORTS = _statement("""
 SELECT {report} FROM goop.reports
@@ -179,9 +185,17 @@ INSERT INTO goop.reports (
 EVENTS = _statement("""
 SELECT {event} FROM goop.events
 WHERE {mine} AND revision > %(after)s AND (%(document)s::text IS NULL OR document = %(document)s::text)
+    AND (%(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s::text[]))
+    AND (%(month)s::text IS NULL OR left(created_at, 7) = %(month)s::text)
 ORDER BY id LIMIT %(limit)s
 """)
-# Through the index by revision, from its end.
+EVENT_REVISIONS = _statement("""
+SELECT revision FROM goop.events
+WHERE {mine} AND document = %(document)s AND kind <> ALL (%(without)s::text[])
+    AND (%(up_to)s::bigint IS NULL OR revision <= %(up_to)s::bigint)
+ORDER BY revision DESC LIMIT %(limit)s
+""")
+# Through the index by document, from its end.
 DOCUMENT_REVISION = _statement("""
 SELECT revision FROM goop.events WHERE {mine} AND document = %(document)s ORDER BY revision DESC LIMIT 1
 """)
@@ -190,6 +204,12 @@ INSERT INTO goop.events (tenant, project, id, kind, author, text, document, revi
 VALUES (
     %(tenant)s, %(project)s, %(id)s, %(kind)s, %(author)s, %(text)s, %(document)s, %(revision)s, %(created_at)s
 ) RETURNING {event}
+""")
+
+ADD_CALLER = SQL("""
+INSERT INTO goop.callers (tenant, project, revision, caller, tool, request_id)
+VALUES (%(tenant)s, %(project)s, %(revision)s, %(caller)s, %(tool)s, %(request_id)s)
+RETURNING revision
 """)
 
 PROJECTIONS = _statement("""

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Literal as OneOf
 from typing import TypeVar, cast
 
@@ -15,7 +16,7 @@ from goop_mcp.settings import SettingsError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import Reading, Writing
 from goop_mcp.store.postgres import schema
-from goop_mcp.store.postgres.address import parse_address
+from goop_mcp.store.postgres.address import ANSWER_WITHIN, parse_address
 from goop_mcp.store.postgres.beginning import Beginning, holder_of_turn
 from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
 from goop_mcp.store.postgres.faults import translating
@@ -27,6 +28,7 @@ __all__ = ["PostgresStore"]
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _PATIENCE = 30.0  # seconds until a connection is free, where the caller names none
+_LONG_PATIENCE = 600.0  # seconds for what goes through all rows of a table
 _SHORT_PATIENCE = 5.0  # seconds to find out who is in the way
 
 
@@ -36,8 +38,12 @@ class PostgresStore:
     A row's id, revision and key count within its tenant and project; no question reaches beyond them.
     """
 
-    def __init__(self, url: str, *, project_id: str | None, tenant: str = "default") -> None:
+    def __init__(
+        self, url: str, *, project_id: str | None, tenant: str = "default", answer_within: float = ANSWER_WITHIN
+    ) -> None:
         """Look at `url`, `postgresql://…`; the project has the same id on every machine.
+
+        A server that takes longer than `answer_within` seconds for a statement counts as silent, locks aside.
 
         Raises SettingsError for a URL that cannot be read and for a missing or unusable project id or tenant.
         """
@@ -47,7 +53,7 @@ class PostgresStore:
         if any(not name or "\0" in name for name in (project_id, tenant)):
             raise SettingsError("a project id or tenant is text without NUL and not empty; name another one")
         self._project = Project(tenant, project_id)
-        self._connections = Connections(self._address)
+        self._connections = Connections(self._address, answer_within=answer_within)
         self._writer: int | None = None
         self._begin: Beginning | None = None
         self._warnings: tuple[str, ...] = ()
@@ -109,6 +115,20 @@ class PostgresStore:
         with self._reading(begin) as (connection, _), translating(self.location):
             return list(schema.faults(connection))
 
+    def backup(self, target: Path, *, force: bool = False) -> None:  # noqa: ARG002 - the signature is that of Store
+        """Raise StoreError: PostgreSQL has tools of its own."""
+        raise StoreError(
+            f"{self.location} is a database of PostgreSQL; write a copy of it with pg_dump --format=custom "
+            f"--schema=goop --file={target.name} and this URL"
+        )
+
+    def restore(self, source: Path) -> str | None:
+        """Raise StoreError: PostgreSQL has tools of its own."""
+        raise StoreError(
+            f"{self.location} is a database of PostgreSQL; put a copy of it back with pg_restore --clean --if-exists "
+            f"--dbname and this URL, {source.name} at the end"
+        )
+
     def close(self) -> None:
         """Close the connections, those in use when they are done; may be called twice."""
         self._connections.close()
@@ -122,6 +142,7 @@ class PostgresStore:
                 if version == 0:
                     return None
                 if version < schema.newest_version():
+                    connection.patience = _LONG_PATIENCE
                     schema.migrate(connection, place=self.location, timeout=_PATIENCE)
                 self._begin = self._beginning(connection)
         return self._begin
@@ -129,6 +150,7 @@ class PostgresStore:
     def _made(self, timeout: float) -> Beginning:
         """Make the tables, unless another process just did."""
         with self._connections.outside_transactions(timeout=timeout) as connection:
+            connection.patience = _LONG_PATIENCE
             schema.migrate(connection, place=self.location, timeout=timeout)
         begin = self._opened()
         if begin is None:
@@ -165,7 +187,7 @@ class PostgresStore:
             answer = change(writing)
             transaction.commit(counters.statement(self._project))
             failpoint(Failpoint.COMMIT)
-        if writing.has_purged:
+        if writing.has_forgotten:
             self._follow_up(self._vacuum)
         return answer
 
@@ -177,8 +199,9 @@ class PostgresStore:
             _log.exception("%s: the change is stored, but not all that follows from it is done", self.location)
 
     def _vacuum(self) -> None:
-        """Let go of the text of purged rows, where this user owns the table; the server does so anyway, later."""
+        """Remove the text of forgotten memories, where this user owns the table; the server does so later anyway."""
         with self._connections.outside_transactions(timeout=_PATIENCE) as connection:
+            connection.patience = _LONG_PATIENCE
             connection.execute("VACUUM goop.memories")
 
     @contextmanager
@@ -186,7 +209,9 @@ class PostgresStore:
         """Lend a transaction that may have to wait for others to begin; says who they are when it waits too long."""
         with ExitStack() as stack:
             with self._named_holder():
-                transaction = stack.enter_context(self._connections.transaction(begin, timeout=_left(deadline)))
+                transaction = stack.enter_context(
+                    self._connections.transaction(begin, timeout=_left(deadline), waits=True)
+                )
             yield transaction
 
     @contextmanager

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
+from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
@@ -64,19 +65,27 @@ class Counters:
 class PostgresWriting(PostgresReading):
     """One transaction. What it adds is seen by its own reading methods at once.
 
-    `has_purged` tells whether a row was removed whose text still lies in the table.
+    `has_forgotten` tells whether texts were taken out that still lie in the table.
     """
 
     def __init__(self, connection: Connection, project: Project, *, place: str, counters: Counters) -> None:
         """Change on `connection`, which holds the lock of the project's row."""
         super().__init__(connection, project, place=place, revision=counters.last("revision"))
         self._counters = counters
-        self._raised = self.has_purged = False
+        self._raised = self.has_forgotten = False
 
     def next_revision(self) -> int:
         """Return this transaction's revision: one more than the last; the same at each call, raised at the first."""
         if not self._raised:
             self._revision, self._raised = self._counters.next("revision"), True
+            if (request := current_request()) is not None and request.caller is not None:
+                self._rows(
+                    statements.ADD_CALLER,
+                    revision=self._revision,
+                    caller=request.caller,
+                    tool=request.tool,
+                    request_id=request.id,
+                )
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
@@ -109,7 +118,7 @@ class PostgresWriting(PostgresReading):
             forgotten_at=forgotten_at,
             revision=self.next_revision(),
         )
-        self.has_purged |= purge
+        self.has_forgotten = True
         failpoint(Failpoint.INSERT)
         return was
 

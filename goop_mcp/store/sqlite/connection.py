@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -16,12 +17,14 @@ from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.file_faults import file_fault
 from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
 from goop_mcp.store.migrations import Migration
+from goop_mcp.store.sqlite.companions import SUFFIXES, Companions, FileIdentity, companions_of
 from goop_mcp.store.sqlite.faults import sqlite_faults
+from goop_mcp.store.sqlite.schema import find_foreign_objects, read_objects
 
-__all__ = ["DatabaseFile", "Identity", "refuse_unsafe_sqlite"]
+__all__ = ["NEW_FILE_MODE", "DatabaseFile", "OtherProgramError", "refuse_unsafe_sqlite", "sync_folder"]
 
-Identity = tuple[int, int]
-"""What tells one file from another at the same path: its device and its number there."""
+NEW_FILE_MODE = 0o600
+"""Reports and memories are for their owner; SQLite gives the files next to a database the same mode."""
 
 _APPLICATION = 0x676F6F70
 
@@ -33,9 +36,21 @@ _WRITER = (
     "mmap_size=0",
     "trusted_schema=OFF",
     "wal_autocheckpoint=1000",
+    # What is deleted is overwritten with zeros: a forgotten memory must not stand in unused parts of the file.
+    "secure_delete=ON",
 )
 _READER = ("query_only=ON", "cache_size=-8000", "mmap_size=0", "trusted_schema=OFF")
 _PATIENCE_MS = 10_000
+_INDEX_KEEPS_DELETED = "SELECT NOT EXISTS (SELECT 1 FROM memory_index_config WHERE k = 'secure-delete' AND v = 1)"
+_INDEX_DELETES = "INSERT INTO memory_index (memory_index, rank) VALUES ('secure-delete', 1)"
+# Several times what the longest reply leaves in a row; a longer value is refused before it is loaded.
+_LONGEST_ROW = 16 * 1024 * 1024
+_STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 100_000
+_MOST_NAMED = 3
+
+
+class OtherProgramError(StoreCorruptError):
+    """Raised for a database that another program keeps: nothing of it is moved or written over."""
 
 
 def refuse_unsafe_sqlite(version: str) -> None:
@@ -48,7 +63,8 @@ def refuse_unsafe_sqlite(version: str) -> None:
 class DatabaseFile:
     """A place for a database. `name` is what people call it, `migrations` leads to the tables of this program.
 
-    `makes_folder` tells whether the folder of the file is created with it; the folders above it never are.
+    `makes_folder` tells whether the folder of the file is created with it; the folders above it never are. No question
+    and no change takes longer than `seconds`.
     """
 
     path: Path
@@ -56,13 +72,18 @@ class DatabaseFile:
     migrations: Sequence[Migration]
     mount_table: Path = MOUNT_TABLE
     makes_folder: bool = False
+    seconds: float = 30.0
 
     @property
     def newest(self) -> int:
         """The version of the tables that this program works with."""
         return self.migrations[-1].version
 
-    def identity(self) -> Identity | None:
+    def companions(self) -> Companions:
+        """Return which log and which index lie next to the file now."""
+        return companions_of(self.path)
+
+    def identity(self) -> FileIdentity | None:
         """Return what tells this file from one put in its place, None when there is none.
 
         Raises StoreError for a symbolic link and for what is no file.
@@ -89,7 +110,7 @@ class DatabaseFile:
         try:
             if not folder.exists():
                 folder.mkdir()
-                _sync(folder.parent)
+                sync_folder(folder.parent)
         except FileExistsError:
             return
         except OSError as error:
@@ -107,18 +128,24 @@ class DatabaseFile:
 
     def open_writer(self) -> apsw.Connection:
         """Open the file, created if need be, for the thread that holds the lock, and bring its tables up to date."""
+        self._create_private()
         with self._opened(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) as connection:
-            self._refuse_other_programs(connection)
+            if connection.readonly("main"):
+                # Opened so by itself; it would stay so, and create companions that nobody may write later.
+                raise apsw.ReadOnlyError("the file was opened for reading only")
+            self.refuse_foreign_objects(connection)
             connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
             _set(connection, _WRITER)
             self._bring_up_to_date(connection)
+            if connection.execute(_INDEX_KEEPS_DELETED).get:
+                connection.execute(_INDEX_DELETES)
         return connection
 
     def open_reader(self) -> apsw.Connection:
         """Open the existing file for reading; nothing but what SQLite needs beside the file is created."""
         with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
             _set(connection, _READER)
-            self._refuse_other_programs(connection)
+            self.refuse_foreign_objects(connection)
         return connection
 
     def open_empty(self) -> apsw.Connection:
@@ -127,12 +154,16 @@ class DatabaseFile:
         self._bring_up_to_date(connection)
         return connection
 
-    def version_of(self, connection: apsw.Connection) -> int:
-        """Return the version of the tables, 0 for none; raise StoreVersionError when this program does not know it."""
+    def version_of(self, connection: apsw.Connection, *, name: str = "") -> int:
+        """Return the version of the tables, 0 for none; raise StoreVersionError when this program does not know it.
+
+        `name` is what people call a copy of the file that `connection` has open.
+        """
         version = int(connection.pragma("user_version"))
         if version > self.newest:
             raise StoreVersionError(
-                f"{self.name} has version {version} of the tables, this goop-mcp knows them up to {self.newest}; "
+                f"{name or self.name} has version {version} of the tables, "
+                f"this goop-mcp knows them up to {self.newest}; "
                 "install the newest goop-mcp, or name another database"
             )
         return version
@@ -140,6 +171,19 @@ class DatabaseFile:
     def faults(self, connection: apsw.Connection | None = None) -> AbstractContextManager[None]:
         """Raise what SQLite raises inside as an error under StoreError that names this file."""
         return sqlite_faults(self.path, name=self.name, connection=connection)
+
+    @contextmanager
+    def bounded(self, connection: apsw.Connection, seconds: float | None = None) -> Iterator[None]:
+        """End what SQLite does inside after `seconds`, those of this file by default.
+
+        A file that somebody else made may hold anything, rows without end among it.
+        """
+        ends = time.monotonic() + (self.seconds if seconds is None else seconds)
+        connection.set_progress_handler(lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
+        try:
+            yield
+        finally:
+            connection.set_progress_handler(None)
 
     @contextmanager
     def _opened(self, flags: int) -> Iterator[apsw.Connection]:
@@ -152,21 +196,47 @@ class DatabaseFile:
         try:
             # Closing must not move pages outside the lock, and must do nothing at all in a child after a fork.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            connection.set_busy_timeout(_PATIENCE_MS)
-            with self.faults(connection):
+            _distrust(connection)
+            connection.set_busy_timeout(min(_PATIENCE_MS, int(self.seconds * 1000)))
+            with self.faults(connection), self.bounded(connection):
                 yield connection
         except BaseException:
             connection.close()
             raise
 
-    def _refuse_other_programs(self, connection: apsw.Connection) -> None:
+    def _create_private(self) -> None:
+        """Create the file for its owner only, where there is none; SQLite would let everybody read it."""
+        if self.identity() is not None:
+            return
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE))
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise file_fault(error, self.name) from error
+
+    def refuse_foreign_objects(self, connection: apsw.Connection, *, name: str = "") -> None:
+        """Raise StoreCorruptError for a file of another program, or one in which something else was declared.
+
+        `name` as in `version_of`.
+        """
         # In one view: another process may be creating the tables just now.
         connection.execute("BEGIN")
         is_ours = connection.pragma("application_id") == _APPLICATION
-        has_tables = connection.execute("SELECT 1 FROM sqlite_schema").get is not None
+        found = read_objects(connection)
+        if found and not is_ours:
+            raise OtherProgramError(f"{name or self.name} belongs to another program; name another database")
+        version = self.version_of(connection, name=name)
         connection.execute("ROLLBACK")
-        if has_tables and not is_ours:
-            raise StoreCorruptError(f"{self.name} belongs to another program; name another database")
+
+        if foreign := find_foreign_objects(found, self.migrations[:version]):
+            shown = ", ".join(ascii(name[:40]) for name in foreign[:_MOST_NAMED])
+            more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
+            raise StoreCorruptError(
+                f"{name or self.name} does not declare its tables as goop-mcp does (see {shown}{more}), "
+                "so it is not used; "
+                "expected only what goop-mcp created: restore a copy, or move the file away to start with an empty one"
+            )
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         version = self.version_of(connection)
@@ -184,15 +254,50 @@ class DatabaseFile:
         unfinished = copy.with_name(f".{copy.name}.goop-tmp")
         try:
             unfinished.unlink(missing_ok=True)
-            self._copy_to(unfinished, connection)
+            self.copy_to(unfinished, connection)
             unfinished.replace(copy)
-            _sync(copy.parent)
+            sync_folder(copy.parent)
         except StoreError:
             raise
         except OSError as error:
             raise file_fault(error, f"the copy of {self.name}") from error
 
-    def _copy_to(self, path: Path, connection: apsw.Connection) -> None:
+    def log_is_empty(self) -> bool:
+        """Tell whether there is no log next to the file, or one in which nothing stands yet."""
+        try:
+            return os.lstat(f"{self.path}-wal").st_size == 0
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
+    def keep_view(self, connection: apsw.Connection) -> str:
+        """Copy what `connection` sees next to the file and return the name of the copy. Raises StoreError."""
+        suffix = f".{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}"
+        copy = self.path.with_name(f"{self.path.name}{suffix}")
+        try:
+            self.copy_to(copy, connection)
+            sync_folder(copy.parent)
+        except OSError as error:
+            raise file_fault(error, f"the copy of {self.name}") from error
+        return f"{self.name}{suffix}"
+
+    def move_aside(self) -> str:
+        """Give the file and its companions other names next to it, and return that of the file. Raises StoreError."""
+        suffix = f".damaged-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}"
+        try:
+            for companion in ("", *SUFFIXES):
+                path = Path(f"{self.path}{companion}")
+                if os.path.lexists(path):
+                    path.replace(f"{self.path}{suffix}{companion}")
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise file_fault(error, self.name) from error
+        return f"{self.name}{suffix}"
+
+    def copy_to(self, path: Path, connection: apsw.Connection) -> None:
+        """Write what `connection` sees to a new file at `path`, for its owner only. Raises OSError and StoreError."""
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE))
         target = apsw.Connection(str(path))
         try:
             with self.faults(target), target.backup("main", connection, "main") as backup:
@@ -201,7 +306,7 @@ class DatabaseFile:
             target.close()
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Put the names in a folder on disk; Windows does that by itself."""
     if sys.platform != "win32":
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -209,6 +314,14 @@ def _sync(folder: Path) -> None:
             os.fsync(file)
         finally:
             os.close(file)
+
+
+def _distrust(connection: apsw.Connection) -> None:
+    """Let nothing in the file run code or take more than its share; before the first statement, which reads it."""
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
 
 
 def _set(connection: apsw.Connection, pragmas: Sequence[str]) -> None:

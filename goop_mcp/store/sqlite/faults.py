@@ -12,16 +12,29 @@ import apsw
 from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError, StoreFullError, StoreReadOnlyError
 from goop_mcp.store.file_faults import file_fault
 
-__all__ = ["sqlite_faults"]
+__all__ = ["ForeignValueError", "sqlite_faults"]
 
-_CORRUPT = "{name} is damaged; it is left as it is: restore a copy, or move it away to begin anew"
-_NO_DATABASE = "{name} is no database; it is left as it is: move it away to begin anew, or name another one"
+_CORRUPT = "{name} is damaged; {advice}"
+_NO_DATABASE = "{name} is no database; {advice}"
+_RESTORE = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away"
 _BUSY = "{name} is held by a program that does not wait in the line of writers; end it, or try again"
 _MISFIT = "{name} refuses the change, which does not fit what it holds ({error}); nothing was written"
 _FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
 _READ_ONLY = (
     "{name} must not be written, and without its companion files it cannot even be read; "
     "give this user write permission on the file and on its folder"
+)
+_TOO_LONG = (
+    "a value of {name} is longer than any that goop-mcp keeps, so it is neither read nor written; restore a copy, or "
+    "move the file away to start with an empty one"
+)
+_ENDED = (
+    "{name} took too long to answer, so the question was ended and nothing was written; ask again, and if it happens "
+    "again restore a copy, or move the file away to start with an empty one"
+)
+_FOREIGN_VALUE = (
+    "{name} holds a value that goop-mcp does not write, so it is not read; restore a copy, or move the file away to "
+    "start with an empty one"
 )
 _MEMORY = "there is not enough memory to use {name}; nothing was written"
 _OTHER = "{name} cannot be used ({error}); nothing was written: look after the disk, or name another database"
@@ -38,25 +51,38 @@ _FAULTS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
     (apsw.ProtocolError, StoreBusyError, _BUSY),
     (apsw.ConstraintError, StoreError, _MISFIT),
     (apsw.NoMemError, StoreError, _MEMORY),
+    (apsw.TooBigError, StoreCorruptError, _TOO_LONG),
+    (apsw.InterruptError, StoreError, _ENDED),
 )
 
 
+class ForeignValueError(Exception):
+    """Raised for a value in a row that none of ours could be."""
+
+
 @contextmanager
-def sqlite_faults(path: Path, *, name: str, connection: apsw.Connection | None = None) -> Iterator[None]:
+def sqlite_faults(
+    path: Path, *, name: str, connection: apsw.Connection | None = None, advice: str = _RESTORE
+) -> Iterator[None]:
     """Raise what SQLite raises inside as an error under StoreError about the file `name`. Other exceptions pass.
 
-    `connection` tells which fault of the system lies behind a failed reading or writing.
+    `connection` shows which error of the system caused a failed reading or writing; `advice` is
+    what to do about a file that is damaged.
     """
     try:
         yield
     except apsw.Error as error:
-        raise _translated(error, path, name, connection) from error
+        raise _translated(error, path, name, connection, advice) from error
+    except (UnicodeDecodeError, ForeignValueError) as error:
+        raise StoreCorruptError(_FOREIGN_VALUE.format(name=name)) from error
 
 
-def _translated(error: apsw.Error, path: Path, name: str, connection: apsw.Connection | None) -> StoreError:
+def _translated(
+    error: apsw.Error, path: Path, name: str, connection: apsw.Connection | None, advice: str
+) -> StoreError:
     for kind, ours, text in _FAULTS:
         if isinstance(error, kind):
-            return ours(text.format(name=name, error=_short(error)))
+            return ours(text.format(name=name, error=_short(error), advice=advice))
     if isinstance(error, apsw.CantOpenError):
         return _cannot_open(path, name)
     number = _system_fault(error, connection)

@@ -6,11 +6,15 @@ from contextlib import contextmanager
 
 import apsw
 
-from goop_mcp.store.sqlite.connection import DatabaseFile, Identity
+from goop_mcp.store.sqlite.companions import Companions, FileIdentity
+from goop_mcp.store.sqlite.connection import DatabaseFile
 
 __all__ = ["SqliteReaders"]
 
 _RESERVE = 4
+
+_Place = tuple[FileIdentity | None, Companions]
+"""Which files a connection reads."""
 
 
 class SqliteReaders:
@@ -24,22 +28,25 @@ class SqliteReaders:
         """Begin without connections and return those that were there, which a fork makes useless."""
         left = [connection for _, connection in getattr(self, "_idle", ())]
         self._guard = threading.Lock()
-        self._idle: list[tuple[Identity, apsw.Connection]] = []
+        self._idle: list[tuple[_Place, apsw.Connection]] = []
         return left
 
     @contextmanager
-    def view(self) -> Iterator[apsw.Connection]:
-        """Lend a connection with one consistent view; it is empty where there is no file."""
-        identity = self._file.identity()
-        connection = self._file.open_empty() if identity is None else self._reader(identity)
+    def view(self, *, seconds: float | None = None) -> Iterator[apsw.Connection]:
+        """Lend a connection with one consistent view; it is empty where there is no file.
+
+        What is asked in it ends after `seconds`, those of the file by default.
+        """
+        place, connection = self._lend()
         try:
-            connection.execute("BEGIN")
-            yield connection
-            connection.execute("ROLLBACK")
+            with self._file.bounded(connection, seconds):
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("ROLLBACK")
         except BaseException:
             connection.close(force=True)
             raise
-        self._take_back(identity, connection)
+        self._take_back(place, connection)
 
     def close(self) -> None:
         """Close the connections in reserve."""
@@ -48,19 +55,32 @@ class SqliteReaders:
         for _, connection in idle:
             connection.close()
 
-    def _reader(self, identity: Identity) -> apsw.Connection:
+    def _lend(self) -> tuple[_Place, apsw.Connection]:
+        place = self._place()
+        if place[0] is None:
+            return place, self._file.open_empty()
         with self._guard:
-            # Another file may lie at the path now, a copy put back for example.
-            stale = [connection for known, connection in self._idle if known != identity]
-            self._idle = [entry for entry in self._idle if entry[0] == identity]
+            # Another file may lie at the path now, a copy put back for example, or next to it.
+            stale = [connection for known, connection in self._idle if known != place]
+            self._idle = [entry for entry in self._idle if entry[0] == place]
             found = self._idle.pop()[1] if self._idle else None
         for connection in stale:
             connection.close()
-        return found or self._file.open_reader()
+        if found is not None:
+            return place, found
+        opened = self._file.open_reader()
+        # Opening may have created the companions.
+        return self._place(), opened
 
-    def _take_back(self, identity: Identity | None, connection: apsw.Connection) -> None:
+    def _place(self) -> _Place:
+        return self._file.identity(), self._file.companions()
+
+    def _take_back(self, place: _Place, connection: apsw.Connection) -> None:
+        # One that was opened while the file was read-only has the index of the log open for reading
+        # only, which all connections of a process share: as long as it is open, none can write.
+        is_kept = place[0] is not None and not connection.readonly("main")
         with self._guard:
-            if identity is not None and len(self._idle) < _RESERVE:
-                self._idle.append((identity, connection))
+            if is_kept and len(self._idle) < _RESERVE:
+                self._idle.append((place, connection))
                 return
         connection.close()

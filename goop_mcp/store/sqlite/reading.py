@@ -22,6 +22,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.sqlite.faults import ForeignValueError
 from goop_mcp.store.sqlite.search import filtering, search
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 
@@ -41,6 +42,9 @@ _TABLES: Final = {
     StoredAttempt: "attempts",
     Projection: "projections",
 }
+_NUMBERS: Final = frozenset({"id", "revision", "importance", "number", "seconds", "tokens"})
+# Ten times the longest that is saved.
+_LONGEST_TITLE: Final = 1000
 _ALL: Final = -1
 _DIALECT: Final = Dialect(
     schema="",
@@ -48,6 +52,20 @@ _DIALECT: Final = Dialect(
     week="strftime('%G-W%V', created_at)",
     each_rule="JOIN json_each(replies.rules) AS broken",
     rule="broken.value",
+)
+# From one task, agent and phase to the next in the index, past the many reports of each: a GROUP BY reads them all.
+_KEY: Final = "json_array(task_id, agent, phase)"
+_LAST_REPORTS: Final = f"""
+WITH RECURSIVE keys (key) AS (
+  SELECT min({_KEY}) FROM reports
+  UNION ALL
+  SELECT (SELECT min({_KEY}) FROM reports WHERE {_KEY} > keys.key) FROM keys WHERE keys.key IS NOT NULL
+)
+SELECT (SELECT max(id) FROM reports WHERE {_KEY} = keys.key) FROM keys WHERE keys.key IS NOT NULL
+"""  # noqa: S608 - constants
+# Whoever reads a report goes by this form; SQLite looks at it several times as quickly as Python.
+_IS_REPORT: Final = " AND ".join(
+    f"iif(json_valid(m.{name}), json_type(m.{name}) = 'object', 0)" for name in ("envelope", "verdict", "decision")
 )
 _BY_SKETCH: Final = "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
 
@@ -101,6 +119,11 @@ class SqliteReading:
             {**bindings, "limit": _limit(limit)},
         )
 
+    def memories_after(self, id: int, *, limit: int) -> list[StoredMemory]:
+        """Return memories with a larger id, oldest first."""
+        rest = "WHERE m.id > :after AND m.forgotten_at IS NULL ORDER BY m.id LIMIT :limit"
+        return self._select(StoredMemory, rest, {"after": id, "limit": limit})
+
     def memories_without_vector(
         self, model: str, *, dimensions: int, limit: int, after_id: int = 0
     ) -> list[StoredMemory]:
@@ -136,14 +159,13 @@ class SqliteReading:
         """Return recorded envelopes, newest first."""
         return self._select(
             StoredReport,
-            "WHERE revision > :after ORDER BY id DESC LIMIT :limit",
+            "WHERE revision > :after ORDER BY revision DESC, id DESC LIMIT :limit",
             {"after": after_revision, "limit": _limit(limit)},
         )
 
     def last_reports(self) -> list[StoredReport]:
         """Return of each task, agent and phase the newest envelope, newest first."""
-        last = "SELECT max(id) FROM reports GROUP BY task_id, agent, phase"
-        return self._select(StoredReport, f"WHERE id IN ({last}) ORDER BY id DESC", {})
+        return self._select(StoredReport, f"WHERE id IN ({_LAST_REPORTS}) ORDER BY id DESC", {})
 
     def report_count(self) -> int:
         """Return how many envelopes are recorded."""
@@ -153,13 +175,46 @@ class SqliteReading:
         """Return the report recorded under the key."""
         return _first(self._select(StoredReport, "WHERE idempotency_key = :key", {"key": idempotency_key}))
 
-    def events(self, *, after_revision: int = 0, document: str | None = None, limit: int | None = None) -> list[Event]:
+    def events(
+        self,
+        *,
+        after_revision: int = 0,
+        document: str | None = None,
+        kinds: Sequence[str] | None = None,
+        month: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
         """Return events, oldest first."""
-        return self._select(
-            Event,
-            "WHERE revision > :after AND (:document IS NULL OR document = :document) ORDER BY id LIMIT :limit",
-            {"after": after_revision, "document": document, "limit": _limit(limit)},
+        # Conditions that do not apply are left out: the index by document serves only what names one. With kinds that
+        # index would go through all of a document; the sign keeps SQLite from it.
+        conditions = ["revision > :after" if kinds is None else "+revision > :after"]
+        if document is not None:
+            conditions.append("document = :document")
+        if kinds is not None:
+            conditions.append("kind IN (SELECT value FROM json_each(:kinds))")
+        if month is not None:
+            conditions.append("substr(created_at, 1, 7) = :month")
+        values = {
+            "after": after_revision,
+            "document": document,
+            "kinds": json.dumps(kinds),
+            "month": month,
+            "limit": _limit(limit),
+        }
+        # Revisions rise with ids, and where no kinds are wanted an index has their order.
+        order = "revision, id" if kinds is None else "id"
+        return self._select(Event, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT :limit", values)
+
+    def event_revisions(
+        self, document: str, *, without: Sequence[str], up_to: int | None = None, limit: int
+    ) -> list[int]:
+        """Return the revisions of the newest events shown in a document, newest first."""
+        asked = (
+            "SELECT revision FROM events WHERE document = :document AND (:up_to IS NULL OR revision <= :up_to) "
+            "AND kind NOT IN (SELECT value FROM json_each(:without)) ORDER BY revision DESC LIMIT :limit"
         )
+        values = {"document": document, "up_to": up_to, "without": json.dumps(without), "limit": limit}
+        return [revision for (revision,) in self._connection.execute(asked, values)]
 
     def document_revision(self, document: str) -> int:
         """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
@@ -194,6 +249,8 @@ class SqliteReading:
         """Return the rows of the table that keeps `kind`, whose columns are named like its fields; the table is `m`."""
         names = [each.name for each in fields(kind)]
         columns = ", ".join([f"m.{name}" for name in names])
+        if kind is StoredReport:
+            columns = f"{columns}, {_IS_REPORT}"
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608 - constants; values are bound
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
 
@@ -214,12 +271,34 @@ def _share(holders: Sequence[Mapping[int, None]], id: int) -> float:
 
 
 def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
-    """Name the values of a row, of whose types SQLite has made sure (STRICT)."""
-    named = dict(zip(names, row, strict=True))
+    """Name the values of a row; raise ForeignValueError for one that no row of ours holds.
+
+    That the tables are STRICT is no proof: a file may be put together byte by byte.
+    """
+    if len(row) > len(names) and not row[-1]:
+        raise ForeignValueError("a report that is no JSON")
+    named = dict(zip(names, row, strict=False))
+    for name, value in named.items():
+        kind = (int, float) if name in _NUMBERS else str
+        if not isinstance(value, kind) and value is not None:
+            raise ForeignValueError(name)
+    if len(named.get("title") or "") > _LONGEST_TITLE:
+        raise ForeignValueError("title")
+
     for name in LISTS:
         if name in named:
-            named[name] = tuple(json.loads(named[name])) if named[name] != "[]" else ()
+            named[name] = _list(named[name]) if named[name] != "[]" else ()
     return named
+
+
+def _list(text: str) -> tuple[Any, ...]:
+    try:
+        values = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ForeignValueError(text[:40]) from error
+    if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
+        raise ForeignValueError(text[:40])
+    return tuple(values)
 
 
 def _first(records: Sequence[Record]) -> Record | None:

@@ -5,15 +5,18 @@ import os
 import time
 import weakref
 from collections.abc import Callable
-from pathlib import PurePosixPath
-from typing import Final, Literal, TypeVar
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal, TypeVar, cast
 
 import apsw
 
-from goop_mcp.errors import StoreCorruptError
+from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.interface import Reading, Writing
-from goop_mcp.store.sqlite.connection import DatabaseFile, Identity
+from goop_mcp.store.sqlite.companions import Companions, FileIdentity
+from goop_mcp.store.sqlite.connection import DatabaseFile, OtherProgramError
+from goop_mcp.store.sqlite.copies import opened_copy, write_copy
 from goop_mcp.store.sqlite.readers import SqliteReaders
 from goop_mcp.store.sqlite.reading import SqliteReading
 from goop_mcp.store.sqlite.writing import SqliteWriting
@@ -26,7 +29,10 @@ LOCK_FILE: Final = ".lock"
 
 T = TypeVar("T")
 _CHECK_TIMEOUT = 30.0
+# A look at every page of a file takes as long as the file is large.
+_CHECK_SECONDS = 600.0
 _VACUUM_PATIENCE_MS = 1000
+_LAST_PATIENCE_MS = 200
 _log = logging.getLogger(__name__)
 
 
@@ -39,7 +45,9 @@ class SqliteStore:
         self._lock = WriteLock(file.path.with_name(LOCK_FILE), name=str(PurePosixPath(file.name).with_name(LOCK_FILE)))
         self._queue = WriteQueue(self._lock, name=file.name, finish=self._finish)
         self._writer: apsw.Connection | None = None
-        self._writer_of: Identity | None = None
+        self._writer_of: FileIdentity | None = None
+        self._writer_beside: Companions | None = None
+        self._log_holds_forgotten = False
         _stores.add(self)
 
     @property
@@ -63,6 +71,10 @@ class SqliteStore:
 
     def read(self, ask: Callable[[Reading], T]) -> T:
         """Run `ask` on one consistent view."""
+        if self._writer is not None and self._has_lost_its_log():
+            # First save what only the open log holds: this view must see it, and would begin another log.
+            with suppress(StoreError):
+                self._queue.run(self._open_writer, timeout=_CHECK_TIMEOUT)
         with self._file.faults(), self._readers.view() as connection:
             version = self._file.version_of(connection)
             if version == self._file.newest:
@@ -84,7 +96,7 @@ class SqliteStore:
     def check(self) -> list[str]:
         """Return what SQLite finds wrong with the file, and whether the index of words fits the memories."""
         try:
-            with self._file.faults(), self._readers.view() as connection:
+            with self._file.faults(), self._readers.view(seconds=_CHECK_SECONDS) as connection:
                 said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
             if said != ["ok"]:
                 return said
@@ -92,6 +104,19 @@ class SqliteStore:
             return self._queue.run(self._check_index, timeout=_CHECK_TIMEOUT) if self.exists() else []
         except StoreCorruptError as error:
             return [str(error)]
+
+    def backup(self, target: Path, *, force: bool = False) -> None:
+        """Write one whole file at `target` that `restore` takes, while others read and write."""
+        with self._file.faults(), self._readers.view() as connection:
+            if not self.exists():
+                raise StoreError(f"{self._file.name} does not exist, so there is nothing to copy; save something first")
+            write_copy(self._file, connection, target, force=force)
+
+    def restore(self, source: Path) -> str | None:
+        """Put the rows of the copy at `source` in place of ours, and return where ours are kept, None for nowhere."""
+        with opened_copy(source, self._file) as copy:
+            self._file.create_folder()
+            return self._queue.run(lambda: self._restore(copy), timeout=_CHECK_TIMEOUT)
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -111,9 +136,18 @@ class SqliteStore:
     def _write(self, change: Callable[[Writing], T], then: Callable[[T], None] | None, deadline: float) -> T:
         failpoint(Failpoint.LOCK)
         connection = self._open_writer()
-        with self._file.faults(connection):
-            connection.set_busy_timeout(max(int((deadline - time.monotonic()) * 1000), 1))
-            answer = self._transaction(connection, change)
+        try:
+            with self._file.faults(connection), self._file.bounded(connection):
+                connection.set_busy_timeout(max(int((deadline - time.monotonic()) * 1000), 1))
+                answer = self._transaction(connection, change)
+        except StoreError as error:
+            if _spoils_connection(error.__cause__):
+                self._close_writer()
+            raise
+        if self._has_lost_its_log():
+            # Removed since the look before the change: nothing is acknowledged that only this process can read.
+            self._save_open_log(connection)
+            self._close_writer()
         if then is not None:
             self._follow_up(lambda: then(answer))
         return answer
@@ -131,16 +165,43 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
             raise
         failpoint(Failpoint.COMMIT)
+        self._log_holds_forgotten |= writing.has_forgotten
         if writing.has_purged:
             self._follow_up(lambda: _vacuum(connection))
+        if self._log_holds_forgotten:
+            self._follow_up(lambda: self._empty_log(connection))
         return answer
+
+    def _restore(self, copy: apsw.Connection) -> str | None:
+        """Write all pages of `copy` over ours in one change, which servers that run see as any other change."""
+        was_there = self.exists()
+        try:
+            connection = self._open_writer()
+            kept = self._file.keep_view(connection) if was_there else None
+        except OtherProgramError:
+            raise
+        except StoreCorruptError:
+            # What cannot be read cannot be written over page by page either.
+            self._close_writer()
+            kept = self._file.move_aside()
+            connection = self._open_writer()
+        with self._file.faults(connection):
+            connection.set_busy_timeout(int(_CHECK_TIMEOUT * 1000))
+            with connection.backup("main", copy, "main") as backup:
+                backup.step()
+        self._readers.close()
+        self._close_writer()
+        # The copy may be of an earlier version; what it replaces must not stay in the log.
+        self._follow_up(lambda: self._empty_log(self._open_writer()))
+        return kept
 
     def _check_index(self) -> list[str]:
         connection = self._open_writer()
-        try:
-            connection.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
-        except apsw.CorruptError:
-            return [f"the index of words in {self._file.name} does not fit the memories; searches may miss some"]
+        with self._file.faults(connection), self._file.bounded(connection, _CHECK_SECONDS):
+            try:
+                connection.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
+            except apsw.CorruptError:
+                return [f"the index of words in {self._file.name} does not fit the memories; searches may miss some"]
         return []
 
     def _follow_up(self, action: Callable[[], None]) -> None:
@@ -153,29 +214,89 @@ class SqliteStore:
     def _open_writer(self) -> apsw.Connection:
         identity = self._file.identity()
         if self._writer is not None and identity == self._writer_of:
-            return self._writer
+            if not self._has_lost_its_log():
+                return self._writer
+            self._save_open_log(self._writer)
         self._close_writer()
         self._writer = self._file.open_writer()
-        self._writer_of = self._file.identity()
+        self._writer_of, self._writer_beside = self._file.identity(), self._file.companions()
         return self._writer
+
+    def _has_lost_its_log(self) -> bool:
+        """Tell whether somebody has removed or replaced the log or its index since the writer was opened."""
+        return self._writer_beside is not None and self._file.companions() != self._writer_beside
+
+    def _save_open_log(self, connection: apsw.Connection) -> None:
+        """Move what is only in the log that `connection` has open into the database, for which nobody else has it.
+
+        The lock of writers is held. Raises StoreError where that cannot be; nothing is lost then, and nothing done.
+        """
+        was, beside = self._writer_beside, self._file.companions()
+        if was is None or beside.log == was.log or self._file.identity() != self._writer_of:
+            # The log is where it was, and its index is made from it; or another database was put in place on purpose.
+            return
+        with self._file.faults(connection):
+            _, frames, moved = _checkpoint(connection, "NOOP")
+            if frames == moved:
+                return
+            if self._file.log_is_empty():
+                if not _checkpoint(connection, "TRUNCATE")[0]:
+                    return
+                raise StoreBusyError(
+                    f"{self._file.name}-wal was removed while this process had it open, and a program reads what it "
+                    "held; nothing was written: try again, and leave the file alone while a server runs"
+                )
+        # Others have begun another log on the same pages: the two cannot be joined, so both are kept.
+        copy = self._file.keep_view(connection)
+        self._close_writer()
+        raise StoreError(
+            f"{self._file.name}-wal was replaced while this process had it open; what only the old one held is kept "
+            f"in {copy}, and nothing was written now: bring it over with goop-mcp memory export and import, call again"
+        )
+
+    def _empty_log(self, connection: apsw.Connection) -> None:
+        """Leave nothing of what was forgotten in the log; while somebody reads it, that waits for the next change."""
+        connection.set_busy_timeout(_VACUUM_PATIENCE_MS)
+        self._log_holds_forgotten = bool(_checkpoint(connection, "TRUNCATE")[0])
 
     def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-            self._writer = None
+            self._writer = self._writer_beside = None
 
     def _finish(self) -> None:
-        """Close the writer, and leave one whole file behind when nobody else has it open or writes."""
+        """Close the writer, and leave the whole database in one file when nobody else writes."""
         try:
             if self._writer is not None and self._lock.try_acquire():
-                self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+                self._follow_up(lambda: self._leave_one_file(self._writer))
             self._close_writer()
         finally:
             self._lock.forget()
 
+    def _leave_one_file(self, connection: apsw.Connection | None) -> None:
+        if connection is None:
+            return
+        if self._has_lost_its_log():
+            self._save_open_log(connection)
+        # Others may have the file open: then the log stays, empty, and closing removes nothing.
+        connection.set_busy_timeout(_LAST_PATIENCE_MS)
+        _checkpoint(connection, "TRUNCATE")
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
 
 def _change_nothing(_: Writing) -> None:
     """Open the file for writing, which brings its tables up to date."""
+
+
+def _checkpoint(connection: apsw.Connection, mode: Literal["NOOP", "TRUNCATE"]) -> tuple[int, int, int]:
+    """Return whether somebody was in the way, how many pages stand in the log and how many of them in the file."""
+    [row] = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+    return cast("tuple[int, int, int]", row)
+
+
+def _spoils_connection(cause: BaseException | None) -> bool:
+    """Tell whether a failure may be one of the connection, such as a file that was read-only when it was opened."""
+    return isinstance(cause, apsw.Error) and not isinstance(cause, apsw.BusyError | apsw.ConstraintError)
 
 
 def _vacuum(connection: apsw.Connection) -> None:
@@ -184,7 +305,6 @@ def _vacuum(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(_VACUUM_PATIENCE_MS)
     connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
     connection.execute("VACUUM")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 _stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()

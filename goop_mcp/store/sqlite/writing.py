@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import apsw
 
+from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.records import (
     Event,
@@ -27,6 +28,7 @@ from goop_mcp.store.words import fold_concept
 __all__ = ["SqliteWriting"]
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
+_CALLER: Final = "INSERT INTO callers (revision, caller, tool, request_id) VALUES (?, ?, ?, ?)"
 _FORGET: Final = """
 UPDATE memories SET title = '', content = '', concepts = '[]', concept_words = '', facts = '[]', source_files = '[]',
   sketches = '[]', agent = NULL, session_id = NULL, idempotency_key = NULL, fingerprint = NULL, revision = :revision,
@@ -48,19 +50,21 @@ SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = exc
 class SqliteWriting(SqliteReading):
     """The changes of `goop_mcp.store.interface.Writing` on one connection.
 
-    `has_purged` tells whether a row was removed whose text still lies in unused parts of the file.
+    `has_forgotten` tells whether texts were taken out that still stand in the log, `has_purged` that a row was removed.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
         self._revision: int | None = None
-        self.has_purged = False
+        self.has_forgotten = self.has_purged = False
 
     def next_revision(self) -> int:
         """Return this transaction's revision."""
         if self._revision is None:
             raised = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
             self._revision = int(self._connection.execute(raised).get)
+            if (request := current_request()) is not None and request.caller is not None:
+                self._connection.execute(_CALLER, (self._revision, request.caller, request.tool, request.id))
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
@@ -103,6 +107,7 @@ class SqliteWriting(SqliteReading):
             self.has_purged = True
         else:
             self._connection.execute(_FORGET, {"id": id, "revision": revision, "forgotten_at": forgotten_at})
+        self.has_forgotten = True
         failpoint(Failpoint.INSERT)
         return found
 

@@ -16,7 +16,7 @@ _TASK = re.compile(
 )
 _CODE = re.compile(r"`([^`]{1,1000})`")
 _ACTION = re.compile(r"\b(create|modify|delete|update|add|remove)d?\b", re.IGNORECASE)
-_NO_PATH = re.compile(r"\s+(?:-|–|—|\()|\s*:\s")
+_NO_PATH = re.compile(r"(?<!\s)(?:\s++(?:[-–—(]|:\s)|:\s)")
 _NONE = frozenset({"", "none", "n/a", "-", "–", "—", "no", "nothing"})
 _FIRST_WAVE = 1
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goop_mcp.messages.quoting import code, line
+from goop_mcp.messages.quoting import code, inert, line
 from goop_mcp.workspace.documents.markdown import fields, items, read_markdown
 
 __all__ = ["AdlEntry", "ChronicleEntry", "adl_text", "chronicle_text", "read_adl"]
 
 _MOST_LISTED = 50
-_ADL_HEADING = re.compile(r"\[([^\]]{1,60})\][ \t]*(?:\([Rr]ule[ \t]*(\d)\))?[ \t]*(?:[-–—][ \t]*(.*))?")
+_ADL_HEADING = re.compile(r"\[([^\]]{1,60})\][ \t]*+(?:\([Rr]ule[ \t]*+(\d)\))?[ \t]*+(?:[-–—][ \t]*+(.*))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,21 +58,20 @@ def chronicle_text(entry: ChronicleEntry) -> str:
         ("Commit", _listed([f"`{code(sha)}`" + (f" {line(what)}" if what else "") for sha, what in entry.commits])),
     ]
     said = [f"- **{name}:** {text}" for name, text in rows if text]
-    return "\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *said])
+    return inert("\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *said]))
 
 
 def adl_text(entry: AdlEntry) -> str:
     """Return the Markdown of an entry of ADL.md, ending with its divider (WORKFLOW, section 5)."""
     rule = f" (Rule {entry.rule})" if entry.rule is not None else ""
     files = [f"- Files: {', '.join(map(line, entry.files[:_MOST_LISTED]))}"] if entry.files else []
-    return "\n\n".join(
-        [
-            f"## [{line(entry.kind).upper()}]{rule} - {line(entry.time)}",
-            f"**Description:** {line(entry.description)}",
-            "\n".join([f"**Action:** {line(entry.action)}", *([""] if files else []), *files]),
-            "---",
-        ]
-    )
+    parts = [
+        f"## [{line(entry.kind).upper()}]{rule} - {line(entry.time)}",
+        f"**Description:** {line(entry.description)}",
+        "\n".join([f"**Action:** {line(entry.action)}", *([""] if files else []), *files]),
+        "---",
+    ]
+    return inert("\n\n".join(parts))
 
 
 def read_adl(text: str) -> tuple[AdlEntry, ...]:

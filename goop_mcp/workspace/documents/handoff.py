@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goop_mcp.messages.quoting import cell, code, line, paragraph
+from goop_mcp.messages.quoting import cell, code, inert, line, paragraph
 from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
 from goop_mcp.workspace.documents.marks import without_checkbox
 
@@ -13,6 +13,8 @@ __all__ = ["Commit", "DoneTask", "Handoff", "NextTask", "command_in", "handoff_t
 _SHA = re.compile(r"`([0-9a-fA-F]{7,40})`")
 _COMMAND = re.compile(r"/goop-[a-z-]{1,40}")
 _TASK_IN_ITEM = re.compile(r"^(?:[✓✅] ?)?(.*?)(?:[ ]\(`[0-9a-fA-F]{7,40}`\))?$")
+# What would pass for an envelope when the document is read as a reply.
+_JSON_OBJECT = re.compile(r"\{(?=\s*[\"'])")
 _MOST_LISTED = 50
 _NONE = "None"
 _CHECKLIST = (
@@ -79,12 +81,13 @@ class Handoff:
 def handoff_text(handoff: Handoff) -> str:
     """Return HANDOFF.md whole, with every heading of the form; what is not known is said to be none.
 
-    Each text of an agent is put on one line and cannot begin a heading.
+    Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an envelope.
     """
     parts = [_head(handoff), _accomplished(handoff), _state(handoff), _instructions(handoff), _warnings(handoff)]
     memories = _section("## Memory Saved", _texts(handoff.memories))
     checklist = _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST))
-    return "\n\n---\n\n".join([*parts, memories, checklist]) + "\n"
+    document = "\n\n---\n\n".join([*parts, memories, checklist]) + "\n"
+    return _JSON_OBJECT.sub("❴", inert(document))
 
 
 def _head(handoff: Handoff) -> str:

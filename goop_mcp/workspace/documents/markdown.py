@@ -24,11 +24,11 @@ __all__ = [
     "tables",
 ]
 
-_HEADING = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(#{1,6})[ \t]+([^\r\n]*)")
+_HEADING = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(#{1,6})[ \t]++([^\r\n]*)")
 _CLOSING_MARKS = re.compile(r"[ \t]#+[ \t]*\Z")
 _BOLD_LABEL = re.compile(r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*")
-_PLAIN_LABEL = re.compile(r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*:(?:[ \t]+|\Z)(.*)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)")
+_PLAIN_LABEL = re.compile(r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*+:(?:[ \t]++|\Z)(.*)")
+_ITEM = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(.*)")
 _RULE_ROW = frozenset("|-: \t")
 _DIVIDER = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 _NOT_A_LINE_END = re.compile(r"[^\n]")

@@ -3,8 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
@@ -23,7 +23,7 @@ class Key:
         self.id = id
         self.private = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
 
-    def published(self) -> JsonValue:
+    def published(self) -> dict[str, JsonValue]:
         key: dict[str, JsonValue] = json.loads(RSAAlgorithm.to_jwk(self.private.public_key()))
         return {**key, "kid": self.id, "use": "sig", "alg": "RS256"}
 
@@ -35,6 +35,13 @@ class Issuer:
         self.url = f"http://127.0.0.1:{port}"
         self.jwks_url = f"{self.url}/keys"
         self.keys = [Key("first")]
+        self.fetches = 0
+        self.answer: Callable[[BaseHTTPRequestHandler], None] = self.publish
+        """What is sent to whoever asks for the keys."""
+
+    def publish(self, to: BaseHTTPRequestHandler) -> None:
+        """Send the keys as they are."""
+        answer(to, json.dumps({"keys": [key.published() for key in self.keys]}).encode())
 
     def variables(self) -> dict[str, str]:
         """Return the settings by which a server believes this issuer."""
@@ -54,23 +61,35 @@ class Issuer:
         return jwt.encode(kept, signer.private, algorithm=algorithm, headers={"kid": signer.id})
 
 
+def answer(to: BaseHTTPRequestHandler, body: bytes, *, status: int = 200, **headers: str) -> None:
+    """Send a whole answer."""
+    to.send_response(status)
+    for name, value in headers.items():
+        to.send_header(name, value)
+    to.send_header("Content-Type", "application/json")
+    to.send_header("Content-Length", str(len(body)))
+    to.end_headers()
+    to.wfile.write(body)
+
+
 @contextmanager
 def issuing() -> Iterator[Issuer]:
     """Run an issuer on a free port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = json.dumps({"keys": [key.published() for key in issuer.keys]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            issuer.fetches += 1
+            with suppress(OSError):
+                issuer.answer(self)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         issuer = Issuer(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

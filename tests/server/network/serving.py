@@ -1,5 +1,6 @@
 """Servers on a network as processes of their own."""
 
+import json
 import os
 import queue
 import signal
@@ -16,7 +17,7 @@ from tests.repository import ROOT
 PATIENCE: Final = 120.0
 """Seconds in which a process has to have done what it was asked for; machines that run tests can be slow."""
 
-_SERVING: Final = "goop-mcp: serving "
+_SERVING: Final = "serving "
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -40,7 +41,9 @@ class Served:
 
     def started(self) -> Self:
         """Wait until it says where it is reached."""
-        self.told = self.wait_to_say(_SERVING).removeprefix(_SERVING).rstrip("\n")
+        line = self.wait_to_say(f"{_SERVING}http")
+        said = str(json.loads(line)["message"]) if line.startswith("{") else line
+        self.told = said.partition(_SERVING)[2].rstrip("\n")
         self.address = self.told.split()[0].rpartition("/")[0]
         return self
 

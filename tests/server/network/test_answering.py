@@ -112,3 +112,13 @@ async def test_what_fails_is_answered_in_the_form_of_a_refusal_and_told_to_the_s
     with pytest.raises(RuntimeError, match="the secret of the house"):
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(InOneForm(fail)), base_url="http://x") as client:
             await client.get("/mcp")
+
+
+async def test_a_refusal_that_was_begun_and_failed_is_a_fault() -> None:
+    async def fail(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        raise RuntimeError("the secret of the house")
+
+    through = httpx2.ASGITransport(InOneForm(fail), raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=through, base_url="http://127.0.0.1") as client:
+        assert refusal_of(await client.get("/mcp")) == (500, "fault")

@@ -8,7 +8,7 @@ import pytest
 from mcp.types import CallToolResult
 from pydantic import JsonValue
 
-from goop_mcp.server.bounds import MOST_BYTES
+from goop_mcp.server.bounds import LEFT_OUT, MOST_BYTES, fitted
 from goop_mcp.validation.samples import COMPLETE_REPLY
 from tests.server.connections import ERAS, Connection, Transport, check_against_schema, connect, target, text_of
 from tests.server.network.serving import Served, served
@@ -168,3 +168,10 @@ def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(over
     assert (told["progress"]["total_waves"], told["progress"]["total_tasks"]) == (WAVES, WAVES * TASKS)
     assert "waves.tasks.name" in told["left_out"]
     assert 0 < len(told["waves"]) <= WAVES
+
+
+def test_an_answer_is_measured_as_it_is_written_and_not_as_it_lies_in_memory() -> None:
+    text = "\x01" * (MOST_BYTES // 5)
+    cut = fitted({"text": text})
+    assert cut[LEFT_OUT] == ["text"]
+    assert fitted({"text": text[: MOST_BYTES // 7]}) == {"text": text[: MOST_BYTES // 7]}

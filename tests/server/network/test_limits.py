@@ -18,11 +18,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from goop_mcp.server.network.bodies import Bodies
+from goop_mcp.server.network.callers import client_of
 from goop_mcp.server.network.ports import bind
 from goop_mcp.server.network.protocol import TimedProtocol
 from goop_mcp.server.network.rates import Rates
-from goop_mcp.server.network.tallies import Tally
 from goop_mcp.server.network.traffic import Traffic
+from goop_mcp.server.tallies import Tally
 from tests.server.connections import connect, target
 from tests.server.network.asking import INITIALIZE, ask, refusal_of
 from tests.server.network.serving import PATIENCE, Served, served
@@ -155,6 +156,75 @@ def test_a_bucket_lets_a_burst_through_and_fills_steadily() -> None:
     now = 1e6
     assert [rates.wait("a") for _ in range(60)] == [0.0] * 60
     assert rates.wait("a") > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one_client"),
+    [
+        ("127.0.0.1", "127.44.5.6", True),
+        ("127.0.0.1", "::1", True),
+        ("127.0.0.1", "::ffff:127.9.9.9", True),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:1:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        ("127.0.0.1", "192.0.2.1", False),
+        ("no address", "another one", False),
+    ],
+)
+def test_addresses_that_one_host_has_at_will_are_one_client(one: str, other: str, *, is_one_client: bool) -> None:
+    clients = {client_of({"type": "http", "client": (host, 1)}) for host in (one, other)}
+    assert len(clients) == 1 + (not is_one_client)
+
+
+def test_all_addresses_of_this_machine_share_their_requests(tmp_path: Path) -> None:
+    with served(
+        "--transport",
+        "http",
+        "--rate-limit",
+        "0.001",
+        "--host",
+        "0.0.0.0",
+        "--allowed-host",
+        "127.0.0.1",
+        "--allowed-host",
+        "127.0.0.2",
+        project=tmp_path,
+        GOOP_TOKEN="the-right-one-of-all",
+    ) as server:
+        port = server.port
+        statuses = [ask(f"http://{host}:{port}/ready", method="GET").status_code for host in ("127.0.0.1", "127.0.0.2")]
+        assert statuses == [200, 429]
+
+
+def test_a_large_body_costs_as_many_requests_as_it_has_64_kib_and_at_most_a_burst() -> None:
+    now = 0.0
+    rates = Rates(20, clock=lambda: now)
+    rates.charge("a", 65_535)
+    assert rates.wait("a") == 0
+    rates.charge("a", 58 * 65_536)
+    assert rates.wait("a") == 0
+    assert rates.wait("a") > 0
+    rates.charge("a", 1_000 * 65_536)
+    assert rates.wait("a") == pytest.approx(61 / 20)
+    assert rates.wait("b") == 0
+    now = 3.1
+    assert rates.wait("a") == 0
+
+
+async def test_what_was_read_of_a_body_is_charged_whatever_becomes_of_it() -> None:
+    charged: list[tuple[str, int]] = []
+    app = Bodies(PlainTextResponse("read"), charge=lambda client, size: charged.append((client, size)))
+    transport = httpx2.ASGITransport(app=app, client=("192.0.2.1", 1))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        for size in (100_000, 4 * 1024 * 1024 + 1):
+
+            async def pieces(size: int = size) -> AsyncIterator[bytes]:
+                yield b" " * size
+
+            await client.post("/", content=pieces())
+    assert charged == [("address 192.0.2.1", 100_000), ("address 192.0.2.1", 4 * 1024 * 1024 + 1)]
 
 
 def test_as_many_buckets_as_anyone_likes_take_no_more_memory() -> None:

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from goop_mcp.composition import Application
 from goop_mcp.server.app import create_server
 from goop_mcp.server.boundary import GoopServer
+from goop_mcp.server.network.direct import DirectWhereItCan
 from goop_mcp.server.network.tenants import Tenants
 from goop_mcp.settings import Settings
 from tests.postgres import Database, Server
@@ -233,3 +234,15 @@ async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
         own = await tenants.tenant("own")
         assert not own.gone.is_set()
         assert await tenants.tenant("stuck") is not stuck
+
+
+@pytest.mark.parametrize("rules", [(), ("tests.validation.shop:TICKET",)])
+async def test_only_who_brings_no_rules_is_answered_without_a_stream(tmp_path: Path, rules: tuple[str, ...]) -> None:
+    tenants = Tenants(Settings(project=tmp_path, rules=rules), made, stateless=True, body_bytes=1_000)
+    async with tenants.running():
+        tenant = await tenants.tenant(Settings(project=tmp_path).tenant)
+        assert isinstance(tenant.streamable, DirectWhereItCan) == (not rules)
+
+
+def made(application: Application) -> GoopServer:
+    return create_server(application.settings, application=application)

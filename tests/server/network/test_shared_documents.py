@@ -10,12 +10,13 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.types import INVALID_REQUEST, ResourceUpdatedNotification
+from mcp.types import INVALID_REQUEST
 
 from goop_mcp.workspace.layout import DOCUMENTS
 from tests.operations.reporting import report
 from tests.postgres import Database, Server
 from tests.server.connections import ERAS, Connection, Transport, connect, target, text_of
+from tests.server.hearing import Heard, listening
 from tests.server.network.serving import PATIENCE, Served, served
 
 CHRONICLE, ADL, HANDOFF, SPEC = (
@@ -164,44 +165,10 @@ def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era
 # Changes
 
 
-class Heard:
-    """What a client was told, in either era."""
-
-    def __init__(self) -> None:
-        self.uris: list[str] = []
-        self._told = anyio.Event()
-
-    async def note(self, message: object) -> None:
-        if isinstance(message, ResourceUpdatedNotification):
-            self.add(message.params.uri)
-
-    def add(self, uri: str) -> None:
-        self.uris.append(uri)
-        self._told.set()
-
-    async def wait_for(self, uri: str) -> None:
-        with anyio.fail_after(PATIENCE):
-            while uri not in self.uris:
-                self._told = anyio.Event()
-                await self._told.wait()
-
-
 @asynccontextmanager
-async def listening(server: Served, *uris: str, tenant: str) -> AsyncIterator[Heard]:
-    heard = Heard()
-    async with (
-        open_client(server, "auto", tenant=tenant) as client,
-        client.listen(resource_subscriptions=list(uris)) as events,
-        anyio.create_task_group() as tasks,
-    ):
-
-        async def listen() -> None:
-            async for event in events:
-                heard.add(getattr(event, "uri", ""))
-
-        tasks.start_soon(listen)
+async def listener(server: Served, *uris: str, tenant: str) -> AsyncIterator[Heard]:
+    async with open_client(server, "auto", tenant=tenant) as client, listening(client, *uris) as heard:
         yield heard
-        tasks.cancel_scope.cancel()
 
 
 @asynccontextmanager
@@ -233,8 +200,8 @@ async def say_until_heard(server: Served, heard: Heard, mark: str) -> None:
 async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_nothing_else(replicas: Replicas) -> None:
     everything = (CHRONICLE, ADL, HANDOFF, SPEC)
     async with (
-        listening(replicas.second, *everything, tenant="acme") as acme,
-        listening(replicas.second, *everything, tenant="rival") as rival,
+        listener(replicas.second, *everything, tenant="acme") as acme,
+        listener(replicas.second, *everything, tenant="rival") as rival,
     ):
         await say(replicas.first, report("W9.T2", summary=f"Told to listeners. {replicas.folder}"))
         await acme.wait_for(CHRONICLE)

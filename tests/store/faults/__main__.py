@@ -16,6 +16,7 @@ from typing import Final
 from tests.postgres import Server as PostgresServer
 from tests.reliability.replicas import kill_replicas
 from tests.reliability.served_kills import kill_servers
+from tests.store.faults.archiving import kill_archivers
 from tests.store.faults.crowding import write_together
 from tests.store.faults.kills import kill_writers
 from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
@@ -77,6 +78,13 @@ def _killed(asked: argparse.Namespace) -> Iterator[Row]:
     yield f"kill -9, seed {asked.seed}", f"{report.kills.total()} kills ({places}), {saves}", report.faults + late
 
 
+def _archived(asked: argparse.Namespace) -> Iterator[Row]:
+    report = kill_archivers(max(asked.kills // 10, 10), seed=asked.seed, folder=_new_folder())
+    places = ", ".join(f"{place} {count}" for place, count in sorted(report.kills.items()) if count)
+    figures = f"{report.kills.total()} kills ({places}), up to {report.entries} entries a diary"
+    yield "diary and archive, kill -9", figures, report.faults
+
+
 def _crowded(asked: argparse.Namespace) -> Iterator[Row]:
     for writers, usual, longest in _CROWDS:
         writes = max(round(usual * asked.part), 1)
@@ -134,6 +142,7 @@ def _replicas(asked: argparse.Namespace) -> Iterator[Row]:
 
 _KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "kills": _killed,
+    "archive": _archived,
     "crowds": _crowded,
     "stress": _stressed,
     "disk": _filled,

@@ -1,0 +1,73 @@
+"""Passwords as programs take them in the options of a command line: `mysql -p…`, `curl -u user:…`.
+
+A command is read once, from its program up to its end; so no text makes this slower than linear.
+"""
+
+import re
+from typing import Final
+
+from goop_mcp.redaction.values import is_stand_in
+
+__all__ = ["PROGRAMS", "hide_in_commands"]
+
+_BARE: Final = r"[^\s\"'`<>;|&]{1,256}"
+_VALUE: Final = rf"(?P<quote>[\"'])?(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
+_USER_AND: Final = rf"(?P<quote>[\"'])?[^\s\"':]{{0,128}}:(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
+
+# Between an option and what it takes, in a list of JSON too.
+_BETWEEN: Final = r"(?:[\"'],)?[ \t=]{0,8}"
+# What the options of each program look like; they stand after white space or a quote.
+_OPTIONS: Final = {
+    "mysql": rf"-p{_VALUE}",
+    "mariadb": rf"-p{_VALUE}",
+    "7z": rf"-p{_VALUE}",
+    "curl": rf"(?:-u|--user|-U|--proxy-user){_BETWEEN}{_USER_AND}",
+    "http": rf"(?:-a|--auth){_BETWEEN}{_USER_AND}",
+    "https": rf"(?:-a|--auth){_BETWEEN}{_USER_AND}",
+    "sshpass": rf"-p[ \t]{{0,8}}{_VALUE}",
+    "mongo": rf"-p[ \t]{{1,8}}{_VALUE}",
+    "cqlsh": rf"-p[ \t]{{1,8}}{_VALUE}",
+    "docker login": rf"-p[ \t]{{0,8}}{_VALUE}",
+    "podman login": rf"-p[ \t]{{0,8}}{_VALUE}",
+    "helm registry login": rf"-p[ \t]{{1,8}}{_VALUE}",
+    "rabbitmqadmin": rf"-p[ \t]{{1,8}}{_VALUE}",
+    "redis-cli": rf"-a[ \t]{{1,8}}{_VALUE}",
+    "ldap": rf"-w[ \t]{{1,8}}{_VALUE}",
+    "zip": rf"-P[ \t]{{0,8}}{_VALUE}",
+    "unzip": rf"-P[ \t]{{0,8}}{_VALUE}",
+    "sqlcmd": rf"-P[ \t]{{0,8}}{_VALUE}",
+    "mosquitto_pub": rf"-P[ \t]{{1,8}}{_VALUE}",
+    "mosquitto_sub": rf"-P[ \t]{{1,8}}{_VALUE}",
+    "smbclient": rf"(?:-U|--user)[ \t=]{{0,8}}[\"']?[^\s%\"']{{1,128}}%{_VALUE}",
+    "openssl": rf"-pass(?:in|out)?[ \t]{{1,8}}pass:{_VALUE}",
+    "htpasswd": rf"-[a-zA-Z]{{0,8}}b[a-zA-Z]{{0,8}}[ \t]{{1,8}}\S{{1,256}}[ \t]{{1,8}}\S{{1,128}}[ \t]{{1,8}}{_VALUE}",
+}
+PROGRAMS: Final = tuple(_OPTIONS)
+"""Words of which one is in every text with such a command."""
+
+# `mysqldump` and `ldapsearch` take the options of their families.
+_PROGRAM: Final = re.compile(
+    rf"(?<![\w.-])(?P<program>{'|'.join(sorted(_OPTIONS, key=len, reverse=True))})[a-z-]{{0,12}}(?=[\s\"'])"
+)
+# `docker run --name mysql -p3306:3306`
+_PORTS: Final = re.compile(r"(?:[0-9.]{1,15}:)?[0-9-]{1,11}:[0-9-]{1,11}(?:/[a-z]{1,4})?")
+# The end of a command; one that is continued on the next line goes on.
+_END: Final = re.compile(r"(?<!\\)\r?\n|\s(?:;|\|\|?|&&?)\s")
+
+
+def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
+    """Return `text` with `replacement` for the passwords in its commands, and how many there were."""
+    pieces: list[str] = []
+    shown = at = count = 0
+    while program := _PROGRAM.search(text, at):
+        end = _END.search(text, program.end())
+        at = end.start() if end is not None else len(text)
+        option = re.compile(rf"(?<=[\s\"']){_OPTIONS[program['program']]}")  # compiled once, by the cache of `re`
+        for found in option.finditer(text, program.end(), at):
+            if is_stand_in(found["value"]) or _PORTS.fullmatch(found["value"]):
+                continue
+            pieces += [text[shown : found.start("value")], replacement]
+            shown = found.end("value")
+            count += 1
+    pieces.append(text[shown:])
+    return "".join(pieces), count

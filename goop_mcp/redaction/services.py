@@ -1,0 +1,139 @@
+"""Values that are secrets because of the service that their name speaks of: `ALGOLIA_KEY=…`, `heroku: …`.
+
+Such a token is a run of letters and digits like any other; that it has just the length of the service's tokens makes it
+one. The lengths are facts of the services, collected from their documents and from the default rules of secret
+scanners.
+"""
+
+import re
+from typing import Final
+
+from goop_mcp.redaction.assignments import in_small_letters
+from goop_mcp.redaction.tokens import one_of
+from goop_mcp.redaction.values import mixes_letters_and_digits
+
+__all__ = ["hide_of_services", "may_name_service"]
+
+_UUID: Final = 36
+_LENGTHS: Final[dict[str, tuple[int, ...]]] = {
+    "adafruit": (32,),
+    "adobe": (32,),
+    "airtable": (17,),
+    "algolia": (32,),
+    "alibaba": (30,),
+    "artifactory": (64, 73),
+    "asana": (16, 32),
+    "atlassian": (24,),
+    "beamer": (46,),
+    "bintray": (64, 73),
+    "bitbucket": (32, 64),
+    "bittrex": (32,),
+    "cloudflare": (37, 40),
+    "codecov": (32, _UUID),
+    "cohere": (40,),
+    "coinbase": (64,),
+    "confluence": (24,),
+    "confluent": (16, 64),
+    "contentful": (43,),
+    "contribsys": (17,),
+    "datadog": (32, 40),
+    "discord": (18, 32, 64),
+    "drone": (32,),
+    "dropbox": (15, 64),
+    "etsy": (24,),
+    "facebook": (32,),
+    "fastly": (32,),
+    "finicity": (20, 32),
+    "finnhub": (20,),
+    "flickr": (32,),
+    "freshbooks": (64,),
+    "gitter": (40,),
+    "gocardless": (45,),
+    "heroku": (_UUID,),
+    "hubspot": (_UUID,),
+    "intercom": (60,),
+    "jfrog": (64, 73),
+    "jira": (24,),
+    "kraken": tuple(range(80, 91)),
+    "kucoin": (24, _UUID),
+    "launchdarkly": (40,),
+    "linear": (32,),
+    "linkedin": (14, 16),
+    "linked_in": (14, 16),
+    "linked-in": (14, 16),
+    "lob": (40,),
+    "looker": (20, 24),
+    "mailchimp": (32, 36, 37),
+    "mailgun": (32, 50),
+    "mattermost": (26,),
+    "meraki": (40,),
+    "messagebird": (25, _UUID),
+    "message_bird": (25, _UUID),
+    "message-bird": (25, _UUID),
+    "netlify": tuple(range(40, 47)),
+    "new_relic": (32, 64),
+    "new-relic": (32, 64),
+    "newrelic": (32, 64),
+    "new-york-times": (32,),
+    "newyorktimes": (32,),
+    "nytimes": (32,),
+    "okta": (42,),
+    "pagerduty": (20,),
+    "plaid": (24, 30),
+    "private-ai": (32,),
+    "private_ai": (32,),
+    "privateai": (32,),
+    "rapidapi": (50,),
+    "sendbird": (40, _UUID),
+    "sentry": (64,),
+    "snyk": (_UUID,),
+    "sonar": (40, 44),
+    "squarespace": (_UUID,),
+    "sumo": (14, 64),
+    "travis": (22,),
+    "twilio": (32,),
+    "twitch": (30,),
+    "twitter": (25, *range(36, 66), *range(102, 123)),
+    "xray": (64, 73),
+    "yandex": (40,),
+    "zendesk": (40,),
+}
+# Commits, releases and files have such values too.
+_NO_SECRET: Final = re.compile(r"sha|commit|revision|release|version|hash|digest|checksum|image|build|zone|url")
+# Short names stand in many a word: `global`, `bilinear`.
+_SHORT: Final = 6
+_NAME: Final = (
+    rf"(?:(?<![a-z]){one_of(name for name in _LENGTHS if len(name) <= _SHORT)}"
+    rf"|{one_of(name for name in _LENGTHS if len(name) > _SHORT)})"
+)
+_SERVICE: Final = re.compile(_NAME)
+_ASSIGNED: Final = re.compile(
+    rf"(?P<service>{_NAME})(?P<name>[ \t\w.-]{{0,30}})"
+    r"[ \t\"'`\\]{0,4}(?:=>|:{0,3}=|\|\||\?=|[=:,>(])[ \t\"'`\\=]{0,5}"
+    r"(?P<value>[a-z0-9_=+/.~%:-]{12,160})"
+)
+
+
+def may_name_service(text: str) -> bool:
+    """Tell whether one of the services is named in `text`."""
+    return _SERVICE.search(in_small_letters(text)) is not None
+
+
+def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
+    """Return `text` with `replacement` for tokens assigned to names of services, and how many there were."""
+    pieces: list[str] = []
+    shown = 0
+    for found in _ASSIGNED.finditer(in_small_letters(text)):
+        if _is_token(found):
+            pieces += [text[shown : found.start("value")], replacement]
+            shown = found.end("value")
+    pieces.append(text[shown:])
+    return "".join(pieces), len(pieces) // 2
+
+
+def _is_token(found: re.Match[str]) -> bool:
+    """Tell whether the value has the form of that service's tokens."""
+    value = found["value"].rstrip(".:,")
+    if len(value) not in _LENGTHS[found["service"]] or _NO_SECRET.search(found["name"]):
+        return False
+    return mixes_letters_and_digits(value) or value.isdecimal()

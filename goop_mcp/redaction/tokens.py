@@ -1,0 +1,197 @@
+"""Tokens that speak for themselves: the letters that a service begins its tokens with, and what may follow them.
+
+The forms are facts of the services, collected from their documents and from the default rules of secret scanners.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from goop_mcp.redaction.values import looks_random, mixes_letters_and_digits
+
+__all__ = ["find_token", "may_begin_token", "one_of"]
+
+_WORD: Final = "A-Za-z0-9"
+_RUN: Final = "A-Za-z0-9_-"
+_HEX: Final = "a-fA-F0-9"
+_DOTTED: Final = "A-Za-z0-9_.=-"
+_BASE64: Final = "A-Za-z0-9+/=_-"
+_UPPER: Final = "A-Z0-9"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How tokens go on after one of `beginnings`.
+
+    `in_run` tells that they may hold - and _ and so do not begin after one; these must not read like words.
+    `mixed` asks for letters and digits both. `rest` is compiled when it is first needed: there are many.
+    """
+
+    beginnings: str
+    rest: str
+    in_run: bool = False
+    mixed: bool = False
+
+
+def _open(beginnings: str, alphabet: str, least: int) -> _Kind:
+    """Return a kind that goes on over `alphabet`, with `least` characters at least."""
+    in_run = "-" in alphabet.replace("A-Z", "").replace("a-z", "").replace("0-9", "")
+    return _Kind(beginnings, rf"[{alphabet}]{{{least},}}", in_run=in_run)
+
+
+def _exact(beginnings: str, alphabet: str, length: int, *, in_run: bool = True) -> _Kind:
+    """Return a kind with just `length` characters more, where the beginning alone says too little."""
+    return _Kind(beginnings, rf"[{alphabet}]{{{length}}}(?![A-Za-z0-9])", in_run=in_run, mixed=True)
+
+
+def _parted(beginnings: str, rest: str) -> _Kind:
+    """Return a kind of several parts; each part of `rest` ends before the next one can begin, or is bounded."""
+    return _Kind(beginnings, rest, in_run=True)
+
+
+_KINDS: Final = (
+    # Letters and digits only: one character class up to the end.
+    _exact("AKIA ASIA ABIA ACCA", _UPPER, 16, in_run=False),
+    _exact("A3T", _UPPER, 17),
+    _open("ghp_ gho_ ghu_ ghs_ ghr_", _WORD, 20),
+    _open("github_pat_", "A-Za-z0-9_", 20),
+    _open("npm_ hf_ api_org_ gsk_ lin_api_ lin_oauth_ ntn_ pnu_ rdme_ r8_ secret_", _WORD, 30),
+    _open("sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_", _WORD, 10),
+    _open("sm_aat_ sm_pat_ sm_sat_", _WORD, 16),
+    _open("dop_v1_ doo_v1_ dor_v1_ sntryu_ sntrya_ rubygems_ DOR_V1_", _HEX, 40),
+    _open("shpat_ shpca_ shppa_ shpss_", _HEX, 32),
+    _open("shippo_live_ shippo_test_", _HEX, 32),
+    _open("live_pub_ test_pub_", _HEX, 31),
+    _open("AGE-SECRET-KEY-1", _UPPER, 20),
+    _open("AKCp cmVmd", _WORD, 50),
+    _open("EZAK EZTK", _WORD, 50),
+    _open("EAAM EAAC", _WORD, 80),
+    _open("LTAI", _WORD, 16),
+    _open("CLOJARS_ clojars_", _WORD, 50),
+    _open("ico-", _WORD, 32),
+    _open("sgp_ figd_ dckr_oat_ pat_na1_ squ_ sqp_ sqa_", "A-Za-z0-9_-", 36),
+    _open("ABSK", "A-Za-z0-9+/=", 90),
+    _open("bedrock-api-key-YmVkcm9jay", _BASE64, 16),
+    _open("ops_eyJ", "A-Za-z0-9+/=", 200),
+    _open("ZXlK", _BASE64, 40),
+    _open("eyJrIjoi", _BASE64, 60),
+    _open("glc_", "A-Za-z0-9+/=", 32),
+    _open("fm1a_ fm1r_ fm2_", "A-Za-z0-9+/=,", 100),
+    _open("sntrys_eyJ", "A-Za-z0-9+/=_", 20),
+    _open("dapi", _HEX, 32),
+    _open("p8e-", _WORD, 32),
+    _open("s-s4t2ud- s-s4t2af-", _HEX, 40),
+    _open("pul-", _HEX, 40),
+    # Letters, digits, - and _, or dots as well.
+    _open("glpat- gldt- glrt- glcbt- glptt- glft- glffct- glagent- gloas- glsoat- glimt- glwt-", _DOTTED, 16),
+    _open("GR1348941", _RUN, 16),
+    _open("xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-", "A-Za-z0-9.%-", 10),
+    _open("sk- xai- pplx- nvapi-", _RUN, 20),
+    _open("pypi-", _RUN, 16),
+    _open("AIza", _RUN, 30),
+    _open("GOCSPX-", _RUN, 20),
+    _open("ya29. 1//0", _DOTTED, 20),
+    _open("hvs. hvb. hvr.", _RUN, 20),
+    _open("dckr_pat_ ATATT3 ATCTT3 ATBB", "A-Za-z0-9_=-", 20),
+    _open("HRKU-", _RUN, 36),
+    _open("tskey-", _RUN, 16),
+    _open("fo1_ fio-u- duffel_test_ duffel_live_", "A-Za-z0-9_=-", 32),
+    _open("pscale_tkn_ pscale_oauth_ pscale_pw_", _DOTTED, 32),
+    _open("dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", _DOTTED, 36),
+    _open("tk-us- tk-eu-", _RUN, 40),
+    _open("tfp_", _DOTTED, 40),
+    _open("xkeysib- xsmtpsib-", _RUN, 60),
+    _open("dnkey-", "A-Za-z0-9_=-", 60),
+    _open("FLWSECK_TEST- FLWPUBK_TEST- FLWSECK- FLWPUBK-", _RUN, 12),
+    _open("PMAK- PMAT-", _RUN, 40),
+    _open("NRAK- NRJS- NRII- NRRA- NRIQ-", _RUN, 18),
+    _open("sq0atp- sq0csp- sq0idp-", _RUN, 22),
+    _open("sl. sl.u.", "A-Za-z0-9_=-", 100),
+    _open("access-sandbox- access-development- access-production-", _HEX + "-", 36),
+    _open("sha256~", _RUN, 40),
+    _open("AQVN", _RUN, 35),
+    _open("lsv2_pt_ lsv2_sk_", _RUN, 32),
+    _open("v1.0-", _HEX + "-", 160),
+    _open("CFPAT-", _RUN, 40),
+    _open("phx_ sbp_ nfp_ rnd_ cal_live_", _WORD, 24),
+    # Short beginnings, which many a name has too: the length has to be right.
+    _exact("SK", _HEX, 32),
+    _exact("s.", _WORD, 24),
+    _exact("4b1d", _WORD, 38),
+    _exact("API-", _UPPER, 26),
+    _exact("key- pubkey-", _HEX, 32),
+    _exact("YC", _RUN, 38),
+    # Several parts.
+    _parted("glsa_", r"[A-Za-z0-9]{20,64}_[A-Fa-f0-9]{8}"),
+    _parted("EAAA", r"[A-Za-z0-9_-]{22,64}(?![A-Za-z0-9+/=_-])"),
+    _parted("SG.", r"[A-Za-z0-9_=-]{16,}\.[A-Za-z0-9_=-]{16,}|[A-Za-z0-9_=-]{60,}"),
+    _parted("mfa.", r"[A-Za-z0-9_-]{60,100}"),
+    _parted("pat. sat.", r"[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9]{20,26}\.[A-Za-z0-9]{18,22}"),
+    _parted("pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    _parted("dt0c01. dt0s01. dt0s02.", r"[A-Za-z0-9]{8,24}\.[A-Za-z0-9]{40,64}"),
+    _parted("pk. sk. tk.", r"[A-Za-z0-9_-]{40,200}\.[A-Za-z0-9_-]{20,24}"),
+    _parted("t1.", r"[A-Za-z0-9_-]{1,200}={0,2}\.[A-Za-z0-9_-]{80,90}={0,2}"),
+    _parted("A3-", r"[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}"),
+    _parted(
+        "sc_ ext_ scauth_ authress_",
+        r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
+    ),
+    _parted("eyJ", r"[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
+)
+_BY_BEGINNING: Final = {beginning: kind for kind in _KINDS for beginning in kind.beginnings.split()}
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return a pattern for one of `words`, the longest: shared beginnings are written once, so that it is quick."""
+    tree: dict[str, Any] = {}
+    for word in words:
+        node = tree
+        for character in word:
+            node = node.setdefault(character, {})
+        node[""] = {}
+
+    def written(node: dict[str, Any]) -> str:
+        ways = [re.escape(character) + written(rest) for character, rest in node.items() if character]
+        if not ways:
+            return ""
+        return f"(?:{'|'.join(ways)}){'?' if '' in node else ''}"
+
+    return written(tree)
+
+
+# A token stands free, or after an escape of JSON such as \n; the look ahead passes over short words
+# at once.
+_BEGINNING: Final = re.compile(
+    rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=[A-Za-z0-9_.~+/=-]{{11}})(?:{one_of(_BY_BEGINNING)})"
+)
+
+
+def may_begin_token(text: str) -> bool:
+    """Tell whether a token may begin somewhere in `text`."""
+    return _BEGINNING.search(text) is not None
+
+
+def find_token(text: str, start: int) -> tuple[int, int] | None:
+    """Return where the first token at or after `start` begins and ends, None when there is none."""
+    at = start
+    while beginning := _BEGINNING.search(text, at):
+        kind = _BY_BEGINNING[beginning[0]]
+        within_run = kind.in_run and text[beginning.start() - 1 : beginning.start()] in ("-", "_")
+        rest = None if within_run else re.compile(kind.rest).match(text, beginning.end())
+        if rest is None:
+            at = beginning.end()
+            continue
+        # What was read once is not read again, which keeps this linear.
+        at = rest.end()
+        token = text[beginning.start() : at]
+        if _is_token(kind, token):
+            return beginning.start(), at
+    return None
+
+
+def _is_token(kind: _Kind, token: str) -> bool:
+    # `sk-fading-circle-container` is a style, no key.
+    if kind.mixed:
+        return mixes_letters_and_digits(token)
+    return not kind.in_run or looks_random(token)

@@ -1,0 +1,157 @@
+"""The keys of an issuer: fetched when they are needed, seldom, within a time and a size, or not to be had."""
+
+import json
+import logging
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final
+
+import anyio
+import httpx2
+import jwt
+
+__all__ = ["KeySet", "KeySetUnavailableError", "SigningKey"]
+
+_SECONDS: Final = 5.0
+_MOST_BYTES: Final = 262_144
+_MOST_KEYS: Final = 100
+_FRESH: Final = 300.0
+_COOL_DOWN: Final = 10.0
+_BETWEEN_LINES: Final = 10.0
+
+# What a key of a kind may sign with; a key that both sides know is none of them.
+_ALGORITHMS: Final[Mapping[tuple[str, str | None], tuple[str, ...]]] = {
+    ("RSA", None): ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    ("EC", "P-256"): ("ES256",),
+    ("EC", "P-384"): ("ES384",),
+    ("EC", "P-521"): ("ES512",),
+    ("OKP", "Ed25519"): ("EdDSA",),
+    ("OKP", "Ed448"): ("EdDSA",),
+}
+
+_logger = logging.getLogger(__name__)
+
+
+class KeySetUnavailableError(Exception):
+    """Raised when the keys of the issuer cannot be had at present."""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A public key, and with which algorithms a token may be signed with it."""
+
+    key: Any
+    algorithms: tuple[str, ...]
+
+
+class KeySet:
+    """The keys at `url`, by their ids.
+
+    They are fetched again when they are five minutes old, or when a token names one that is not among them. Between two
+    attempts lie ten seconds, whether the first was of use or not; who asks meanwhile hears at once what came of it.
+    """
+
+    def __init__(self, url: str, *, seconds: float = _SECONDS, clock: Callable[[], float] = monotonic) -> None:
+        """Give a whole answer `seconds` to arrive."""
+        self._url = url
+        self._seconds = seconds
+        self._clock = clock
+        self._keys: Mapping[str, SigningKey] = {}
+        self._fetched_at = self._tried_at = self._logged_at = float("-inf")
+        self._has_failed = False
+        self._unlogged = 0
+        # One fetches, and all others who need keys wait for that.
+        self._fetching = anyio.Lock()
+
+    async def key(self, id: str) -> SigningKey | None:
+        """Return the key with an id, None where the issuer has none. Raises KeySetUnavailableError."""
+        if self._is_fresh() and id in self._keys:
+            return self._keys[id]
+        async with self._fetching:
+            if not (self._is_fresh() and id in self._keys) and self._clock() - self._tried_at >= _COOL_DOWN:
+                await self._try_to_fetch()
+        if not self._is_fresh() or (self._has_failed and id not in self._keys):
+            raise KeySetUnavailableError
+        return self._keys.get(id)
+
+    def _is_fresh(self) -> bool:
+        return self._clock() - self._fetched_at < _FRESH
+
+    async def _try_to_fetch(self) -> None:
+        try:
+            self._keys = await self._fetch()
+        except KeySetUnavailableError as error:
+            self._has_failed = True
+            self._log(error)
+        else:
+            self._has_failed, self._fetched_at = False, self._clock()
+        finally:
+            # The time that a fetch took is no part of the pause after it.
+            self._tried_at = self._clock()
+
+    async def _fetch(self) -> Mapping[str, SigningKey]:
+        try:
+            with anyio.fail_after(self._seconds):
+                return _read_keys(await self._download())
+        except TimeoutError:
+            raise KeySetUnavailableError(f"no whole answer came within {self._seconds:g} s") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise KeySetUnavailableError(f"{type(error).__name__}: {error}"[:200]) from error
+
+    async def _download(self) -> bytes:
+        context = ssl.create_default_context()
+        content = bytearray()
+        # The time is limited as a whole: one that is limited for each read has no end where single bytes come.
+        async with (
+            httpx2.AsyncClient(timeout=None, verify=context) as client,
+            client.stream("GET", self._url, headers={"Accept-Encoding": "identity"}) as answer,
+        ):
+            if answer.status_code != httpx2.codes.OK:
+                raise KeySetUnavailableError(f"the answer has the status {answer.status_code}; expected 200")
+            async for chunk in answer.aiter_raw():
+                content += chunk
+                if len(content) > _MOST_BYTES:
+                    raise KeySetUnavailableError(f"the answer has more than {_MOST_BYTES:,} bytes")
+        return bytes(content)
+
+    def _log(self, error: KeySetUnavailableError) -> None:
+        if self._clock() - self._logged_at < _BETWEEN_LINES:
+            self._unlogged += 1
+            return
+        more = f" ({self._unlogged} times more since the last line)" if self._unlogged else ""
+        _logger.error("the keys of the issuer cannot be fetched from %s: %s%s", self._url, error, more)
+        self._logged_at, self._unlogged = self._clock(), 0
+
+
+def _read_keys(content: bytes) -> Mapping[str, SigningKey]:
+    """Return the keys of a set that signatures can be checked with. Raises KeySetUnavailableError for none."""
+    try:
+        listed = json.loads(content)["keys"]
+        keys = [each for each in listed[:_MOST_KEYS] if isinstance(each, dict)]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        raise KeySetUnavailableError('the answer is not a key set; expected JSON with a list "keys"') from None
+    found = {each["kid"]: key for each in keys if (key := _signing_key(each)) is not None}
+    if not found:
+        raise KeySetUnavailableError("the key set holds no key with an id that signatures can be checked with")
+    return found
+
+
+def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
+    """Return a key of a set, None for one that no signature is checked with."""
+    id, use, operations = described.get("kid"), described.get("use", "sig"), described.get("key_ops")
+    if not isinstance(id, str) or not id or use != "sig" or "d" in described:
+        return None
+    if operations is not None and not (isinstance(operations, list) and "verify" in operations):
+        return None
+    kind, curve = described.get("kty"), described.get("crv")
+    allowed = _ALGORITHMS.get((kind, None if kind == "RSA" else curve), ()) if isinstance(kind, str) else ()
+    if (named := described.get("alg")) is not None:
+        allowed = tuple(each for each in allowed if each == named)
+    if not allowed:
+        return None
+    try:
+        return SigningKey(jwt.PyJWK.from_dict(dict(described), algorithm=allowed[0]).key, allowed)
+    except (jwt.PyJWTError, ValueError, TypeError, LookupError):
+        return None

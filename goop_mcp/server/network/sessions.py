@@ -1,0 +1,94 @@
+"""Sessions of the earlier protocol version: each client may have a share of those that there may be."""
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from mcp.types import INTERNAL_ERROR
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goop_mcp.server.network.callers import client_of
+from goop_mcp.server.network.refusals import rpc_refusal
+from goop_mcp.server.tallies import Tally
+
+__all__ = ["MOST_OF_A_CLIENT", "SessionShares"]
+
+MOST_OF_A_CLIENT: Final = 1_000
+
+_SESSION: Final = "mcp-session-id"
+_SESSION_HEADER: Final = _SESSION.encode()
+_BAD_REQUEST: Final = 400
+_MOST_CLIENTS: Final = 10_000
+
+
+class SessionShares:
+    """Answers 503 to a client that opens more sessions than its share.
+
+    The SDK does not say when a session ends, so `is_open` names the open ones; it is asked only when a client seems to
+    have had its share.
+    """
+
+    def __init__(
+        self, app: ASGIApp, open_sessions: Callable[[], Collection[str]], *, most: int = MOST_OF_A_CLIENT
+    ) -> None:
+        self._app = app
+        self._open_sessions = open_sessions
+        self._most = most
+        self._sessions: dict[str, set[str]] = {}
+        self._opening = Tally()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if not _opens(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        client = client_of(scope)
+        if self._count(client) >= self._most:
+            answer = rpc_refusal(
+                503,
+                INTERNAL_ERROR,
+                f"this client has {self._most:,} sessions open, which is its share; end those that are not needed "
+                "any more with DELETE, or try again later",
+                headers={"Retry-After": "60"},
+            )
+            await answer(scope, receive, send)
+            return
+
+        is_opening = True
+
+        async def note_session(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < _BAD_REQUEST:
+                opened = dict(message.get("headers", ())).get(_SESSION_HEADER)
+                if opened is not None:
+                    opening_ends()
+                    self._sessions.setdefault(client, set()).add(opened.decode("latin-1"))
+            await send(message)
+
+        def opening_ends() -> None:
+            nonlocal is_opening
+            if is_opening:
+                is_opening = False
+                self._opening.add(client, -1)
+
+        self._opening.add(client)
+        try:
+            await self._app(scope, receive, note_session)
+        finally:
+            opening_ends()
+
+    def _count(self, client: str) -> int:
+        """Return how many sessions a client has or is about to have."""
+        opening = self._opening.of(client)
+        seems_full = len(self._sessions.get(client, ())) + opening >= self._most
+        if seems_full or len(self._sessions) > _MOST_CLIENTS:
+            # Those of others are looked at as well: nobody else forgets the clients that have left.
+            still_open = set(self._open_sessions())
+            kept = {name: sessions & still_open for name, sessions in self._sessions.items()}
+            self._sessions = {name: sessions for name, sessions in kept.items() if sessions}
+        return len(self._sessions.get(client, ())) + opening
+
+
+def _opens(headers: Headers) -> bool:
+    version = headers.get("mcp-protocol-version")
+    return _SESSION not in headers and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)

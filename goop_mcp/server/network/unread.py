@@ -1,0 +1,77 @@
+"""Answers over SSE that nobody reads: they go on another connection than the messages, which would go on coming."""
+
+import re
+from typing import Final
+from uuid import UUID
+
+from starlette.datastructures import QueryParams
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goop_mcp.server.network.callers import client_of
+from goop_mcp.server.network.refusals import refusal
+from goop_mcp.server.tallies import Tally
+
+__all__ = ["UnreadAnswers"]
+
+_MOST_WAITING: Final = 64
+_ENDPOINT: Final = re.compile(rb"session_id=([0-9a-f]{32})")
+
+
+class UnreadAnswers:
+    """Answers 503 to more messages while a client does not read the answers to those before.
+
+    The stream of a session says which session it is, and waits in `send` while its client does not read.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int = _MOST_WAITING) -> None:
+        self._app = app
+        self._most = most
+        self._blocked: dict[str, int] = {}
+        self._owners: dict[str, str] = {}
+        self._waiting = Tally()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["method"] == "GET":
+            await self._stream(scope, receive, send)
+            return
+        session = _session(scope)
+        if session in self._blocked:
+            # Counted for whoever has the stream, as it is taken off there.
+            client = self._owners[session]
+            if self._waiting.of(client) >= self._most:
+                description = "answers of this session wait to be read; read them, then send this again"
+                await refusal(503, "unread", description, headers={"Retry-After": "1"})(scope, receive, send)
+                return
+            self._blocked[session] += 1
+            self._waiting.add(client)
+        await self._app(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session, client = "", client_of(scope)
+
+        async def watched(message: Message) -> None:
+            nonlocal session
+            if not session and (found := _ENDPOINT.search(message.get("body", b""))) is not None:
+                session = found[1].decode()
+                self._owners[session] = client
+            if session:
+                self._blocked.setdefault(session, 0)
+            try:
+                await send(message)
+            finally:
+                self._waiting.add(client, -self._blocked.pop(session, 0))
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            self._owners.pop(session, None)
+            self._waiting.add(client, -self._blocked.pop(session, 0))
+
+
+def _session(scope: Scope) -> str:
+    """Return the id of the session that a message belongs to, in the one form in which the stream names it."""
+    try:
+        return UUID(hex=QueryParams(scope["query_string"]).get("session_id", "")).hex
+    except ValueError:
+        return ""

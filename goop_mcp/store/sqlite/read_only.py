@@ -1,0 +1,131 @@
+"""Read a SQLite file of another program: nothing in it or next to it is changed, and nothing in it is trusted."""
+
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from goop_mcp.errors import StoreCorruptError, StoreError, StoreUnavailableError
+
+__all__ = ["read_only"]
+
+T = TypeVar("T")
+
+_BUSY_MILLISECONDS = 1_000
+_MOST_STEPS = 20_000_000
+_STEPS_AT_ONCE = 100_000
+_MOST_COPIED = 256 * 1024 * 1024
+_ATTEMPTS = 3
+_FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
+
+
+def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
+    """Return what `ask` reads in one view of the database in the file `path`, which is no link. Raises StoreError.
+
+    A log (`-wal`) next to the file holds what was written last, so that the file by itself is never taken for the whole
+    then. Where the log cannot be read in place, as in a folder that cannot be written, a copy of both is read.
+    """
+    try:
+        for _ in range(_ATTEMPTS):
+            _refuse_special_files(path)
+            if _next_to(path, "-wal").exists():
+                return _ask_with_log(path, ask)
+            before = _stamps(path)
+            try:
+                # Without a log the file is whole, and reading it in this way leaves no new files next to it.
+                answer = _ask(path, "mode=ro&immutable=1", ask)
+            except apsw.Error:
+                if _is_as_before(path, before):
+                    raise
+                continue
+            if _is_as_before(path, before):
+                return answer
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreCorruptError(f"{path.name} cannot be read: {error}; restore it from a backup") from None
+    except apsw.InterruptError:
+        raise StoreUnavailableError(f"{path.name} cannot be read: it asks for too much work") from None
+    except apsw.Error as error:
+        raise StoreUnavailableError(f"{path.name} cannot be read: {error}; try again") from None
+    except StoreError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise StoreUnavailableError(f"{path.name} cannot be read: {reason}; try again") from None
+    raise StoreUnavailableError(f"{path.name} cannot be read: it is being written all the time; try again")
+
+
+def _refuse_special_files(path: Path) -> None:
+    """Refuse a pipe or a link in place of a file: SQLite would wait for the one and follow the other."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        place = _next_to(path, ending)
+        try:
+            found = place.lstat()
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreUnavailableError(f"{path.name} cannot be read: {place.name} is no file; remove it")
+
+
+def _is_as_before(path: Path, before: list[tuple[int, int]]) -> bool:
+    """Return whether nobody began to write meanwhile."""
+    return not _next_to(path, "-wal").exists() and _stamps(path) == before
+
+
+def _ask_with_log(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
+    if _next_to(path, "-shm").exists():
+        # Who has no right to write the index may be unable to read it in place.
+        with suppress(apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
+            return _ask(path, "mode=ro", ask)
+    with tempfile.TemporaryDirectory(prefix="goop-mcp-") as folder:
+        return _ask(_copied(path, Path(folder)), "mode=ro", ask)
+
+
+def _ask(path: Path, options: str, ask: Callable[[apsw.Connection], T]) -> T:
+    connection = apsw.Connection(f"{path.as_uri()}?{options}", flags=_FLAGS)
+    try:
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        _bound(connection)
+        connection.execute("BEGIN")
+        return ask(connection)
+    finally:
+        connection.close(force=True)
+
+
+def _bound(connection: apsw.Connection) -> None:
+    """Let whoever made the file not decide how long it is read."""
+    steps = 0
+
+    def goes_on() -> bool:
+        nonlocal steps
+        steps += _STEPS_AT_ONCE
+        return steps > _MOST_STEPS
+
+    connection.set_progress_handler(goes_on, _STEPS_AT_ONCE)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Return a copy of the file in `folder`, its log next to it, as both were at one moment."""
+    copy, log = folder / path.name, _next_to(path, "-wal")
+    for _ in range(_ATTEMPTS):
+        before = _stamps(path, log)
+        if sum(size for size, _ in before) > _MOST_COPIED:
+            raise StoreUnavailableError(f"{path.name} cannot be read: a copy of it is needed, and it is too large")
+        for source, target in ((path, copy), (log, _next_to(copy, "-wal"))):
+            shutil.copyfile(source, target, follow_symlinks=False)
+        if _stamps(path, log) == before:
+            return copy
+    raise StoreUnavailableError(f"{path.name} cannot be read: it is being written all the time; try again")
+
+
+def _stamps(*paths: Path) -> list[tuple[int, int]]:
+    return [(found.st_size, found.st_mtime_ns) for found in (path.lstat() for path in paths)]
+
+
+def _next_to(path: Path, ending: str) -> Path:
+    return path.with_name(f"{path.name}{ending}")

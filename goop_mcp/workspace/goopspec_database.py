@@ -1,0 +1,253 @@
+"""goopspec.db, in which GoopSpec 1.x keeps its state: workflows, waves, checks and blockers, read and never written."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from goop_mcp.errors import PathRefusedError, StoreError
+from goop_mcp.workflow.task_ids import TaskId
+from goop_mcp.workspace.documents.blueprint import Blueprint, BlueprintTask, Wave
+from goop_mcp.workspace.files import FileKind, ProjectFiles
+from goop_mcp.workspace.layout import FOLDER, GOOPSPEC_DATABASE
+from goop_mcp.workspace.recorded import Records
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = [
+    "PlannedWave",
+    "Verification",
+    "WaveTask",
+    "WorkRecords",
+    "plan_of",
+    "read_state_text",
+    "read_work",
+    "with_work",
+]
+
+T = TypeVar("T")
+_Row: TypeAlias = Sequence[object]
+
+_PATH = f"{FOLDER}/{GOOPSPEC_DATABASE}"
+_META = "_meta"
+_LONGEST_STATE = 64 * 1024
+_DONE = frozenset({"done", "completed", "complete"})
+_PASSED, _FAILED = "passed", "failed"
+# Texts are cut and rows are counted, whatever somebody put into the file.
+_WORKFLOWS = "SELECT id, state FROM workflows ORDER BY id LIMIT 200"
+_WAVES = """
+    SELECT id, wave_number, substr(coalesce(title, ''), 1, 2000) FROM waves
+    WHERE workflow_id = ? ORDER BY wave_number LIMIT 500
+"""
+_TASKS = """
+    SELECT wave_id, task_index, substr(coalesce(description, ''), 1, 2000), substr(coalesce(agent, ''), 1, 200),
+        lower(trim(status))
+    FROM wave_tasks WHERE workflow_id = ? ORDER BY wave_id, task_index LIMIT 5000
+"""
+_CHECKS = """
+    SELECT wave_id, substr(check_name, 1, 200), substr(lower(trim(status)), 1, 40),
+        substr(coalesce(detail, ''), 1, 2000)
+    FROM verifications WHERE workflow_id = ? ORDER BY id DESC LIMIT 500
+"""
+_BLOCKERS = """
+    SELECT substr(description, 1, 2000), substr(coalesce(severity, ''), 1, 40) FROM blockers
+    WHERE workflow_id = ? AND lower(trim(status)) = 'open' ORDER BY id LIMIT 500
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveTask:
+    """A task of a wave; `is_done` and `is_open` (begun) are False for one that is pending."""
+
+    number: int
+    name: str
+    agent: str | None
+    is_done: bool
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedWave:
+    """A wave and its tasks."""
+
+    number: int
+    name: str
+    tasks: tuple[WaveTask, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """The last result of a check; `wave` is None for one of the whole workflow. `status` as GoopSpec writes it."""
+
+    wave: int | None
+    name: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkRecords:
+    """What the database says of one workflow; `blockers` are those that are open."""
+
+    waves: tuple[PlannedWave, ...] = ()
+    verifications: tuple[Verification, ...] = ()
+    blockers: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The tasks that are done, by the ids that we write."""
+        return self._ids(lambda task: task.is_done)
+
+    @property
+    def begun(self) -> tuple[str, ...]:
+        """The tasks that are begun and not done."""
+        return self._ids(lambda task: task.is_open)
+
+    @property
+    def failed(self) -> tuple[Verification, ...]:
+        """The checks whose last result is a failure."""
+        return tuple(each for each in self.verifications if each.status == _FAILED)
+
+    @property
+    def verified(self) -> bool:
+        """Whether there are checks, and each of them has passed."""
+        return bool(self.verifications) and all(each.status == _PASSED for each in self.verifications)
+
+    def _ids(self, wanted: Callable[[WaveTask], bool]) -> tuple[str, ...]:
+        return tuple(f"W{wave.number}.T{task.number}" for wave in self.waves for task in wave.tasks if wanted(task))
+
+
+def read_state_text(files: ProjectFiles) -> str | None:
+    """Return what the workflows say in the form of a state.json of version 2; None without database or workflow.
+
+    Raises StoreError where the database cannot be read.
+    """
+
+    def ask(rows: "_Rows") -> str | None:
+        found = rows.of("workflows", _WORKFLOWS)
+        states = {str(id): _object(state) for id, state in found}
+        meta = states.pop(_META, {})
+        if not states:
+            return None
+        active = meta.get("activeWorkflowId")
+        active = active if isinstance(active, str) and active in states else next(iter(sorted(states)))
+        return json.dumps({"version": 2, "activeWorkflowId": active, "workflows": states})
+
+    return _read(files, ask, None)
+
+
+def read_work(files: ProjectFiles, workflow: str) -> WorkRecords | None:
+    """Return waves, checks and blockers of `workflow`, None without database. Raises StoreError."""
+    return _read(files, lambda rows: _work(rows, workflow), None)
+
+
+def plan_of(work: WorkRecords, written: Blueprint | None) -> Blueprint | None:
+    """Return the plan with the waves of the database, and what BLUEPRINT.md has `written` of their tasks."""
+    if not work.waves:
+        return written
+    plan = written if written is not None else Blueprint(name=None, mapping={})
+    return replace(plan, waves=tuple([_planned(wave, plan) for wave in work.waves]), loose_tasks=())
+
+
+def _planned(wave: PlannedWave, plan: Blueprint) -> Wave:
+    tasks = []
+    for task in wave.tasks:
+        id = TaskId(wave=wave.number, task=task.number)
+        known = plan.task(str(id))
+        name = task.name.partition("\n")[0]
+        new = BlueprintTask(id=id, name=name, line=1, executor=task.agent)
+        tasks.append(new if known is None else replace(known, id=id, name=name or known.name))
+    return Wave(number=wave.number, name=wave.name, line=1, tasks=tuple(tasks))
+
+
+def with_work(records: Records, work: WorkRecords | None) -> Records:
+    """Return what reports say together with what the database says; of a task the report counts more."""
+    if work is None:
+        return records
+    done = [task for task in work.done if task not in records.open]
+    begun = [task for task in work.begun if task not in records.done]
+    return replace(
+        records,
+        done=tuple(dict.fromkeys((*records.done, *done))),
+        open=tuple(dict.fromkeys((*records.open, *begun))),
+        blockers=tuple(dict.fromkeys((*records.blockers, *work.blockers))),
+        verified=records.verified or work.verified,
+    )
+
+
+def _work(rows: "_Rows", workflow: str) -> WorkRecords:
+    waves = rows.of("waves", _WAVES, workflow)
+    tasks = rows.of("wave_tasks", _TASKS, workflow)
+    checks = rows.of("verifications", _CHECKS, workflow)
+    blockers = rows.of("blockers", _BLOCKERS, workflow)
+    numbers = {id: number for id, number, _ in waves}
+    last: dict[tuple[object, object], Verification] = {}
+    for wave, name, status, detail in checks:
+        number = numbers.get(wave)
+        check = Verification(
+            wave=number if isinstance(number, int) else None, name=str(name), status=str(status), detail=str(detail)
+        )
+        last.setdefault((wave, name), check)
+    return WorkRecords(
+        waves=tuple([_wave(row, tasks) for row in waves if isinstance(row[1], int)]),
+        verifications=tuple(reversed(last.values())),
+        blockers=tuple([f"{text} ({severity})" if severity else str(text) for text, severity in blockers if text]),
+    )
+
+
+def _wave(row: _Row, tasks: Sequence[_Row]) -> PlannedWave:
+    id, number, title = row
+    own = [task for task in tasks if task[0] == id and isinstance(task[1], int)]
+    return PlannedWave(number=_count(number), name=str(title), tasks=tuple([_task(*task[1:]) for task in own]))
+
+
+def _task(number: object, name: object, agent: object, status: object) -> WaveTask:
+    return WaveTask(
+        number=_count(number),
+        name=str(name),
+        agent=str(agent) or None,
+        is_done=status in _DONE,
+        is_open=status == "in_progress",
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _object(text: object) -> Mapping[str, object]:
+    if not isinstance(text, str) or len(text) > _LONGEST_STATE:
+        return {}
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+class _Rows:
+    """The rows of the plain tables of a database; what is no plain table, such as a view, has none."""
+
+    def __init__(self, connection: "apsw.Connection") -> None:
+        self._connection = connection
+        tables = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        self._tables = {name for name, sql in tables if not str(sql).lstrip().upper().startswith("CREATE VIRTUAL")}
+
+    def of(self, table: str, query: str, *values: str) -> list[_Row]:
+        return list(self._connection.execute(query, values)) if table in self._tables else []
+
+
+def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
+    try:
+        if files.kind(_PATH) is not FileKind.FILE:
+            return absent
+        place = files.root.joinpath(*files.resolve(_PATH))
+    except PathRefusedError:
+        return absent
+    from goop_mcp.store.sqlite.read_only import read_only  # noqa: PLC0415 - only projects of 1.x load a database for it
+
+    try:
+        return read_only(place, lambda connection: ask(_Rows(connection)))
+    except UnicodeDecodeError:
+        raise StoreError(f"{GOOPSPEC_DATABASE} cannot be read: it holds text that is no UTF-8") from None

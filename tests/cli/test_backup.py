@@ -1,0 +1,171 @@
+"""Copies of the database: written while a server runs, put back while a server runs, and never a damaged one."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from goop_mcp.store.interface import Store
+from goop_mcp.store.opening import open_store
+from goop_mcp.store.records import MemoryFilter
+from tests.cli.running import Ended, run
+from tests.postgres import Database
+from tests.store.rows import add_named
+
+NAME = ".goopspec/goop.db"
+
+
+def uids(store: Store) -> set[str]:
+    return {memory.uid for memory in store.read(lambda reading: reading.memories(MemoryFilter()))}
+
+
+def in_project(project: Path, *arguments: str) -> Ended:
+    return run(*arguments, cwd=project)
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    """Return a backup of a project with three memories, written while a store has it open."""
+    store = open_store(None, project=tmp_path)
+    add_named(store, "a", "b", "c")
+    ended = in_project(tmp_path, "backup", "copy.db")
+    assert (ended.code, ended.out, ended.err) == (0, f"{NAME} written to copy.db\n", "")
+    store.close()
+    return tmp_path / "copy.db"
+
+
+def test_a_backup_is_one_whole_file_for_its_owner(backup: Path) -> None:
+    assert oct(backup.stat().st_mode & 0o777) == "0o600"
+    assert list(backup.parent.glob("*copy.db*")) == [backup]
+    copy = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
+    assert copy.execute("SELECT count(*) FROM memories").get == 3
+    assert copy.pragma("journal_mode") == "delete"
+    copy.close()
+
+
+def test_a_server_that_runs_goes_on_with_what_was_put_back(backup: Path) -> None:
+    running = open_store(None, project=backup.parent)
+    add_named(running, "d", "e")
+
+    ended = in_project(backup.parent, "restore", "copy.db")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"{NAME} holds what is in copy.db; what it held before is in {NAME}.2")
+    assert uids(running) == {"uid-a", "uid-b", "uid-c"}
+    add_named(running, "f")
+    assert running.check() == []
+    running.close()
+    again = open_store(None, project=backup.parent)
+    assert uids(again) == {"uid-a", "uid-b", "uid-c", "uid-f"}
+    again.close()
+    [kept] = backup.parent.glob(f"{NAME}.2*")
+    assert apsw.Connection(str(kept)).execute("SELECT count(*) FROM memories").get == 5
+
+
+def test_a_log_that_a_killed_server_left_is_not_replayed_over_the_backup(backup: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        store = open_store(None, project=backup.parent)
+        add_named(store, *(f"late-{number}" for number in range(20)))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert (backup.parent / f"{NAME}-wal").stat().st_size > 0
+
+    assert in_project(backup.parent, "restore", "copy.db").code == 0
+
+    store = open_store(None, project=backup.parent)
+    assert uids(store) == {"uid-a", "uid-b", "uid-c"}
+    assert store.check() == []
+    store.close()
+
+
+def ruin_pages(database: Path) -> None:
+    content = bytearray(database.read_bytes())
+    content[4096 * 3 :] = os.urandom(len(content) - 4096 * 3)
+    database.write_bytes(content)
+
+
+def ruin_head(database: Path) -> None:
+    database.write_bytes(os.urandom(8192))
+
+
+@pytest.mark.parametrize("ruin", [ruin_pages, ruin_head, Path.unlink])
+def test_a_database_that_is_damaged_or_gone_is_there_again(backup: Path, ruin: Callable[[Path], object]) -> None:
+    ruin(backup.parent / NAME)
+
+    ended = in_project(backup.parent, "restore", "copy.db")
+
+    assert (ended.code, ended.err) == (0, "")
+    store = open_store(None, project=backup.parent)
+    assert uids(store) == {"uid-a", "uid-b", "uid-c"}
+    assert store.check() == []
+    store.close()
+
+
+def foreign(backup: Path) -> None:
+    backup.unlink()
+    connection = apsw.Connection(str(backup))
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+
+
+def newer(backup: Path) -> None:
+    connection = apsw.Connection(str(backup))
+    connection.execute("PRAGMA user_version=99")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (ruin_pages, "; nothing was put back: name another copy that goop-mcp backup has written"),
+        (ruin_head, "is no database; nothing was put back: name another copy that goop-mcp backup has written"),
+        (foreign, "belongs to another program"),
+        (newer, "has version 99 of the tables"),
+        (Path.unlink, "is no file"),
+    ],
+)
+def test_a_backup_of_no_use_changes_nothing(backup: Path, spoil: Callable[[Path], object], said: str) -> None:
+    spoil(backup)
+
+    ended = in_project(backup.parent, "restore", "copy.db")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    store = open_store(None, project=backup.parent)
+    assert uids(store) == {"uid-a", "uid-b", "uid-c"}
+    store.close()
+    assert [path.name for path in (backup.parent / ".goopspec").glob("goop.db.*")] == []
+
+
+def test_a_backup_is_written_over_nothing_unasked(backup: Path) -> None:
+    for name, said in (("copy.db", "is there already"), (NAME, "is the database itself")):
+        ended = in_project(backup.parent, "backup", name)
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err
+    assert in_project(backup.parent, "backup", NAME, "--force").code == 2
+    assert in_project(backup.parent, "backup", "copy.db", "--force").code == 0
+
+
+def test_the_database_is_no_copy_of_itself(backup: Path) -> None:
+    ended = in_project(backup.parent, "restore", NAME)
+    assert (ended.code, ended.out) == (2, "")
+    assert "is the database itself" in ended.err
+
+
+def test_without_a_database_there_is_nothing_to_copy(tmp_path: Path) -> None:
+    ended = in_project(tmp_path, "backup", "copy.db")
+    assert (ended.code, ended.out) == (2, "")
+    assert "does not exist" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_postgresql_is_left_to_its_own_tools(database: Database, tmp_path: Path) -> None:
+    where = ("--database", database.url(), "--project-id", "shop")
+    for command, tool in (("backup", "pg_dump"), ("restore", "pg_restore")):
+        ended = in_project(tmp_path, command, "copy.db", *where)
+        assert (ended.code, ended.out) == (2, "")
+        assert tool in ended.err
