@@ -79,7 +79,8 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
         return Launch(command=str(script), why=f"this is the program of {kind} in use, which is not on every PATH")
     return Launch(
         command=str(around.executable),
-        arguments=("-m", _MODULE),
+        # Without -P a folder of that name in the project would be run in place of ours.
+        arguments=("-P", "-m", _MODULE),
         why=f"the interpreter in use has no program {PROGRAM}; it runs the module instead",
     )
 

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING
 
 from goop_mcp.errors import PolicyError, ReplyTypeError
 from goop_mcp.on_demand import names_on_demand
+from goop_mcp.retry.agent_records import AgentUnavailableError
 from goop_mcp.retry.ask import EnvelopedAgent, ask_until_accepted, ask_until_accepted_sync, enveloped
 from goop_mcp.retry.asking import Asking
-from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause
+from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, RecordedError, StoppedBecause
 from goop_mcp.retry.budget import shared_budget
+from goop_mcp.retry.calls import AgentInterruptedError
 from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.jobs import Job
 from goop_mcp.retry.many import ask_many
@@ -17,6 +19,8 @@ from goop_mcp.retry.review import Review
 
 __all__ = [
     "Agent",
+    "AgentInterruptedError",
+    "AgentUnavailableError",
     "Asking",
     "Attempt",
     "Conversation",
@@ -30,6 +34,7 @@ __all__ = [
     "NotAcceptedError",
     "Outcome",
     "PolicyError",
+    "RecordedError",
     "Reply",
     "ReplyTypeError",
     "RetryPolicy",

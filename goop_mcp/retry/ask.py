@@ -32,6 +32,7 @@ class Terms(TypedDict, total=False):
     hooks: Hooks | Sequence[Hooks]
     limits: Limits
     rules: Sequence[Rule]
+    agent_name: str | None
 
 
 async def ask_until_accepted(
@@ -44,13 +45,15 @@ async def ask_until_accepted(
     hooks: Hooks | Sequence[Hooks] = (),
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
+    agent_name: str | None = None,
 ) -> Outcome:
     """Send `prompt` to `agent` and send its reply back with what is wrong, until the envelope is accepted.
 
-    `agent` is a function from message to reply that keeps its own conversation (async, or any other, which then runs
-    on a thread), or a `Conversation`. `protocol`, `expected`, `limits` and `rules` are those of `validate`. Stops when
-    a reply is accepted, at a limit of `policy`, when the replies bring nothing new, or when the agent, or one of the
-    caller's `rules`, fails for good.
+    `agent` is a function from message to reply that keeps its own conversation (async, or any
+    other, which then runs on a thread), or a `Conversation`. `protocol`, `expected`, `limits` and
+    `rules` are those of `validate`; `agent_name` is what traces call the agent. Stops when a reply
+    is accepted, at a limit of `policy`, when the replies bring nothing new, or when the agent, or
+    one of the caller's `rules`, fails for good.
 
     Returns an outcome in every case but a cancellation, which goes through, and with `when_exhausted="raise"`
     NotAcceptedError; `outcome.accepted` says whether the reply may be acted upon (INTERFACES, section 3). Raises
@@ -58,7 +61,15 @@ async def ask_until_accepted(
     RuleRefusedError for a rule that cannot be used, each before anything is sent. Works under asyncio and trio.
     """
     job = Job(
-        agent, prompt, protocol=protocol, expected=expected, policy=policy, hooks=hooks, limits=limits, rules=rules
+        agent,
+        prompt,
+        protocol=protocol,
+        expected=expected,
+        policy=policy,
+        hooks=hooks,
+        limits=limits,
+        rules=rules,
+        agent_name=agent_name,
     )
     outcome = await Asking(job).run()
     if policy.when_exhausted == "raise" and not outcome.accepted:

@@ -9,25 +9,32 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from goop_mcp.retry.attempts import LONG_REPLY, Attempt, Outcome, StoppedBecause
+from goop_mcp.retry.agent_records import AgentUnavailableError, find_record, key_of, record_of
+from goop_mcp.retry.attempts import CANCELLED, LONG_REPLY, Attempt, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
-from goop_mcp.retry.calls import DeadlinePassedError, answer_within, call_of, is_repeatable
+from goop_mcp.retry.calls import (
+    AgentInterruptedError,
+    DeadlinePassedError,
+    answer_within,
+    call_of,
+    describe_failure,
+    is_repeatable,
+    is_transient,
+    usage_of_failure,
+)
 from goop_mcp.retry.course import Ask, Stop, next_step
-from goop_mcp.retry.ending import outcome_of
+from goop_mcp.retry.ending import assumed_usage, outcome_of
 from goop_mcp.retry.hooks import tell
 from goop_mcp.retry.jobs import Job, check_type, judged
 from goop_mcp.retry.pauses import pause_before
-from goop_mcp.retry.replies import Message, Reply
-from goop_mcp.retry.telemetry import attempt_span, count_outcome
-from goop_mcp.validation.findings import excerpt
+from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
+from goop_mcp.retry.telemetry import attempt_span, count_outcome, describe_call, name_of, start_call_span, within
 
 __all__ = ["Asking"]
 
 T = TypeVar("T")
 
 _FAREWELL_SECONDS = 1.0
-
-_CANCELLED = "the call was cancelled"
 
 _logger = logging.getLogger(__name__)
 
@@ -44,13 +51,17 @@ class Asking:
         self.attempts: list[Attempt] = []
         self.outcome: Outcome | None = None
         self._job = job
+        self._agent, self._key = job.agent, key_of(job.agent)
+        self._name = job.agent_name or (job.expected.agent if job.expected is not None else None) or name_of(job.agent)
         self._call = call_of(job.agent)
-        self._fallback = None if job.policy.fallback is None else call_of(job.policy.fallback, named="fallback")
+        self._fallbacks = [(agent, call_of(agent, named="fallback")) for agent in job.policy.fallbacks]
         self._hooks = job.listeners
         self._clock = clock
         self._budget: Budget
+        self._counts_usage = False
         self._scope: anyio.CancelScope | None = None
         self._cancelled = False
+        self._assumed = 0  # calls that counted with their reservation, as nobody said what they used
 
     def cancel(self) -> None:
         """End the call at once; `run` then returns an outcome that was stopped because it was cancelled.
@@ -69,28 +80,38 @@ class Asking:
         if self._scope is not None:
             raise RuntimeError("this call was run before; make another Asking to ask again")
         self._budget = Budget(self._job.policy, self._clock)
+        self._counts_usage = self._budget.counts_usage
         self._scope = anyio.CancelScope()
         if self._cancelled:
             self._scope.cancel()
         because: StoppedBecause = "cancelled"
-        try:
-            with self._scope, self._budget.open():
-                because = await self._follow_course()
-        finally:
-            outcome = self.outcome = self._outcome(because)
-            await self._say_farewell(outcome)
+        span = start_call_span(self._name)
+        with within(span):
+            try:
+                with self._scope, self._budget.open():
+                    because = await self._follow_course()
+            finally:
+                outcome = self.outcome = self._outcome(because)
+                describe_call(span, outcome)
+                await self._say_farewell(outcome)
         return outcome
 
     async def _follow_course(self) -> StoppedBecause:
         because = await self._ask_until_stopped()
-        if because == "accepted" or self._fallback is None or self._budget.used_up() is not None:
-            return because
-        self._call = self._fallback
-        await self._ask(Message(self._job.prompt), fallback=True)
-        last = self.attempts[-1]
-        if isinstance(last.failure, DeadlinePassedError):
-            return "deadline"
-        return "accepted" if last.accepted else because
+        for agent, call in self._fallbacks:
+            if because in ("accepted", "interrupted") or self._budget.used_up() is not None:
+                return because
+            self._agent, self._call = agent, call
+            self._key, self._name = key_of(agent), name_of(agent)
+            task = Message(self._job.prompt, attempt=len(self.attempts) + 1)
+            if (limit := await self._ask(task, fallback=True)) is not None:
+                return limit
+            if isinstance(self.attempts[-1].failure, DeadlinePassedError):
+                return "deadline"
+            if isinstance(self.attempts[-1].failure, AgentInterruptedError):
+                return "interrupted"
+            because = "accepted" if self.attempts[-1].accepted else because
+        return because
 
     async def _ask_until_stopped(self) -> StoppedBecause:
         while True:
@@ -101,45 +122,76 @@ class Asking:
                 return limit
             if step.failures and (because := await self._pause(step)) is not None:
                 return because
-            await self._ask(step.message)
+            if (because := await self._ask(step.message)) is not None:
+                return because
 
     async def _pause(self, step: Ask) -> StoppedBecause | None:
         """Wait before a failed call is repeated; tell what forbids it, at once where it would last too long."""
+        left = self._budget.time_left()
         try:
-            seconds = pause_before(step.failures, self.attempts[-1].failure, self._job.policy)
+            seconds = pause_before(step.failures, self.attempts[-1].failure, self._job.policy, time_left=left)
         except Exception:
             _logger.exception("backoff failed; the agent is not called again")
             return "agent_error"
-        left = self._budget.time_left()
         if left is not None and seconds >= left:
             return "deadline"
         await anyio.sleep(seconds)
         return self._budget.used_up()
 
-    async def _ask(self, message: Message, *, fallback: bool = False) -> None:
+    async def _ask(self, message: Message, *, fallback: bool = False) -> StoppedBecause | None:
+        """Send `message` and judge the answer; where a limit forbids that, ask nobody and return which."""
         await checkpoint_if_cancelled()
-        self._budget.count_call()
-        if self._hooks:
-            await self._tell([each.before_ask for each in self._hooks], message, least=0.0)
-            await checkpoint_if_cancelled()
-        with attempt_span(message, self.attempts):
-            await self._record(message, fallback=fallback)
-            await self._judge_last()
+        if self._counts_usage and (limit := await self._reserve()) is not None:
+            return limit
+
+        made, probe = len(self.attempts), False
+        try:
+            record = find_record(self._key) if self._job.policy.circuit else None
+            probe = record is not None and record.admit(self._clock())
+            self._budget.count_call()
+            if self._hooks:
+                await self._tell([each.before_ask for each in self._hooks], message, least=0.0)
+                await checkpoint_if_cancelled()
+            with attempt_span(message, self.attempts, self._name):
+                await self._record(message, fallback=fallback)
+                await self._judge_last()
+        except AgentUnavailableError as refusal:
+            self._add_refused(message, refusal, fallback=fallback)
+        finally:
+            self._settle(self.attempts[made] if len(self.attempts) > made else None, probe=probe)
+
         await self._tell([each.after_attempt for each in self._hooks], self.attempts[-1])
+        return None
+
+    async def _reserve(self) -> StoppedBecause | None:
+        """Reserve what the call may use, and wait for that no longer than there is time."""
+        key, left = self._key, self._budget.time_left()
+
+        def expected() -> Usage:
+            record = find_record(key)
+            return Usage() if record is None else record.expected_usage()
+
+        granted = False
+        with anyio.move_on_after(left) as scope:
+            granted = await self._budget.reserve(expected)
+        if granted:
+            return None
+        return "deadline" if scope.cancelled_caught else "budget"
 
     async def _record(self, message: Message, *, fallback: bool) -> None:
         """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
-        reply, failure, repeatable, error = None, None, False, _CANCELLED
+        reply, failure, repeatable, error = None, None, False, CANCELLED
         began = self._clock()
         try:
             reply = await self._answer(message)
         except Exception as raised:
-            failure, error = raised, _told(raised)
+            failure, error = raised, describe_failure(raised)
             repeatable = is_repeatable(raised, self._job.policy)
         except BaseException as raised:
-            error = _CANCELLED if isinstance(raised, anyio.get_cancelled_exc_class()) else _told(raised)
+            error = CANCELLED if isinstance(raised, anyio.get_cancelled_exc_class()) else describe_failure(raised)
             raise
         finally:
+            usage = reply.usage if reply is not None else None
             attempt = Attempt(
                 message=message.text,
                 way=message.way,
@@ -148,12 +200,39 @@ class Asking:
                 failure=failure,
                 repeatable=repeatable,
                 seconds=self._clock() - began,
-                usage=None if reply is None else reply.usage,
+                usage=usage if failure is None else usage_of_failure(failure),
                 fallback=fallback,
+                conversation_id=None if reply is None else reply.conversation_id,
             )
             self.attempts.append(attempt)
-        if attempt.usage is not None:
-            self._budget.spend(attempt.usage)
+
+    def _add_refused(self, message: Message, refusal: AgentUnavailableError, *, fallback: bool) -> None:
+        attempt = Attempt(
+            message=message.text,
+            way=message.way,
+            error=describe_failure(refusal),
+            failure=refusal,
+            usage=NOTHING_USED,
+            fallback=fallback,
+        )
+        self.attempts.append(attempt)
+
+    def _settle(self, attempt: Attempt | None, *, probe: bool) -> None:
+        """Count what became of a call, in the budget and for whoever asks the agent next; None where none was made."""
+        if self._counts_usage and attempt is None:
+            self._budget.release()
+        elif self._counts_usage and attempt is not None:
+            # Before the others are woken: what they may reserve depends on it.
+            if attempt.reply is not None and attempt.usage is not None:
+                record_of(self._agent).add_usage(attempt.usage)
+            self._assumed += not self._budget.settle(attempt.usage)
+
+        if not self._job.policy.circuit:
+            return
+        failed = None if attempt is None else _shows_failing_agent(attempt)
+        record = record_of(self._agent) if failed else find_record(self._key)
+        if record is not None:
+            record.settle(self._clock(), failed=failed, probe=probe)
 
     async def _answer(self, message: Message) -> Reply:
         left, limit = self._budget.time_left(), self._job.policy.attempt_timeout
@@ -179,7 +258,8 @@ class Asking:
         self.attempts[-1] = attempt
 
     def _outcome(self, because: StoppedBecause) -> Outcome:
-        return outcome_of(self.attempts, because, self._job.policy, counts_usage=self._budget.counts_usage)
+        remarks = [assumed_usage(self._assumed)] if self._assumed else []
+        return outcome_of(self.attempts, because, self._job.policy, remarks=remarks)
 
     async def _say_farewell(self, outcome: Outcome) -> None:
         count_outcome(outcome)
@@ -211,5 +291,11 @@ class Asking:
             _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
 
 
-def _told(failure: BaseException) -> str:
-    return excerpt(f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__)
+def _shows_failing_agent(attempt: Attempt) -> bool | None:
+    """Tell whether the call failed in a way that the next one is likely to; None where nothing was learned."""
+    if attempt.reply is not None:
+        return False
+    failure = attempt.failure
+    if failure is None or isinstance(failure, DeadlinePassedError):
+        return None
+    return True if attempt.repeatable or is_transient(failure) else None

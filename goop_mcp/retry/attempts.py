@@ -1,19 +1,42 @@
 """Attempts are data: what was sent, what came back, how it was judged, what it took."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, Self
 
 from goop_mcp.errors import GoopError
 from goop_mcp.retry.replies import Usage, Way
 from goop_mcp.validation.envelope_rules import AMBIGUOUS, TOO_LARGE
 from goop_mcp.validation.findings import Repair, Severity
+from goop_mcp.validation.plain_values import model_from, plain_values
 from goop_mcp.validation.verdict import Envelope, Verdict
 
-__all__ = ["LONG_REPLY", "Attempt", "NotAcceptedError", "Outcome", "StoppedBecause", "gave_up"]
+__all__ = [
+    "CANCELLED",
+    "LONG_REPLY",
+    "Attempt",
+    "NotAcceptedError",
+    "Outcome",
+    "RecordedError",
+    "StoppedBecause",
+    "gave_up",
+]
 
-StoppedBecause = Literal["accepted", "attempts", "deadline", "budget", "no_progress", "cancelled", "agent_error"]
+StoppedBecause = Literal[
+    "accepted",
+    "attempts",
+    "deadline",
+    "budget",
+    "no_progress",
+    "cancelled",
+    "agent_error",
+    "interrupted",
+]
+"""Why a call ended. `interrupted`: the agent waits for a person, and can go on when that person has decided."""
+
+CANCELLED = "the call was cancelled"
+"""The error of an attempt that was cut off."""
 
 LONG_REPLY = 100_000
 """Characters: to look at a longer reply takes longer than other tasks should have to wait."""
@@ -21,15 +44,48 @@ LONG_REPLY = 100_000
 _GIVEN_UP = 0.2  # of the longest earlier envelope: a reply this short is likely to say less, not to say it better
 
 
+class RecordedError(GoopError):
+    """What was raised in a call that was written down and read again: its `kind` and what it said."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Take the name of the exception's class, and its text."""
+        self.kind, self.message = kind, message
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type["RecordedError"], tuple[str, str]]:
+        """Be made again from what it was made of."""
+        return type(self), (self.kind, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Where the envelope stood in the text that was read."""
+
+    read_text: str
+    span: tuple[int, int] | None = None
+
+
+def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if values.get(name) is not None}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
     """One message and what became of it.
 
-    `reply` is the raw text, None when the call failed; then `error` says why in words, `failure` is what was raised,
-    None for a call that was cancelled, and `repeatable` tells whether the same words may be sent again. `verdict` is
-    None when `reply` is, and where a rule of the caller's own failed on it, which `error` and `failure` then tell.
-    `seconds` is the time of the call, without the judging. `usage` is None where the agent did not say. `fallback`
-    marks the answer of the fallback.
+    `reply` is the raw text, None when the call failed; then `error` says why in words, `failure` is
+    what was raised, None for a call that was cancelled, and `repeatable` tells whether the same
+    words may be sent again. `verdict` is None when `reply` is, and where a rule of the caller's own
+    failed on it, which `error` and `failure` then tell. `seconds` is the time of the call, without
+    the judging. `usage` is None where nothing is known; a call that failed has one too where its
+    failure carries it. `fallback` marks the answer of a fallback. `conversation_id` is the session
+    or thread that the agent named.
     """
 
     message: str = field(repr=False)
@@ -42,6 +98,47 @@ class Attempt:
     seconds: float = 0.0
     usage: Usage | None = None
     fallback: bool = False
+    conversation_id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attempt as JSON values, with all that was said; `from_dict` makes it again."""
+        verdict = self.verdict
+        failure = self.failure
+        kind = failure.kind if isinstance(failure, RecordedError) else type(failure).__name__
+        read_text = None if verdict is None or verdict.read_text == self.reply else verdict.read_text
+        return {
+            "message": self.message,
+            "way": self.way,
+            "reply": self.reply,
+            "verdict": None if verdict is None else verdict.to_dict(),
+            "span": None if verdict is None or verdict.span is None else list(verdict.span),
+            "read_text": read_text,
+            "error": self.error,
+            "failure": None if failure is None else {"kind": kind, "message": str(failure)},
+            "repeatable": self.repeatable,
+            "seconds": self.seconds,
+            "usage": None if self.usage is None else plain_values(self.usage),
+            "fallback": self.fallback,
+            "conversation_id": self.conversation_id,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the attempt that `to_dict` wrote; a failure is a RecordedError.
+
+        Raises ValueError, which names the place, for anything else.
+        """
+        if not isinstance(values, Mapping):
+            raise ValueError("the attempt is no object; expected what to_dict wrote")
+        attempt = model_from(cls, {**values, "verdict": None, "failure": None})
+        if (failure := values.get("failure")) is not None:
+            attempt = replace(attempt, failure=RecordedError(**plain_values(model_from(_Failure, failure))))
+        if (written := values.get("verdict")) is None:
+            return attempt
+
+        read = model_from(_Read, {"read_text": attempt.reply or "", **_given(values, "span", "read_text")})
+        verdict = replace(Verdict.from_dict(written), span=read.span, read_text=read.read_text)
+        return replace(attempt, verdict=verdict)
 
     @property
     def accepted(self) -> bool:
@@ -59,11 +156,25 @@ class Attempt:
         text = self.reply or ""
         return hash(text if len(text) > LONG_REPLY else " ".join(text.split()))
 
-    @cached_property
+    @property
     def findings_key(self) -> frozenset[tuple[str, str | None]]:
         """Which rules were broken and where."""
         errors = self.verdict.of_severity(Severity.ERROR) if self.verdict is not None else ()
         return frozenset((finding.rule, finding.path) for finding in errors)
+
+    @cached_property
+    def errors_key(self) -> int:
+        """A number that is the same where the same rules were broken at the same places by the same values."""
+        errors = self.verdict.of_severity(Severity.ERROR) if self.verdict is not None else ()
+        return hash(frozenset((finding.rule, finding.path, finding.found) for finding in errors))
+
+    @cached_property
+    def report_key(self) -> int:
+        """A number that is the same for replies with the same envelope, whatever is said around it."""
+        span = self.verdict.span if self.verdict is not None else None
+        if self.verdict is None or span is None:
+            return self.reply_key
+        return hash(" ".join(self.verdict.read_text[slice(*span)].split()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +189,37 @@ class Outcome:
     stopped_because: StoppedBecause
     accepted_at_last_attempt: bool = False
     warnings: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether the last reply may be acted upon: `if outcome:` means what it says."""
+        return self.accepted
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON values, with every attempt and all that was said; `from_dict` makes it again."""
+        return {
+            "accepted": self.accepted,
+            "stopped_because": self.stopped_because,
+            "accepted_at_last_attempt": self.accepted_at_last_attempt,
+            "warnings": list(self.warnings),
+            "attempts": [attempt.to_dict() for attempt in self.attempts],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the outcome that `to_dict` wrote.
+
+        Raises ValueError, which names the place, for anything else, and for an outcome that is
+        accepted without an accepted reply.
+        """
+        if not isinstance(values, Mapping):
+            raise ValueError("the outcome is no object; expected what to_dict wrote")
+        if not isinstance(written := values.get("attempts"), list):
+            raise ValueError("the outcome has no list of attempts; expected what to_dict wrote")
+        attempts = tuple(Attempt.from_dict(each) for each in written)
+        outcome = replace(model_from(cls, {**values, "attempts": []}), attempts=attempts)
+        if outcome.accepted and not (attempts and attempts[-1].accepted):
+            raise ValueError("the outcome is accepted and its last attempt is not; expected what to_dict wrote")
+        return outcome
 
     @property
     def accepted(self) -> bool:
@@ -113,8 +255,17 @@ class Outcome:
 
     @property
     def usage(self) -> Usage:
-        """What all attempts cost together, those that failed included; unknown costs count as nothing."""
+        """What is known of what all attempts used together, those that failed included.
+
+        A part is None where no attempt reported it; `attempts_without_usage` says how many are
+        missing.
+        """
         return sum((each.usage for each in self.attempts if each.usage is not None), Usage())
+
+    @property
+    def attempts_without_usage(self) -> int:
+        """How many attempts did not report the tokens that they used."""
+        return sum(each.usage is None or each.usage.tokens is None for each in self.attempts)
 
     @property
     def seconds(self) -> float:

@@ -1,6 +1,10 @@
-"""What a call may still take. A call within a call draws on the same budget, so that limits do not multiply."""
+"""What a call may still take. A call within a call draws on the same budget, so that limits do not multiply.
 
-from collections.abc import Callable, Iterator
+Tokens and cost are reserved before a call and settled after it, so that calls at the same time
+cannot all be let in by what none of them has used yet.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
@@ -9,16 +13,45 @@ from typing import Literal
 
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Usage
+from goop_mcp.retry.threads import Wakeup
 
 __all__ = ["Budget", "shared_budget", "time_left"]
 
 _current: ContextVar["Budget | None"] = ContextVar("goop_mcp_budget", default=None)
 
+# One for all budgets: a call reserves in several at once, and each look takes microseconds.
+_reserving = Lock()
+
+
+class _Reservation:
+    """What one call may use of tokens and cost, for each budget that limits it, until it is settled."""
+
+    __slots__ = ("others_counted", "shares", "waiting_within")
+
+    def __init__(self, shares: "Mapping[Budget, tuple[float, float]]") -> None:
+        self.shares = shares
+        # Calls made within this one have said what they used.
+        self.others_counted = False
+        # How many calls within this one wait for their turn: until then it stands still.
+        self.waiting_within = 0
+
+
+def _stand_still(around: "Sequence[_Reservation]") -> None:
+    """Mark calls that wait for one within them, and have all look again who wait for them.
+
+    Otherwise two such calls would wait for each other for ever.
+    """
+    for each in around:
+        each.waiting_within += 1
+        for budget in each.shares:
+            budget._wake()
+
 
 class Budget:
     """What `policy` leaves of time, calls, tokens and cost, here and in the calls around this one.
 
-    `clock` gives seconds that never go back.
+    `clock` gives seconds that never go back. A budget that belongs to a call makes one reservation
+    at a time.
     """
 
     def __init__(self, policy: RetryPolicy, clock: Callable[[], float]) -> None:
@@ -29,8 +62,12 @@ class Budget:
         self._called = 0
         self._tokens = policy.max_tokens
         self._cost = policy.max_cost
-        self._spent = Usage()
-        self._spending = Lock()  # calls of the synchronous twin may run on several threads
+        self._used_tokens = 0.0
+        self._used_cost = 0.0
+        self._held: list[_Reservation] = []
+        self._waiting: list[Wakeup] = []
+        self._own: _Reservation | None = None
+        self._counting = Lock()  # calls of the synchronous twin may run on several threads
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -43,17 +80,152 @@ class Budget:
 
     def count_call(self) -> None:
         """Count a message to an agent, here and outside."""
-        with self._spending:
+        with self._counting:
             self._called += 1
         if self._outer is not None:
             self._outer.count_call()
 
     def spend(self, usage: Usage) -> None:
-        """Count what an answer cost, here and outside."""
-        with self._spending:
-            self._spent += usage
-        if self._outer is not None:
-            self._outer.spend(usage)
+        """Count what an answer used that nothing was reserved for, here and outside; the unknown counts as nothing."""
+        with _reserving:
+            for budget in self._chain():
+                budget._count(usage)
+
+    async def reserve(self, expected: Callable[[], Usage]) -> bool:
+        """Set aside what the next call is expected to use; False when a limit leaves nothing.
+
+        Waits while calls under way hold what it needs. Where nothing is known of what to expect,
+        the call gets all that is left and runs alone; so does one that is expected to use more than
+        is left. Thus no more than one call goes beyond a limit, as far as expectations hold.
+        """
+        limited = [budget for budget in self._chain() if budget._limits_usage]
+        # A call within another one draws on what that one has reserved, and must not wait for its
+        # end.
+        around = [budget._own for budget in self._chain() if budget._own is not None]
+        marked = False
+        try:
+            while True:
+                with _reserving:
+                    if any(budget._is_used_up() for budget in limited):
+                        return False
+
+                    usage = expected()
+                    full = next((each for each in limited if not each._has_room(usage, around)), None)
+                    if full is None:
+                        self._own = _Reservation({budget: budget._share(usage) for budget in limited})
+                        for budget in limited:
+                            budget._held.append(self._own)
+                        return True
+
+                    if not marked:
+                        marked = True
+                        _stand_still(around)
+                    turn = Wakeup()
+                    full._waiting.append(turn)
+                await self._wait(turn, full)
+        finally:
+            if marked:
+                with _reserving:
+                    for each in around:
+                        each.waiting_within -= 1
+
+    async def _wait(self, turn: Wakeup, full: "Budget") -> None:
+        try:
+            await turn.wait()
+        finally:
+            # Whoever is cancelled while it waits must not be kept.
+            with _reserving:
+                if turn in full._waiting:
+                    full._waiting.remove(turn)
+
+    def settle(self, usage: Usage | None) -> bool:
+        """End the reservation with what the call used; tell whether all of that was known.
+
+        What is unknown counts as what was reserved. A call that says nothing itself and made others
+        which did is taken to have used what those used.
+        """
+        own, self._own = self._own, None
+        if own is None:
+            return True
+
+        reported, complete = usage or Usage(), True
+        with _reserving:
+            for budget, (tokens, cost) in own.shares.items():
+                budget._held.remove(own)
+                budget._count(reported)
+                if not own.others_counted and reported.tokens is None and budget._tokens is not None:
+                    budget._used_tokens += tokens
+                    complete = False
+                if not own.others_counted and reported.cost is None and budget._cost is not None:
+                    budget._used_cost += cost
+                    complete = False
+                budget._wake()
+
+            for budget in self._chain():
+                if budget._own is not None and usage is not None:
+                    budget._own.others_counted = True
+        return complete
+
+    def release(self) -> None:
+        """End the reservation of a call that was not made; nothing when it was settled."""
+        own, self._own = self._own, None
+        if own is None:
+            return
+        with _reserving:
+            for budget in own.shares:
+                budget._held.remove(own)
+                budget._wake()
+
+    def _chain(self) -> Iterator["Budget"]:
+        budget: Budget | None = self
+        while budget is not None:
+            yield budget
+            budget = budget._outer
+
+    @property
+    def _limits_usage(self) -> bool:
+        return self._tokens is not None or self._cost is not None
+
+    def _is_used_up(self) -> bool:
+        tokens = self._tokens is not None and self._used_tokens >= self._tokens
+        return tokens or (self._cost is not None and self._used_cost >= self._cost)
+
+    def _has_room(self, expected: Usage, around: Sequence[_Reservation]) -> bool:
+        """Tell whether a call may begin: nothing else is running, or all that is under way fits together."""
+        others = [each for each in self._held if each not in around]
+        if not any(each.waiting_within == 0 for each in others):
+            return True
+
+        held = [each.shares[self] for each in others]
+        if self._tokens is not None:
+            reserved = self._used_tokens + sum(tokens for tokens, _ in held)
+            if expected.tokens is None or reserved + expected.tokens > self._tokens:
+                return False
+        if self._cost is not None:
+            reserved = self._used_cost + sum(cost for _, cost in held)
+            if expected.cost is None or reserved + expected.cost > self._cost:
+                return False
+        return True
+
+    def _share(self, expected: Usage) -> tuple[float, float]:
+        """Return the tokens and the cost to reserve here: as expected, all that is left where nothing is known."""
+        tokens: float | None = expected.tokens
+        if tokens is None:
+            tokens = self._tokens - self._used_tokens if self._tokens is not None else 0
+        cost = expected.cost
+        if cost is None:
+            cost = self._cost - self._used_cost if self._cost is not None else 0.0
+        return tokens, cost
+
+    def _count(self, usage: Usage) -> None:
+        self._used_tokens += usage.tokens or 0
+        self._used_cost += usage.cost or 0.0
+
+    def _wake(self) -> None:
+        """Have all that wait look again, in the order in which they came."""
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.set()
 
     def time_left(self) -> float | None:
         """Return the seconds to the nearest deadline, below 0 when it has passed; None without any."""
@@ -68,18 +240,14 @@ class Budget:
         left = self.time_left()
         if left is not None and left <= 0:
             return "deadline"
-        tokens = self._tokens is not None and self._spent.tokens >= self._tokens
-        cost = self._cost is not None and self._spent.cost >= self._cost
-        calls = self._calls is not None and self._called >= self._calls
-        if tokens or cost or calls:
+        if self._is_used_up() or (self._calls is not None and self._called >= self._calls):
             return "budget"
         return self._outer.used_up() if self._outer is not None else None
 
     @property
     def counts_usage(self) -> bool:
         """Whether it matters what an answer cost."""
-        limited = self._tokens is not None or self._cost is not None
-        return limited or (self._outer is not None and self._outer.counts_usage)
+        return any(budget._limits_usage for budget in self._chain())
 
 
 @contextmanager

@@ -8,18 +8,30 @@ from typing import Any, TypeGuard
 
 import anyio
 
-from goop_mcp.errors import ReplyTypeError
+from goop_mcp.errors import GoopError, ReplyTypeError
 from goop_mcp.retry.cancelling import is_being_cancelled
 from goop_mcp.retry.policy import RetryPolicy
-from goop_mcp.retry.replies import Agent, Conversation, Message, PlainAgent, Reply
+from goop_mcp.retry.replies import NOTHING_USED, Agent, Conversation, Message, PlainAgent, Reply, Usage
 from goop_mcp.retry.threads import call_on_thread
+from goop_mcp.validation.findings import excerpt
 
-__all__ = ["AgentCancelledError", "DeadlinePassedError", "answer_within", "call_of", "is_repeatable"]
+__all__ = [
+    "AgentCancelledError",
+    "AgentInterruptedError",
+    "DeadlinePassedError",
+    "answer_within",
+    "call_of",
+    "describe_failure",
+    "is_repeatable",
+    "is_transient",
+    "usage_of_failure",
+]
 
 _logger = logging.getLogger(__name__)
 
 _TRANSIENT_CODES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _STATUSES = range(100, 600)
+_REFUSALS = range(400, 600)
 _TRANSIENT_NAMES = frozenset(
     {
         "APIConnectionError",
@@ -41,6 +53,16 @@ Call = Callable[[Message], Awaitable[Reply]]
 
 class DeadlinePassedError(TimeoutError):
     """Raised when the time for everything ends in the middle of a call, so that the call must not be repeated."""
+
+
+class AgentInterruptedError(GoopError):
+    """Raised by an agent that cannot go on until a person has decided, such as on the approval of a tool.
+
+    The call ends with "interrupted": nothing is repeated and no fallback is asked, since the run is not over.
+    `usage` is what it used until then, None where that is unknown.
+    """
+
+    usage: Usage | None = None
 
 
 class AgentCancelledError(Exception):
@@ -93,15 +115,19 @@ async def _answer(function: Callable[[Any], object], argument: object, *, is_asy
 async def answer_within(seconds: float, call: Awaitable[Reply], *, late: TimeoutError) -> Reply:
     """Return the answer to `call`; raise `late` when it does not come within `seconds`.
 
-    An answer that comes all the same when the agent is told to stop is taken; a failure that does is hidden by `late`.
+    An answer that comes all the same when the agent is being stopped is taken; a failure that does is hidden by `late`,
+    which takes over the `usage` that the failure, or the cancellation, carries.
     """
     with anyio.move_on_after(seconds) as scope:
         try:
             return await call
-        except Exception as raised:
+        except BaseException as raised:
             if not scope.cancel_called:
                 raise
-            raise late from raised
+            vars(late)["usage"] = getattr(raised, "usage", None)
+            if isinstance(raised, Exception):
+                raise late from raised
+            raise
     raise late
 
 
@@ -114,16 +140,16 @@ def _check_text(answer: object) -> str:
 def is_repeatable(failure: Exception, policy: RetryPolicy) -> bool:
     """Tell whether the call that raised `failure` may succeed later; not when the policy's own test fails."""
     try:
-        return bool((policy.retry_call or _is_transient)(failure))
+        return bool((policy.retry_call or is_transient)(failure))
     except Exception:
         _logger.exception("retry_call failed; the agent is not called again")
         return False
 
 
-def _is_transient(failure: BaseException) -> bool:
+def is_transient(failure: BaseException) -> bool:
     """Tell whether it is a lost connection, a time-out, a limit on rate or load; of a group, whether all are."""
     if isinstance(failure, BaseExceptionGroup):
-        return all(map(_is_transient, failure.exceptions))
+        return all(map(is_transient, failure.exceptions))
     marked = getattr(failure, "retryable", None)
     if isinstance(marked, bool):
         return marked
@@ -132,8 +158,25 @@ def _is_transient(failure: BaseException) -> bool:
     if (code := _status(failure)) is not None:
         return code in _TRANSIENT_CODES
     if isinstance(reason := getattr(failure, "reason", None), Exception):
-        return _is_transient(reason)
+        return is_transient(reason)
     return any(each.__name__ in _TRANSIENT_NAMES for each in type(failure).__mro__)
+
+
+def describe_failure(failure: BaseException) -> str:
+    """Return the kind of a failure and what it says, on one line."""
+    return excerpt(f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__)
+
+
+def usage_of_failure(failure: Exception) -> Usage | None:
+    """Return what a call used that failed: as the failure says in `usage`, None where nothing is known.
+
+    A request that was refused, by the host or with an HTTP status, never reached a model.
+    """
+    usage = getattr(failure, "usage", None)
+    if isinstance(usage, Usage):
+        return usage
+    refused = isinstance(failure, ConnectionRefusedError) or (_status(failure) or 0) in _REFUSALS
+    return NOTHING_USED if refused else None
 
 
 def _status(failure: BaseException) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goop_mcp.retry.attempts import Attempt, StoppedBecause
-from goop_mcp.retry.calls import DeadlinePassedError
+from goop_mcp.retry.calls import AgentInterruptedError, DeadlinePassedError
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Message
 from goop_mcp.retry.wording import ask_again
@@ -49,7 +49,7 @@ def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> As
         return Stop("no_progress")
     if len(replies) >= policy.max_attempts:
         return Stop("attempts")
-    return Ask(ask_again(task, replies, policy.ways[stuck]))
+    return Ask(ask_again(task, replies, policy.ways[stuck], attempt=len(attempts) + 1))
 
 
 def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | Stop:
@@ -61,18 +61,23 @@ def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | St
     last = attempts[-1]
     if isinstance(last.failure, DeadlinePassedError):
         return Stop("deadline")
+    if isinstance(last.failure, AgentInterruptedError):
+        return Stop("interrupted")
     if not last.repeatable or failures > policy.call_retries:
         return Stop("agent_error")
-    return Ask(Message(last.message, last.way), failures)
+    return Ask(Message(last.message, last.way, len(attempts) + 1), failures)
 
 
 def _times_stuck(replies: Sequence[Attempt]) -> int:
-    """Count the replies that say what an earlier one said, or break the same rules at the same places."""
+    """Count the replies that say what an earlier one said, or have the same errors: rule, place and value.
+
+    Another value under the same rule is progress: the agent tries to get it right (D-98).
+    """
     stuck = 0
     texts: set[int] = set()
-    faults: set[frozenset[tuple[str, str | None]]] = set()
+    errors: set[int] = set()
     for reply in replies:
-        stuck += reply.reply_key in texts or reply.findings_key in faults
+        stuck += reply.reply_key in texts or reply.errors_key in errors
         texts.add(reply.reply_key)
-        faults.add(reply.findings_key)
+        errors.add(reply.errors_key)
     return stuck

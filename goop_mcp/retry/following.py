@@ -17,6 +17,7 @@ from goop_mcp.retry.jobs import DEFAULT_POLICY, Job, check_count, check_type
 from goop_mcp.retry.journey import Journey, Step
 from goop_mcp.retry.policy import RetryPolicy
 from goop_mcp.retry.replies import Agent
+from goop_mcp.retry.telemetry import workflow_span
 from goop_mcp.routing import Decision, RoutingContext, route
 from goop_mcp.routing.expecting import expectations_of
 from goop_mcp.validation.rules import Rule
@@ -69,7 +70,8 @@ class Following:
 
     async def run(self) -> Journey:
         """Ask, route, ask the next. A cancellation goes through; `steps` is complete also then."""
-        arrival = await self._travel()
+        with workflow_span("follow"):
+            arrival = await self._travel()
         return Journey(steps=tuple(self.steps), stopped_because=arrival.because, reason=arrival.reason)
 
     async def _travel(self) -> Arrival:
@@ -78,8 +80,7 @@ class Following:
                 return Arrival("deadline", "the pause before the next try would last beyond the deadline")
             step = await self._ask(self._request)
             await tell([self._on_step], step)
-            before = self.steps[-2] if len(self.steps) > 1 else None
-            following = request_after(self._request, step, before, self._tasks, self._agents)
+            following = request_after(self._request, step, self.steps[:-1], self._tasks, self._agents)
             if isinstance(following, Arrival):
                 return following
             self._request = following
@@ -110,6 +111,7 @@ class Following:
             policy=self._policy,
             hooks=self._hooks,
             rules=self._rules,
+            agent_name=request.agent,
         )
 
     def _context_of(self, agent: str) -> RoutingContext:

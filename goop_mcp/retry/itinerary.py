@@ -1,6 +1,6 @@
 """From a decision to the next request, or to the end: what `follow` does, as pure functions."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -22,8 +22,9 @@ _OURS = (
 )
 _TO_ANOTHER = (Action.CONTINUE_NEXT, Action.FEEDBACK_LOOP, Action.RUN_PREREQUISITE)
 _SAME_WORDS = (Action.RETRY, Action.RETRY_WITH_BACKOFF)
-_WITHOUT_LIMIT = (Action.RESUME_SAME, Action.REQUEST_REPAIR)
-_FAILED_ENDS = ("agent_error", "deadline", "budget", "cancelled")
+# All other actions that a loop can carry out are counted, and end at a limit of the router.
+_WITHOUT_LIMIT = (Action.CONTINUE_NEXT, Action.RESUME_SAME, Action.REQUEST_REPAIR)
+_FAILED_ENDS = ("agent_error", "interrupted", "deadline", "budget", "cancelled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +55,9 @@ def first_request(agent: str, prompt: str) -> Request:
 
 
 def request_after(
-    request: Request, step: Step, before: Step | None, tasks: Mapping[str, str], known: Collection[str]
+    request: Request, step: Step, before: Sequence[Step], tasks: Mapping[str, str], known: Collection[str]
 ) -> Request | Arrival:
-    """Return what follows on `step`, which `request` led to; `before` is the step before it.
+    """Return what follows on `step`, which `request` led to; `before` are the steps before it.
 
     `tasks` are the tasks of the agents that were asked so far, `known` those that can be asked. Goes on only where
     each action of the decision is one that a loop can carry out; all else is for a person or a host.
@@ -72,8 +73,8 @@ def request_after(
         return request.waiting[-1]
     if action in (Action.FINISH, Action.ASK_USER):
         return Arrival("finish" if action is Action.FINISH else "ask_user", decision.reason)
-    if action in _WITHOUT_LIMIT and _says_the_same(step, before):
-        return Arrival("no_progress", f"{step.agent} sent the same reply again")
+    if action in _WITHOUT_LIMIT and _was_reported_before(step, before):
+        return Arrival("no_progress", f"{step.agent} sent the same report again")
     if action not in _TO_ANOTHER:
         return _again(action, request, decision)
     if decision.next_agent is None or decision.next_agent not in known:
@@ -116,15 +117,24 @@ def _written(task: str, words: str, decision: Decision) -> str:
     return "\n\n".join(filter(None, (task, words, files)))
 
 
-def _says_the_same(step: Step, before: Step | None) -> bool:
-    if before is None or before.agent != step.agent:
-        return False
-    return step.outcome.attempts[-1].reply_key == before.outcome.attempts[-1].reply_key
+def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:
+    """Tell whether the agent sent the same report since the last action that the router counts.
+
+    After such an action, feedback for example, an agent is asked something else; that it says the
+    same again is for the limit of the router to end.
+    """
+    report = step.outcome.attempts[-1].report_key
+    for earlier in reversed(before):
+        if earlier.agent == step.agent and earlier.outcome.attempts[-1].report_key == report:
+            return True
+        if earlier.decision is None or not set(earlier.decision.actions) & set(_WITHOUT_LIMIT):
+            return False
+    return False
 
 
 def _failed_end(step: Step) -> JourneyEnd:
     because = step.outcome.stopped_because
-    return because if because in ("agent_error", "deadline", "budget") else "cancelled"
+    return because if because in ("agent_error", "interrupted", "deadline", "budget") else "cancelled"
 
 
 def _why_failed(step: Step) -> str:

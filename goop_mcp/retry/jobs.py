@@ -29,8 +29,9 @@ _logger = logging.getLogger(__name__)
 class Job:
     """A prompt for an agent; `protocol`, `expected`, `limits` and `rules` are those of `validate`.
 
-    `hooks` is one or several. Raises TypeError, UnknownNameError and RuleRefusedError for what could never be judged,
-    before anybody is asked.
+    `hooks` is one or several. `agent_name` is what traces call the agent; None takes the name of
+    the expected agent, or its own. Raises TypeError, UnknownNameError and RuleRefusedError for what
+    could never be judged, before anybody is asked.
     """
 
     agent: Agent
@@ -42,6 +43,7 @@ class Job:
     hooks: Hooks | Sequence[Hooks] = ()
     limits: Limits = DEFAULT_LIMITS
     rules: Sequence[Rule] = ()
+    agent_name: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse mistakes of the caller while they cost nothing."""
@@ -51,6 +53,8 @@ class Job:
             check_type("one of hooks", each, Hooks, "Hooks(...)")
         check_names(self.protocol, None if self.expected is None else self.expected.phase)
         check_rules(self.rules)
+        if self.agent_name is not None:
+            check_type("agent_name", self.agent_name, str, "a text, or None")
         # What is frozen must not change with a list of the caller's.
         object.__setattr__(self, "rules", tuple(self.rules))
 

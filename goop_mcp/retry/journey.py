@@ -22,6 +22,7 @@ JourneyEnd = Literal[
     "no_progress",
     "limit",
     "agent_error",
+    "interrupted",
     "deadline",
     "budget",
     "cancelled",

@@ -7,6 +7,7 @@ import anyio
 from goop_mcp.retry.asking import Asking
 from goop_mcp.retry.attempts import Outcome
 from goop_mcp.retry.jobs import Job, check_count, check_type
+from goop_mcp.retry.telemetry import workflow_span
 
 __all__ = ["ask_many"]
 
@@ -32,7 +33,8 @@ async def ask_many(jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool =
                 for each in askings:
                     each.cancel()
 
-    async with anyio.create_task_group() as group:
-        for _ in range(min(limit, len(askings))):
-            group.start_soon(work)
+    with workflow_span("ask_many"):
+        async with anyio.create_task_group() as group:
+            for _ in range(min(limit, len(askings))):
+                group.start_soon(work)
     return [each.outcome for each in askings if each.outcome is not None]

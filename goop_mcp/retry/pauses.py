@@ -1,5 +1,6 @@
 """How long to wait before a call that failed is repeated."""
 
+import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,14 +15,23 @@ __all__ = ["pause_before"]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONGEST_NAMED_PAUSE = 3600.0
+_JITTER = 0.2
 
 
 def pause_before(
-    failures: int, failure: Exception | None, policy: RetryPolicy, *, now: Callable[[], float] = time.time
+    failures: int,
+    failure: Exception | None,
+    policy: RetryPolicy,
+    *,
+    now: Callable[[], float] = time.time,
+    chance: Callable[[], float] = random.random,
+    time_left: float | None = None,
 ) -> float:
     """Return the seconds to wait before a call is repeated that has failed `failures` times, at least once.
 
-    `now` gives the seconds since 1970, against which a time of day named by the failure is held.
+    A time that the failure names is lengthened by up to a fifth at random: many calls that were
+    refused together must not all come back together. `now` gives the seconds since 1970, against
+    which a time of day is held, and `chance` a number from 0 to 1. `time_left` are the seconds to a deadline.
     """
     import tenacity  # noqa: PLC0415 - needed only after a failure; every start would pay for it
 
@@ -30,8 +40,12 @@ def pause_before(
     state.attempt_number = failures
     if failure is not None:
         state.set_exception((type(failure), failure, None))
-    named = _seconds(_named(failure), now)
-    return max(wait(state), min(max(0.0, named), _LONGEST_NAMED_PAUSE))
+    named = min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
+    added = _JITTER * named * chance()
+    if time_left is not None and named < time_left:
+        # What would still be in time must not come too late by chance.
+        added = min(added, (time_left - named) / 2)
+    return max(wait(state), named + added)
 
 
 def _named(failure: Exception | None) -> object:
@@ -41,7 +55,8 @@ def _named(failure: Exception | None) -> object:
         return named
     headers = _headers(failure)
     milliseconds = headers.get("retry-after-ms", "")
-    if milliseconds.replace(".", "", 1).isdigit():
+    digits = milliseconds.replace(".", "", 1)
+    if digits.isascii() and digits.isdecimal():
         return float(milliseconds) / 1000
     return headers.get("retry-after")
 

@@ -1,6 +1,6 @@
 """How often, how long, at what cost and in which way an agent is asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -27,9 +27,12 @@ class RetryPolicy:
     deadline: seconds for everything, waiting included; None for no limit.
     attempt_timeout: seconds for one answer; a late one counts as a failed call.
     max_calls: messages to agents, repeated calls and the fallback included; for agents that do not say what they cost.
-    max_tokens, max_cost: what may be spent before the next ask; kept where the agent says what it cost.
+    max_tokens, max_cost: what may be spent. The next call is made while less than that is spent, counting
+        what is reserved for calls under way: the most that the agent's last five answers used, all that
+        is left before the first. Where the agent does not say what it used, the reservation counts.
     ways: how to ask again. The first is used until nothing changes, then the next; behind the last the call stops.
-    call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts.
+    call_retries: how often a call that fails is repeated, 0 to 100, not counted as attempts; the circuit
+        may end that sooner.
     retry_call: tells which failures of a call are worth repeating; None: time-outs, lost connections, rate limits and
         overload, recognised by type, by a `retryable` attribute or by the status code.
     backoff: how long to wait before repeating a failed call, a wait of tenacity; None: random up to 0.5 s, doubled each
@@ -37,6 +40,9 @@ class RetryPolicy:
     when_exhausted: what happens when the agent never sends an acceptable reply: "return" the outcome, "raise" a
         NotAcceptedError that carries it, or ask the `fallback`, whose one reply is judged too. Where limits of time or
         cost are reached, nobody is asked any more.
+    fallback: an agent, or several, of which each is asked when the one before sent nothing acceptable.
+    circuit: whether five failed calls in a row, of all who ask the same agent, end further calls at once
+        for 30 s, and after each one more that fails for twice as long, up to 10 min.
     mend_form: False rejects a reply whose form had to be mended (strict mode).
     unmended: rules whose repairs reject the reply although form is mended otherwise.
     """
@@ -52,9 +58,10 @@ class RetryPolicy:
     retry_call: Callable[[Exception], bool] | None = None
     backoff: "wait_base | None" = None
     when_exhausted: WhenExhausted = "return"
-    fallback: Agent | None = None
+    fallback: Agent | Sequence[Agent] | None = None
     mend_form: bool = True
     unmended: frozenset[str] = frozenset()
+    circuit: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what cannot be kept. Raises PolicyError, which names the fields."""
@@ -63,9 +70,19 @@ class RetryPolicy:
             object.__setattr__(self, "ways", tuple(ways))
         if isinstance(unmended := cast("object", self.unmended), set | list | tuple):
             object.__setattr__(self, "unmended", frozenset(unmended))
+        if isinstance(self.fallback, list):
+            object.__setattr__(self, "fallback", tuple(self.fallback))
         faults = [*_numbers(self), *(_kinds(self) or _names(self))] or _contradictions(self)
         if faults:
             raise PolicyError("the policy cannot be kept: " + "; ".join(faults))
+
+    @property
+    def fallbacks(self) -> "tuple[Agent, ...]":
+        """The agents to ask in the end, in their order."""
+        if self.fallback is None:
+            return ()
+        several = isinstance(self.fallback, tuple) and not callable(getattr(self.fallback, "ask", None))
+        return cast("tuple[Agent, ...]", self.fallback if several else (self.fallback,))
 
 
 def _numbers(policy: RetryPolicy) -> list[str]:
@@ -94,6 +111,7 @@ def _kinds(policy: RetryPolicy) -> list[str]:
         ("ways", policy.ways, isinstance(policy.ways, tuple), f"one or more of {', '.join(_WAYS)}"),
         ("unmended", policy.unmended, isinstance(policy.unmended, frozenset), "a set of names of rules"),
         ("mend_form", policy.mend_form, isinstance(policy.mend_form, bool), "True or False"),
+        ("circuit", policy.circuit, isinstance(policy.circuit, bool), "True or False"),
         ("retry_call", policy.retry_call, _is_function(policy.retry_call), "a function of one failure, or None"),
         ("backoff", policy.backoff, _is_function(policy.backoff), "a wait of tenacity, or None"),
     ]
@@ -122,8 +140,8 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
     deadline, timeout = policy.deadline, policy.attempt_timeout
     if deadline is not None and timeout is not None and timeout > deadline:
         faults.append(f"attempt_timeout ({timeout}) is longer than deadline ({deadline})")
-    if policy.when_exhausted == "fallback" and policy.fallback is None:
-        faults.append("when_exhausted is fallback and fallback is None; name an agent")
+    if policy.when_exhausted == "fallback" and not policy.fallbacks:
+        faults.append(f"when_exhausted is fallback and fallback is {policy.fallback}; name an agent")
     if policy.fallback is not None and policy.when_exhausted != "fallback":
         faults.append(f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback")
     repeating = {"retry_call": policy.retry_call, "backoff": policy.backoff}

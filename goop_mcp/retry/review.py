@@ -6,24 +6,25 @@ The same policy, stop rules and words as in `ask_until_accepted`; only who sends
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from time import monotonic
 from typing import Final, TypedDict
 
 from goop_mcp.errors import PolicyError
 from goop_mcp.protocols import check_rules
-from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, StoppedBecause
+from goop_mcp.retry.attempts import CANCELLED, Attempt, NotAcceptedError, Outcome, StoppedBecause
 from goop_mcp.retry.budget import Budget
+from goop_mcp.retry.calls import describe_failure, usage_of_failure
 from goop_mcp.retry.course import Stop, next_step
-from goop_mcp.retry.ending import outcome_of
+from goop_mcp.retry.ending import UNCOUNTED, outcome_of
 from goop_mcp.retry.jobs import DEFAULT_POLICY, check_names, check_terms, judge, judged
 from goop_mcp.retry.policy import RetryPolicy
-from goop_mcp.retry.replies import Message, Way
+from goop_mcp.retry.replies import Message, Usage, Way
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
-from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["Review", "ReviewTerms"]
+__all__ = ["Review", "ReviewTerms", "notify"]
 
 _KEPT = frozenset({"max_attempts", "deadline", "when_exhausted", "mend_form", "unmended"})
 # One conversation, of which nothing can be taken back: a reply that brings nothing new ends it.
@@ -46,10 +47,12 @@ class ReviewTerms(TypedDict, total=False):
 class Review:
     """One conversation: give each reply to `hear` and send back what it returns, until it returns None.
 
-    `protocol`, `expected`, `limits` and `rules` are those of `validate`; a rule that fails ends the review with
-    "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted, mend_form and unmended are kept.
-    `on_stop` is given the outcome once, when the review ends; what it raises is logged. `clock` gives seconds that
-    never go back.
+    `protocol`, `expected`, `limits` and `rules` are those of `validate`; a rule that fails ends the
+    review with "agent_error". Of `policy` the fields max_attempts, deadline, when_exhausted,
+    mend_form and unmended are kept. `on_stop` is given the outcome once, when the review ends, also
+    by `fail` and `cancel`; what it raises is logged. `clock` gives seconds that never go back. The
+    deadline ends the review at the next reply; the call of the model is the framework's, to be
+    bounded by `time_left`.
 
     Raises PolicyError for a policy that only `ask_until_accepted` can keep, UnknownNameError for an unknown protocol,
     TypeError for terms of the wrong kind, RuleRefusedError for a rule that cannot be used.
@@ -69,8 +72,10 @@ class Review:
         check_terms(policy, expected, limits)
         check_names(protocol, None if expected is None else expected.phase)
         check_rules(rules)
-        self._protocol, self._expected, self._limits, self._rules = protocol, expected, limits, tuple(rules)
         self._policy = _keepable(policy)
+        self._judge = partial(
+            judge, protocol=protocol, expected=expected, policy=self._policy, limits=limits, rules=tuple(rules)
+        )
         self._on_stop = on_stop
         self._clock = clock
         self._budget = Budget(self._policy, clock)
@@ -88,56 +93,134 @@ class Review:
     def outcome(self) -> Outcome:
         """How the review ended; "attempts" where the framework asked no more although it was told to."""
         because = self._because or "attempts"
-        return outcome_of(self.attempts, because, self._policy, counts_usage=self._budget.counts_usage)
+        uncounted = self._budget.counts_usage and any(each.usage is None for each in self.attempts)
+        return outcome_of(self.attempts, because, self._policy, remarks=[UNCOUNTED] if uncounted else [])
 
-    def hear(self, reply: str, *, last: bool = False) -> str | None:
+    @property
+    def time_left(self) -> float | None:
+        """Seconds to the deadline of the policy, or to a nearer one around the review; None without any."""
+        return self._budget.time_left()
+
+    def hear(
+        self,
+        reply: str,
+        *,
+        last: bool = False,
+        usage: Usage | None = None,
+        conversation_id: str | None = None,
+    ) -> str | None:
         """Judge `reply`; return what to send back to the agent, None when the review has ended.
 
-        `last` says that the framework will not ask again. Raises NotAcceptedError when the review ends without an
-        accepted reply and the policy says "raise", RuntimeError when it had ended before, TypeError for a reply that is
-        no text.
+        `last` says that the framework will not ask again; `usage` is what the reply used and
+        `conversation_id` the session it came from, None where the framework does not say. Raises
+        NotAcceptedError when the review ends without an accepted reply and the policy says "raise",
+        RuntimeError when it had ended before, TypeError for a reply that is no text.
         """
-        if self.stopped:
-            raise RuntimeError(f"the review has ended ({self._because}); make another for another task")
-        self.attempts.append(self._attempt(reply))
-        step = next_step("", self.attempts, self._policy)
-        if isinstance(step, Stop):
-            self._end(step.because)
-            return None
-        if (limit := self._budget.used_up() or ("attempts" if last else None)) is not None:
-            self._end(limit)
-            return None
-        self._message, self._asked_at = step.message, self._clock()
-        return step.message.text
+        self._check_open()
+        if usage is not None:
+            self._budget.spend(usage)
+        said = self._attempt(reply=reply, usage=usage, conversation_id=conversation_id)
+        because = self._judge_next(said, last=last)
+        if because is None:
+            return self._message.text
 
-    def _end(self, because: StoppedBecause) -> None:
-        self._because = because
-        self._tell()
+        self._stop(because)
         if self._policy.when_exhausted == "raise" and because != "accepted":
             raise NotAcceptedError(self.outcome) from self.outcome.failure
+        return None
 
-    def _attempt(self, reply: str) -> Attempt:
-        seconds = self._clock() - self._asked_at
-        said = Attempt(message=self._message.text, way=self._message.way, reply=reply, seconds=seconds)
-        return judged(said, self._judge)
+    def recall(self, reply: str, *, usage: Usage | None = None) -> None:
+        """Take up a reply that an earlier review of this conversation was given: judged again, not paid again.
 
-    def _judge(self, reply: str) -> Verdict:
-        return judge(
-            reply,
-            protocol=self._protocol,
-            expected=self._expected,
-            policy=self._policy,
-            limits=self._limits,
-            rules=self._rules,
+        Where it ends the review nobody is notified and nothing is raised, as the earlier one did
+        that. Raises RuntimeError when the review had ended before.
+        """
+        self._check_open()
+        self._because = self._judge_next(self._attempt(reply=reply, usage=usage), last=False)
+
+    def settle(self, usage: Usage) -> None:
+        """Count what the last reply used, where the framework tells it only afterwards."""
+        self._budget.spend(usage)
+        self.attempts[-1] = replace(self.attempts[-1], usage=usage)
+
+    def _check_open(self) -> None:
+        if self.stopped:
+            raise RuntimeError(f"the review has ended ({self._because}); make another for another task")
+
+    def _judge_next(self, said: Attempt, *, last: bool) -> StoppedBecause | None:
+        """Judge what was said; return why that ends the review, None where the next message is ready."""
+        self.attempts.append(judged(said, self._judge))
+        step = next_step("", self.attempts, self._policy)
+        if isinstance(step, Stop):
+            return step.because
+        if (limit := self._budget.used_up() or ("attempts" if last else None)) is not None:
+            return limit
+        self._message, self._asked_at = step.message, self._clock()
+        return None
+
+    def fail(self, failure: BaseException, *, usage: Usage | None = None) -> None:
+        """End the review because the framework's call failed for good; does nothing when it has ended.
+
+        A time-out after the deadline ends it as "deadline", all else as "agent_error".
+        What is no Exception, such as an interrupt from the keyboard, counts as a cancellation. `usage` is what the
+        call used all the same; None takes what the failure says. Nothing is raised: the failure is the caller's to
+        pass on.
+        """
+        if self.stopped:
+            return
+        if not isinstance(failure, Exception):
+            self.cancel(usage=usage)
+            return
+        if usage is None:
+            usage = usage_of_failure(failure)
+        if usage is not None:
+            self._budget.spend(usage)
+        self.attempts.append(self._attempt(error=describe_failure(failure), failure=failure, usage=usage))
+        late = isinstance(failure, TimeoutError) and self._budget.used_up() == "deadline"
+        self._stop("deadline" if late else "agent_error")
+
+    def cancel(self, *, usage: Usage | None = None) -> None:
+        """End the review because nobody will answer any more; does nothing when it has ended."""
+        if self.stopped:
+            return
+        if usage is not None:
+            self._budget.spend(usage)
+        self.attempts.append(self._attempt(error=CANCELLED, usage=usage))
+        self._stop("cancelled")
+
+    def _stop(self, because: StoppedBecause) -> None:
+        self._because = because
+        notify(self._on_stop, self.outcome)
+
+    def _attempt(
+        self,
+        *,
+        reply: str | None = None,
+        error: str | None = None,
+        failure: Exception | None = None,
+        usage: Usage | None = None,
+        conversation_id: str | None = None,
+    ) -> Attempt:
+        return Attempt(
+            message=self._message.text,
+            way=self._message.way,
+            reply=reply,
+            error=error,
+            failure=failure,
+            seconds=self._clock() - self._asked_at,
+            usage=usage,
+            conversation_id=conversation_id,
         )
 
-    def _tell(self) -> None:
-        if self._on_stop is None:
-            return
-        try:
-            self._on_stop(self.outcome)
-        except Exception:
-            _logger.exception("on_stop failed; the outcome stays as it is")
+
+def notify(on_stop: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
+    """Give `outcome` to `on_stop`; what that raises is logged."""
+    if on_stop is None:
+        return
+    try:
+        on_stop(outcome)
+    except Exception:
+        _logger.exception("on_stop failed; the outcome stays as it is")
 
 
 def _keepable(policy: RetryPolicy) -> RetryPolicy:

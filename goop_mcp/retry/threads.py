@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.lowlevel import current_token
 
-__all__ = ["call_on_thread"]
+__all__ = ["Wakeup", "call_on_thread"]
 
 T = TypeVar("T")
 
@@ -22,23 +22,37 @@ async def call_on_thread(function: Callable[[], T]) -> T:
     A cancellation leaves the thread behind. So does the end of the program: one that hangs keeps nothing waiting.
     """
     future: Future[T] = Future()
-    done = anyio.Event()
-    loop: Any = current_token().native_token
-    # Of asyncio and of trio; both return at once, so that the thread ends with its work.
-    in_loop = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+    done = Wakeup()
 
     def work() -> None:
         try:
             future.set_result(function())
         except BaseException as raised:
             future.set_exception(raised)
-        # The loop may have ended meanwhile; then nobody waits.
-        with suppress(RuntimeError):
-            in_loop(done.set)
+        done.set()
 
     Thread(target=_context().run, args=(work,), name="goop-mcp agent", daemon=True).start()
     await done.wait()
     return future.result()
+
+
+class Wakeup:
+    """Wakes one task, from any thread and from any event loop. To be made in the loop of the task that waits."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+        loop: Any = current_token().native_token
+        # Of asyncio and of trio; both return at once, so that the thread ends with its work.
+        self._in_loop = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+
+    def set(self) -> None:
+        """Wake the task. Where its loop has ended meanwhile nobody waits."""
+        with suppress(RuntimeError):
+            self._in_loop(self._event.set)
+
+    async def wait(self) -> None:
+        """Wait until it is set."""
+        await self._event.wait()
 
 
 def _context() -> Context:

@@ -19,12 +19,12 @@ _KEEP_SHORT = "- Keep the reply short, with a brief summary and no long lists: a
 _REPEATED_CHARACTERS = 32_000  # of what the agent sent; the end of a longer text is repeated, where reports stand
 
 
-def ask_again(task: str, replies: Sequence[Attempt], way: Way) -> Message:
+def ask_again(task: str, replies: Sequence[Attempt], way: Way, *, attempt: int) -> Message:
     """Return the message that follows on `replies`, the last of which was rejected.
 
     A fault that the reply before had as well is said to stand again, with a line as it should be.
     """
-    return Message(_FORMS[way](task, replies), way)
+    return Message(_FORMS[way](task, replies), way, attempt)
 
 
 def _same_conversation(_task: str, replies: Sequence[Attempt]) -> str:

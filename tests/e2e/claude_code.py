@@ -9,6 +9,7 @@ from tests.e2e.scripted_model import ScriptedModel
 
 __all__ = [
     "AGENT",
+    "claude_environment",
     "final_text",
     "handed_back",
     "hook_settings",
@@ -44,6 +45,18 @@ def write_json(path: Path, value: Mapping[str, object]) -> None:
     path.write_text(json.dumps(value, indent=2), encoding="utf-8")
 
 
+def claude_environment(sandbox: Sandbox, model: ScriptedModel) -> dict[str, str]:
+    """Return what Claude Code needs to ask `model` and nobody else, on top of the environment of the sandbox."""
+    return {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "test-key",
+        "CLAUDE_CODE_TMPDIR": str(sandbox.scratch),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+
+
 def run_claude(
     sandbox: Sandbox,
     model: ScriptedModel,
@@ -53,14 +66,7 @@ def run_claude(
     background: bool = False,
 ) -> Ended:
     """Ask Claude Code one thing and wait until it has ended; subagents run in the foreground unless `background`."""
-    environment = {
-        "ANTHROPIC_BASE_URL": model.url,
-        "ANTHROPIC_API_KEY": "test-key",
-        "CLAUDE_CODE_TMPDIR": str(sandbox.scratch),
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_TELEMETRY": "1",
-    }
+    environment = claude_environment(sandbox, model)
     if not background:
         environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]

@@ -7,12 +7,13 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.e2e.conversation import Conversation, Json, ToolCall, read_conversation
 from tests.e2e.script import answer
 
-__all__ = ["ScriptedModel", "scripted_model"]
+__all__ = ["Refusal", "ScriptedModel", "scripted_model"]
 
 _USAGE = {
     "input_tokens": 10,
@@ -21,7 +22,17 @@ _USAGE = {
     "cache_read_input_tokens": 0,
 }
 _OPENAI_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-_Script = Callable[[Conversation], str | ToolCall]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that is refused as the provider refuses one: with an HTTP status and the kind of the error."""
+
+    status: int
+    kind: str
+
+
+_Script = Callable[[Conversation], str | ToolCall | Refusal]
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -92,7 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.conversations.append(conversation)
         said = self.server.script(conversation)
         number = len(self.server.conversations)
-        if conversation.form == "responses":
+        if isinstance(said, Refusal):
+            error = {"type": "error", "error": {"type": said.kind, "message": "Please try again later."}}
+            self._send(json.dumps(error).encode(), "application/json", status=said.status)
+        elif conversation.form == "responses":
             self._send(_response(said, number), "text/event-stream")
         elif conversation.form == "completions":
             self._send(_completion(conversation, said, number), "text/event-stream")
@@ -105,8 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_json(self, value: Json) -> None:
         self._send(json.dumps(value).encode(), "application/json")
 
-    def _send(self, content: bytes, kind: str) -> None:
-        self.send_response(200)
+    def _send(self, content: bytes, kind: str, *, status: int = 200) -> None:
+        self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(content)))
         self.send_header("connection", "close")

@@ -2,8 +2,12 @@ from pathlib import Path
 
 import pytest
 
+from goop_mcp import ask_until_accepted_sync
+from goop_mcp.hosts.frameworks.command_line import claude_code
+from goop_mcp.retry import Usage
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.claude_code import (
+    claude_environment,
     final_text,
     handed_back,
     hook_settings,
@@ -15,8 +19,8 @@ from tests.e2e.claude_code import (
 from tests.e2e.clients import CLAUDE_CODE, Ended, Sandbox
 from tests.e2e.conversation import Conversation
 from tests.e2e.pace import patience
-from tests.e2e.script import BAD_REPORTS, DONE
-from tests.e2e.scripted_model import ScriptedModel
+from tests.e2e.script import BAD_REPORTS, DONE, GOOD_REPORT
+from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
 
 MENDED = "<status>COMPLETE</status>"
@@ -191,3 +195,41 @@ def test_a_hook_may_ask_the_server_in_place_of_a_process(sandbox: Sandbox, model
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate"))
     assert requests_to_mend(model) == 2
     assert "<phase>coding</phase>" in handed_back(model)
+
+
+def test_the_cost_of_a_session_that_goes_on_is_counted_once(sandbox: Sandbox) -> None:
+    reports = iter((BAD_REPORTS[1], GOOD_REPORT))
+    with scripted_model(lambda _conversation: next(reports)) as model:
+        environment = sandbox.environment(claude_environment(sandbox, model))
+        agent = claude_code(program=str(CLAUDE_CODE.path), folder=sandbox.project, environment=environment)
+        outcome = ask_until_accepted_sync(agent, "Add the login endpoint.", protocol="goop_report")
+
+    assert outcome.accepted
+    first, second = (each.usage for each in outcome.attempts)
+    assert first is not None
+    assert second is not None
+    assert first.cost
+    assert second.cost == pytest.approx(first.cost), "both calls used the same tokens"
+
+
+def test_a_rate_limit_is_repeated_in_the_session_in_which_it_failed(sandbox: Sandbox) -> None:
+    asked: list[Conversation] = []
+
+    def script(conversation: Conversation) -> str | Refusal:
+        asked.append(conversation)
+        return Refusal(429, "rate_limit_error") if len(asked) == 1 else GOOD_REPORT
+
+    with scripted_model(script) as model:
+        settings = {**claude_environment(sandbox, model), "CLAUDE_CODE_MAX_RETRIES": "0"}
+        agent = claude_code(
+            program=str(CLAUDE_CODE.path), folder=sandbox.project, environment=sandbox.environment(settings)
+        )
+        outcome = ask_until_accepted_sync(agent, "Add the login endpoint.", protocol="goop_report")
+
+    assert outcome.accepted
+    refused, answered = outcome.attempts
+    assert "429" in (refused.error or "")
+    assert refused.usage == Usage(tokens=0, cost=0.0, input_tokens=0, output_tokens=0)
+    assert outcome.usage.input_tokens == 10 * (len(asked) - 1)
+    assert answered.conversation_id == agent.session
+    assert asked[-1].said_by("user").count("Add the login endpoint.") == 2, "the session that was refused went on"

@@ -130,6 +130,38 @@ async def test_the_main_agent_is_left_alone_while_subagents_run() -> None:
     assert await answer(envelope_hooks(), told) == {}
 
 
+@pytest.mark.parametrize("kind", ["shell", "bash", "local_bash"])
+async def test_a_shell_in_the_background_does_not_switch_judging_off(kind: str) -> None:
+    # A server for development runs as long as the session.
+    told = main_event(BAD_STATUS) | {"background_tasks": [{"id": "1", "type": kind, "status": "running"}]}
+    assert "decision" in await answer(envelope_hooks(), told)
+
+
+async def test_what_the_host_does_by_itself_is_not_judged() -> None:
+    outcomes: list[Outcome] = []
+    hooks = envelope_hooks(agents=".*", on_stop=outcomes.append)
+    assert await answer(hooks, event("A summary of the conversation.", agent_type="")) == {}
+    assert outcomes == []
+
+
+async def test_a_subagent_whose_kind_an_older_host_does_not_name_is_judged() -> None:
+    outcomes: list[Outcome] = []
+    hooks = envelope_hooks(on_stop=outcomes.append)
+    given = {name: value for name, value in event(BAD_STATUS).items() if name != "agent_type"}
+    assert "decision" in await answer(hooks, given)
+    assert await answer(hooks, given | {"last_assistant_message": GOOD}) == {}
+    assert [each.conversation_id for each in outcomes[0].attempts] == ["3cb1"] * 2
+
+
+async def test_the_counts_of_1200_open_conversations_are_kept() -> None:
+    outcomes: list[Outcome] = []
+    hooks = envelope_hooks(on_stop=outcomes.append)
+    for text in (BAD_STATUS, BAD_STATUS):
+        for number in range(1200):
+            await answer(hooks, event(text, session_id=str(number)))
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("no_progress", 2)] * 1200
+
+
 @pytest.mark.parametrize("policy", [RetryPolicy(max_attempts=9), RetryPolicy(when_exhausted="raise")])
 def test_a_policy_that_the_host_cannot_keep_is_refused(policy: RetryPolicy) -> None:
     with pytest.raises(PolicyError):

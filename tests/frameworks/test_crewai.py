@@ -11,30 +11,36 @@ if importlib.util.find_spec("crewai") is None:
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
 
 from crewai import Agent, BaseLLM, Crew, Task
+from crewai.events import crewai_event_bus
 
 from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.crewai import envelope_guardrail
+from goop_mcp.retry import Outcome
 from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD, OPENING, names_of
 
 
 class ScriptedModel(BaseLLM):
-    """Sends each of `replies` in turn, then the last one for ever."""
+    """Sends each of `replies` in turn, then the last one for ever, and raises those that are exceptions."""
 
-    replies: list[str]
+    replies: list[Any]
     heard: list[str] = []  # noqa: RUF012 - a field of the model, copied for each
 
     def call(self, messages: Any, *_: object, **__: object) -> str:  # noqa: ANN401 - crewai's
         self.heard.append(str(messages))
-        return self.replies[min(len(self.heard), len(self.replies)) - 1]
+        reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return str(reply)
 
     async def acall(self, messages: Any, *_: object, **__: object) -> str:  # noqa: ANN401 - crewai's
         return self.call(messages)
 
 
 # crewai strips what models send.
-def scripted(*replies: str) -> ScriptedModel:
+def scripted(*replies: str | Exception) -> ScriptedModel:
     # In the words in which crewai expects the end.
-    return ScriptedModel(model="scripted", replies=[f"Thought: I am done.\nFinal Answer: {reply}" for reply in replies])
+    said = [reply if isinstance(reply, Exception) else f"Thought: Done.\nFinal Answer: {reply}" for reply in replies]
+    return ScriptedModel(model="scripted", replies=said)
 
 
 def crew(model: ScriptedModel, **options: Any) -> Crew:  # noqa: ANN401 - crewai's
@@ -88,3 +94,75 @@ def test_a_run_that_crewai_ended_does_not_count_for_the_next() -> None:
 def test_the_last_reply_is_handed_on_only_when_asked_for() -> None:
     guardrail = envelope_guardrail(policy=RetryPolicy(max_attempts=1), hand_on_unaccepted=True)
     assert crew(scripted(BAD_STATUS), guardrail=guardrail).kickoff().raw == BAD_STATUS.strip()
+
+
+@pytest.mark.parametrize("before", [[], [BAD_STATUS]])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_on_stop_receives_the_outcome_of_a_task_whose_model_fails(is_async: bool, before: list[str]) -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+    failing = crew(scripted(*before, ConnectionError("the model is gone")), guardrail=guardrail)
+    with pytest.raises(Exception, match="gone"):
+        asyncio.run(failing.akickoff()) if is_async else failing.kickoff()
+    assert crewai_event_bus.flush()
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("agent_error", 1 + len(before))]
+    assert "gone" in str(outcomes[0].failure)
+
+
+def test_usage_is_unknown_as_a_guardrail_does_not_learn_it() -> None:
+    outcomes: list[Outcome] = []
+    crew(scripted(GOOD), guardrail=envelope_guardrail(on_stop=outcomes.append)).kickoff()
+    assert [each.usage for each in outcomes[0].attempts] == [None]
+
+
+def test_a_hundred_crews_at_once_under_one_guardrail_are_counted_each_by_itself() -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+
+    async def together() -> None:
+        crews = [crew(scripted(BAD_STATUS, GOOD), guardrail=guardrail) for _ in range(100)]
+        await asyncio.gather(*[each.akickoff() for each in crews])
+
+    asyncio.run(together())
+    assert [(each.accepted, len(each.attempts)) for each in outcomes] == [(True, 2)] * 100
+
+
+def several(guardrail: Any, *models: ScriptedModel, is_async: bool = False) -> Crew:  # noqa: ANN401 - crewai's
+    workers = [Agent(role=f"worker {each}", goal="Do it.", backstory="-", llm=llm) for each, llm in enumerate(models)]
+    tasks = [
+        Task(
+            description="Implement it.",
+            expected_output="A goop_report.",
+            agent=worker,
+            guardrail=guardrail,
+            async_execution=is_async and worker is not workers[-1],
+        )
+        for worker in workers
+    ]
+    return Crew(agents=workers, tasks=tasks)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_several_tasks_under_one_guardrail_are_counted_each_by_itself(is_async: bool) -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+    several(guardrail, *[scripted(BAD_STATUS, GOOD) for _ in range(3)], is_async=is_async).kickoff()
+    assert [(each.accepted, len(each.attempts)) for each in outcomes] == [(True, 2)] * 3
+
+
+def test_on_stop_receives_the_outcome_of_a_task_that_fails_after_another_one_was_accepted() -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+    with pytest.raises(Exception, match="gone"):
+        several(guardrail, scripted(GOOD), scripted(ConnectionError("the model is gone"))).kickoff()
+    assert crewai_event_bus.flush()
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("accepted", 1), ("agent_error", 1)]
+
+
+def test_on_stop_receives_a_report_that_was_never_accepted_once() -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+    with pytest.raises(NotAcceptedError):
+        crew(scripted(BAD_STATUS), guardrail=guardrail).kickoff()
+    assert crewai_event_bus.flush()
+    assert [each.stopped_because for each in outcomes] == ["no_progress"]

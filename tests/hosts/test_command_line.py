@@ -11,10 +11,11 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import pytest
+import tenacity
 
 from goop_mcp import RetryPolicy, ask_until_accepted
 from goop_mcp.hosts.frameworks.command_line import Answer, CommandFailedError, CommandLineAgent, claude_code, opencode
-from goop_mcp.retry import Message, Outcome, Way
+from goop_mcp.retry import Message, Outcome, Usage, Way
 from tests.retry.agents import BAD_STATUS, GOOD, both_backends, run
 
 WAYS: tuple[Way, ...] = ("first", "same_conversation", "minimal", "same_conversation", "fresh")
@@ -44,11 +45,11 @@ def program(folder: Path, body: str) -> str:
     file.write_text(
         f"#!{sys.executable}\nimport json, os, sys, time\nREPLIES = {[BAD_STATUS, GOOD]!r}\n"
         f"NOTES = {str(folder / 'calls.jsonl')!r}\n"
-        "def note(call):\n"
+        "def note(call, most=2):\n"
         "    with open(NOTES, 'a+') as notes:\n"
         "        notes.write(json.dumps(call) + '\\n')\n"
         "        notes.seek(0)\n"
-        "        return min(len(notes.readlines()), 2) - 1\n" + body,
+        "        return min(len(notes.readlines()), most) - 1\n" + body,
         encoding="utf-8",
     )
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
@@ -74,6 +75,142 @@ def test_claude_is_asked_again_with_resume(backend: str, tmp_path: Path) -> None
     assert first == {"words": ["-p", "--output-format", "json", "--model", "opus"], "text": "Implement it."}
     assert second["words"] == ["-p", "--output-format", "json", "--resume", "s1", "--model", "opus"]
     assert second["text"] == outcome.attempts[1].message
+
+
+# What Claude Code 2.1.329 prints when the provider refuses a request, but for fields of no use here.
+REFUSED = """
+number = note({"words": sys.argv[1:], "text": sys.stdin.read()})
+result = {"stop_reason": "stop_sequence", "session_id": "s1", "total_cost_usd": 0.25, "permission_denials": [],
+          "usage": {"input_tokens": 4, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 2,
+                    "output_tokens": 1, "service_tier": "standard"},
+          "terminal_reason": "api_error", "is_error": True, "num_turns": 1, "subtype": "success",
+          "api_error_status": STATUS, "api_error_type": "rate_limit_error", "result": SAID, "type": "result"}
+if number == 0:
+    print(json.dumps(result))
+    sys.exit(1)
+json.dump({"type": "result", "subtype": "success", "is_error": False, "result": REPLIES[1], "session_id": "s1",
+           "total_cost_usd": 0.5, "usage": {"input_tokens": 10, "output_tokens": 5}}, sys.stdout)
+"""
+RATE_LIMITED = (
+    "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try again later."
+)
+AT_ONCE = RetryPolicy(backoff=tenacity.wait_none())
+
+
+def refusing(status: int | None, said: str) -> str:
+    return REFUSED.replace("STATUS", repr(status)).replace("SAID", repr(said))
+
+
+@both_backends
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (429, RATE_LIMITED),
+        (529, "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment."),
+        (None, RATE_LIMITED),
+        (None, "API Error: 529 Overloaded."),
+        (None, "Claude AI usage limit reached|1753077600"),
+    ],
+)
+def test_a_rate_limit_of_claude_is_repeated_in_its_session_with_its_cost(
+    backend: str, tmp_path: Path, status: int | None, said: str
+) -> None:
+    outcome = asked(backend, claude_code(program=program(tmp_path, refusing(status, said))), AT_ONCE)
+    assert outcome.accepted
+    failed, answered = outcome.attempts
+    assert failed.usage == Usage(input_tokens=9, output_tokens=1, cost=0.25)
+    assert (outcome.usage.tokens, outcome.usage.cost) == (25, 0.75)
+    assert (failed.error or "").startswith(f"CommandFailedError: claude gave no result ({said[:40]}")
+    assert answered.conversation_id == "s1"
+    assert calls(tmp_path)[1]["words"] == ["-p", "--output-format", "json", "--resume", "s1"]
+    assert calls(tmp_path)[1]["text"] == "Implement it."
+
+
+# What Claude Code 2.1.329 prints each time it goes on in a session: cost and modelUsage are those of the session.
+SUMMED = """
+number = note({"words": sys.argv[1:], "text": sys.stdin.read()}, most=9)
+refused = number == 1
+said = REPLIES[number == 3].replace("DONE-ISH", f"OVER {number}")
+calls = (1, 1, 2, 3)[number]
+used = {"input_tokens": 0 if refused else 10, "output_tokens": 0 if refused else 5}
+print(json.dumps({"type": "result", "subtype": "success", "is_error": refused, "session_id": "s1",
+    "api_error_status": 429 if refused else None, "result": "slow down" if refused else said,
+    "total_cost_usd": 0.25 * calls, "usage": used,
+    "modelUsage": {"m": {"inputTokens": 10 * calls, "outputTokens": 5 * calls, "costUSD": 0.25 * calls}}}))
+sys.exit(refused)
+"""
+
+
+def test_the_cost_of_a_session_is_counted_once(tmp_path: Path) -> None:
+    agent = claude_code(program=program(tmp_path, SUMMED))
+    policy = RetryPolicy(max_attempts=4, backoff=tenacity.wait_none())
+    outcome = asked("asyncio", agent, policy)
+    assert outcome.accepted
+    assert [each.usage.cost for each in outcome.attempts if each.usage is not None] == [0.25, 0.0, 0.25, 0.25]
+    assert (outcome.usage.tokens, outcome.usage.cost) == (45, 0.75)
+
+
+def test_the_time_that_claude_names_is_waited_for(tmp_path: Path) -> None:
+    said = f"Claude AI usage limit reached|{int(time.time()) + 1000}"
+    agent = claude_code(program=program(tmp_path, refusing(None, said)))
+    outcome = asked("asyncio", agent, RetryPolicy(deadline=900))
+    assert (outcome.stopped_because, len(outcome.attempts)) == ("deadline", 1)
+
+
+def test_a_wrong_key_of_claude_is_not_repeated(tmp_path: Path) -> None:
+    said = "Invalid API key · Fix external API key"
+    outcome = asked("asyncio", claude_code(program=program(tmp_path, refusing(401, said))), AT_ONCE)
+    assert (outcome.stopped_because, len(calls(tmp_path))) == ("agent_error", 1)
+    assert said in str(outcome.failure)
+
+
+# What OpenCode 1.18.33 prints when the provider refuses a request.
+OPENCODE_REFUSED = """
+number = note({"words": sys.argv[1:], "text": sys.stdin.read()})
+part = {"tokens": {"input": 10, "output": 5, "reasoning": 1, "cache": {"read": 3, "write": 1}}, "cost": 0.25}
+headers = {"connection": "close", "content-type": "application/json", "retry-after-ms": "1"}
+if number == 0:
+    print(json.dumps({"type": "step_finish", "timestamp": 1795353772031, "sessionID": "ses_1", "part": part}))
+    print(json.dumps({"type": "error", "timestamp": 1795353772031, "sessionID": "ses_1", "error": {
+        "name": "APIError", "data": {"message": "slow down", "statusCode": STATUS, "isRetryable": RETRYABLE,
+        "responseHeaders": headers, "responseBody": "{}", "metadata": {"url": "http://127.0.0.1/v1"}}}}))
+    sys.exit(1)
+for kind, said in [("step_start", {}), ("text", {"text": REPLIES[1]}), ("step_finish", part)]:
+    print(json.dumps({"type": kind, "sessionID": "ses_1", "part": said}))
+"""
+
+
+@both_backends
+def test_a_rate_limit_of_opencode_is_repeated_in_its_session_with_its_cost(backend: str, tmp_path: Path) -> None:
+    body = OPENCODE_REFUSED.replace("STATUS", "429").replace("RETRYABLE", "True")
+    outcome = asked(backend, opencode(program=program(tmp_path, body)), AT_ONCE)
+    assert outcome.accepted
+    assert outcome.attempts[0].usage == Usage(input_tokens=14, output_tokens=6, cost=0.25)
+    assert outcome.usage == Usage(tokens=40, input_tokens=28, output_tokens=12, cost=0.5)
+    assert outcome.attempts[0].error == "CommandFailedError: opencode gave no result (slow down)"
+    assert calls(tmp_path)[1]["words"] == ["run", "--format", "json", "-s", "ses_1", "Implement it."]
+
+
+def test_what_opencode_says_will_not_pass_is_not_repeated(tmp_path: Path) -> None:
+    body = OPENCODE_REFUSED.replace("STATUS", "401").replace("RETRYABLE", "False")
+    outcome = asked("asyncio", opencode(program=program(tmp_path, body)), AT_ONCE)
+    assert (outcome.stopped_because, len(calls(tmp_path))) == ("agent_error", 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "usage"),
+    [
+        ("'total_cost_usd': 0.5", Usage(cost=0.5)),
+        ("'usage': {'input_tokens': 3, 'output_tokens': 2}", Usage(input_tokens=3, output_tokens=2)),
+        ("'usage': {'input_tokens': 3}, 'total_cost_usd': float('nan')", Usage(input_tokens=3)),
+        ("'usage': {'input_tokens': -3, 'output_tokens': 'many'}, 'total_cost_usd': '1'", Usage()),
+        ("'usage': []", None),
+    ],
+)
+def test_what_claude_does_not_tell_is_unknown(tmp_path: Path, fields: str, usage: Usage | None) -> None:
+    body = "print(json.dumps({'is_error': False, 'result': REPLIES[1], 'session_id': 's1', " + fields + "}))"
+    reply = run("asyncio", lambda: claude_code(program=program(tmp_path, body)).ask(Message("Implement it.")))
+    assert reply.usage == usage
 
 
 @both_backends

@@ -1,11 +1,16 @@
 """Which command a host is given."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from goop_mcp import __version__
 from goop_mcp.hosts.launch import Surroundings, find_launch, is_ours
+from tests.cli.running import environment
 
 
 def surroundings(prefix: Path, *, base: Path | None = None, on_path: Mapping[str, str] | None = None) -> Surroundings:
@@ -68,7 +73,20 @@ def test_a_program_of_another_installation_is_not_taken(tmp_path: Path) -> None:
 
 def test_without_a_program_the_module_is_run(tmp_path: Path) -> None:
     launch = find_launch(surroundings(tmp_path), portable=True)
-    assert launch.words == (str(tmp_path / "bin" / "python"), "-m", "goop_mcp")
+    assert launch.words == (str(tmp_path / "bin" / "python"), "-P", "-m", "goop_mcp")
+
+
+def test_a_folder_of_our_name_in_the_project_is_not_run(tmp_path: Path) -> None:
+    impostor = tmp_path / "goop_mcp" / "__main__.py"
+    impostor.parent.mkdir()
+    impostor.write_text("print('the impostor runs')", encoding="utf-8")
+    around = replace(surroundings(tmp_path), executable=Path(sys.executable))
+    launch = find_launch(around, portable=True)
+
+    command = [*launch.words, "--version"]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (0, f"goop-mcp {__version__}\n")
 
 
 @pytest.mark.parametrize(
@@ -82,6 +100,7 @@ def test_without_a_program_the_module_is_run(tmp_path: Path) -> None:
         ("uvx --from goop-mcp[postgres] goop-mcp", True),
         ("pipx run goop-mcp", True),
         ("/usr/bin/python3 -m goop_mcp serve", True),
+        ("/usr/bin/python3 -P -m goop_mcp serve", True),
         ("node goop-mcp", False),
         ("uvx other", False),
         ("python -m other", False),

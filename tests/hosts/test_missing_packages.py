@@ -15,9 +15,10 @@ FRAMEWORKS = {
     "langgraph": ("langchain_core", "langchain"),
     "openai_agents": ("agents", "openai-agents"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+    "smolagents": ("smolagents", "smolagents"),
 }
 FOLDER = "goop_mcp.hosts.frameworks"
-BARE = ["command_line", "crewai", "open_reviews", "packages", "reply_text", "smolagents", "unaccepted"]
+BARE = ["command_line", "crewai", "open_reviews", "packages", "reply_text", "unaccepted"]
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from goop_mcp import Expectations, GoopError, RetryPolicy, UnknownNameError, ask_until_accepted
-from goop_mcp.retry import Hooks, Message, NotAcceptedError, Outcome, Reply, ReplyTypeError, Usage
+from goop_mcp.retry import (
+    AgentInterruptedError,
+    Hooks,
+    Message,
+    NotAcceptedError,
+    Outcome,
+    Reply,
+    ReplyTypeError,
+    Usage,
+)
 from goop_mcp.validation.feedback import OPENING
 from tests.retry.agents import (
     BAD_AGENT,
@@ -110,12 +119,32 @@ def test_a_fallback_that_fails_as_well_leaves_the_call_exhausted() -> None:
     assert outcome.text == CUT_OFF
 
 
+def test_a_fallback_that_waits_for_a_person_ends_the_call_and_no_other_is_asked() -> None:
+    waiting, strong = Scripted(AgentInterruptedError("approve the payment")), Scripted(GOOD)
+    policy = RetryPolicy(max_attempts=1, when_exhausted="fallback", fallback=[waiting, strong])
+    outcome = ask(Scripted(BAD_STATUS), policy=policy)
+    assert outcome.stopped_because == "interrupted"
+    assert strong.heard == []
+
+
 def test_a_fallback_that_cannot_be_asked_is_refused_before_anybody_is_asked() -> None:
     agent = Scripted(BAD_STATUS)
     policy = RetryPolicy(when_exhausted="fallback", fallback="planner")  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(TypeError, match="the fallback is str"):
         ask(agent, policy=policy)
     assert agent.heard == []
+
+
+def test_fallbacks_are_asked_one_after_the_other_until_one_is_accepted() -> None:
+    cheap, broken, strong, spare = Scripted(CUT_OFF), Scripted(ValueError()), Scripted(GOOD), Scripted(GOOD)
+    policy = RetryPolicy(max_attempts=1, when_exhausted="fallback", fallback=[cheap, broken, strong, spare])
+    outcome = ask(Scripted(BAD_STATUS), policy=policy)
+    assert outcome.accepted
+    assert results(outcome) == ["rejected", "rejected", "failed", "accepted"]
+    assert [each.fallback for each in outcome.attempts] == [False, True, True, True]
+    assert len(strong.heard) == 1
+    assert spare.heard == []
+    assert "the answer is the fallback's" in outcome.warnings
 
 
 def test_no_fallback_is_asked_once_the_budget_is_spent() -> None:
@@ -399,7 +428,7 @@ def test_a_conversation_that_is_not_async_is_asked_on_a_thread(backend: str) -> 
 
 
 @pytest.mark.parametrize(
-    "cost", [{"tokens": None}, {"tokens": -5}, {"tokens": 2.5}, {"cost": float("nan")}, {"cost": -1.0}], ids=str
+    "cost", [{"input_tokens": -1}, {"tokens": -5}, {"tokens": 2.5}, {"cost": float("nan")}, {"cost": -1.0}], ids=str
 )
 def test_a_cost_that_no_budget_can_count_is_the_agents_failure(cost: dict[str, Any]) -> None:
     class Session:

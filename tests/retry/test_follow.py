@@ -16,7 +16,7 @@ from goop_mcp import RetryPolicy, RoutingContext, UnknownNameError, follow
 from goop_mcp.retry import Agent, Following, Journey, Step, shared_budget
 from goop_mcp.routing import Policy, RoutingLimits
 from tests.retry.agents import BAD_STATUS, GOOD, PROSE, Scripted, both_backends, run
-from tests.validation.replies import BLOCKED, EXECUTOR, changed, read_case
+from tests.validation.replies import BLOCKED, EXECUTOR, SUMMARY, changed, read_case
 
 NO_CHECKPOINT = RoutingContext(policy=Policy(checkpoint_before_implement=False))
 GOES_ON = {"continue_next", "resume_same", "fix_and_retry", "request_repair", "retry", "retry_with_backoff"}
@@ -193,8 +193,40 @@ def test_an_agent_that_repeats_itself_when_it_resumes_ends_it() -> None:
     assert journey.steps[1].prompt.startswith("Build it.\n\n")
 
 
-def test_a_circle_ends_at_the_limit_of_steps() -> None:
-    journey = go({"goop-executor": Scripted(GOOD)}, "goop-executor", max_steps=7)
+def to(agent: str, next_agent: str, *, summary: str = "The work is done.") -> str:
+    """Return the report of `agent` that hands on to `next_agent`."""
+    report = changed(EXECUTOR, ("<agent>goop-executor</agent>", f"<agent>{agent}</agent>"))
+    report = changed(report, ('<next_action agent="goop-executor">', f'<next_action agent="{next_agent}">'))
+    return changed(report, (SUMMARY, summary))
+
+
+@both_backends
+def test_an_agent_that_hands_on_to_itself_with_the_same_report_ends_it(backend: str) -> None:
+    agent = Scripted(GOOD)
+    journey = go({"goop-executor": agent}, "goop-executor", backend=backend)
+    assert journey.stopped_because == "no_progress"
+    assert journey.reason == "goop-executor sent the same report again"
+    assert len(agent.heard) == 2
+
+
+def test_two_agents_that_hand_on_to_each_other_with_the_same_reports_end_it() -> None:
+    one, other = Scripted(to("goop-executor", "goop-tester")), Scripted(to("goop-tester", "goop-executor"))
+    journey = go({"goop-executor": one, "goop-tester": other}, "goop-executor")
+    assert journey.stopped_because == "no_progress"
+    assert path(journey) == ["goop-executor", "goop-tester", "goop-executor"]
+
+
+def test_other_words_around_the_same_report_are_no_progress() -> None:
+    report = to("goop-executor", "goop-executor")
+    agent = Scripted(*(f"Prose number {number}.\n\n{report}" for number in range(9)))
+    journey = go({"goop-executor": agent}, "goop-executor")
+    assert journey.stopped_because == "no_progress"
+    assert len(agent.heard) == 2
+
+
+def test_a_circle_of_other_reports_goes_on_to_the_limit_of_steps() -> None:
+    agent = Scripted(*(to("goop-executor", "goop-executor", summary=f"Part {number} is done.") for number in range(9)))
+    journey = go({"goop-executor": agent}, "goop-executor", max_steps=7)
     assert journey.stopped_because == "limit"
     assert len(journey.steps) == 7
 

@@ -25,6 +25,8 @@ from tests.retry.agents import GOOD, Scripted
         ({"ways": ("fresh", "fresh")}, ["ways", "twice"]),
         ({"when_exhausted": "explode"}, ["when_exhausted", "explode"]),
         ({"when_exhausted": "fallback"}, ["when_exhausted", "fallback"]),
+        ({"when_exhausted": "fallback", "fallback": []}, ["when_exhausted", "fallback"]),
+        ({"circuit": "off"}, ["circuit", "'off'"]),
         ({"fallback": Scripted(GOOD)}, ["fallback", "when_exhausted"]),
         ({"fallback": Scripted(GOOD), "when_exhausted": "raise"}, ["fallback", "when_exhausted"]),
         ({"mend_form": False, "unmended": frozenset({"xml/unescaped"})}, ["mend_form", "unmended"]),

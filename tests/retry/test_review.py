@@ -8,7 +8,7 @@ import pytest
 
 from goop_mcp import NotAcceptedError, RetryPolicy, UnknownNameError, ask_until_accepted
 from goop_mcp.errors import PolicyError
-from goop_mcp.retry import Outcome, Review, shared_budget
+from goop_mcp.retry import Outcome, Review, Usage, shared_budget
 from goop_mcp.retry.review import ReviewTerms
 from goop_mcp.validation.feedback import OPENING
 from tests.retry.agents import BAD_AGENT, BAD_STATUS, CUT_OFF, GOOD, PROSE, Scripted
@@ -147,3 +147,75 @@ def test_a_review_that_has_ended_hears_no_more() -> None:
 def test_terms_of_no_use_are_refused_before_anything_is_heard(terms: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=next(iter(terms))):
         Review(**terms)
+
+
+def test_what_a_framework_knows_of_a_reply_is_in_the_outcome() -> None:
+    review = Review()
+    review.hear(BAD_STATUS, usage=Usage(tokens=10), conversation_id="thread-1")
+    review.hear(GOOD)
+    assert [each.usage for each in review.outcome.attempts] == [Usage(tokens=10), None]
+    assert review.outcome.attempts[0].conversation_id == "thread-1"
+    assert (review.outcome.usage.tokens, review.outcome.attempts_without_usage) == (10, 1)
+
+
+def test_usage_that_is_told_counts_in_a_budget_around_it() -> None:
+    with shared_budget(max_tokens=10):
+        review = Review()
+        assert review.hear(BAD_STATUS, usage=Usage(tokens=10)) is None
+    assert review.outcome.stopped_because == "budget"
+
+
+def test_a_conversation_that_fails_reaches_on_stop_with_its_failure() -> None:
+    outcomes: list[Outcome] = []
+    review = Review(on_stop=outcomes.append, policy=RetryPolicy(when_exhausted="raise"))
+    review.hear(BAD_STATUS)
+    failure = ConnectionError("gone")
+    review.fail(failure, usage=Usage(tokens=7))
+    assert [each.stopped_because for each in outcomes] == ["agent_error"]
+    assert outcomes[0].failure is failure
+    assert outcomes[0].attempts[-1].error == "ConnectionError: gone"
+    assert outcomes[0].usage == Usage(tokens=7)
+
+
+def test_a_conversation_that_is_killed_reaches_on_stop() -> None:
+    outcomes: list[Outcome] = []
+    review = Review(on_stop=outcomes.append)
+    review.hear(BAD_STATUS)
+    review.cancel()
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("cancelled", 2)]
+
+
+def test_what_has_ended_ends_once() -> None:
+    outcomes: list[Outcome] = []
+    review = Review(on_stop=outcomes.append)
+    review.hear(GOOD)
+    review.fail(ConnectionError())
+    review.cancel()
+    assert [each.stopped_because for each in outcomes] == ["accepted"]
+
+
+def test_the_time_that_is_left_bounds_the_frameworks_own_call() -> None:
+    clock = Clock()
+    review = Review(clock=clock, policy=RetryPolicy(deadline=10))
+    clock.now = 4.0
+    assert review.time_left == 6.0
+    assert Review().time_left is None
+
+
+@pytest.mark.parametrize(("seconds", "because"), [(4.0, "agent_error"), (10.0, "deadline")])
+def test_a_time_out_after_the_deadline_is_the_deadlines(seconds: float, because: str) -> None:
+    clock = Clock()
+    review = Review(clock=clock, policy=RetryPolicy(deadline=10))
+    clock.now = seconds
+    review.fail(TimeoutError())
+    assert review.outcome.stopped_because == because
+
+
+def test_a_reply_that_is_recalled_ends_the_review_without_a_notice() -> None:
+    outcomes: list[Outcome] = []
+    review = Review(policy=RetryPolicy(max_attempts=1, when_exhausted="raise"), on_stop=outcomes.append)
+    review.recall(BAD_STATUS)
+    assert review.outcome.stopped_because == "attempts"
+    assert outcomes == []
+    with pytest.raises(RuntimeError, match="has ended"):
+        review.recall(GOOD)

@@ -14,11 +14,13 @@ from goop_mcp.hosts.claude_code.events import HookEvent
 from goop_mcp.hosts.claude_code.state_folder import state_folder
 from goop_mcp.operations import stopping
 from goop_mcp.operations.stopping.policy import read_policy
+from goop_mcp.validation.findings import excerpt
 
 if TYPE_CHECKING:
     from goop_mcp.hosts.claude_code.in_project import InProject
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
     from goop_mcp.operations.stopping.judging import LetPass, SendBack, Turn
+    from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
 __all__ = ["EVENTS", "answer_event"]
@@ -29,6 +31,7 @@ _Remarks: TypeAlias = tuple[str, ...]
 _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
 _MOST_OF_AN_ID = 200
+_MOST_OF_A_NAME = 100
 _NOTICE: Final = re.compile(r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
 
 
@@ -40,6 +43,11 @@ class _Session:
         self.project = named or event.folder or os.curdir
         self.event, self.environment, self.named_rules = event, environment, rules
         self.policy, self.remarks = read_policy(self.project)
+
+    @property
+    def profile(self) -> "Profile":
+        """Which form the reports of the project have."""
+        return stopping.profile.read_profile(self.project)
 
     @property
     def rules(self) -> "tuple[Rule, ...]":
@@ -72,7 +80,15 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if text is None:
         return {}, remarks
     judging = stopping.judging
-    turn = judging.Turn(agent=event.agent_type, text=text, main=main, again=event.active, key=_key(event))
+    turn = judging.Turn(
+        agent=event.agent_type,
+        text=text,
+        main=main,
+        again=event.active,
+        key=_key(event),
+        agents=policy.agents,
+        profile=session.profile,
+    )
     if not judging.is_owed(turn, policy):
         return {}, remarks
     judge = _in_project(session).judge if policy.check_workspace else None
@@ -130,7 +146,7 @@ def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
     agent = session.event.agent_type or ""
     if not session.policy.inform or not session.policy.owes(agent):
         return {}, ()
-    words = stopping.briefing.brief_subagent(agent, protocol=session.policy.protocol, project=session.project)
+    words = stopping.briefing.brief_subagent(agent, session.policy, project=session.project)
     return _context(session, words), ()
 
 
@@ -163,13 +179,22 @@ def _before_prompt(session: _Session) -> tuple[Answer, _Remarks]:
 
 
 def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answer:
-    turn = stopping.judging.Turn(agent=agent, text=report, main=False, again=False, key="")
+    turn = stopping.judging.Turn(
+        agent=agent,
+        text=report,
+        main=False,
+        again=False,
+        key="",
+        agents=session.policy.agents,
+        profile=session.profile,
+    )
     verdict = stopping.judging.judge_text(turn, session.policy, rules=session.rules)
     if verdict.accepted:
         return {}
     errors = stopping.judging.describe_errors(verdict)
+    name = excerpt(agent, _MOST_OF_A_NAME) if agent else "this agent"
     words = (
-        f"goop-mcp: the report of {agent or 'this agent'} is not accepted: {errors}. Its task is not done, whatever "
+        f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever "
         "the reply says. Give its text to route_next_action, which says who continues, or start anew."
     )
     return _context(session, words)

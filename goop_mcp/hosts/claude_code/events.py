@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from goop_mcp.errors import GoopError
 
-__all__ = ["EventError", "HookEvent", "read_event"]
+__all__ = ["EventError", "HookEvent", "is_busy", "read_event"]
 
 _SHELLS = ("bash", "local_bash", "shell")
 
@@ -64,7 +64,7 @@ def read_event(content: bytes) -> HookEvent:
         message=_text(values, "last_assistant_message"),
         transcript=_text(values, "agent_transcript_path" if name == "SubagentStop" else "transcript_path"),
         active=values.get("stop_hook_active") is True,
-        busy=_is_busy(values.get("background_tasks")),
+        busy=is_busy(values.get("background_tasks")),
         tool=_text(values, "tool_name"),
         result=_last_text(response.get("content")),
         result_agent=_text(response, "agentType"),
@@ -77,7 +77,7 @@ def _text(values: Mapping[str, object], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _is_busy(tasks: object) -> bool:
+def is_busy(tasks: object) -> bool:
     """Tell whether somebody still works; a shell command in the background may run for ever and reports to nobody."""
     return any(task.get("status") == "running" and task.get("type") not in _SHELLS for task in _objects(tasks))
 

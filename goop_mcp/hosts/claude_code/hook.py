@@ -6,8 +6,9 @@ A fault of ours never breaks a session: every way ends with 0, and what went wro
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout, suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Final
 
 from goop_mcp.errors import GoopError
@@ -19,6 +20,10 @@ __all__ = ["HOSTS", "main"]
 HOSTS: Final = ("claude-code", "codex", "opencode")
 _MOST_BYTES = 32 * 1024 * 1024
 _PIECE = 1024 * 1024
+# Less than the plugins ask of the hosts: 30 seconds for what may record a report, 10 for all else.
+_SECONDS: Final = 8.0
+_SECONDS_TO_RECORD: Final = 25.0
+_MAY_RECORD: Final = frozenset({"Stop", "SubagentStop"})
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,6 +40,27 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+@contextmanager
+def _end_within(seconds: float) -> Iterator[None]:
+    """End the process with 0 when what is done inside takes longer.
+
+    That a host stops the hook itself may be taken for an error, and a project may hold anything: a pipe in place of a
+    file, rules without end, a database made to hang its readers.
+    """
+    limit = threading.Timer(seconds, _give_up, (seconds,))
+    limit.daemon = True
+    limit.start()
+    try:
+        yield
+    finally:
+        limit.cancel()
+
+
+def _give_up(seconds: float) -> None:
+    _say(f"the hook was not done after {seconds:g} seconds and lets everything pass; look at what .goopspec holds")
+    os._exit(0)
+
+
 def _answer(arguments: Sequence[str]) -> None:
     host, *options = arguments or [""]
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
@@ -44,8 +70,12 @@ def _answer(arguments: Sequence[str]) -> None:
             "for example: goop-mcp hook claude-code"
         )
         return
-    with redirect_stdout(sys.stderr):  # rules may print when they judge, and the answer has to be all that is there
-        answer, remarks = answer_event(read_event(_read_input()), os.environ, rules=tuple(options[1::2]))
+    with _end_within(_SECONDS):
+        event = read_event(_read_input())
+    seconds = _SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS
+    # Rules may print when they judge, and the answer has to be all that is there.
+    with _end_within(seconds), redirect_stdout(sys.stderr):
+        answer, remarks = answer_event(event, os.environ, rules=tuple(options[1::2]))
     for remark in remarks:
         _say(remark)
     if answer:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from goop_mcp.composition import Application
 from goop_mcp.errors import GoopError
@@ -19,6 +20,9 @@ from goop_mcp.workflow.agents import plain_agent_name
 
 __all__ = ["InProject"]
 
+# A turn waits for the hook, and the project may be somebody else's checkout.
+_DATABASE_SECONDS: Final = 5.0
+
 
 class InProject:
     """The project of one event, and what it wants. `rules` are the places of rules that were brought along."""
@@ -26,7 +30,8 @@ class InProject:
     def __init__(
         self, project: str, policy: StopPolicy, environment: Mapping[str, str], *, rules: tuple[str, ...]
     ) -> None:
-        self._settings = replace(read_settings(environment, project=project), rules=rules)
+        settings = read_settings(environment, project=project)
+        self._settings = replace(settings, rules=rules, database_seconds=_DATABASE_SECONDS)
         self._policy = policy
 
     def judge(self, text: str, expected: Expectations) -> Verdict:

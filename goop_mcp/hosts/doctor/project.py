@@ -11,6 +11,7 @@ from goop_mcp.validation.findings import excerpt
 from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoints
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
+from goop_mcp.workspace.projections import newer_documents
 from goop_mcp.workspace.state import StateFault, read_state
 
 __all__ = ["check_database", "check_project"]
@@ -47,10 +48,14 @@ def check_database(application: Application) -> Iterator[Check]:
         yield fault(
             "database",
             f"{store.location} is damaged: {damage[0]}",
-            "stop all servers and put a backup in its place; memories can be saved with goop-mcp memory export first",
+            "put a backup in its place with goop-mcp restore FILE; save memories with goop-mcp memory export first",
         )
     else:
         yield fine("database", f"{store.location} is sound, revision {revision}")
+        if application.settings.writes_files:
+            for newer in newer_documents(application.files, known=revision)[:1]:
+                what, _, cure = str(newer).partition("; ")
+                yield warning("database", what, cure)
 
 
 def _broken(error: GoopError) -> Check:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Unpack, cast
 
 from goop_mcp.errors import PolicyError
+from goop_mcp.hosts.claude_code.events import is_busy
 from goop_mcp.hosts.frameworks.open_reviews import OpenReviews
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.protocols import validate
@@ -41,8 +42,9 @@ def envelope_hooks(
     `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`; without an expected
     agent the subagent's own name is expected. A reply that is rejected goes back with what is wrong; when the review
     ends without an accepted one, the agent may stop, a message says what is left, and `on_stop` hears the outcome.
-    A failure of the hook itself is logged and lets the agent stop. Raises PolicyError for more than 8 attempts and for
-    `when_exhausted="raise"`, as a hook has nobody to raise to.
+    A failure of the hook itself is logged and lets the agent stop. The host does not tell a hook what a reply cost, so
+    usage is unknown, and a hook cannot bound a call of the model: a deadline is looked at when a reply comes. Raises
+    PolicyError for more than 8 attempts and for `when_exhausted="raise"`, as a hook has nobody to raise to.
     """
     _check_policy(terms)
     hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
@@ -69,6 +71,8 @@ class _StopHook:
     async def on_subagent(self, told: HookInput, _tool: str | None, _context: HookContext) -> HookJSONOutput:
         event = cast("Event", told)
         try:
+            if event.get("agent_type") == "":
+                return {}  # the host's own subagent, such as the one that compacts a conversation
             expected = replace(self._expected, agent=self._expected.agent or event.get("agent_type"))
             return self._answer(event, _last_text(event), expected)
         except Exception:
@@ -79,7 +83,7 @@ class _StopHook:
         event = cast("Event", told)
         try:
             text = _last_text(event)
-            if self._main_thread == "never" or _subagents_run(event):
+            if self._main_thread == "never" or is_busy(event.get("background_tasks")):
                 return {}
             if self._main_thread == "if_present" and not validate(text).candidates:
                 return {}
@@ -90,7 +94,7 @@ class _StopHook:
 
     def _answer(self, event: Event, text: str, expected: Expectations) -> HookJSONOutput:
         with self._reviews.of(_conversation(event), expected=expected) as review:
-            feedback = review.hear(text)
+            feedback = review.hear(text, conversation_id=event.get("session_id"))
         if feedback is not None:
             return {"decision": "block", "reason": feedback}
         return _farewell(review)
@@ -99,10 +103,6 @@ class _StopHook:
 def _conversation(event: Event) -> Hashable:
     """Return what the attempts are counted by: each prompt starts anew."""
     return event.get("session_id"), event.get("agent_id") or "main", event.get("prompt_id") or ""
-
-
-def _subagents_run(event: Event) -> bool:
-    return any(task.get("status") == "running" for task in event.get("background_tasks") or ())
 
 
 def _last_text(event: Event) -> str:

@@ -1,46 +1,146 @@
 """langchain agents: a middleware that sends a report back until it is accepted."""
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, Unpack
 
-from goop_mcp.hosts.frameworks.langchain_messages import answer_to, check_terms, outcome_of
+from goop_mcp.hosts.frameworks.langchain_messages import (
+    Said,
+    check_terms,
+    feedback_message,
+    outcome_of,
+    recalled,
+    resumed,
+    said_by,
+    said_since_task,
+    usage_of_last,
+    usage_since_reply,
+)
 from goop_mcp.hosts.frameworks.packages import needing
+from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.hosts.frameworks.unaccepted import ending_terms
 from goop_mcp.retry.attempts import Outcome
-from goop_mcp.retry.review import ReviewTerms
+from goop_mcp.retry.review import ReviewTerms, notify
 
 with needing("langchain", extra="langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
-    from langchain_core.messages import AnyMessage
+    from langchain.agents.middleware.types import OmitFromInput
+    from langchain_core.messages import AIMessage, AnyMessage
+    from langgraph.errors import GraphBubbleUp
 
 __all__ = ["EnvelopeMiddleware"]
+
+
+class EnvelopeState(AgentState):
+    """The state of the agent, and what the model said to this task.
+
+    It stands next to the messages, since other middleware may summarize those or cut them off. A
+    checkpoint holds it like them.
+    """
+
+    envelope_replies: Annotated[list[Said], OmitFromInput]
 
 
 class EnvelopeMiddleware(AgentMiddleware):
     """For `create_agent(..., middleware=[EnvelopeMiddleware()])`; `terms` are those of `Review`.
 
     At the end without an accepted report NotAcceptedError is raised, whose outcome has every attempt. With
-    `hand_on_unaccepted` the last reply stands, and `outcome` tells what it is worth. Raises PolicyError for a deadline.
+    `hand_on_unaccepted` the last reply stands, and `outcome` tells what it is worth. Structured output is judged as
+    the JSON that the model sent. `on_stop` also receives the outcome of a run whose model fails or that is cancelled
+    while it is asked; put this middleware before those that repeat calls, so that it sees only what they gave up.
+    Raises PolicyError for a deadline.
     """
+
+    state_schema = EnvelopeState
 
     def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> None:
         super().__init__()
         self._terms = check_terms(ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
 
-    @hook_config(can_jump_to=["model"])
-    def after_model(self, state: AgentState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002 - langchain's
-        """Judge what the model said, and let it go on where that is not accepted."""
-        return self._check(state)
+    def before_agent(self, state: EnvelopeState, runtime: object) -> dict[str, Any]:  # noqa: ARG002 - langchain's
+        """Begin to count for a new task."""
+        return {"envelope_replies": []}
 
-    @hook_config(can_jump_to=["model"])
-    async def aafter_model(self, state: AgentState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002 - as above
+    async def abefore_agent(self, state: EnvelopeState, runtime: object) -> dict[str, Any]:
         """Do the same where the agent runs in an event loop."""
-        return self._check(state)
+        return self.before_agent(state, runtime)
 
-    def _check(self, state: AgentState) -> dict[str, Any] | None:
-        feedback = answer_to(state["messages"], **self._terms)
-        return None if feedback is None else {"messages": [feedback], "jump_to": "model"}
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002 - as above
+        """Judge what the model said, and let it go on where that is not accepted."""
+        return self._judge(state)
 
-    def outcome(self, messages: Sequence[AnyMessage]) -> Outcome:
-        """Return the outcome of the last task in the messages of a finished run."""
-        return outcome_of(messages, **self._terms)
+    @hook_config(can_jump_to=["model"])
+    async def aafter_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002 - as above
+        """Do the same where the agent runs in an event loop."""
+        return self._judge(state)
+
+    def _judge(self, state: EnvelopeState) -> dict[str, Any] | None:
+        message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
+        if message is None:
+            return None
+        before, new = state.get("envelope_replies") or [], said_by(message, text=_reply_in(message, state))
+        said = [*before, new]
+        if new["text"] is None:
+            return {"envelope_replies": said}
+
+        review = resumed(before, self._terms)
+        feedback = review.hear(new["text"], usage=usage_of_last(said))
+        if feedback is None:
+            return {"envelope_replies": said}
+        return {"envelope_replies": said, "messages": [feedback_message(feedback)], "jump_to": "model"}
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - langchain's
+        """Let `on_stop` receive the outcome of a run whose model fails."""
+        try:
+            return handler(request)
+        except BaseException as failure:
+            self._report(request.state, failure)
+            raise
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401 - as above
+        """Do the same where the agent runs in an event loop."""
+        try:
+            return await handler(request)
+        except BaseException as failure:
+            self._report(request.state, failure)
+            raise
+
+    def _report(self, state: EnvelopeState, failure: BaseException) -> None:
+        if isinstance(failure, GraphBubbleUp):
+            return  # other middleware interrupts the run for a person, and it goes on later
+        said = state.get("envelope_replies") or []
+        resumed(said, self._terms).fail(failure, usage=usage_since_reply(said))
+
+    def after_agent(self, state: EnvelopeState, runtime: object) -> None:  # noqa: ARG002 - as above
+        """Let `on_stop` receive the outcome of a run that other middleware ended."""
+        said = state.get("envelope_replies") or []
+        review = recalled(said, self._terms)
+        if said and not review.stopped:
+            notify(self._terms.get("on_stop"), review.outcome)
+
+    async def aafter_agent(self, state: EnvelopeState, runtime: object) -> None:
+        """Do the same where the agent runs in an event loop."""
+        self.after_agent(state, runtime)
+
+    def outcome(self, finished: "Mapping[str, Any] | Sequence[AnyMessage]") -> Outcome:
+        """Return the outcome of the last task of a finished run: of what `invoke` returned, or of its messages.
+
+        Of messages alone it knows no more than they hold: other middleware may have summarized some.
+        """
+        if isinstance(finished, Mapping):
+            return outcome_of(finished.get("envelope_replies") or said_since_task(finished["messages"]), self._terms)
+        return outcome_of(said_since_task(finished), self._terms)
+
+
+def _reply_in(message: AIMessage, state: EnvelopeState) -> str | None:
+    """Return the reply in what the model said, None where it only calls tools.
+
+    With a strategy of tools the structured output is the argument of a tool that is never run.
+    """
+    if not message.tool_calls:
+        return str(message.text)
+    if state.get("structured_response") is None:
+        return None
+    last = state["messages"][-1]
+    call = next((each for each in message.tool_calls if each["id"] == getattr(last, "tool_call_id", None)), None)
+    return None if call is None else reply_text(call["args"])

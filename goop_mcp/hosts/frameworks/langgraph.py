@@ -3,13 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
-from goop_mcp.hosts.frameworks.langchain_messages import answer_to, check_terms, is_feedback, outcome_of
+from goop_mcp.hosts.frameworks.langchain_messages import (
+    check_terms,
+    feedback_message,
+    is_feedback,
+    outcome_of,
+    resumed,
+    said_since_task,
+    usage_of_last,
+)
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.retry.attempts import Outcome
 from goop_mcp.retry.review import ReviewTerms
 
 with needing("langgraph", extra="langgraph"):
-    from langchain_core.messages import AnyMessage
+    from langchain_core.messages import AIMessage, AnyMessage
     from langgraph.graph import END
 
 __all__ = ["EnvelopeCheck"]
@@ -27,8 +35,11 @@ class EnvelopeCheck:
 
     def __call__(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Add what is wrong with the last message, nothing where the graph should go on."""
-        feedback = answer_to(state["messages"], **self._terms)
-        return {} if feedback is None else {"messages": [feedback]}
+        said = said_since_task(state["messages"])
+        if not said or not isinstance(state["messages"][-1], AIMessage) or said[-1]["text"] is None:
+            return {}
+        feedback = resumed(said[:-1], self._terms).hear(said[-1]["text"], usage=usage_of_last(said))
+        return {} if feedback is None else {"messages": [feedback_message(feedback)]}
 
     def edge(self, agent: str, *, otherwise: str = END) -> Callable[[Mapping[str, Any]], str]:
         """Return the condition behind the node: back to `agent` where something was wrong, else to `otherwise`."""
@@ -40,4 +51,4 @@ class EnvelopeCheck:
 
     def outcome(self, messages: Sequence[AnyMessage]) -> Outcome:
         """Return the outcome of the last task in the messages of a finished run."""
-        return outcome_of(messages, **self._terms)
+        return outcome_of(said_since_task(messages), self._terms)

@@ -1,25 +1,33 @@
 """The reviews that are under way, one for each conversation of a framework."""
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from time import monotonic
 from typing import Final, Unpack
 
 from goop_mcp.retry.review import Review, ReviewTerms
 
 __all__ = ["OpenReviews"]
 
-_MOST: Final = 1000  # those of conversations that broke off are never closed; the oldest of them go
+# Conversations that broke off are never closed. They go after a day, and the oldest of too many
+# sooner; `on_stop` hears of each of them.
+_MOST: Final = 10_000
+_KEPT_SECONDS: Final = 24 * 60 * 60
 
 
 class OpenReviews:
-    """Keeps a review from the first reply of a conversation to its last. May be shared by threads."""
+    """Keeps a review from the first reply of a conversation to its last. May be shared by threads.
 
-    def __init__(self, **terms: Unpack[ReviewTerms]) -> None:
+    `now` gives seconds that never go back.
+    """
+
+    def __init__(self, *, now: Callable[[], float] = monotonic, **terms: Unpack[ReviewTerms]) -> None:
         Review(**terms)  # refuses terms of no use at once, and not at the first reply
         self._terms = terms
-        self._reviews: OrderedDict[Hashable, Review] = OrderedDict()
+        self._now = now
+        self._reviews: OrderedDict[Hashable, tuple[float, Review]] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
@@ -34,11 +42,18 @@ class OpenReviews:
                     self._reviews.pop(conversation, None)
 
     def _opened(self, conversation: Hashable, changed: ReviewTerms) -> Review:
+        now = self._now()
+        abandoned: list[Review] = []
         with self._lock:
-            review = self._reviews.get(conversation)
+            _, review = self._reviews.get(conversation, (0.0, None))
             if review is None:
-                review = self._reviews[conversation] = Review(**(self._terms | changed))
+                review = Review(**(self._terms | changed))
+            self._reviews[conversation] = now, review
             self._reviews.move_to_end(conversation)
-            while len(self._reviews) > _MOST:
-                self._reviews.popitem(last=False)
+            while len(self._reviews) > _MOST or next(iter(self._reviews.values()))[0] < now - _KEPT_SECONDS:
+                abandoned.append(self._reviews.popitem(last=False)[1][1])
+
+        # Not under the lock: what `on_stop` does is the caller's.
+        for each in abandoned:
+            each.cancel()
         return review

@@ -1,42 +1,109 @@
 """openai-agents: its guardrails only end a run, so the runs are asked again here."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.retry.ask import Terms, ask_until_accepted
-from goop_mcp.retry.attempts import Outcome
+from goop_mcp.retry.attempts import NotAcceptedError, Outcome
+from goop_mcp.retry.calls import AgentInterruptedError
+from goop_mcp.retry.hooks import Hooks
 from goop_mcp.retry.replies import Message, Reply, Usage
 
 with needing("agents", extra="openai-agents"):
-    from agents import Agent, Runner, RunResult, RunResultStreaming
+    from agents import (
+        Agent,
+        RunContextWrapper,
+        RunHooks,
+        Runner,
+        RunResult,
+        RunResultStreaming,
+        RunState,
+        ToolApprovalItem,
+    )
 
 __all__ = ["CheckedRun", "checked_output", "run_checked"]
 
-# With one of these the history is kept elsewhere, and only what is new is sent.
-_KEEPERS = ("session", "conversation_id")
+# With one of these the provider keeps the history, and only what is new is sent.
+_KEPT_BY_PROVIDER: Final = ("conversation_id", "previous_response_id", "auto_previous_response_id")
+
+
+OnStop = Callable[[Outcome], Awaitable[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRun:
-    """What became of a run: the outcome with every attempt, and the last result, None when no run came to an end."""
+    """What became of a run: the outcome with every attempt, and the last result, None when no run came to an end.
+
+    `interruptions` are the tool calls that wait for a person's approval; the outcome then stopped
+    because it was "interrupted". Approve or reject them on `result.to_state()` and give that state
+    to `run_checked` to go on.
+    """
 
     outcome: Outcome
     result: RunResult | None
 
+    @property
+    def interruptions(self) -> list[ToolApprovalItem]:
+        """The tool calls that wait for a person, empty when none does."""
+        return [] if self.result is None else list(self.result.interruptions)
+
 
 async def run_checked(
-    agent: Agent[Any], task: str, *, run_options: dict[str, Any] | None = None, **terms: Unpack[Terms]
+    agent: Agent[Any],
+    task: "str | RunState[Any]",
+    *,
+    run_options: dict[str, Any] | None = None,
+    on_stop: OnStop | None = None,
+    **terms: Unpack[Terms],
 ) -> CheckedRun:
     """Run `agent` until its report is accepted, as `ask_until_accepted` does on the same `terms`.
 
-    `run_options` are the arguments of `Runner.run`, such as context, session, max_turns.
+    `task` is the user's message, or the state of an interrupted run whose approvals are decided.
+    `run_options` are the arguments of `Runner.run`, such as context, session, max_turns. `on_stop`
+    receives the outcome. After a handoff the agent that answered is the one that is asked again,
+    and a call of the model that failed is repeated where the run stood, so that no tool runs twice.
     """
-    conversation = _Runs(agent, run_options or {})
-    outcome = await ask_until_accepted(conversation, task, **terms)
+    state = None if isinstance(task, str) else task
+    conversation = _Runs(agent, run_options or {}, state=state)
+    outcome = await _outcome_of(conversation, _task_of(task), _reporting(terms, on_stop))
     return CheckedRun(outcome, conversation.result)
+
+
+def _reporting(terms: Terms, on_stop: OnStop | None) -> Terms:
+    """Return `terms` with `on_stop` as one more of their hooks."""
+    if on_stop is None:
+        return terms
+    given = terms.get("hooks", ())
+    hooks = (given,) if isinstance(given, Hooks) else given
+    return terms | Terms(hooks=(*hooks, Hooks(on_stop=on_stop)))
+
+
+async def _outcome_of(conversation: "_Runs", task: str, terms: Terms) -> Outcome:
+    """Ask until the report is accepted; the session keeps what was said, also where the policy raises."""
+    try:
+        outcome = await ask_until_accepted(conversation, task, **terms)
+    except NotAcceptedError:
+        await conversation.keep_in_session()
+        raise
+    await conversation.keep_in_session()
+    return outcome
+
+
+def _task_of(task: "str | RunState[Any]") -> str:
+    if isinstance(task, str):
+        return task
+    return _text_of_input(task.to_json()["original_input"])
+
+
+def _text_of_input(given: object) -> str:
+    """Return what the user asked for: the text itself, or that of the user's messages in a list."""
+    if not isinstance(given, list):
+        return reply_text(given)
+    asked = [each.get("content") for each in given if isinstance(each, dict) and each.get("role") == "user"]
+    return "\n\n".join(reply_text(content) for content in asked) or reply_text(given)
 
 
 def checked_output(
@@ -44,25 +111,31 @@ def checked_output(
     *,
     hand_on_unaccepted: bool = False,
     run_options: dict[str, Any] | None = None,
+    on_stop: OnStop | None = None,
     **terms: Unpack[Terms],
 ) -> Callable[[RunResult | RunResultStreaming], Awaitable[str]]:
     """Return the extractor for `agent.as_tool(..., custom_output_extractor=...)`.
 
-    The subagent goes on from its first run until its report is accepted. At the end without one the calling agent is
-    told so, in one sentence; with `hand_on_unaccepted` it is given the last reply. `terms` are those of
-    `ask_until_accepted`; what a policy of "raise" raises, the framework shows as a tool that failed.
+    The subagent goes on from its first run until its report is accepted. At the end without one the
+    calling agent reads so, in one sentence; with `hand_on_unaccepted` it is given the last reply.
+    `on_stop` receives the outcome. `terms` are those of `ask_until_accepted`; what a policy of
+    "raise" raises, the framework shows as a tool that failed.
     """
 
     async def extract(result: RunResult | RunResultStreaming) -> str:
         conversation = _Runs(agent, run_options or {}, first=result)
-        outcome = await ask_until_accepted(conversation, reply_text(result.input), **terms)
-        return outcome.text if outcome.accepted or hand_on_unaccepted else _told(agent, outcome)
+        task = _text_of_input(result.input)
+        outcome = await _outcome_of(conversation, task, _reporting(terms, on_stop))
+        return outcome.text if outcome.accepted or hand_on_unaccepted else _not_accepted(agent, outcome)
 
     return extract
 
 
-def _told(agent: Agent[Any], outcome: Outcome) -> str:
-    rules = sorted({rule for rule, _ in outcome.attempts[-1].findings_key}) if outcome.attempts else []
+def _not_accepted(agent: Agent[Any], outcome: Outcome) -> str:
+    last = outcome.attempts[-1] if outcome.attempts else None
+    if outcome.stopped_because == "interrupted" and last is not None:
+        return f"{agent.name} did not finish: {last.failure}. Do not take its task for done."
+    rules = sorted({rule for rule, _ in last.findings_key}) if last else []
     broken = f", which broke {', '.join(rules)}" if rules else ""
     return (
         f"{agent.name} was asked {len(outcome.attempts)} times and sent no report that can be acted upon{broken}. "
@@ -70,25 +143,176 @@ def _told(agent: Agent[Any], outcome: Outcome) -> str:
     )
 
 
+class _Progress(RunHooks[Any]):
+    """Notes how far a run came: the agent that called its model last, and with which input.
+
+    Hooks are called for this run alone, not for agents that are its tools. Those that the caller
+    gave are called as well.
+    """
+
+    def __init__(self, agent: Agent[Any], given: RunHooks[Any] | None) -> None:
+        self.agent = agent
+        self.items: list[Any] | None = None
+        self._given = given or RunHooks[Any]()
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],
+        system_prompt: str | None,
+        input_items: list[Any],
+    ) -> None:
+        self.agent, self.items = agent, list(input_items)
+        await self._given.on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+        await self._given.on_llm_end(*event, **named)
+
+    async def on_agent_start(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+        await self._given.on_agent_start(*event, **named)
+
+    async def on_agent_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+        await self._given.on_agent_end(*event, **named)
+
+    async def on_handoff(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+        await self._given.on_handoff(*event, **named)
+
+    async def on_tool_start(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+        await self._given.on_tool_start(*event, **named)
+
+    async def on_tool_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+        await self._given.on_tool_end(*event, **named)
+
+
 class _Runs:
-    """The conversation that the runs of one agent make; `first` has been run already."""
+    """The conversation that the runs of one agent make.
+
+    `first` has been run already; `state` is that of an interrupted run, to be resumed.
+    """
 
     def __init__(
-        self, agent: Agent[Any], options: dict[str, Any], *, first: RunResult | RunResultStreaming | None = None
+        self,
+        agent: Agent[Any],
+        options: dict[str, Any],
+        *,
+        first: RunResult | RunResultStreaming | None = None,
+        state: "RunState[Any] | None" = None,
     ) -> None:
         self.result: Any = first
-        self._waiting = first is not None
-        self._agent, self._options = agent, options
+        self._is_first_answered = first is None
+        self._agent, self._options, self._state = agent, options, state
+        self._session = options.get("session")
+        # All runs of one agent share what is known of its usage, and the circuit.
+        self.agent_key, self.name = agent, agent.name
+        self._before_task: list[Any] | None = None
+        self._is_outside_session = False
+        self._failed: tuple[Message, _Progress] | None = None
 
     async def ask(self, message: Message) -> Reply:
-        if not self._waiting:
-            self.result = await Runner.run(self._agent, self._input(message), **self._options)
-        self._waiting = False
-        usage = self.result.context_wrapper.usage
-        return Reply(text=reply_text(self.result.final_output), usage=Usage(tokens=usage.total_tokens))
+        if self._is_first_answered:
+            usage = await self._run(message)
+        else:
+            # The context is shared with the calling agent; only the responses are this run's own.
+            self._is_first_answered = True
+            usage = _tokens(sum(_total(response.usage) for response in self.result.raw_responses))
 
-    def _input(self, message: Message) -> Any:  # noqa: ANN401 - the framework's own lists
-        kept_elsewhere = any(self._options.get(name) is not None for name in _KEEPERS)
-        if message.way != "same_conversation" or self.result is None or kept_elsewhere:
-            return message.text
-        return [*self.result.to_input_list(), {"role": "user", "content": message.text}]
+        if self.result.interruptions:
+            tools = ", ".join(sorted({each.name or "a tool" for each in self.result.interruptions}))
+            waiting = AgentInterruptedError(f"the run waits for a person to approve {tools}")
+            waiting.usage = usage
+            raise waiting
+        text = reply_text(self.result.final_output)
+        return Reply(text=text, usage=usage, conversation_id=self._conversation_id())
+
+    def _conversation_id(self) -> str | None:
+        return self._options.get("conversation_id") or getattr(self._session, "session_id", None)
+
+    async def _run(self, message: Message) -> Usage | None:
+        if self._session is not None and self._before_task is None:
+            self._before_task = _before_task(await self._session.get_items(), is_under_way=self._state is not None)
+        agent, given, changed = self._next_run(message)
+        options = {**self._options, **changed}
+        progress = options["hooks"] = _Progress(agent, self._options.get("hooks"))
+
+        # A context of our own tells what a run used that did not come to its end.
+        before = 0
+        if isinstance(given, RunState):
+            before = given.to_json()["context"]["usage"]["total_tokens"]
+        elif isinstance(options.get("context"), RunContextWrapper):
+            before = _total(options["context"].usage)
+        else:
+            options["context"] = RunContextWrapper(context=options.get("context"))
+
+        try:
+            self.result = await Runner.run(agent, given, **options)
+        except BaseException as failure:
+            self._failed = message, progress
+            context = options.get("context")
+            usage = None if context is None else _tokens(_total(context.usage) - before)
+            # Where the attempt looks for what a failed call used; set each time, as one may be raised twice.
+            vars(failure)["usage"] = usage
+            raise
+        self._failed = self._state = None
+        return _tokens(_total(self.result.context_wrapper.usage) - before)
+
+    def _next_run(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
+        """Return the agent to run, its input, and the options that differ from the caller's."""
+        if self._state is not None:
+            return self._agent, self._state, {}
+
+        if self._failed is not None and self._failed[0].way == message.way and self._failed[0].text == message.text:
+            # The call of the model is repeated, not the run: tools that ran have had their effect.
+            progress = self._failed[1]
+            if progress.items is not None:
+                in_session = self._session is not None and not self._is_outside_session
+                return progress.agent, [] if in_session else progress.items, self._outside_session()
+
+        if message.way == "same_conversation" and self.result is not None:
+            return self._continued(message)
+
+        if message.way != "first" and self._session is not None:
+            # What the session got from the rejected runs is left out; it stays in the session.
+            self._is_outside_session = True
+            return self._agent, [*(self._before_task or ()), _user(message)], self._outside_session()
+        return self._agent, message.text, {}
+
+    def _continued(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
+        agent = self.result.last_agent
+        if self._session is not None and not self._is_outside_session:
+            return agent, message.text, {}
+        if any(self._options.get(name) for name in _KEPT_BY_PROVIDER):
+            changed = (
+                {} if self._options.get("conversation_id") else {"previous_response_id": self.result.last_response_id}
+            )
+            return agent, message.text, changed
+        return agent, [*self.result.to_input_list(), _user(message)], self._outside_session()
+
+    def _outside_session(self) -> dict[str, Any]:
+        return {"session": None} if self._is_outside_session else {}
+
+    async def keep_in_session(self) -> None:
+        """Add to the session what was said outside of it, so that the user's next task finds it there."""
+        if self._session is not None and self._is_outside_session and self.result is not None:
+            await self._session.add_items(self.result.to_input_list()[len(self._before_task or ()) :])
+
+
+def _before_task(items: Sequence[Any], *, is_under_way: bool) -> list[Any]:
+    """Return what a session held before the task; a run under way added the user's message and all after it.
+
+    What such a run added ends with calls of tools that wait for an answer, which no model may see without one.
+    """
+    asked = [place for place, each in enumerate(items) if each.get("role") == "user"]
+    return list(items[: asked[-1]] if is_under_way and asked else items)
+
+
+def _user(message: Message) -> dict[str, str]:
+    return {"role": "user", "content": message.text}
+
+
+def _total(usage: Any) -> int:  # noqa: ANN401 - the framework's
+    return int(usage.total_tokens or usage.input_tokens + usage.output_tokens)
+
+
+def _tokens(total: int) -> Usage | None:
+    """Return the usage of `total` tokens; a provider that does not report any leaves them at 0."""
+    return Usage(tokens=total) if total > 0 else None

@@ -2,13 +2,17 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run, run_command, run_in_shell
+from goop_mcp.hosts.claude_code import hook
+from tests.cli.running import SECONDS, environment, run, run_command, run_in_shell
 from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+from tests.repository import ROOT
+from tests.store.hostile_databases import FOREIGN_OBJECTS, FOREIGN_VALUES, plant
 
 EVENT = "SubagentStop"
 
@@ -163,3 +167,50 @@ def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
     )
     assert ended.code == 0
     assert HEAVY & set(ended.err.split()) == set()
+
+
+@pytest.mark.parametrize("kind", ["a view in place of a table", "a further trigger", "a title of 60 MB"])
+def test_a_database_that_was_made_to_hang_its_readers_does_not_hold_up_the_turn(host: Host, kind: str) -> None:
+    plant(host.project, *{**FOREIGN_OBJECTS, **FOREIGN_VALUES}[kind])
+    host.wish(record=True)
+    answer = host.send(EVENT, last_assistant_message=GOOD)
+    assert answer.passed
+    if kind in FOREIGN_OBJECTS:
+        assert "does not declare its tables" in answer.told + answer.ended.err
+
+
+def test_a_host_that_never_ends_its_event_gets_a_hook_that_ends_all_the_same() -> None:
+    program = "import goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS = 0.5; hook.main(['claude-code'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.wait(SECONDS) == 0
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read() == b""
+        assert process.stderr.read().startswith(b"goop-mcp: the hook was not done after 0.5 seconds and lets")
+
+
+def test_rules_that_never_end_do_not_hold_up_the_turn(host: Host) -> None:
+    rules = host.project / "endless.py"
+    rules.write_text("while True: pass\n", encoding="utf-8")
+    program = (
+        "import sys, goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS_TO_RECORD = 1.0; "
+        f"hook.main(['claude-code', '--rules', {str(rules)!r}])"
+    )
+    event = {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": GOOD}
+    sent = json.dumps({**event, "cwd": str(host.project)}).encode()
+    ended = run_command([sys.executable, "-c", program], stdin=sent, cwd=host.project)
+    assert (ended.code, ended.out) == (0, "")
+    assert "lets everything pass" in ended.err
+
+
+def test_the_hook_ends_before_the_host_ends_it() -> None:
+    plugin = ROOT / "plugins" / "claude-code" / "goop-mcp" / "hooks" / "hooks.json"
+    for event, entries in json.loads(plugin.read_text(encoding="utf-8"))["hooks"].items():
+        own = hook._SECONDS_TO_RECORD if event in hook._MAY_RECORD else hook._SECONDS
+        assert all(own < each["timeout"] for entry in entries for each in entry["hooks"]), event

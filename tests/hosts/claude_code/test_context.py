@@ -30,6 +30,7 @@ def test_a_report_written_as_told_is_accepted(host: Host) -> None:
         'path=""': 'path="src/login.py"',
         'sha=""': 'sha="a1b2c3d"',
         ">message<": ">feat: add login<",
+        ">command: result<": ">pytest: 14 passed<",
     }.items():
         filled = filled.replace(choice, word)
     assert validate(filled).of_severity(Severity.ERROR) == ()

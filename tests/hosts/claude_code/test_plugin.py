@@ -71,15 +71,17 @@ def start(*words: str, programs: Path) -> subprocess.CompletedProcess[str]:
     ("there", "said"),
     [
         (["goop-mcp", "uvx", "pipx"], "goop-mcp: hook claude-code"),
-        (["uvx", "pipx"], "uvx: goop-mcp hook claude-code"),
-        (["pipx"], "pipx: run goop-mcp hook claude-code"),
+        (["uvx", "pipx"], "uvx: goop-mcp=={version} hook claude-code"),
+        (["pipx"], "pipx: run --spec goop-mcp=={version} goop-mcp hook claude-code"),
     ],
 )
 def test_the_script_starts_what_is_installed(there: list[str], said: str, tmp_path: Path) -> None:
     for name in there:
         (tmp_path / name).write_text(f'#!{SHELL}\necho "{name}: $*"\n', encoding="utf-8")
         (tmp_path / name).chmod(0o755)
-    assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == said
+    # What is fetched is held to the version of the plugin.
+    version = read(PLUGIN / ".claude-plugin" / "plugin.json")["version"]
+    assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == said.format(version=version)
 
 
 def test_without_any_program_a_hook_passes_and_the_server_fails(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from goop_mcp.store.figures import Ending, FigureFilter
 from goop_mcp.store.opening import open_store
 from tests.hosts.claude_code.hooks import BAD, GOOD, Host
+from tests.requirements import requirement
 
 
 def test_a_project_names_the_agents_that_owe_a_report(host: Host) -> None:
@@ -24,9 +25,39 @@ def test_a_project_names_the_agents_that_owe_a_report(host: Host) -> None:
     }
 
 
-def test_an_agent_of_another_name_may_report_under_any_name(host: Host) -> None:
+@requirement("G-10", "G-42")
+def test_an_agent_that_the_project_names_signs_with_its_name(host: Host) -> None:
+    host.wish(agents=["builder", "qa-*"])
+    signed = GOOD.replace("<agent>goop-executor<", "<agent>builder<")
+
+    for agent in ("builder", "my-plugin:builder"):
+        assert host.send("SubagentStop", agent_type=agent, last_assistant_message=signed).ended.out == ""
+
+    other = host.send("SubagentStop", agent_type="builder", last_assistant_message=GOOD)
+    assert "expected 'builder', which was invoked (goop_report/agent-mismatch)" in other.reason
+
+    of_qa = host.send("SubagentStop", agent_type="qa-unit", agent_id="qa", last_assistant_message=signed)
+    assert "expected 'qa-unit'" in of_qa.reason
+
+
+def test_an_agent_that_the_project_names_sees_its_name_in_the_form(host: Host) -> None:
     host.wish(agents=["builder"])
-    assert host.send("SubagentStop", agent_type="builder", last_assistant_message=GOOD).ended.out == ""
+
+    assert "<agent>builder</agent>" in host.send("SubagentStart", agent_type="builder").context
+    assert "<agent>builder</agent>" in host.send("SubagentStop", agent_type="builder").reason
+
+
+@pytest.mark.parametrize("pattern", ["*", "?*", "**"])
+def test_the_own_subagent_of_the_host_has_no_name_and_passes_uncounted(host: Host, pattern: str) -> None:
+    host.wish(agents=[pattern], ask_again=1, record=True)
+
+    for _ in range(3):
+        answer = host.send("SubagentStop", agent_type="", last_assistant_message="<summary>We fixed it.</summary>")
+        assert (answer.ended.out, answer.ended.err) == ("", "")
+    assert host.send("SubagentStart", agent_type="").ended.out == ""
+    assert not (host.project / ".goopspec" / "goop.db").exists()
+
+    assert not host.send("SubagentStop", agent_type="helper").passed
 
 
 def test_a_project_without_agents_is_left_alone(host: Host) -> None:

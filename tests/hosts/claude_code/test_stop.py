@@ -58,6 +58,16 @@ def test_an_agent_is_let_go_after_two_requests_and_the_person_is_told_why(host: 
     assert "goop_report/unknown-phase" in answers[2].told
 
 
+def test_another_value_under_the_same_rule_is_asked_again_up_to_the_limit(host: Host) -> None:
+    replies = [GOOD.replace("COMPLETE", word) for word in ("FAILED", "BROKEN", "FINISHED")]
+    answers = [
+        host.send("SubagentStop", last_assistant_message=reply, stop_hook_active=number > 0)
+        for number, reply in enumerate(replies)
+    ]
+    assert [answer.passed for answer in answers] == [False, False, True]
+    assert "asked twice" in answers[2].told
+
+
 def test_an_agent_that_was_let_go_is_not_asked_again_in_the_same_turn(host: Host) -> None:
     for reply in (BAD, OTHER_BAD, THIRD_BAD):
         host.send("SubagentStop", last_assistant_message=reply)
