@@ -1,12 +1,13 @@
 # One word a task, the same at home and in CI. Each word sets up .venv first where that is needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers faults compare-memory frameworks docs site package clean e2e conformance \
-  inspector
+.PHONY: help demo test check bench bench-peers faults fuzz lowest soak compare-memory frameworks docs site package clean \
+  e2e conformance inspector
 
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 PEERS := .cache/peers
+LOWEST := .cache/lowest
 
 # The stamp holds what was installed and where: a checkout that only touches the file costs nothing, and a tree that
 # was copied with its .venv sets up its own.
@@ -25,6 +26,9 @@ help:
 	@echo "make conformance  put the server to the official conformance suite of MCP, which npm brings into .cache"
 	@echo "make inspector  use the server with the MCP Inspector over every transport; npm brings it into .cache"
 	@echo "make faults  kill writers, fill disks, crowd the database; a quarter of an hour"
+	@echo "make lowest  run the tests with the lowest versions that pyproject.toml allows; installs them into .cache"
+	@echo "make soak    hostile and honest clients together on one server; a quarter of an hour"
+	@echo "make fuzz    judge a million replies that were changed at random, in twenty minutes at most"
 	@echo "make compare-memory  what survives of acknowledged saves, here and in the reference memory server"
 	@echo "make frameworks  test the adapters of agent frameworks, each with the real one; installs 2 GB the first time"
 	@echo "make docs    write the generated pages of docs/ and the corpus of goop_mcp/testing again"
@@ -83,6 +87,28 @@ inspector: $(STAMP)
 faults: $(STAMP)
 	$(PYTHON) -m tests.store.faults $(FAULTS)
 
+# What pip would install is always the newest; uv can resolve to the lowest that is asked for. pip itself brings uv.
+# Arguments: make lowest TESTS="tests/server -k network"
+lowest: $(STAMP)
+	@set -e; wanted="$(WANTED)"; \
+	if [ "$$(cat $(LOWEST)/.installed 2>/dev/null)" != "$$wanted" ]; then \
+	  echo "Installing the lowest versions into $(LOWEST) (only when pyproject.toml has changed) ..."; \
+	  $(PYTHON) -m venv --clear $(LOWEST); \
+	  $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv; \
+	  $(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST)/bin/python \
+	    --resolution lowest-direct --editable '.[dev]'; \
+	  echo "$$wanted" > $(LOWEST)/.installed; \
+	fi
+	$(LOWEST)/bin/python -m pytest -q -rs --numprocesses auto --maxprocesses 8 --dist worksteal $(TESTS)
+
+# Arguments: make soak SOAK="--minutes 2"
+soak: $(STAMP)
+	$(PYTHON) -m tests.soak $(SOAK)
+
+# Arguments: make fuzz FUZZ="--inputs 1000000 --seconds 1200 --seed 2"
+fuzz: $(STAMP)
+	$(PYTHON) -m tests.fuzz $(FUZZ)
+
 # Needs Node.js; npm puts the reference server into .cache the first time.
 compare-memory: $(STAMP)
 	$(PYTHON) -m tests.reliability.compare
@@ -97,10 +123,11 @@ docs: $(STAMP)
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.routing.page > docs/routing.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.workflow.page > docs/workflow.md.new
 	PYTHONUTF8=1 $(PYTHON) -m goop_mcp.messages.page > docs/protocols/visual_style.md.new
+	PYTHONUTF8=1 $(PYTHON) -m tests.requirements page > docs/requirements.md.new
 	$(PYTHON) -m goop_mcp.testing.writing goop_report > docs/goop_report.jsonl.new
 	$(PYTHON) -m goop_mcp.testing.writing factory > docs/factory.jsonl.new
 	for family in goop_report factory; do mv docs/$$family.jsonl.new goop_mcp/testing/corpus/$$family.jsonl; done
-	for page in rules routing workflow protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
+	for page in rules routing workflow requirements protocols/visual_style; do mv docs/$$page.md.new docs/$$page.md; done
 
 site: $(STAMP)
 	$(PYTHON) -m sphinx -q -n -W --keep-going -b html -d build/site.cache docs build/site

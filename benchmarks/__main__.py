@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks import (
     asking,
     families,
+    history,
     hook,
     imports,
     linear,
@@ -42,6 +43,7 @@ BENCHMARKS: Final[dict[str, Callable[[], Table]]] = {
     "store": store.run,
     "observing": observing.run,
     "stats": stats.run,
+    "history": history.run,
 }
 
 

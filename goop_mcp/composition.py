@@ -54,7 +54,11 @@ class Application:
     def _open_store(self) -> "Store":
         settings = self.settings
         opened = store.opening.open_store(
-            settings.database, project=settings.project, project_id=settings.project_id, tenant=settings.tenant
+            settings.database,
+            project=settings.project,
+            project_id=settings.project_id,
+            tenant=settings.tenant,
+            seconds=settings.database_seconds,
         )
         return opened if self._watched is None else self._watched(opened)
 

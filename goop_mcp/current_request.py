@@ -14,10 +14,14 @@ _NEW_BYTES = 8
 
 
 class Request(NamedTuple):
-    """One message of a client: its id, and the tool that it calls, None for any other message."""
+    """One message of a client: its id, and the tool that it calls, None for any other message.
+
+    `caller` is the name of the token that came with it, None where no tokens are asked for.
+    """
 
     id: str
     tool: str | None = None
+    caller: str | None = None
 
 
 _current: ContextVar[Request | None] = ContextVar("goop_mcp.current_request", default=None)

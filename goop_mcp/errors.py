@@ -3,6 +3,7 @@
     GoopError
     ├── UnknownNameError     a protocol, mode, rule, schema or prompt that does not exist
     ├── UnreadableFileError  a file that cannot be read as a reply
+    ├── NoClientError        standard input that was to be an MCP client and held something else
     ├── AssetMissingError    a schema, prompt or document that should have been installed is absent
     ├── AssetBrokenError     a schema, prompt or document that was installed cannot be used
     ├── PromptArgumentError  an argument of a prompt that is unknown, missing or of no use
@@ -26,6 +27,8 @@
     ├── ReplyTypeError       an agent that answers with something that is no text
     ├── PackageMissingError  a package that an extra of this one brings along
     ├── NotAcceptedError     no acceptable reply came; in `goop_mcp.retry`, as it carries the outcome
+    ├── RecordedError        what was raised in a call whose outcome was read again; in `goop_mcp.retry`
+    ├── AgentUnavailableError  an agent that is not called because its last calls all failed; in `goop_mcp.retry`
     └── StoreError           the database cannot do what was asked; nothing was half done
         ├── StoreBusyError         others wrote for too long; retryable
         ├── StoreUnavailableError  the database server cannot be reached or went away; retryable
@@ -48,6 +51,7 @@ __all__ = [
     "DocumentUnreadableError",
     "GoopError",
     "IllegalMoveError",
+    "NoClientError",
     "NotCorruptibleError",
     "NotWritableError",
     "PackageMissingError",
@@ -127,6 +131,10 @@ def _words(name: str) -> list[str]:
 
 class UnreadableFileError(GoopError, OSError):
     """Raised when a file given by a person cannot be read as a reply."""
+
+
+class NoClientError(GoopError, OSError):
+    """Raised when standard input ends and held text, but no message of an MCP client."""
 
 
 class AssetMissingError(GoopError, FileNotFoundError):

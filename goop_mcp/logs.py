@@ -5,19 +5,25 @@ import json
 import logging
 import re
 import sys
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final, Literal
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Literal
 
 from goop_mcp.current_request import current_request
 
-__all__ = ["LogFormat", "configure_logging"]
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+__all__ = ["LogFormat", "configure_logging", "log_all_errors"]
 
 LogFormat = Literal["text", "json"]
 
 _OWN: Final = "goop_mcp."
 _LONGEST_DETAIL: Final = 200
 _LONGEST_REMARK: Final = 1_000
+_LONGEST_CLEANED: Final = 20_000
 # An id of a session opens that session; the SDK makes them of random UUIDs, with hyphens and without.
 _SESSION: Final = re.compile(r"\b([0-9a-f]{8})-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\b")
 
@@ -33,7 +39,7 @@ class _TextLines(logging.Formatter):
         """Return the record without secrets and with every line break shown as an escape."""
         request = current_request()
         shown = copy.copy(record)
-        shown.request = f" [{request.id}]" if request is not None else ""
+        shown.request = f" [{' '.join(filter(None, (request.id, request.caller)))}]" if request is not None else ""
         shown.msg, shown.args = _message(record, self._clean), None
         if record.exc_info:
             shown.exc_text = _without_sessions(record, self.formatException(record.exc_info))
@@ -60,6 +66,7 @@ class _JsonLines(logging.Formatter):
             "message": _message(record, self._clean),
             "request_id": request.id if request is not None else None,
             "tool": request.tool if request is not None else None,
+            "caller": request.caller if request is not None else None,
             "exception": self._clean(_without_sessions(record, exception)) if exception is not None else None,
         }
         return json.dumps({key: value for key, value in values.items() if value is not None})
@@ -70,7 +77,11 @@ def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
 
     What libraries tell is cut short, details most of all: it repeats what clients sent, of any length.
     """
-    text = _without_sessions(record, clean(record.getMessage()))
+    whole = record.getMessage()
+    # Cleaning takes time with the length, and it is done on the event loop.
+    if not record.name.startswith(_OWN) and len(whole) > _LONGEST_CLEANED:
+        whole = f"{whole[:_LONGEST_CLEANED]}… ({len(whole):,} characters)"
+    text = _without_sessions(record, clean(whole))
     most = _LONGEST_REMARK if record.levelno > logging.DEBUG else _LONGEST_DETAIL
     if record.name.startswith(_OWN) or len(text) <= most:
         return text
@@ -80,6 +91,25 @@ def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
 def _without_sessions(record: logging.LogRecord, text: str) -> str:
     """Return what a library says with the first 8 signs of each session's id; ids of requests are told by us alone."""
     return text if record.name.startswith(_OWN) else _SESSION.sub(r"\1…", text)
+
+
+def log_all_errors() -> None:
+    """Let the log hold what Python would print by itself: warnings, and tracebacks of errors that nobody caught."""
+    logger = logging.getLogger("goop_mcp.process")
+
+    def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            logger.critical("the program ended with an error", exc_info=(kind, error, trace))
+
+    def uncaught_in_thread(about: threading.ExceptHookArgs) -> None:
+        if about.exc_value is not None and not isinstance(about.exc_value, SystemExit):
+            logger.error("a thread ended with an error", exc_info=about.exc_value)
+
+    def ignored(about: "UnraisableHookArgs") -> None:
+        logger.error("an error could not be raised: %s", about.err_msg, exc_info=about.exc_value)
+
+    sys.excepthook, threading.excepthook, sys.unraisablehook = uncaught, uncaught_in_thread, ignored
+    logging.captureWarnings(capture=True)
 
 
 _FORMATS = {"text": _TextLines, "json": _JsonLines}

@@ -16,6 +16,7 @@ from tests.packaging.bundle import CONTENTS, MANIFEST
 from tests.repository import ROOT
 
 PLUGINS = ROOT / "plugins" / "claude-code"
+START = PLUGINS / "goop-mcp" / "scripts" / "goop-mcp"
 SERVER_NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 LONGEST_DESCRIPTION = 100
 EXACT_VERSION = re.compile(r"[0-9]+(\.[0-9]+){2}([-+.]?[0-9A-Za-z.-]+)?")
@@ -46,6 +47,7 @@ PACKAGE, ON_A_NETWORK = SERVER["packages"]
             "marketplace beside the plugin",
             read("plugins/claude-code/.claude-plugin/marketplace.json")["plugins"][0]["version"],
         ),
+        ("scripts/goop-mcp", re.findall(r"^VERSION=(.*)$", START.read_text(encoding="utf-8"), re.MULTILINE)[0]),
         ("plugin.json", read("plugins/claude-code/goop-mcp/.claude-plugin/plugin.json")["version"]),
     ],
 )

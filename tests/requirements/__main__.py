@@ -1,12 +1,47 @@
-"""Print how many requirements of each family are proved by tests, and what the others wait for."""
+"""Print how many requirements of each family are proved by tests, and what the others wait for.
 
+With the argument `page` the requirements themselves, as the page of the documentation that lists them.
+"""
+
+import re
+import sys
 from collections import Counter
 
 from tests.requirements import deferred_reasons, load_ledger, read_ties
 
+_DECISION = re.compile(r"\bD-\d+\b")
+
+
+def _link_to(decision: re.Match[str]) -> str:
+    return f"[{decision[0]}](decisions.md#{decision[0].lower()})"
+
+
+def requirements_page() -> str:
+    """Return docs/requirements.md: each requirement under a heading that is its id, family by family."""
+    lines = [
+        "# Requirements",
+        "",
+        "What goop-mcp is held to, with the place in the specifications that asks for it. Tests name the ids that they",
+        "prove; what is not proved yet says what it waits for. This file is made from the ledger by `make docs`.",
+    ]
+    reasons = deferred_reasons()
+    family = ""
+    for entry in load_ledger().values():
+        if entry.family != family:
+            family = entry.family
+            lines += ["", f"## {family}"]
+        where = f"Source: {entry.source}. Check: {entry.check}"
+        lines += ["", f"### {entry.id}", "", *(_DECISION.sub(_link_to, text) for text in (entry.text, "", where))]
+        if entry.id in reasons:
+            lines += ["", f"Not proved yet: {reasons[entry.id]}."]
+    return "\n".join(lines) + "\n"
+
 
 def main() -> None:
-    """Print one line a family, then one a reason."""
+    """Print one line a family, then one a reason; or the page."""
+    if sys.argv[1:] == ["page"]:
+        sys.stdout.write(requirements_page())
+        return
     ledger = load_ledger()
     reasons = deferred_reasons()
     tied = {tie.id for tie in read_ties()[0]} & ledger.keys()

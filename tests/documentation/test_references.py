@@ -1,0 +1,39 @@
+"""References lead somewhere: decisions to docs/decisions.md, requirements to docs/requirements.md."""
+
+import re
+
+from tests.documentation.pages import DOCS
+from tests.repository import ROOT
+from tests.requirements import load_ledger
+from tests.requirements.__main__ import requirements_page
+
+DECISIONS = (DOCS / "decisions.md").read_text(encoding="utf-8")
+DECISION = re.compile(r"\bD-\d{2,3}\b")
+REQUIREMENT = re.compile(r"\b[GPVSFH]-\d{2}\b")
+
+
+def test_every_decision_that_is_referred_to_has_its_heading() -> None:
+    headings = set(re.findall(r"^### (D-\d+)$", DECISIONS, re.MULTILINE))
+    sources = [path for folder in ("goop_mcp", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    texts = [*sources, *DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.toml")]
+    dangling = {
+        f"{path.relative_to(ROOT)}: {id}"
+        for path in texts
+        for id in DECISION.findall(path.read_text(encoding="utf-8"))
+        if id not in headings
+    }
+    assert dangling == set()
+
+
+def test_each_decision_stands_once_and_in_order() -> None:
+    numbers = [int(number) for number in re.findall(r"^### D-(\d+)$", DECISIONS, re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_every_requirement_that_a_decision_names_is_in_the_ledger() -> None:
+    assert set(REQUIREMENT.findall(DECISIONS)) - load_ledger().keys() == set()
+
+
+def test_the_page_of_requirements_is_the_ledger() -> None:
+    page = (DOCS / "requirements.md").read_text(encoding="utf-8")
+    assert page == requirements_page(), "run make docs"
