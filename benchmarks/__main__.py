@@ -1,6 +1,7 @@
 """Run all benchmarks, or those that are named: `python -m benchmarks [NAME…]`.
 
-Exit code 1 when a defect bound is broken, 2 for a name that does not exist. A missed goal is shown and changes nothing.
+Exit code 1 when a defect bound is broken, 2 for a name that does not exist. A missed goal is shown
+and changes nothing.
 """
 
 import sys
@@ -51,7 +52,10 @@ def main(names: Sequence[str]) -> int:
     """Run the benchmarks called `names`, all when there are none, and return the exit code."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
-        print(f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(
+            f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}",
+            file=sys.stderr,
+        )
         return 2
     began = time.monotonic()
     print(describe_machine())

@@ -41,7 +41,10 @@ def run() -> Table:
     table = Table(
         "asking",
         ("", "p10 µs an attempt", "median µs an attempt"),
-        ["an async agent that answers at once; overhead: the same calls with verdicts made beforehand"],
+        [
+            "an async agent that answers at once; overhead: the same calls with verdicts made"
+            " beforehand"
+        ],
     )
     for replies, name in ((_VALID, "valid at once"), (_TWO_BAD, "two bad, then valid")):
         timings = take_turns(_clocks(replies), turns=_TURNS)

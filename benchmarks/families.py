@@ -36,8 +36,19 @@ def run() -> Table:
     """Measure whole calls of `validate`, with the protocol detected and named, and the floor of each protocol."""
     table = Table(
         "families",
-        ("", "bytes", "floor p10 µs", "auto p10 µs", "named p10 µs", "auto × floor", "named × floor"),
-        ["floor: lxml and compiled XSD, or json.loads and pydantic; judged by p10 with the protocol detected"],
+        (
+            "",
+            "bytes",
+            "floor p10 µs",
+            "auto p10 µs",
+            "named p10 µs",
+            "auto × floor",
+            "named × floor",
+        ),
+        [
+            "floor: lxml and compiled XSD, or json.loads and pydantic; judged by p10 with the"
+            " protocol detected"
+        ],
     )
     for protocol, file in LARGEST.items():
         _add(table, protocol, (_ROOT / "tests/cases" / protocol / file).read_text("utf-8"))
@@ -46,7 +57,10 @@ def run() -> Table:
 
 def _add(table: Table, protocol: str, text: str) -> None:
     verdict = goop_mcp.validate(text)
-    assert verdict.accepted and verdict.protocol == protocol and verdict.span is not None, verdict.feedback  # noqa: PT018 - one fact: what is timed is right
+    # One fact: what is timed is right
+    assert verdict.accepted and verdict.protocol == protocol and verdict.span is not None, (  # noqa: PT018
+        verdict.feedback
+    )
     actions: dict[str, Callable[[], object]] = {
         "floor": _floor(protocol, text[slice(*verdict.span)]),
         "auto": partial(goop_mcp.validate, text),

@@ -52,7 +52,11 @@ def run() -> Table:
     """Record a hundred reports in turns in three projects."""
     title = f"one call of record_report, p50 of {_CALLS}"
     table = Table("history", ("reports before", "p10 ms", "p50 ms", "to an empty one"), [title])
-    loads = {"0": 0, f"{_REPORTS:,} about {_TASKS} tasks": _TASKS, f"{_REPORTS:,}, a task each": _REPORTS}
+    loads = {
+        "0": 0,
+        f"{_REPORTS:,} about {_TASKS} tasks": _TASKS,
+        f"{_REPORTS:,}, a task each": _REPORTS,
+    }
     with ExitStack() as stack:
         clocks = {}
         for name, tasks in loads.items():
@@ -60,13 +64,21 @@ def run() -> Table:
             database = make_database(Path(project))
             if tasks:
                 load_reports(database, _REPORTS, tasks=tasks)
-            clocks[name] = _clock(stack.enter_context(Application(_settings(project))).writing_workplace())
+            clocks[name] = _clock(
+                stack.enter_context(Application(_settings(project))).writing_workplace()
+            )
         timings = take_turns(clocks, turns=_CALLS)
     first = timings["0"].median
     for name, timing in timings.items():
         ratio = timing.median / first
         judgement = _RATIO.judge(ratio)
-        table.add(name, f"{timing.p10 * 1e3:.1f}", f"{timing.median * 1e3:.1f}", f"{ratio:.2f}", judgement=judgement)
+        table.add(
+            name,
+            f"{timing.p10 * 1e3:.1f}",
+            f"{timing.median * 1e3:.1f}",
+            f"{ratio:.2f}",
+            judgement=judgement,
+        )
     return table
 
 
@@ -86,7 +98,11 @@ def load_reports(database: Path, wanted: int, *, tasks: int = _TASKS) -> None:
     for table, index in (("reports", 0), ("events", 1)):
         names = ", ".join(rows[0][index])
         slots = ", ".join(f":{name}" for name in rows[0][index])
-        connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({slots})", (row[index] for row in rows))  # noqa: S608 - constants
+        # The names are constants
+        connection.executemany(
+            f"INSERT INTO {table} ({names}) VALUES ({slots})",  # noqa: S608
+            (row[index] for row in rows),
+        )
     connection.execute("UPDATE meta SET value = ? WHERE key = 'revision'", (last + wanted,))
     connection.execute("COMMIT")
     connection.close()
@@ -115,7 +131,12 @@ def _rows(number: int, revision: int, tasks: int) -> tuple[dict[str, object], di
         "task_id": task,
         "status": "COMPLETE",
     }
-    event = {"kind": "report", "author": "goop-executor", "text": chronicle_text(entry), "document": CHRONICLE}
+    event = {
+        "kind": "report",
+        "author": "goop-executor",
+        "text": chronicle_text(entry),
+        "document": CHRONICLE,
+    }
     return {**report, **both}, {**event, **both}
 
 

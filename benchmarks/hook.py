@@ -22,7 +22,10 @@ _BARE: Final = "python -c pass"
 # What the script of an installed goop-mcp does.
 _HOOK: Final = (
     "-c",
-    "import re, sys; from goop_mcp.__main__ import main; sys.argv[:] = ['', 'hook', 'claude-code']; sys.exit(main())",
+    (
+        "import re, sys; from goop_mcp.__main__ import main; sys.argv[:] = ['', 'hook',"
+        " 'claude-code']; sys.exit(main())"
+    ),
 )
 _BOUND: Final = Bound(goal=8, defect=10)
 _EVENTS: Final = {
@@ -73,7 +76,11 @@ class _Clock:
         """Return the seconds from start to end."""
         content = b"" if self._name is None else _event(self._name, agent_id=os.urandom(8).hex())
         folder = str(self._folder)
-        environment = {**program_environment(), "CLAUDE_PROJECT_DIR": folder, "XDG_STATE_HOME": folder}
+        environment = {
+            **program_environment(),
+            "CLAUDE_PROJECT_DIR": folder,
+            "XDG_STATE_HOME": folder,
+        }
         used, began = _processor_time(), perf_counter()
         subprocess.run(
             self._command,
@@ -96,5 +103,10 @@ def _processor_time() -> float:
 def _event(name: str, *, agent_id: str) -> bytes:
     event, agent, message = _EVENTS[name]
     message = REPORT_FILE.read_text(encoding="utf-8") if message is None else message
-    values = {"hook_event_name": event, "agent_type": agent, "agent_id": agent_id, "last_assistant_message": message}
+    values = {
+        "hook_event_name": event,
+        "agent_type": agent,
+        "agent_id": agent_id,
+        "last_assistant_message": message,
+    }
     return json.dumps(values).encode()

@@ -12,7 +12,10 @@ __all__ = ["ENVELOPES", "REPLIES", "HostileText"]
 Mode = Literal["lenient", "strict"]
 
 _FILE = '      <file path="src/a.ts" action="created">new</file>\n'
-_PROSE = "I moved the check into the middleware, since every route needs it; 3 tests cover it (see `auth.test.ts`).\n"
+_PROSE = (
+    "I moved the check into the middleware, since every route needs it; 3 tests cover it (see"
+    " `auth.test.ts`).\n"
+)
 _FENCE = "```ts\nlet a = 1\n```\n"
 _CYRILLIC = "Проверка перенесена в промежуточный слой, так как она нужна каждому маршруту.\n"
 _SECTIONS = "## STATUS\nDONE\n## SUMMARY\nx\n## ARTIFACTS\n"
@@ -20,7 +23,10 @@ _SECTIONS = "## STATUS\nDONE\n## SUMMARY\nx\n## ARTIFACTS\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostileText:
-    """A kind of text: `build` returns one of about so many bytes. `modes` are those worth a measurement."""
+    """A kind of text: `build` returns one of about so many bytes.
+
+    `modes` are those worth a measurement.
+    """
 
     name: str
     build: Callable[[int], str]
@@ -43,7 +49,9 @@ def _after(name: str, unit: str) -> HostileText:
 
 def _alone(name: str, unit: str, *, first: str = "", last: str = "") -> HostileText:
     """Return `unit` again and again without an envelope, so that the older forms are looked for as well."""
-    return HostileText(name=name, build=lambda size: first + _fill(unit, size - len(first) - len(last)) + last)
+    return HostileText(
+        name=name, build=lambda size: first + _fill(unit, size - len(first) - len(last)) + last
+    )
 
 
 def _in_extension(name: str, unit: str) -> HostileText:
@@ -57,7 +65,9 @@ def _in_checks(name: str, unit: str, *modes: Mode) -> HostileText:
     return _within(name, "  </verification>", "", check, "", *modes)
 
 
-def _within(name: str, place: str, opening: str, unit: str, closing: str, *modes: Mode) -> HostileText:
+def _within(
+    name: str, place: str, opening: str, unit: str, closing: str, *modes: Mode
+) -> HostileText:
     """Return the example with `unit` again and again before its line `place`."""
     before, after = ENVELOPE.split(place)
     rest = len(ENVELOPE) + len(opening) + len(closing)
@@ -159,14 +169,21 @@ ENVELOPES: Final = (
     _in_checks("<?x never closed in a text", "<?x0123456789"),
     _in_checks("</ without a name", "</ 0123456789 "),
     _in_checks("</x without >", "</x 0123456789 "),
-    _in_files("smart quotes", "      <file path=“src/a.ts” action=“created”>new</file>\n", "lenient", "strict"),
+    _in_files(
+        "smart quotes",
+        "      <file path=“src/a.ts” action=“created”>new</file>\n",
+        "lenient",
+        "strict",
+    ),
     _in_files("smart quotes on one line", "<file path=“src/a.ts” action=“created”>new</file>"),
     _in_files("missing quotes", "      <file path=src/a.ts action=created>new</file>\n"),
     _in_files("& in attributes", '      <file path="src/a&b.ts" action="created">new</file>\n'),
     _in_files("tags in wrong case", '      <File Path="src/a.ts" action="created">new</File>\n'),
     _in_files("foreign elements", "      <widget>brand new</widget> <gadget>rather old</gadget>\n"),
     _in_files("wrong values", '      <file path="src/a.ts" action="renamed">new</file>\n'),
-    _in_files("nothing filled in", "      <file/>\n      <file/>\n      <!-- none of the others -->\n"),
+    _in_files(
+        "nothing filled in", "      <file/>\n      <file/>\n      <!-- none of the others -->\n"
+    ),
     _in_extension("many attributes", ' <n a="1" b="2" c="3" d="4" e="5" f="6" g="7">x</n>'),
     HostileText(name="long name, many children", build=_long_name),
     HostileText(name="cut off in a list", build=_cut_off),

@@ -48,7 +48,10 @@ class HttpSession:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Hang up and end the server; kill it when it does not end by itself."""
         for _, writer in self._connections:
@@ -67,13 +70,20 @@ class HttpSession:
         self._run(self._answered(self._connections[0], self._request("ping", {})))
 
     def call(self, tool: str, text: str) -> None:
-        """Call `tool` with `text` and wait for its answer. Raises RuntimeError when that is an error."""
+        """Call `tool` with `text` and wait for its answer.
+
+        Raises RuntimeError when that is an error.
+        """
         self._run(self._answered(self._connections[0], self._tool_call(tool, text)))
 
     def call_many(self, tool: str, text: str, *, count: int, in_flight: int) -> None:
         """Call `tool` `count` times over `in_flight` connections at once."""
         # A session tells its answers apart by the number of the request.
-        self._run(self._call_many([self._tool_call(tool, text, number) for number in range(in_flight)], count))
+        self._run(
+            self._call_many(
+                [self._tool_call(tool, text, number) for number in range(in_flight)], count
+            )
+        )
 
     def resident_mb(self) -> float | None:
         """Return the resident size of the server in MB, None where the system does not tell."""
@@ -94,10 +104,14 @@ class HttpSession:
         connection = await self._first_connection()
         self._connections.append(connection)
         era = self._era
-        head = await self._answered(connection, self._request(era.opening, era.opening_parameters()))
+        head = await self._answered(
+            connection, self._request(era.opening, era.opening_parameters())
+        )
         if era.has_sessions and (found := _SESSION.search(head)):
             self._session = {"Mcp-Session-Id": found[1].decode()}
-            await self._answered(connection, self._request("notifications/initialized", None), accepted=b"202")
+            await self._answered(
+                connection, self._request("notifications/initialized", None), accepted=b"202"
+            )
 
     async def _first_connection(self) -> _Connection:
         until = time.monotonic() + _LONGEST_START
@@ -113,9 +127,13 @@ class HttpSession:
         return await asyncio.open_connection("127.0.0.1", self._port, limit=1_000_000)
 
     def _tool_call(self, tool: str, text: str, number: int = 0) -> bytes:
-        return self._request("tools/call", self._era.parameters(name=tool, arguments={"text": text}), number)
+        return self._request(
+            "tools/call", self._era.parameters(name=tool, arguments={"text": text}), number
+        )
 
-    def _request(self, method: str, parameters: Mapping[str, object] | None, number: int = 0) -> bytes:
+    def _request(
+        self, method: str, parameters: Mapping[str, object] | None, number: int = 0
+    ) -> bytes:
         """Return a request, or where `parameters` is None a notification."""
         message: dict[str, object] = {"jsonrpc": "2.0", "method": method}
         if parameters is not None:
@@ -132,7 +150,9 @@ class HttpSession:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body
 
-    async def _answered(self, connection: _Connection, request: bytes, *, accepted: bytes = b"200") -> bytes:
+    async def _answered(
+        self, connection: _Connection, request: bytes, *, accepted: bytes = b"200"
+    ) -> bytes:
         """Send a request, wait for the whole of its answer and return the head of that."""
         reader, writer = connection
         writer.write(request)

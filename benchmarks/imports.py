@@ -12,10 +12,17 @@ __all__ = ["run"]
 
 _TURNS = 15
 _HEAVY: Final = ("mcp", "pydantic", "click", "rich", "jinja2")
-_BARE, _LXML, _OURS, _CHECK = "python -c pass", "import lxml.etree", "validate one reply", "goop-mcp check FILE"
+_BARE, _LXML, _OURS, _CHECK = (
+    "python -c pass",
+    "import lxml.etree",
+    "validate one reply",
+    "goop-mcp check FILE",
+)
 _RETRY = "import goop_mcp.retry"
 _FLOOR = "floor: import lxml.etree, pydantic and models"
-_VALIDATE: Final = "import sys, goop_mcp; goop_mcp.validate(open(sys.argv[1], encoding='utf-8').read())"
+_VALIDATE: Final = (
+    "import sys, goop_mcp; goop_mcp.validate(open(sys.argv[1], encoding='utf-8').read())"
+)
 _BOUNDS: Final = {_OURS: Bound(goal=1.5, defect=1.5)}
 _COMMANDS: Final = {
     _BARE: ("-c", "pass"),
@@ -30,7 +37,11 @@ _COMMANDS: Final = {
 def run() -> Table:
     """Measure whole processes; what is compared is their time over that of a bare interpreter."""
     timings = take_turns(
-        {name: process_clock((sys.executable, *arguments)) for name, arguments in _COMMANDS.items()}, turns=_TURNS
+        {
+            name: process_clock((sys.executable, *arguments))
+            for name, arguments in _COMMANDS.items()
+        },
+        turns=_TURNS,
     )
     table = Table(
         "imports",

@@ -1,7 +1,8 @@
 """Whether time grows with the size of the text and no faster, for texts that try to make it.
 
-Each text is read in a process of its own, so that one that hangs can be stopped, at four sizes in turns. Its growth is
-the time per byte at the largest size over that at a tenth of it: 1 is linear, 10 is quadratic.
+Each text is read in a process of its own, so that one that hangs can be stopped, at four sizes in
+turns. Its growth is the time per byte at the largest size over that at a tenth of it: 1 is linear,
+10 is quadratic.
 """
 
 import json
@@ -50,8 +51,14 @@ def run() -> Table:
         "linear",
         ("", "largest kB", "ms there", "ns a byte", "growth", "answer"),
         [
-            "best of several in processor time; growth: time a byte at the largest size over that at a tenth of it",
-            f"stopped: a call over {_SLOW_CALL:.0f} s before the largest size, or no end within {_LONGEST_TEXT} s",
+            (
+                "best of several in processor time; growth: time a byte at the largest size over"
+                " that at a tenth of it"
+            ),
+            (
+                f"stopped: a call over {_SLOW_CALL:.0f} s before the largest size, or no end within"
+                f" {_LONGEST_TEXT} s"
+            ),
         ],
     )
     for texts, sizes in ((REPLIES, _SIZES_OF_REPLIES), (ENVELOPES, _SIZES_OF_ENVELOPES)):
@@ -67,7 +74,10 @@ def _add(table: Table, text: HostileText, mode: Mode, sizes: Sequence[int]) -> N
     if _GROWTH.defect <= growth < _CLEARLY_OVER:
         # A second look: the noise of a neighbour is no defect.
         growth = min(growth, _measure(text, mode, sizes).growth(sizes))
-    times = [(f"{size // 1000}", f"{s * 1e3:.1f}", f"{s / size * 1e9:.1f}") for size, s in measured.best.items()]
+    times = [
+        (f"{size // 1000}", f"{s * 1e3:.1f}", f"{s / size * 1e9:.1f}")
+        for size, s in measured.best.items()
+    ]
     table.add(
         text.name if mode == "lenient" else f"{text.name}, {mode}",
         *(times[-1] if times else ("", "", "")),
@@ -96,7 +106,9 @@ def _measure(text: HostileText, mode: Mode, sizes: Sequence[int]) -> _Measured:
     return _Measured(best, answer)
 
 
-def _answer_in_turns(name: str, mode: Mode, sizes: Sequence[int]) -> Iterator[tuple[int, float, str]]:
+def _answer_in_turns(
+    name: str, mode: Mode, sizes: Sequence[int]
+) -> Iterator[tuple[int, float, str]]:
     """Yield size, seconds and answer of each call, until enough of them are made."""
     build = next(text.build for text in (*REPLIES, *ENVELOPES) if text.name == name)
     texts = {size: build(size) for size in sizes}
@@ -120,7 +132,9 @@ def _shown(verdict: goop_mcp.Verdict) -> str:
 
 
 def _main(name: str, mode: str, *sizes: str) -> None:
-    for measured in _answer_in_turns(name, "strict" if mode == "strict" else "lenient", [int(size) for size in sizes]):
+    for measured in _answer_in_turns(
+        name, "strict" if mode == "strict" else "lenient", [int(size) for size in sizes]
+    ):
         print(json.dumps(measured), flush=True)
 
 

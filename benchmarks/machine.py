@@ -17,7 +17,10 @@ def describe_machine() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     libxml = ".".join(str(part) for part in etree.LIBXML_VERSION)
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    return f"{platform.python_implementation()} {platform.python_version()}, {libraries}, libxml2 {libxml}; {system}"
+    return (
+        f"{platform.python_implementation()} {platform.python_version()}, {libraries}, libxml2"
+        f" {libxml}; {system}"
+    )
 
 
 def resident_mb(process: int) -> float | None:

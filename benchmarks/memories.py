@@ -64,7 +64,10 @@ def run() -> Table:
         ("", "p50 ms", "p95 ms", "p99 ms", "ratio"),
         [
             f"{MEMORIES:,} memories of {WORDS_A_NOTE} words on SQLite, synced to disk at each save",
-            f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; redaction: a byte of 1 MB over 100 kB",
+            (
+                f"ratio: a save over the bare INSERT beside it, goal {_SAVE.goal}; redaction: a"
+                " byte of 1 MB over 100 kB"
+            ),
         ],
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +91,12 @@ def _measure_store(table: Table, folder: Path) -> None:
     for search in (
         _Search("search, usual words", lambda: [notes.some(usual, 2)], _SEARCH),
         _Search("search, common words", lambda: [notes.some(common, 2)]),
-        _Search("search, three phrasings", lambda: [notes.some(usual, 4) for _ in range(3)], _PHRASINGS, percent=95),
+        _Search(
+            "search, three phrasings",
+            lambda: [notes.some(usual, 4) for _ in range(3)],
+            _PHRASINGS,
+            percent=95,
+        ),
     ):
         _measure_search(table, store, search)
     store.close()
@@ -113,12 +121,23 @@ class _BareInsert:
             self._connection.execute(f"PRAGMA {pragma}")
 
     def add(self, row: NewMemory) -> None:
-        values = {name: value for name, value in asdict(row).items() if not isinstance(value, tuple)}
-        texts = {"concepts": "[]", "facts": "[]", "source_files": "[]", "concept_words": "\n".join(row.concepts)}
+        values = {
+            name: value for name, value in asdict(row).items() if not isinstance(value, tuple)
+        }
+        texts = {
+            "concepts": "[]",
+            "facts": "[]",
+            "source_files": "[]",
+            "concept_words": "\n".join(row.concepts),
+        }
         values |= {**texts, "revision": 0}
         slots = ", ".join(f":{name}" for name in values)
         with self._connection:
-            self._connection.execute(f"INSERT INTO memories ({', '.join(values)}) VALUES ({slots})", values)  # noqa: S608 - names of fields
+            # The names are those of fields, not texts of clients
+            self._connection.execute(
+                f"INSERT INTO memories ({', '.join(values)}) VALUES ({slots})",  # noqa: S608
+                values,
+            )
 
 
 def _measure_saves(table: Table, store: Store, bare: _BareInsert, notes: Notes) -> None:
@@ -142,7 +161,12 @@ def _measure_search(table: Table, store: Store, search: _Search) -> None:
         seconds.append(_seconds(partial(search_memory, store, request)))
     timing = Timing(tuple(seconds))
     figure = _percentile(timing, search.percent) * 1e3
-    table.add(search.name, *_percentiles(timing), "", judgement=search.bound.judge(figure) if search.bound else "")
+    table.add(
+        search.name,
+        *_percentiles(timing),
+        "",
+        judgement=search.bound.judge(figure) if search.bound else "",
+    )
 
 
 def _measure_redaction(table: Table, name: str, unit: str) -> None:
@@ -156,7 +180,12 @@ def _measure_redaction(table: Table, name: str, unit: str) -> None:
             best[size] = min(best[size], time.thread_time() - began)
     growth = best[_LARGE] / best[_SMALL] * _SMALL / _LARGE
     table.add(
-        f"redact 1 MB, {name}", f"{best[_LARGE] * 1e3:.0f}", "", "", f"{growth:.2f}", judgement=_GROWTH.judge(growth)
+        f"redact 1 MB, {name}",
+        f"{best[_LARGE] * 1e3:.0f}",
+        "",
+        "",
+        f"{growth:.2f}",
+        judgement=_GROWTH.judge(growth),
     )
 
 

@@ -55,7 +55,11 @@ _LARGE_ENVELOPES: Final = (
     "< on one line",
     "long name, many children",
 )
-_TEXTS: Final = {_OVER_THE_LIMIT: _HUGE, _LARGEST_REPLY: _LARGE_REPLIES, _LARGEST_ENVELOPE: _LARGE_ENVELOPES}
+_TEXTS: Final = {
+    _OVER_THE_LIMIT: _HUGE,
+    _LARGEST_REPLY: _LARGE_REPLIES,
+    _LARGEST_ENVELOPE: _LARGE_ENVELOPES,
+}
 _ADDRESS_SPACE: Final = 3_000 * _MB
 _LONGEST: Final = 5
 _CLEAR_PEAK: Final = "5"
@@ -68,7 +72,10 @@ def run() -> Table:
         ("", "text MB", "growth MB", "ms", "answer"),
         [
             f"growth of resident memory; 10 MB: below {_GROWTH.defect} MB and {_REFUSAL.defect} ms",
-            f"within the limits: goal {_GROWTH_WITHIN_LIMITS.goal} MB, defect {_GROWTH_WITHIN_LIMITS.defect} MB",
+            (
+                f"within the limits: goal {_GROWTH_WITHIN_LIMITS.goal} MB, defect"
+                f" {_GROWTH_WITHIN_LIMITS.defect} MB"
+            ),
         ],
     )
     for names, size in (
@@ -85,9 +92,15 @@ def _add(table: Table, name: str, size: int) -> None:
     cells = (name, f"{size / _MB:.1f}")
     try:
         command = [sys.executable, "-m", "benchmarks.memory", name, str(size)]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=_LONGEST, check=True)
+        ended = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, timeout=_LONGEST, check=True
+        )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-        stopped = f"no answer within {_LONGEST} s" if isinstance(error, subprocess.TimeoutExpired) else "failed"
+        stopped = (
+            f"no answer within {_LONGEST} s"
+            if isinstance(error, subprocess.TimeoutExpired)
+            else "failed"
+        )
         table.add(*cells, "", "", stopped, judgement="DEFECT")
         return
     growth, milliseconds, answer = json.loads(ended.stdout)
@@ -110,7 +123,11 @@ def _read_once(name: str, size: int) -> tuple[float, float, str]:
     began = time.thread_time()
     verdict = goop_mcp.validate(text)
     milliseconds = (time.thread_time() - began) * 1e3
-    return _peak() - before, milliseconds, verdict.findings[0].rule if verdict.findings else verdict.verdict
+    return (
+        _peak() - before,
+        milliseconds,
+        verdict.findings[0].rule if verdict.findings else verdict.verdict,
+    )
 
 
 def _clear_peak() -> float:

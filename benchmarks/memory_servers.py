@@ -49,8 +49,14 @@ def run() -> Table:
         "memory_servers",
         ("", "library ms", "ours ms", "reference ms", "ours over it"),
         [
-            f"{MEMORIES:,} memories of {WORDS_A_NOTE} words, medians; ours and reference: over stdio, in turns",
-            f"reference: {REFERENCE.name}; a start and a size are beside the bare server or a project without database",
+            (
+                f"{MEMORIES:,} memories of {WORDS_A_NOTE} words, medians; ours and reference: over"
+                " stdio, in turns"
+            ),
+            (
+                f"reference: {REFERENCE.name}; a start and a size are beside the bare server or a"
+                " project without database"
+            ),
         ],
     )
     with tempfile.TemporaryDirectory(prefix="goop-bench-") as place:
@@ -59,7 +65,10 @@ def run() -> Table:
             folder.mkdir()
         notes = _fill_both(ours, reference)
         missing = reference_program()
-        table.notes = [*table.notes, *([f"without the reference server: {missing}"] if missing else [])]
+        table.notes = [
+            *table.notes,
+            *([f"without the reference server: {missing}"] if missing else []),
+        ]
         with _Calls(ours, notes, None if missing else reference) as calls:
             calls.measure(table)
         _measure_starts(table, ours, empty)
@@ -74,7 +83,11 @@ def _fill_both(ours: Path, reference: Path) -> Notes:
     store.close()
     with REFERENCE.file(reference).open("w", encoding="utf-8") as file:
         for number, row in enumerate(islice(Notes().rows(), MEMORIES)):
-            entity = {"name": f"{row.title} {number}", "entityType": row.type, "observations": [row.content]}
+            entity = {
+                "name": f"{row.title} {number}",
+                "entityType": row.type,
+                "observations": [row.content],
+            }
             file.write(json.dumps({"type": "entity", **entity}) + "\n")
     return notes
 
@@ -100,20 +113,41 @@ class _Calls:
     def measure(self, table: Table) -> None:
         """Add a row for saves and one for searches."""
         saves = {"library": self._save, "ours": self._save_ours, "reference": self._save_reference}
-        searches = {"library": self._search, "ours": self._search_ours, "reference": self._search_reference}
-        for name, clocks, bound in (("save", saves, _SAVE_MS), ("search, usual words", searches, _SEARCH_MS)):
+        searches = {
+            "library": self._search,
+            "ours": self._search_ours,
+            "reference": self._search_reference,
+        }
+        for name, clocks, bound in (
+            ("save", saves, _SAVE_MS),
+            ("search, usual words", searches, _SEARCH_MS),
+        ):
             if self._reference is None:
                 del clocks["reference"]
             timings = take_turns(clocks, turns=_TURNS)
             milliseconds = {way: timing.median * 1e3 for way, timing in timings.items()}
-            shown = [f"{milliseconds[way]:.2f}" if way in milliseconds else "" for way in searches | saves]
+            shown = [
+                f"{milliseconds[way]:.2f}" if way in milliseconds else ""
+                for way in searches | saves
+            ]
             table.add(
-                f"{name}, through the library", shown[0], "", "", "", judgement=bound.judge(milliseconds["library"])
+                f"{name}, through the library",
+                shown[0],
+                "",
+                "",
+                "",
+                judgement=bound.judge(milliseconds["library"]),
             )
             if self._reference is not None:
                 share = milliseconds["ours"] / milliseconds["reference"]
                 judgement = _SHARE_OF_REFERENCE.judge(share)
-                table.add(f"{name}, through MCP", "", *shown[1:], f"1/{1 / share:.0f}", judgement=judgement)
+                table.add(
+                    f"{name}, through MCP",
+                    "",
+                    *shown[1:],
+                    f"1/{1 / share:.0f}",
+                    judgement=judgement,
+                )
             else:
                 table.add(f"{name}, through MCP", "", *shown[1:], "")
 
@@ -123,13 +157,21 @@ class _Calls:
 
     def _save_ours(self) -> float:
         drafts = [self._notes.draft() for _ in range(_CALLS_A_TURN)]
-        calls: list[dict[str, JsonValue]] = [{"title": each.title, "content": each.content} for each in drafts]
+        calls: list[dict[str, JsonValue]] = [
+            {"title": each.title, "content": each.content} for each in drafts
+        ]
         return _middle([partial(_answered, self._ours, "save_memory", call) for call in calls])
 
     def _save_reference(self) -> float:
         draft = self._notes.draft()
-        entity: JsonValue = {"name": draft.title, "entityType": draft.type, "observations": [draft.content]}
-        return _middle([partial(_answered, self._reference, "create_entities", {"entities": [entity]})])
+        entity: JsonValue = {
+            "name": draft.title,
+            "entityType": draft.type,
+            "observations": [draft.content],
+        }
+        return _middle(
+            [partial(_answered, self._reference, "create_entities", {"entities": [entity]})]
+        )
 
     def _search(self) -> float:
         requests = [SearchRequest(queries=[self._question()]) for _ in range(_CALLS_A_TURN)]
@@ -137,7 +179,12 @@ class _Calls:
 
     def _search_ours(self) -> float:
         questions: list[JsonValue] = [self._question() for _ in range(_CALLS_A_TURN)]
-        return _middle([partial(_answered, self._ours, "search_memory", {"queries": each}) for each in questions])
+        return _middle(
+            [
+                partial(_answered, self._ours, "search_memory", {"queries": each})
+                for each in questions
+            ]
+        )
 
     def _search_reference(self) -> float:
         # It looks for the whole text as it stands: one word is the least that it must read all for.
@@ -174,10 +221,15 @@ def _measure_starts(table: Table, ours: Path, empty: Path) -> None:
 
 
 def _measure_sizes(table: Table, ours: Path) -> None:
-    with StdioServer([sys.executable, *_served(ours)]) as server, StdioServer([sys.executable, *_BARE]) as bare:
+    with (
+        StdioServer([sys.executable, *_served(ours)]) as server,
+        StdioServer([sys.executable, *_BARE]) as bare,
+    ):
         _answered(bare, "nothing", {"text": "x"})
         sizes = {"at start": server.resident_mb()}
-        _answered(server, "save_memory", {"title": "One more", "content": "One more note for the size."})
+        _answered(
+            server, "save_memory", {"title": "One more", "content": "One more note for the size."}
+        )
         _answered(server, "search_memory", {"queries": "one more note"})
         sizes["after a save and a search"] = server.resident_mb()
         for when, size in sizes.items():

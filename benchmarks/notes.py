@@ -22,7 +22,10 @@ _VOCABULARY: Final = 20_000
 
 
 class Notes:
-    """The tenth word is a tenth as frequent as the first, and rare words are longer. The same notes each time."""
+    """The tenth word is a tenth as frequent as the first, and rare words are longer.
+
+    The same notes each time.
+    """
 
     def __init__(self) -> None:
         self._random = random.Random(4711)
@@ -40,7 +43,9 @@ class Notes:
     def draft(self) -> MemoryDraft:
         """Return the next note as somebody would save it."""
         words = self._random.choices(self.vocabulary, cum_weights=self._weights, k=WORDS_A_NOTE)
-        return MemoryDraft(title=" ".join(words[:6]), content=" ".join(words[6:]), concepts=words[:2])
+        return MemoryDraft(
+            title=" ".join(words[:6]), content=" ".join(words[6:]), concepts=words[:2]
+        )
 
     def rows(self) -> Iterator[NewMemory]:
         """Return notes as rows, without end."""

@@ -44,7 +44,10 @@ def run() -> Table:
     table = Table(
         "observing",
         ("", "p10", "median", "ratio p10", "ratio median"),
-        ["µs of processor time for validate_report in memory; no exporter is set up; judged by p10"],
+        [
+            "µs of processor time for validate_report in memory; no exporter is set up; judged"
+            " by p10"
+        ],
     )
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         settings = Settings(project=Path(folder).resolve())
@@ -52,7 +55,9 @@ def run() -> Table:
         ours, sdk = create_server(settings), OpenTelemetryMiddleware()
         servers = {_LEAST: _bare(settings), "with spans, figures and ids": ours}
         clocks = {
-            name: _clock(portal, stack.enter_context(portal.wrap_async_context_manager(Client(server))))
+            name: _clock(
+                portal, stack.enter_context(portal.wrap_async_context_manager(Client(server)))
+            )
             for name, server in servers.items()
         }
         clocks["these alone"] = _alone(ours.middleware[:_OBSERVED])

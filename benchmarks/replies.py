@@ -29,7 +29,9 @@ def _reply(envelope: str) -> str:
 def _replaced(text: str, **changes: str) -> str:
     for old, new in changes.items():
         if old not in text:
-            raise ValueError(f"{old!r} does not stand in the example; the benchmark has to follow it")
+            raise ValueError(
+                f"{old!r} does not stand in the example; the benchmark has to follow it"
+            )
         text = text.replace(old, new)
     return text
 
@@ -40,7 +42,9 @@ REPLY: Final = _reply(ENVELOPE)
 TWO_ERRORS: Final = _reply(_replaced(ENVELOPE, COMPLETE="DONE", decision="choice"))
 """An unknown status and an unknown memory type."""
 
-TO_MEND: Final = _reply(_replaced(ENVELOPE, **{"login/logout": "login & logout", "12 passed": "12 passed, 0 < 1"}))
+TO_MEND: Final = _reply(
+    _replaced(ENVELOPE, **{"login/logout": "login & logout", "12 passed": "12 passed, 0 < 1"})
+)
 """A bare `&` and a bare `<`."""
 
 CUT_OFF: Final = REPLY[: len(_PROSE) + len(ENVELOPE) * 7 // 10]

@@ -27,7 +27,9 @@ class TestResult(BaseModel):
 
     feature_id: str
     overall_status: Literal["PASSED", "FAILED"]
-    quality_gates: dict[Literal["tests_passing", "coverage", "code_quality", "build_validation"], Gate]
+    quality_gates: dict[
+        Literal["tests_passing", "coverage", "code_quality", "build_validation"], Gate
+    ]
     success_criteria: list[Criterion]
     next_steps: list[str]
 

@@ -17,7 +17,15 @@ __all__ = ["BURST", "PING", "add_row", "run"]
 _OURS: Final = ("-m", "goop_mcp", "serve")
 _BARE: Final = ("-m", "benchmarks.bare_server")
 # The guards and limits stay on; a limit that is never met.
-_OURS_ON_HTTP: Final = (*_OURS, "--transport", "streamable-http", "--port", "PORT", "--rate-limit", "100000")
+_OURS_ON_HTTP: Final = (
+    *_OURS,
+    "--transport",
+    "streamable-http",
+    "--port",
+    "PORT",
+    "--rate-limit",
+    "100000",
+)
 _BARE_ON_HTTP: Final = (*_BARE, "PORT")
 
 _STARTS: Final = 8
@@ -51,19 +59,37 @@ def run() -> Table:
         [
             "bare: one tool that does nothing, of the same SDK; ms",
             "calls are judged by the median, alone and in flight, the rest by p10",
-            f"call: validate_report of {len(REPLY):,} characters, bare: nothing; "
-            f"{_IN_FLIGHT} in flight: ms a call of {_BURST_CALLS}, at most 1/0.7 of bare is 0.7 of its throughput",
+            (
+                f"call: validate_report of {len(REPLY):,} characters, bare: nothing; {_IN_FLIGHT}"
+                f" in flight: ms a call of {_BURST_CALLS}, at most 1/0.7 of bare is 0.7 of its"
+                " throughput"
+            ),
         ],
     )
     for era in ERAS:
-        starts = take_turns({"ours": _start_clock(_OURS, era), "bare": _start_clock(_BARE, era)}, turns=_STARTS)
-        add_row(table, f"stdio {era.name}, start to first answer", starts["ours"], starts["bare"], _START)
+        starts = take_turns(
+            {"ours": _start_clock(_OURS, era), "bare": _start_clock(_BARE, era)}, turns=_STARTS
+        )
+        add_row(
+            table,
+            f"stdio {era.name}, start to first answer",
+            starts["ours"],
+            starts["bare"],
+            _START,
+        )
     _add_pings(table, "stdio", StdioSession(_OURS, LEGACY), StdioSession(_BARE, LEGACY))
-    _add_pings(table, "HTTP", HttpSession(_OURS_ON_HTTP, LEGACY), HttpSession(_BARE_ON_HTTP, LEGACY))
+    _add_pings(
+        table, "HTTP", HttpSession(_OURS_ON_HTTP, LEGACY), HttpSession(_BARE_ON_HTTP, LEGACY)
+    )
     for era in ERAS:
         _add_calls(table, f"stdio {era.name}", StdioSession(_OURS, era), StdioSession(_BARE, era))
     for era in ERAS:
-        _add_calls(table, f"HTTP {era.name}", HttpSession(_OURS_ON_HTTP, era), HttpSession(_BARE_ON_HTTP, era))
+        _add_calls(
+            table,
+            f"HTTP {era.name}",
+            HttpSession(_OURS_ON_HTTP, era),
+            HttpSession(_BARE_ON_HTTP, era),
+        )
     return table
 
 
@@ -96,7 +122,8 @@ def _add_calls(
             turns=_CALLS,
         )
         bursts = take_turns(
-            {"ours": _burst_clock(ours, "validate_report"), "bare": _burst_clock(bare, "nothing")}, turns=_BURSTS
+            {"ours": _burst_clock(ours, "validate_report"), "bare": _burst_clock(bare, "nothing")},
+            turns=_BURSTS,
         )
         sizes = ours.resident_mb(), bare.resident_mb()
     add_row(table, f"{where}, call", calls["ours"], calls["bare"], _CALL)
@@ -115,7 +142,16 @@ def add_row(table: Table, name: str, ours: Timing, bare: Timing, bound: Bound) -
 def _add_sizes(table: Table, name: str, ours: float | None, bare: float | None) -> None:
     if ours is not None and bare is not None:
         ratio = ours / bare
-        table.add(name, "", f"{ours:.0f}", "", f"{bare:.0f}", "", f"{ratio:.2f}", judgement=_SIZE.judge(ratio))
+        table.add(
+            name,
+            "",
+            f"{ours:.0f}",
+            "",
+            f"{bare:.0f}",
+            "",
+            f"{ratio:.2f}",
+            judgement=_SIZE.judge(ratio),
+        )
 
 
 def _start_clock(arguments: tuple[str, ...], era: Era) -> Clock:

@@ -28,7 +28,9 @@ _RULES: Final = tuple(f"goop_report/rule-{number}" for number in range(40))
 def run() -> Table:
     """Fill a database and ask for everything, and for one agent."""
     table = Table(
-        "stats", ("", "p10 ms", "median ms"), [f"{_ATTEMPTS + _JUDGEMENTS:,} rows on SQLite, 20 agents, a year"]
+        "stats",
+        ("", "p10 ms", "median ms"),
+        [f"{_ATTEMPTS + _JUDGEMENTS:,} rows on SQLite, 20 agents, a year"],
     )
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(None, project=Path(folder))
@@ -39,7 +41,10 @@ def run() -> Table:
         }
         for name, timing in take_turns(clocks, turns=_TURNS).items():
             table.add(
-                name, f"{timing.p10 * 1e3:.0f}", f"{timing.median * 1e3:.0f}", judgement=_SECONDS.judge(timing.p10)
+                name,
+                f"{timing.p10 * 1e3:.0f}",
+                f"{timing.median * 1e3:.0f}",
+                judgement=_SECONDS.judge(timing.p10),
             )
         store.close()
     return table

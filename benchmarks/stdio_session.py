@@ -43,7 +43,10 @@ class StdioSession:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """End the input of the server; kill it when it does not end by itself."""
         try:
@@ -53,7 +56,10 @@ class StdioSession:
             self._process.communicate()
 
     def request(self, method: str, parameters: Mapping[str, object]) -> None:
-        """Send a request and wait for its answer. Raises RuntimeError when that is an error or does not come."""
+        """Send a request and wait for its answer.
+
+        Raises RuntimeError when that is an error or does not come.
+        """
         self._ask(method, self._era.parameters(**parameters))
         self._take(method)
 

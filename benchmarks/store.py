@@ -41,14 +41,24 @@ _SEARCH_MS: Final = Bound(goal=3, defect=30)
 
 def run() -> Table:
     """Fill a new project, then measure saves in turn with bare rows, then searches."""
-    table = Table("store", ("", "p50 ms", "p95 ms", "over bare ms"), [f"{_MEMORIES:,} memories of {_LENGTH + 6} words"])
+    table = Table(
+        "store",
+        ("", "p50 ms", "p95 ms", "over bare ms"),
+        [f"{_MEMORIES:,} memories of {_LENGTH + 6} words"],
+    )
     with TemporaryDirectory(prefix="goop-bench-") as folder:
         store, texts = open_store(None, project=Path(folder)), _Texts(random.Random(1))
         for first in range(0, _MEMORIES, _BATCH):
-            store.write(partial(_add_all, memories=[texts.memory(first + number) for number in range(_BATCH)]))
+            store.write(
+                partial(
+                    _add_all, memories=[texts.memory(first + number) for number in range(_BATCH)]
+                )
+            )
         _measure_saves(table, store, texts, Path(folder))
         for name, words, operator in _SEARCHES:
-            _measure_search(table, name, store, [texts.query(*words) for _ in range(_TURNS)], operator)
+            _measure_search(
+                table, name, store, [texts.query(*words) for _ in range(_TURNS)], operator
+            )
         store.close()
     return table
 
@@ -59,7 +69,9 @@ class _Texts:
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
         letters = "abcdefghijklmnopqrstuvwxyz"
-        self._words = ["".join(chance.choices(letters, k=chance.randint(4, 9))) for _ in range(_WORDS)]
+        self._words = [
+            "".join(chance.choices(letters, k=chance.randint(4, 9))) for _ in range(_WORDS)
+        ]
         self._shares = list(accumulate(1 / rank for rank in range(1, _WORDS + 1)))
 
     def memory(self, number: int) -> NewMemory:
@@ -90,14 +102,20 @@ def _add_all(writing: Writing, memories: Sequence[NewMemory]) -> None:
 
 
 def _save(writing: Writing, memory: NewMemory) -> StoredMemory:
-    known = writing.memory_by_key(memory.idempotency_key) or writing.memory_by_fingerprint(memory.fingerprint)
+    known = writing.memory_by_key(memory.idempotency_key) or writing.memory_by_fingerprint(
+        memory.fingerprint
+    )
     return known or writing.add_memory(memory)
 
 
 def _measure_saves(table: Table, store: Store, texts: _Texts, folder: Path) -> None:
     """Take turns, so that a slow disk slows both."""
     bare = apsw.Connection(str(folder / "bare.db"))
-    for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "CREATE TABLE rows (id INTEGER, text)"):
+    for statement in (
+        "PRAGMA journal_mode=WAL",
+        "PRAGMA synchronous=FULL",
+        "CREATE TABLE rows (id INTEGER, text)",
+    ):
         bare.execute(statement)
     bare_times, save_times = [], []
     for number in range(_TURNS):
@@ -116,10 +134,20 @@ def _insert_bare(connection: apsw.Connection, text: str) -> None:
     connection.execute("COMMIT")
 
 
-def _measure_search(table: Table, name: str, store: Store, queries: Sequence[list[str]], operator: Operator) -> None:
-    times = [_seconds(partial(store.read, partial(_search, words=words, operator=operator))) for words in queries]
+def _measure_search(
+    table: Table, name: str, store: Store, queries: Sequence[list[str]], operator: Operator
+) -> None:
+    times = [
+        _seconds(partial(store.read, partial(_search, words=words, operator=operator)))
+        for words in queries
+    ]
     is_bounded = "most frequent" not in name
-    _add_row(table, name, times, judgement=_SEARCH_MS.judge(statistics.median(times) * 1e3) if is_bounded else "")
+    _add_row(
+        table,
+        name,
+        times,
+        judgement=_SEARCH_MS.judge(statistics.median(times) * 1e3) if is_bounded else "",
+    )
 
 
 def _search(reading: Reading, words: list[str], operator: Operator) -> int:
@@ -132,6 +160,10 @@ def _seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def _add_row(table: Table, name: str, times: list[float], over: str = "", judgement: str = "") -> None:
+def _add_row(
+    table: Table, name: str, times: list[float], over: str = "", judgement: str = ""
+) -> None:
     p95 = sorted(times)[round(len(times) * 0.95)]
-    table.add(name, f"{statistics.median(times) * 1e3:.2f}", f"{p95 * 1e3:.2f}", over, judgement=judgement)
+    table.add(
+        name, f"{statistics.median(times) * 1e3:.2f}", f"{p95 * 1e3:.2f}", over, judgement=judgement
+    )

@@ -24,7 +24,10 @@ class Bound:
 
 @dataclass(slots=True)
 class Table:
-    """One benchmark: a title, what the columns mean, a row a case. `defects` names the cases that broke a bound."""
+    """One benchmark: a title, what the columns mean, a row a case.
+
+    `defects` names the cases that broke a bound.
+    """
 
     title: str
     columns: Sequence[str]
@@ -43,7 +46,9 @@ class Table:
         rows = [(*self.columns, ""), *self.rows]
         widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]
-        return "\n".join([self.title, *self.notes, lines[0], "-" * len(max(lines, key=len)), *lines[1:]])
+        return "\n".join(
+            [self.title, *self.notes, lines[0], "-" * len(max(lines, key=len)), *lines[1:]]
+        )
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:

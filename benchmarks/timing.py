@@ -66,7 +66,13 @@ def process_clock(command: Sequence[str]) -> Clock:
 
     def read() -> float:
         began = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=_LONGEST_RUN, env=program_environment())
+        subprocess.run(
+            command,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=_LONGEST_RUN,
+            env=program_environment(),
+        )
         return time.perf_counter() - began
 
     return read

@@ -23,12 +23,16 @@ _BOUNDS = {_VALID: Bound(goal=5, defect=8), _ERRORS: Bound(goal=15, defect=15)}
 def run() -> Table:
     """Measure whole calls of `validate` and the parts that any checker needs."""
     timings = take_turns(
-        {name: clock(action, seconds=_SECONDS_A_TURN) for name, action in _actions().items()}, turns=_TURNS
+        {name: clock(action, seconds=_SECONDS_A_TURN) for name, action in _actions().items()},
+        turns=_TURNS,
     )
     table = Table(
         "validate",
         ("", "p10 µs", "median µs", "× floor p10", "× floor median"),
-        [f"a reply of {len(REPLY.encode()):,} bytes with an envelope of {len(ENVELOPE.encode()):,}; judged by p10"],
+        [
+            f"a reply of {len(REPLY.encode()):,} bytes with an envelope of"
+            f" {len(ENVELOPE.encode()):,}; judged by p10"
+        ],
     )
     for name, timing in timings.items():
         _add(table, name, timing, timings[_FLOOR])
@@ -72,7 +76,9 @@ def _actions() -> dict[str, Callable[[], object]]:
 def _check_what_is_measured() -> None:
     schema = etree.XMLSchema(etree.parse(XSD_FILE))
     assert schema.validate(etree.fromstring(ENVELOPE.encode())), schema.error_log
-    valid, two, mended, cut = (goop_mcp.validate(text) for text in (REPLY, TWO_ERRORS, TO_MEND, CUT_OFF))
+    valid, two, mended, cut = (
+        goop_mcp.validate(text) for text in (REPLY, TWO_ERRORS, TO_MEND, CUT_OFF)
+    )
     assert valid.accepted, valid.feedback
     assert len(two.of_severity(goop_mcp.Severity.ERROR)) == 2 and two.feedback, two.findings  # noqa: PLR2004, PT018
     assert mended.accepted, mended.feedback

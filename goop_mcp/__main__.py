@@ -1,4 +1,7 @@
-"""The program: `goop-mcp` and `python -m goop_mcp`. An interrupt while it is loaded ends it as one later would."""
+"""The program: `goop-mcp` and `python -m goop_mcp`.
+
+An interrupt while it is loaded ends it as one later would.
+"""
 
 import gc
 import os
@@ -17,11 +20,14 @@ def main() -> int:
         signal.signal(signal.SIGINT, _end)
     gc.disable()  # it would look through what is loaded, and nothing of that ever goes
     if _is_hook(sys.argv[1:]):
-        from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415 - a host waits for it at every turn
+        # A host waits for it at every turn
+        from goop_mcp.hosts.claude_code.hook import main as answer  # noqa: PLC0415
 
-        # The host waits for the end of the process; there is nothing to clear away that the system does not.
+        # The host waits for the end of the process; there is nothing to clear away that the system
+        # does not.
         os._exit(answer(sys.argv[2:]))
-    from goop_mcp.cli import main as run  # noqa: PLC0415 - loaded under the handler above
+    # Loaded under the handler above
+    from goop_mcp.cli import main as run  # noqa: PLC0415
 
     gc.enable()
     if signal.getsignal(signal.SIGINT) is _end:

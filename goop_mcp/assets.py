@@ -30,7 +30,9 @@ def read_asset(kind: AssetKind, name: str) -> str:
     Raises AssetMissingError for any other name, also for one that leads out of the folder.
     """
     if name not in _names(kind):
-        raise AssetMissingError(f"{kind} has no file {name[:80]!r}; install goop-mcp again if it should")
+        raise AssetMissingError(
+            f"{kind} has no file {name[:80]!r}; install goop-mcp again if it should"
+        )
     return (_folder(kind) / name).read_text(encoding="utf-8")
 
 
@@ -53,7 +55,9 @@ def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str
     try:
         return tomllib.loads(match["front"]), match["text"]
     except tomllib.TOMLDecodeError as error:
-        raise AssetBrokenError(f"{file} cannot be used: its front matter is not in order") from error
+        raise AssetBrokenError(
+            f"{file} cannot be used: its front matter is not in order"
+        ) from error
 
 
 @cache
@@ -62,7 +66,9 @@ def _names(kind: AssetKind) -> tuple[str, ...]:
     folder = _folder(kind)
     if not folder.is_dir():
         raise AssetMissingError(f"the folder {kind} of goop-mcp is missing; install goop-mcp again")
-    return tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
+    return tuple(
+        sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    )
 
 
 def _folder(kind: AssetKind) -> Path:

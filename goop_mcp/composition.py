@@ -25,7 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 class Application:
-    """What one process works with. Each part is loaded when it is first asked for, and opened when it is first used.
+    """What one process works with.
+
+    Each part is loaded when it is first asked for, and opened when it is first used.
 
     May be shared by threads; `close` it at the end, or use it as a context.
     """
@@ -44,7 +46,10 @@ class Application:
 
     @property
     def store(self) -> "Store":
-        """The database of the project; created by the first write. Raises SettingsError for a URL of no use."""
+        """The database of the project; created by the first write.
+
+        Raises SettingsError for a URL of no use.
+        """
         # Two threads that ask first at one time must not get two writers.
         with self._opening:
             if self._store is None:
@@ -64,7 +69,10 @@ class Application:
 
     @cached_property
     def rules(self) -> "tuple[Rule, ...]":
-        """The rules that were brought along, by which replies are judged beside ours. Raises RuleRefusedError."""
+        """The rules that were brought along, by which replies are judged beside ours.
+
+        Raises RuleRefusedError.
+        """
         named = self.settings.rules
         return operations.load_rules.load_rules(named) if named else ()
 
@@ -91,8 +99,13 @@ class Application:
         return None if self.settings.writes_files else self.store
 
     def find_document(self, name: str) -> str | None:
-        """Return the text of the document `name`, None where there is none. Raises WorkspaceError and StoreError."""
-        return operations.project_documents.find_project_document(self.files, name, recorded=self.recorded)
+        """Return the text of the document `name`, None where there is none.
+
+        Raises WorkspaceError and StoreError.
+        """
+        return operations.project_documents.find_project_document(
+            self.files, name, recorded=self.recorded
+        )
 
     def require_folder(self) -> None:
         """Raise ProjectElsewhereError where callers are on other machines and the project is not on this one.
@@ -101,8 +114,8 @@ class Application:
         """
         if not self.settings.keeps_files and not self.files.exists(FOLDER):
             raise ProjectElsewhereError(
-                f"there is no folder {FOLDER} of the project on this server, so no claim of the reply can be looked "
-                "at; call again with check_workspace=false"
+                f"there is no folder {FOLDER} of the project on this server, so no claim of the"
+                " reply can be looked at; call again with check_workspace=false"
             )
 
     def writing_workplace(self) -> "Workplace":

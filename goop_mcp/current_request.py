@@ -45,8 +45,8 @@ def answering(request: Request) -> Iterator[None]:
 def request_id(given: str | None = None) -> str:
     """Return `given` if it has the shape of an id, else a new one of 16 hexadecimal digits.
 
-    An id has 1 to 64 letters, digits, dots, dashes and underscores of ASCII, and begins and ends with a letter or
-    digit: what a caller sends goes into logs.
+    An id has 1 to 64 letters, digits, dots, dashes and underscores of ASCII, and begins and ends
+    with a letter or digit: what a caller sends goes into logs.
     """
     if given is not None and _SHAPE.fullmatch(given):
         return given

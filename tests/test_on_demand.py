@@ -28,16 +28,25 @@ def test_a_package_loads_each_module_that_it_names_at_its_first_use(package: str
         "    module = getattr(package, name)\n"
         "    assert module is sys.modules[f'{sys.argv[1]}.{name}'], name\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script, package, *names], check=False, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", script, package, *names], check=False, capture_output=True, text=True
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_what_needs_a_database_does_not_load_it_before_it_is_used() -> None:
-    script = "import sys, goop_mcp.composition; print(*sorted({'apsw', 'lxml', 'jinja2'} & sys.modules.keys()))"
-    ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    script = (
+        "import sys, goop_mcp.composition; print(*sorted({'apsw', 'lxml', 'jinja2'} &"
+        " sys.modules.keys()))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     assert ended.stdout == "\n"
 
 
 def test_a_module_that_is_not_named_is_not_there() -> None:
-    with pytest.raises(AttributeError, match=r"module 'goop_mcp\.memory' has no attribute 'savings'"):
+    with pytest.raises(
+        AttributeError, match=r"module 'goop_mcp\.memory' has no attribute 'savings'"
+    ):
         operator.attrgetter("savings")(memory)

@@ -20,7 +20,10 @@ BASE64 = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU" * 3
 
 @dataclass(frozen=True)
 class Planted:
-    """A text and the part of it that must be gone. Written in pieces, so that no scanner takes it for a real one."""
+    """A text and the part of it that must be gone.
+
+    Written in pieces, so that no scanner takes it for a real one.
+    """
 
     kind: str
     before: str
@@ -37,7 +40,9 @@ PLANTED = (
     Planted("assignment of a word", "PASSWORD=", "swordfish"),
     Planted("assignment in YAML", "db:\n  password: ", "hunter2", "\n  host: db1"),
     Planted("assignment in JSON", '{"api_key": "', "tiger-4711", '", "region": "eu"}'),
-    Planted("assignment in JSON within JSON", '{"body": "{\\"password\\": \\"', "tiger-4711", '\\"}"}'),
+    Planted(
+        "assignment in JSON within JSON", '{"body": "{\\"password\\": \\"', "tiger-4711", '\\"}"}'
+    ),
     Planted("assignment in Python", 'client = Client(apikey="', A24, '")'),
     Planted("assignment with spaces", "secret = ", A24),
     Planted("assignment in camel case", "clientSecret: '", A24, "',"),
@@ -58,13 +63,25 @@ PLANTED = (
     Planted("bearer alone", "it sent Bearer ", A24, " and got 403"),
     Planted("basic", "Authorization: Basic ", "dXNlcjpodW50ZXIy"),
     Planted("authorization without scheme", '"authorization": "', A24, '"'),
-    Planted("PEM", "-----BEGIN RSA " + "PRIVATE KEY-----\n", BASE64, "\n-----END RSA " + "PRIVATE KEY-----\n"),
-    Planted("OpenSSH", "-----BEGIN OPENSSH " + "PRIVATE KEY-----\\n", BASE64, "\\n-----END OPENSSH PRIVATE KEY-----"),
+    Planted(
+        "PEM",
+        "-----BEGIN RSA " + "PRIVATE KEY-----\n",
+        BASE64,
+        "\n-----END RSA " + "PRIVATE KEY-----\n",
+    ),
+    Planted(
+        "OpenSSH",
+        "-----BEGIN OPENSSH " + "PRIVATE KEY-----\\n",
+        BASE64,
+        "\\n-----END OPENSSH PRIVATE KEY-----",
+    ),
     Planted("PEM cut off", "-----BEGIN " + "PRIVATE KEY-----\n", BASE64),
     Planted("ssh key", "ssh-ed25519 ", "AAAAC3NzaC1lZDI1NTE5" + "AAAAIO" + A24, " joe@laptop"),
     Planted("AWS access key", "found ", "AKIA" + "IOSFODNN7EXAMPLE", " in the log"),
     Planted("AWS behind an escape", '{"log": "key:\\n', "ASIA" + "IOSFODNN7EXAMPLE", '"}'),
-    Planted("AWS secret", "aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"),
+    Planted(
+        "AWS secret", "aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
+    ),
     Planted("AWS session", "aws_session_token=", "IQoJb3JpZ2luX2VjE" + A40),
     Planted("database URL", "postgresql://", "joe:hunter2", "@db1:5432/shop"),
     Planted("database URL with @", "mysql://", "root:p@ss", "@localhost/shop"),
@@ -192,7 +209,9 @@ def test_a_secret_of_a_known_form_is_gone_and_the_rest_stays(kind: str) -> None:
 def test_there_are_enough_forms_to_say_so() -> None:
     assert len(KNOWN) >= 150
     assert len(LOOK_ALIKES) >= 100
-    figures = f"({len(KNOWN)} of {len(KNOWN)} forms of a list of ours; 0 of {len(LOOK_ALIKES)} lines"
+    figures = (
+        f"({len(KNOWN)} of {len(KNOWN)} forms of a list of ours; 0 of {len(LOOK_ALIKES)} lines"
+    )
     assert figures in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
 
@@ -220,8 +239,13 @@ def processor_seconds(text: str) -> float:
 
 
 def test_the_words_around_a_secret_stay() -> None:
-    assert redact("export DB_PASSWORD=hunter2\nmake run").text == f"export DB_PASSWORD={REDACTED}\nmake run"
-    assert redact('{"api_key": "tiger-4711", "n": 1}').text == f'{{"api_key": "{REDACTED}", "n": 1}}'
+    assert (
+        redact("export DB_PASSWORD=hunter2\nmake run").text
+        == f"export DB_PASSWORD={REDACTED}\nmake run"
+    )
+    assert (
+        redact('{"api_key": "tiger-4711", "n": 1}').text == f'{{"api_key": "{REDACTED}", "n": 1}}'
+    )
     assert redact("postgresql://joe:hunter2@db1/shop").text == f"postgresql://{REDACTED}@db1/shop"
 
 
@@ -233,10 +257,20 @@ def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
 def test_the_sources_of_this_package_hold_no_secret_and_stay_as_they_are() -> None:
     # Some show a secret that is taken out, or the form of an address with a password.
     shows_secrets = re.compile(r"redaction|memor|postgres|cli/demo|testing/corpus")
-    sources = [path for path in project_files() if path.suffix == ".py" and path.is_relative_to(ROOT / "goop_mcp")]
-    texts = {path: path.read_text(encoding="utf-8") for path in sources if not shows_secrets.search(path.as_posix())}
+    sources = [
+        path
+        for path in project_files()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / "goop_mcp")
+    ]
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for path in sources
+        if not shows_secrets.search(path.as_posix())
+    }
 
-    changed = [path.relative_to(ROOT).as_posix() for path, text in texts.items() if redact(text).count]
+    changed = [
+        path.relative_to(ROOT).as_posix() for path, text in texts.items() if redact(text).count
+    ]
 
     assert len(texts) > 100
     assert changed == []
@@ -270,7 +304,22 @@ SECRETS = st.sampled_from([planted.text for planted in PLANTED])
 PIECES = st.one_of(
     SECRETS,
     st.text(max_size=12),
-    st.sampled_from(["<private>", "</private>", "password", "token=", ": ", '"', "'", "\\", "://", "@", "eyJ", "\n"]),
+    st.sampled_from(
+        [
+            "<private>",
+            "</private>",
+            "password",
+            "token=",
+            ": ",
+            '"',
+            "'",
+            "\\",
+            "://",
+            "@",
+            "eyJ",
+            "\n",
+        ]
+    ),
 )
 
 
@@ -289,5 +338,7 @@ def test_redacting_twice_changes_nothing_more_for_any_text(text: str) -> None:
 
 
 @given(st.text(max_size=200), SECRETS)
-def test_a_text_with_a_secret_on_a_line_of_its_own_is_never_kept_whole(text: str, secret: str) -> None:
+def test_a_text_with_a_secret_on_a_line_of_its_own_is_never_kept_whole(
+    text: str, secret: str
+) -> None:
     assert redact(f"{text}\n{secret}\n").count >= 1

@@ -40,11 +40,15 @@ def assert_short(*values: object) -> None:
 def test_a_verdict_shows_what_it_is_and_how_much_of_everything_it_found() -> None:
     bad = REPLY.replace("BLOCKED", "DONE").replace("<summary>", "<summary>a & b ")
 
-    assert repr(validate(bad)) == (
-        "Verdict(verdict='rejected', protocol='goop_report', version='0.1.6', errors=1, warnings=2, infos=0, repairs=1)"
+    assert (
+        repr(validate(bad))
+        == "Verdict(verdict='rejected', protocol='goop_report', version='0.1.6', errors=1,"
+        " warnings=2, infos=0, repairs=1)"
     )
-    assert repr(validate(WORDS)) == (
-        "Verdict(verdict='rejected', protocol=None, version=None, errors=1, warnings=0, infos=0, repairs=0)"
+    assert (
+        repr(validate(WORDS))
+        == "Verdict(verdict='rejected', protocol=None, version=None, errors=1, warnings=0, infos=0,"
+        " repairs=0)"
     )
     assert_short(validate(bad.replace("0.1.6", "9" * 1_000)))
 
@@ -74,7 +78,10 @@ def test_what_is_recorded_shows_none_of_the_report(application: Application) -> 
 def test_a_prompt_that_was_built_shows_none_of_its_fields() -> None:
     deliverable = {"kind": "report", "path": "", "text": WORDS}
     built = build_request(
-        original_intent=LONG, current_task_summary=WORDS, task_details=LONG, deliverables=[deliverable]
+        original_intent=LONG,
+        current_task_summary=WORDS,
+        task_details=LONG,
+        deliverables=[deliverable],
     )
     assert_short(built)
 

@@ -65,13 +65,17 @@ def installation(distributions: Path, tmp_path_factory: pytest.TempPathFactory) 
     # Path files inside a borrowed folder are not followed, so the checkout stays out of sight.
     borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     site_packages = _only(environment, "lib/python*/site-packages")
-    (site_packages / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n", encoding="utf-8")
+    (site_packages / "borrowed.pth").write_text(
+        "\n".join(sorted(borrowed)) + "\n", encoding="utf-8"
+    )
     return Installation(environment, elsewhere)
 
 
 def _run(command: list[str], *, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a command without the settings that would lead Python or pip back to this checkout."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))
+    }
     return subprocess.run(
         command,
         cwd=cwd,
@@ -108,7 +112,12 @@ def test_wheel_holds_the_package_with_its_schemas_prompts_and_pages(distribution
 def test_sdist_holds_what_the_tests_need(distributions: Path) -> None:
     with tarfile.open(_only(distributions, "*.tar.gz")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"Makefile", "tests/requirements/requirements.jsonl", "tests/test_wheel.py", ".ci/run"} <= names
+    assert {
+        "Makefile",
+        "tests/requirements/requirements.jsonl",
+        "tests/test_wheel.py",
+        ".ci/run",
+    } <= names
 
 
 def test_the_installed_package_is_imported_not_the_checkout(installation: Installation) -> None:

@@ -17,11 +17,21 @@ NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RE
 
 def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a word where nothing is installed yet, no program is on the path and no package can be had."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GOOP_"))}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST_", "GOOP_"))
+    }
     return subprocess.run(
         [sys.executable, "-m", *words],
         cwd=ROOT,
-        env=own | NO_INDEX | {"GOOP_TEST_CACHE": str(place / "cache"), "PATH": str(place), "PYTHONUTF8": "1"},
+        env=own
+        | NO_INDEX
+        | {
+            "GOOP_TEST_CACHE": str(place / "cache"),
+            "PATH": str(place),
+            "PYTHONUTF8": "1",
+        },
         stdin=subprocess.DEVNULL,
         check=False,
         capture_output=True,
@@ -30,12 +40,19 @@ def run_word(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("word", ["tests.conformance", "tests.inspector", "tests.reliability.compare"])
-def test_a_word_that_tests_nothing_without_npm_fails_and_says_what_to_install(word: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "word", ["tests.conformance", "tests.inspector", "tests.reliability.compare"]
+)
+def test_a_word_that_tests_nothing_without_npm_fails_and_says_what_to_install(
+    word: str, tmp_path: Path
+) -> None:
     ended = run_word(tmp_path, word)
 
     assert ended.returncode == NOT_TESTED
-    assert ended.stderr == "not tested: there is no npm on the path; install Node.js, which brings it\n"
+    assert (
+        ended.stderr
+        == "not tested: there is no npm on the path; install Node.js, which brings it\n"
+    )
 
 
 def test_the_scenes_of_a_client_that_is_not_there_are_no_success(tmp_path: Path) -> None:
@@ -61,7 +78,9 @@ def test_tools_that_do_not_install_fail_the_packaging_without_a_traceback(tmp_pa
     assert ended.stderr == ""
 
 
-def test_the_bundle_is_not_left_out_without_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bundle_is_not_left_out_without_npm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(tools, "CACHE", tmp_path)
 
@@ -82,4 +101,7 @@ def test_a_peer_that_is_not_installed_fails_the_comparison(tmp_path: Path) -> No
     ended = run_word(tmp_path, "benchmarks.peers")
 
     assert ended.returncode == 1
-    assert "not measured: guardrails (no module named 'guardrails'); run make bench-peers" in ended.stderr
+    assert (
+        "not measured: guardrails (no module named 'guardrails'); run make bench-peers"
+        in ended.stderr
+    )

@@ -46,7 +46,9 @@ def _load() -> tuple[dict[str, Sequence[Contender]], list[str]]:
         try:
             module = import_module(f"benchmarks.peers.contenders.{name}")
         except ImportError as error:
-            missing.append(f"{name} ({str(error).lower()}); run make bench-peers, which installs it")
+            missing.append(
+                f"{name} ({str(error).lower()}); run make bench-peers, which installs it"
+            )
             continue
         for syntax, group in module.CONTENDERS.items():
             contenders[syntax] += group
@@ -57,7 +59,9 @@ def _silence() -> None:
     """Keep the peers from logging, warning and telling their makers about it: none of that is measured."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    os.environ.update(GUARDRAILS_RUN_SYNC="true", LANGSMITH_TRACING="false", OTEL_SDK_DISABLED="true")
+    os.environ.update(
+        GUARDRAILS_RUN_SYNC="true", LANGSMITH_TRACING="false", OTEL_SDK_DISABLED="true"
+    )
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ Talk = Callable[[], "Awaitable[None] | None"]
 class Contender:
     """One library in one way of using it.
 
-    `name` and `package` say which; `talk` makes a talk with a fake model that gives these replies; `read` returns the
-    summary that is read from a text, None where it is refused. One of the two may be missing.
+    `name` and `package` say which; `talk` makes a talk with a fake model that gives these replies;
+    `read` returns the summary that is read from a text, None where it is refused. One of the two
+    may be missing.
     """
 
     name: str

@@ -29,12 +29,19 @@ def run(contenders: Iterable[Contender]) -> Iterator[Table]:
     yield _measure("two bad replies, then a valid one", talkers, TWO_BAD)
 
 
-def _measure(title: str, talkers: dict[str, Callable[[Sequence[str]], Talk]], replies: Sequence[str]) -> Table:
-    timings = take_turns({name: _clock(make(replies)) for name, make in talkers.items()}, turns=_TURNS)
+def _measure(
+    title: str, talkers: dict[str, Callable[[Sequence[str]], Talk]], replies: Sequence[str]
+) -> Table:
+    timings = take_turns(
+        {name: _clock(make(replies)) for name, make in talkers.items()}, turns=_TURNS
+    )
     table = Table(
         title,
         ("", "p10 µs", "median µs", "p10 µs an attempt", "× goop-mcp, p10"),
-        [f"processor time of the process; {len(replies)} attempts, the last reply of {len(replies[-1]):,} bytes"],
+        [
+            f"processor time of the process; {len(replies)} attempts, the last reply of"
+            f" {len(replies[-1]):,} bytes"
+        ],
     )
     ours = timings[OURS].p10
     for name, timing in timings.items():
@@ -49,10 +56,17 @@ def _measure(title: str, talkers: dict[str, Callable[[Sequence[str]], Talk]], re
 def _judge(attempt: float, timings: dict[str, Timing]) -> str:
     """Hold ours against the bound of an attempt and against the peers; every figure is of the same run."""
     for peer, times in _TIMES_FASTER.items():
-        others = [each.p10 for name, each in timings.items() if name.startswith(peer) and name not in (OURS, FLOOR)]
+        others = [
+            each.p10
+            for name, each in timings.items()
+            if name.startswith(peer) and name not in (OURS, FLOOR)
+        ]
         ahead = min(others, default=math.inf) / timings[OURS].p10
         if ahead < times:
-            return f"DEFECT: {ahead:.1f} times as fast as {peer or 'the fastest peer'}; expected {times}"
+            return (
+                f"DEFECT: {ahead:.1f} times as fast as {peer or 'the fastest peer'}; expected"
+                f" {times}"
+            )
     return _ATTEMPT.judge(attempt)
 
 

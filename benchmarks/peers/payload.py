@@ -40,7 +40,9 @@ def _values() -> dict[str, Any]:
             {
                 "path": f"{folder}/part_{number}.md",
                 "type": "architecture",
-                "description": f"Part {number} of the design, with its agents and what they hand over",
+                "description": (
+                    f"Part {number} of the design, with its agents and what they hand over"
+                ),
             }
             for number in range(1, 9)
         ],

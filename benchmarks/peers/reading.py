@@ -38,8 +38,17 @@ def _table(syntax: str, cases: Sequence[CorruptedReply], contenders: Iterable[Co
     count = Counter(case.wanted for case in cases)
     table = Table(
         f"corrupted replies, {syntax.upper()}",
-        ("", *(f"{wanted}, of {count[wanted]}" for wanted in _SOUGHT), "drafts taken", "cut accepted", "other harm"),
-        ["how many got the wanted answer; other harm: text lost, a placeholder or a contradiction accepted, and so on"],
+        (
+            "",
+            *(f"{wanted}, of {count[wanted]}" for wanted in _SOUGHT),
+            "drafts taken",
+            "cut accepted",
+            "other harm",
+        ),
+        [
+            "how many got the wanted answer; other harm: text lost, a placeholder or a"
+            " contradiction accepted, and so on"
+        ],
     )
     for each in contenders:
         if each.read is not None:

@@ -20,7 +20,9 @@ INTERRUPTED = 130
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, "-V", "--version", prog_name="goop-mcp", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, "-V", "--version", prog_name="goop-mcp", message="%(prog)s %(version)s"
+)
 @click.pass_context
 def program(context: click.Context) -> int:
     """Find, judge and mend the envelope at the end of an agent's reply.

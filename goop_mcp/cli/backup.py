@@ -16,11 +16,14 @@ __all__ = ["backup"]
 @DATABASE
 @PROJECT_ID
 @click.option("--force", is_flag=True, help="Write over FILE if it is there.")
-def backup(file: Path, *, project: str | None, database: str | None, project_id: str | None, force: bool) -> int:
+def backup(
+    file: Path, *, project: str | None, database: str | None, project_id: str | None, force: bool
+) -> int:
     """Write the whole database of the project to FILE, which goop-mcp restore puts back.
 
-    Servers may run meanwhile. The copy is checked before it gets its name. It holds all that was recorded and is for
-    its owner only. PostgreSQL has tools of its own for this; for such a database the command says which.
+    Servers may run meanwhile. The copy is checked before it gets its name. It holds all that was
+    recorded and is for its owner only. PostgreSQL has tools of its own for this; for such a
+    database the command says which.
 
     Exit code: 0 written, 2 there is nothing to copy or it cannot be written.
     """

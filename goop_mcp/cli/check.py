@@ -36,18 +36,31 @@ _FOR_PROGRAMS = {"json": render_json, "sarif": render_sarif, "github": render_gi
 @click.command(short_help="Judge the envelope in each reply.")
 @click.argument("files", nargs=-1, metavar="[FILE…|-]")
 @PROTOCOL
-@click.option("--strict", is_flag=True, help="Make every fault of form an error instead of mending it.")
-@click.option("--agent", metavar="NAME", help="The agent that was called, for example goop-executor.")
+@click.option(
+    "--strict", is_flag=True, help="Make every fault of form an error instead of mending it."
+)
+@click.option(
+    "--agent", metavar="NAME", help="The agent that was called, for example goop-executor."
+)
 @click.option("--phase", metavar="NAME", help="The current phase, for example execute.")
-@click.option("--files-changed", is_flag=True, default=None, help="Files were changed: ask for <artifacts>.")
-@click.option("--memory-saved", is_flag=True, default=None, help="Memory was saved: ask for <memory>.")
-@click.option("--checks-run", is_flag=True, default=None, help="Checks were run: ask for <verification>.")
+@click.option(
+    "--files-changed", is_flag=True, default=None, help="Files were changed: ask for <artifacts>."
+)
+@click.option(
+    "--memory-saved", is_flag=True, default=None, help="Memory was saved: ask for <memory>."
+)
+@click.option(
+    "--checks-run", is_flag=True, default=None, help="Checks were run: ask for <verification>."
+)
 @click.option(
     "--profile",
     type=click.Choice(["0.x", "v1"]),
     metavar="NAME",
     default="0.x",
-    help="0.x, or v1: five Markdown sections and a phase discuss. A project of GoopSpec 1.x is known as v1.",
+    help=(
+        "0.x, or v1: five Markdown sections and a phase discuss. A project of GoopSpec 1.x is known"
+        " as v1."
+    ),
 )
 @click.option("--base", metavar="SHA", help="With --workspace: the commit at which the task began.")
 @RULES
@@ -86,8 +99,8 @@ def check(
 ) -> int:
     """Judge the envelope in each FILE, or in standard input.
 
-    Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty file is a reply
-    without an envelope: rejected.
+    Exit code: 0 accepted, 1 any rejected, 2 a file could not be read or the call is wrong. An empty
+    file is a reply without an envelope: rejected.
     """
     expected = Expectations(
         agent=agent,

@@ -18,7 +18,9 @@ _MARKS = {Outcome.OK: "ok", Outcome.WARNING: "warning", Outcome.FAULT: "FAULT"}
 
 
 @click.command(short_help="Check installation, database and hosts.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @PROJECT
 def doctor(form: str, project: str | None) -> int:
     """Check the installation, the project, the database and every host that knows goop-mcp.
@@ -35,7 +37,11 @@ def doctor(form: str, project: str | None) -> int:
                 show(_line(check))
     unwell = any(check.outcome is Outcome.FAULT for check in checks)
     if form == "json":
-        values = {"version": __version__, "healthy": not unwell, "checks": [check.to_dict() for check in checks]}
+        values = {
+            "version": __version__,
+            "healthy": not unwell,
+            "checks": [check.to_dict() for check in checks],
+        }
         emit_json(values)
     return UNWELL if unwell else 0
 

@@ -20,16 +20,25 @@ __all__ = ["gate"]
 
 @click.command(short_help="Say whether an agent may be started with a prompt.")
 @click.argument("file", metavar="FILE|-")
-@click.option("--strict", is_flag=True, help="Refuse faults of form too, instead of warning of them.")
-@click.option("--schema", metavar="PATH", help="A schema file that has to be there, relative to the project.")
+@click.option(
+    "--strict", is_flag=True, help="Refuse faults of form too, instead of warning of them."
+)
+@click.option(
+    "--schema", metavar="PATH", help="A schema file that has to be there, relative to the project."
+)
 @click.option(
     "--adoption",
     type=click.Choice(["optional", "pilot", "expanded", "mandatory"]),
     metavar="PHASE",
     default="optional",
-    help="optional (the default), pilot, expanded, or mandatory: a prompt without a request is refused.",
+    help=(
+        "optional (the default), pilot, expanded, or mandatory: a prompt without a request is"
+        " refused."
+    ),
 )
-@click.option("--workflow", metavar="NAME", help="The kind of work; SPIKE and research may always go without.")
+@click.option(
+    "--workflow", metavar="NAME", help="The kind of work; SPIKE and research may always go without."
+)
 @click.option(
     "--containment",
     type=click.Choice(["workspace", "session"]),
@@ -38,7 +47,11 @@ __all__ = ["gate"]
     help="Where deliverables may lie: workspace (the default), or session, the folder of FILE.",
 )
 @click.option("--session-log", metavar="PATH", help="Append the outcome to this file.")
-@click.option("--record", is_flag=True, help="Count the outcome in the project's database, for goop-mcp stats.")
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Count the outcome in the project's database, for goop-mcp stats.",
+)
 @click.option("--fields", is_flag=True, help="Print the fields of an accepted request as JSON.")
 @RULES
 @PROJECT

@@ -35,26 +35,42 @@ def handoff() -> None:
 
 @handoff.command("agent-request", short_help="A prompt with an agent_request in it.")
 @click.option(
-    "--json", "source", metavar="FILE|-", help="The fields as one JSON object; the default is a pipe on stdin."
+    "--json",
+    "source",
+    metavar="FILE|-",
+    help="The fields as one JSON object; the default is a pipe on stdin.",
 )
-@click.option("--write", is_flag=True, help="Write the prompt to its file in the project and print only its path.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--project", metavar="DIR", help="Project folder for --write; the default is the current folder.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Write the prompt to its file in the project and print only its path.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@click.option(
+    "--project",
+    metavar="DIR",
+    help="Project folder for --write; the default is the current folder.",
+)
 def agent_request(source: str | None, *, write: bool, form: str, project: str | None) -> int:
     """Build the prompt for a task from its fields, judge it in strict mode, and print it.
 
-    The fields are one JSON object. Required are original_intent, current_task_summary, task_details and deliverables,
-    a list of objects with kind (file, decision or report), path, required and text. Optional are mode, workflow,
-    constraints, backlog_notes, session_id, parent_agent, target_agent, priority, title, context and xsd_compat.
+    The fields are one JSON object. Required are original_intent, current_task_summary, task_details
+    and deliverables, a list of objects with kind (file, decision or report), path, required and
+    text. Optional are mode, workflow, constraints, backlog_notes, session_id, parent_agent,
+    target_agent, priority, title, context and xsd_compat.
 
-    Exit code: 0 built, 1 no good prompt can be made of the fields or it cannot be written, 2 the fields could not be
-    read or the call is wrong.
+    Exit code: 0 built, 1 no good prompt can be made of the fields or it cannot be written, 2 the
+    fields could not be read or the call is wrong.
     """
     settings = read_settings(os.environ, project=project)
     text, name = _read(source)
     try:
         fields = parse_fields(text, name)
-        built = hand_over_request(fields, project=settings.project, write=write, now=datetime.now().astimezone())
+        built = hand_over_request(
+            fields, project=settings.project, write=write, now=datetime.now().astimezone()
+        )
     except UnreadableFileError:
         raise
     except GoopError as error:
@@ -65,9 +81,18 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
 
 
 @handoff.command("session", short_help="HANDOFF.md for the next session.")
-@click.option("--json", "source", metavar="FILE|-", help="The fields as one JSON object; what is left out is recorded.")
-@click.option("--write", is_flag=True, help="Record the handoff, write HANDOFF.md and print only its path.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--json",
+    "source",
+    metavar="FILE|-",
+    help="The fields as one JSON object; what is left out is recorded.",
+)
+@click.option(
+    "--write", is_flag=True, help="Record the handoff, write HANDOFF.md and print only its path."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @PROJECT
 @DATABASE
 @PROJECT_ID
@@ -82,12 +107,13 @@ def session(
 ) -> int:
     """Build the handoff for the next session and print it.
 
-    The fields are one JSON object, all optional: summary, next_action, next_agent, next_command, and the lists
-    files_to_read, blockers and warnings. What is left out is taken from the reports, the plan and the memory since the
-    last handoff. A HANDOFF.md that somebody else wrote is left alone; ours lies beside it then.
+    The fields are one JSON object, all optional: summary, next_action, next_agent, next_command,
+    and the lists files_to_read, blockers and warnings. What is left out is taken from the reports,
+    the plan and the memory since the last handoff. A HANDOFF.md that somebody else wrote is left
+    alone; ours lies beside it then.
 
-    Exit code: 0 built, 1 no handoff can be made of the fields or it cannot be written, 2 the fields could not be read,
-    the database cannot be used or the call is wrong.
+    Exit code: 0 built, 1 no handoff can be made of the fields or it cannot be written, 2 the fields
+    could not be read, the database cannot be used or the call is wrong.
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         try:
@@ -115,7 +141,9 @@ def session(
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be packed and change nothing.")
 @PROJECT
-def archive(sessions: tuple[str, ...], *, days: int | None, dry_run: bool, project: str | None) -> int:
+def archive(
+    sessions: tuple[str, ...], *, days: int | None, dry_run: bool, project: str | None
+) -> int:
     """Pack the folder of each finished session below docs/.scratch/sessions into one file beside it.
 
     Without a SESSION, all whose state.json says that nobody works in them any more. A folder is removed only when its
@@ -141,9 +169,14 @@ def archive(sessions: tuple[str, ...], *, days: int | None, dry_run: bool, proje
 
 def _present_archived(done: ArchivedSession, *, dry_run: bool) -> None:
     verb = "would pack" if dry_run else "packed"
-    show(f"{verb} {done.id}: {done.files} files, {done.bytes:,} bytes, into {done.path}, {done.packed_bytes:,} bytes\n")
+    show(
+        f"{verb} {done.id}: {done.files} files, {done.bytes:,} bytes, into {done.path},"
+        f" {done.packed_bytes:,} bytes\n"
+    )
     for path in done.kept:
-        complain(f"{path} changed meanwhile and was kept; it may differ from what is in the archive")
+        complain(
+            f"{path} changed meanwhile and was kept; it may differ from what is in the archive"
+        )
 
 
 def _present_session(built: BuiltHandoff, *, form: str) -> None:
@@ -154,13 +187,17 @@ def _present_session(built: BuiltHandoff, *, form: str) -> None:
     elif built.revision is None:
         emit(built.text)
     else:
-        show(f"{built.path or f'recorded at revision {built.revision}, shown at {built.resource}'}\n")
+        show(
+            f"{built.path or f'recorded at revision {built.revision}, shown at {built.resource}'}\n"
+        )
 
 
 def _read(source: str | None) -> tuple[str, str]:
     """Return the text of the fields, and what messages call the place where it came from."""
     if source is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise WrongCallError("no fields are given; name a file with --json, or pipe one JSON object in")
+        raise WrongCallError(
+            "no fields are given; name a file with --json, or pipe one JSON object in"
+        )
     file = STDIN if source is None else source
     name = "standard input" if file == STDIN else repr(file)
     return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name

@@ -36,11 +36,14 @@ _DONE = {
 
 
 def find_seat(host: str, scope: str, project: str | None) -> Seat:
-    """Return what the arguments mean here. Raises UnknownNameError, SettingsError and WrongCallError."""
+    """Return what the arguments mean here.
+
+    Raises UnknownNameError, SettingsError and WrongCallError.
+    """
     if host.lower() == "codex":
         raise WrongCallError(
-            "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json as docs/hosts/codex.md shows, "
-            "then run: codex mcp add goop -- goop-mcp"
+            "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json as"
+            " docs/hosts/codex.md shows, then run: codex mcp add goop -- goop-mcp"
         )
     return Seat(
         host=find_host(host),
@@ -73,7 +76,11 @@ def _line(change: Change, backup: Path | None) -> str:
 
 
 def _shown(path: Path) -> str:
-    return f"~/{path.relative_to(Path.home()).as_posix()}" if path.is_relative_to(Path.home()) else str(path)
+    return (
+        f"~/{path.relative_to(Path.home()).as_posix()}"
+        if path.is_relative_to(Path.home())
+        else str(path)
+    )
 
 
 def _notes(change: Change) -> str:

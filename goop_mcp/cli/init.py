@@ -16,7 +16,11 @@ __all__ = ["init"]
 
 @click.command(short_help="Lay down the documents of a project.")
 @PROJECT
-@click.option("--name", metavar="NAME", help="What the project is called; the default is the name of its folder.")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="What the project is called; the default is the name of its folder.",
+)
 def init(project: str | None, name: str | None) -> int:
     """Lay down the documents of a project in .goopspec with their headings, and state.json in phase idle.
 
@@ -24,7 +28,9 @@ def init(project: str | None, name: str | None) -> int:
     2 nothing could be written.
     """
     folder = read_settings(os.environ, project=project).project
-    done = create_project(ProjectFiles(folder), name=name or folder.name or "project", now=written(utc_now()))
+    done = create_project(
+        ProjectFiles(folder), name=name or folder.name or "project", now=written(utc_now())
+    )
     lines = [f"created {path}" for path in done.created] + [f"kept {path}" for path in done.kept]
     show("".join(f"{line}\n" for line in lines))
     return 0

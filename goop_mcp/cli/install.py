@@ -27,9 +27,20 @@ _CHECK = "`goop-mcp doctor` checks the connection.\n"
 @HOST
 @SCOPE
 @DRY_RUN
-@click.option("--instructions", is_flag=True, help="Also put the rules into the host's AGENTS.md or CLAUDE.md.")
-@click.option("--replace", is_flag=True, help="Put our entries in place of those that were written by hand.")
-@click.option("--command", "words", metavar="COMMAND", help="How the host starts goop-mcp; the default is looked for.")
+@click.option(
+    "--instructions",
+    is_flag=True,
+    help="Also put the rules into the host's AGENTS.md or CLAUDE.md.",
+)
+@click.option(
+    "--replace", is_flag=True, help="Put our entries in place of those that were written by hand."
+)
+@click.option(
+    "--command",
+    "words",
+    metavar="COMMAND",
+    help="How the host starts goop-mcp; the default is looked for.",
+)
 @PROJECT
 def install(
     host: str,
@@ -43,8 +54,8 @@ def install(
 ) -> int:
     """Register the server in HOST, with hooks or a plugin where HOST has them.
 
-    What is in its files is kept, comments included; a copy of each changed file is kept as well. Doing it again
-    changes nothing. `goop-mcp uninstall HOST` takes everything out again.
+    What is in its files is kept, comments included; a copy of each changed file is kept as well.
+    Doing it again changes nothing. `goop-mcp uninstall HOST` takes everything out again.
 
     Exit code: 0 done, 1 a file cannot be changed safely, in which case none is.
     """
@@ -75,14 +86,17 @@ def _launch(words: str | None, *, portable: bool) -> Launch:
     try:
         command, *arguments = shlex.split(words)
     except ValueError:
-        raise WrongCallError(f"--command {words!r} is no command; expected words, such as 'uvx goop-mcp'") from None
+        raise WrongCallError(
+            f"--command {words!r} is no command; expected words, such as 'uvx goop-mcp'"
+        ) from None
     return Launch(command=command, arguments=tuple(arguments), why="it was given with --command")
 
 
 def _block(seat: Seat) -> str:
     if seat.instructions() is None:
         raise WrongCallError(
-            f"{seat.host.title} has no file of instructions for {seat.scope} scope; leave out --instructions"
+            f"{seat.host.title} has no file of instructions for {seat.scope} scope; leave out"
+            " --instructions"
         )
     return render_prompt(_BLOCK, {})
 
@@ -90,17 +104,26 @@ def _block(seat: Seat) -> str:
 def _closing(seat: Seat, launch: Launch, *, instructions: bool) -> str:
     said = f"{seat.host.title} starts it as: {shlex.join(launch.words)}\n  because {launch.why}\n"
     if seat.scope is Scope.PROJECT and PurePath(launch.command).is_absolute():
-        said += "  Others who share these files lack that path; if all have goop-mcp on theirs: --command goop-mcp\n"
+        said += (
+            "  Others who share these files lack that path; if all have goop-mcp on theirs:"
+            " --command goop-mcp\n"
+        )
     if not instructions and seat.instructions() is not None:
-        said += "To tell agents the rules as well: --instructions, or paste what `goop-mcp prompt` prints.\n"
+        said += (
+            "To tell agents the rules as well: --instructions, or paste what `goop-mcp prompt`"
+            " prints.\n"
+        )
     return f"{said}{seat.host.then}\n{_CHECK}"
 
 
 def _doubled(seat: Seat) -> str:
     """Return what to do when a plugin does the same as what was installed; empty when none does."""
-    plugins = find_plugins(seat.project, seat.environment) if seat.host.name == "claude-code" else []
+    plugins = (
+        find_plugins(seat.project, seat.environment) if seat.host.name == "claude-code" else []
+    )
     return "".join(
-        f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered twice: run "
-        f"`claude plugin disable {plugin.name}` or `goop-mcp uninstall {seat.host.name} --scope {seat.scope}`.\n"
+        f"The plugin {plugin.name} is on, too ({plugin.shown}), so each event is answered twice:"
+        f" run `claude plugin disable {plugin.name}` or `goop-mcp uninstall {seat.host.name}"
+        f" --scope {seat.scope}`.\n"
         for plugin in plugins
     )

@@ -50,7 +50,9 @@ def _known_protocol(_context: click.Context, _option: click.Parameter, name: str
     return name
 
 
-def _loaded(_context: click.Context, _option: click.Parameter, named: "tuple[str, ...]") -> "tuple[Rule, ...]":
+def _loaded(
+    _context: click.Context, _option: click.Parameter, named: "tuple[str, ...]"
+) -> "tuple[Rule, ...]":
     return operations.load_rules.load_rules(named) if named else ()
 
 
@@ -63,7 +65,10 @@ def judging() -> "AbstractContextManager[object]":
 def opened_application(
     project: str | None, *, database: str | None = None, project_id: str | None = None
 ) -> "Iterator[Application]":
-    """Yield the application for the options of these names, None where one was not given. Raises SettingsError."""
+    """Yield the application for the options of these names, None where one was not given.
+
+    Raises SettingsError.
+    """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     with Application(settings) as application:
         yield application
@@ -94,10 +99,15 @@ PROTOCOL = click.option(
     metavar="NAME",
     default="auto",
     callback=_known_protocol,
-    help=f"auto (the default) detects it; known are: {', '.join(family.name for family in FAMILIES)}.",
+    help=(
+        "auto (the default) detects it; known are:"
+        f" {', '.join(family.name for family in FAMILIES)}."
+    ),
 )
 WORKSPACE = click.option(
-    "--workspace", is_flag=True, help="Hold what the reply claims against the project: files, commits, tasks, state."
+    "--workspace",
+    is_flag=True,
+    help="Hold what the reply claims against the project: files, commits, tasks, state.",
 )
 RULES = click.option(
     "--rules",
@@ -105,16 +115,23 @@ RULES = click.option(
     multiple=True,
     metavar="WHERE",
     callback=_loaded,
-    help="Also judge by rules of your own: FILE.py or package.module, and :NAME unless it is RULES. Runs that code.",
+    help=(
+        "Also judge by rules of your own: FILE.py or package.module, and :NAME unless it is RULES."
+        " Runs that code."
+    ),
 )
-PROJECT = click.option("--project", metavar="DIR", help="Project folder; the default is the current folder.")
+PROJECT = click.option(
+    "--project", metavar="DIR", help="Project folder; the default is the current folder."
+)
 DATABASE = click.option(
     "--database",
     metavar="URL",
     help="sqlite:///FILE or postgresql://…; the default is .goopspec/goop.db in the project.",
 )
 PROJECT_ID = click.option(
-    "--project-id", metavar="ID", help="Which project is meant in a postgresql:// database, which holds many."
+    "--project-id",
+    metavar="ID",
+    help="Which project is meant in a postgresql:// database, which holds many.",
 )
 COLOUR = click.option(
     "--color",

@@ -11,7 +11,8 @@ def show_page(markdown: str, *, colour: str) -> None:
     if width is None:
         show(markdown)
         return
-    from goop_mcp.cli.rendering.terminal_page import render_terminal_page  # noqa: PLC0415 - for terminals only
+    # For terminals only
+    from goop_mcp.cli.rendering.terminal_page import render_terminal_page  # noqa: PLC0415
 
     coloured = wants_colour(colour)
     show(render_terminal_page(markdown, width=width, colour=coloured), colour=coloured)

@@ -37,11 +37,13 @@ COMMANDS: Final = {
 class Program(click.Group):
     """Knows its commands by name and loads the one that is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is that of click
+    # The signature is that of click
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order in which a reader needs them."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+    # As above
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return the command called `cmd_name`, or None when there is none."""
         if cmd_name not in COMMANDS:
             return None
@@ -55,7 +57,8 @@ class Program(click.Group):
             raise UnknownNameError("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+    # As above
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))

@@ -18,15 +18,19 @@ _INSTRUCTIONS = "instructions"
 @click.command(short_help="Print the instructions for agents, or another prompt.")
 @click.argument("name", required=False)
 @click.option(
-    "--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Fill in an argument; may be given several times."
+    "--set",
+    "pairs",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Fill in an argument; may be given several times.",
 )
 @click.option("--list", "listed", is_flag=True, help="List all prompts with their arguments.")
 @PROJECT
 def prompt(name: str | None, pairs: tuple[str, ...], *, listed: bool, project: str | None) -> int:
     """Print the prompt NAME with its arguments filled in.
 
-    Without NAME it is the block to paste into AGENTS.md or CLAUDE.md; `goop-mcp install HOST --instructions` puts it
-    there.
+    Without NAME it is the block to paste into AGENTS.md or CLAUDE.md; `goop-mcp install HOST
+    --instructions` puts it there.
     """
     if pairs and name is None:
         raise WrongCallError("--set needs the NAME of a prompt before it")

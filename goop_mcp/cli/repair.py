@@ -19,10 +19,12 @@ __all__ = ["repair"]
 def repair(file: str, protocol: str, colour: str) -> int:
     """Print the text of FILE with the form of its envelope mended; what was changed goes to stderr.
 
-    Only form is mended, never meaning: of a reply that is rejected all the same nothing is printed, and stderr says
-    why. Everything outside the envelope, the line ends and a missing last one stay as they are.
+    Only form is mended, never meaning: of a reply that is rejected all the same nothing is printed,
+    and stderr says why. Everything outside the envelope, the line ends and a missing last one stay
+    as they are.
 
-    Exit code: 0 printed, 1 rejected and nothing printed, 2 the file could not be read or the call is wrong.
+    Exit code: 0 printed, 1 rejected and nothing printed, 2 the file could not be read or the call
+    is wrong.
     """
     expected = expect_of_project(project_folder(None), NOTHING_EXPECTED)
     outcome = mend_file(file, protocol=protocol, expected=expected, stdin=standard_input())

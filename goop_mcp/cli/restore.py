@@ -15,7 +15,9 @@ __all__ = ["restore"]
 @PROJECT
 @DATABASE
 @PROJECT_ID
-def restore(file: Path, *, project: str | None, database: str | None, project_id: str | None) -> int:
+def restore(
+    file: Path, *, project: str | None, database: str | None, project_id: str | None
+) -> int:
     """Put what FILE holds in place of the database of the project; FILE is what goop-mcp backup has written.
 
     FILE is checked first: one that is damaged, newer than this program or not a database of goop-mcp changes nothing.

@@ -30,7 +30,12 @@ _WIDEST = 100
 
 @click.command(short_help="Say what happens next after a reply.")
 @click.argument("file", metavar="FILE|-")
-@click.option("--context", "context_file", metavar="FILE", help="What you know, as a JSON object; see docs/routing.md.")
+@click.option(
+    "--context",
+    "context_file",
+    metavar="FILE",
+    help="What you know, as a JSON object; see docs/routing.md.",
+)
 @PROTOCOL
 @click.option("--strict", is_flag=True, help="Judge the reply in strict mode.")
 @RULES
@@ -38,7 +43,9 @@ _WIDEST = 100
 @PROJECT
 @DATABASE
 @PROJECT_ID
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 def route(
     file: str,
     context_file: str | None,
@@ -56,7 +63,11 @@ def route(
 
     Exit code: 0 decided, 1 the reply is rejected, 2 a file could not be read or the call is wrong.
     """
-    context = RoutingContext() if context_file is None else parse_context(read_reply(context_file), context_file)
+    context = (
+        RoutingContext()
+        if context_file is None
+        else parse_context(read_reply(context_file), context_file)
+    )
     text = read_reply(file, stdin=standard_input())
     mode: Mode = "strict" if strict else "lenient"
     opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
@@ -81,7 +92,11 @@ def route(
 def _for_people(decision: Decision, width: int | None) -> str:
     """Return our own fields first, then the message, then what agents wrote, marked as theirs."""
     lines = [field("actions", *decision.actions)]
-    lines += [field(name, value) for name in ("next_agent", "next_command") if (value := getattr(decision, name))]
+    lines += [
+        field(name, value)
+        for name in ("next_agent", "next_command")
+        if (value := getattr(decision, name))
+    ]
     lines += [_on_terminal(paragraph(decision.reason), width), ""]
     lines += [_on_terminal(each, width) for each in decision.message.rstrip().split("\n")]
     if decision.instruction:
@@ -93,4 +108,6 @@ def _on_terminal(text: str, width: int | None) -> str:
     """Return a line wrapped to `width` cells; what is carried over is indented, so that it begins no line of ours."""
     if width is None or not text.strip():
         return text
-    return "\n".join(textwrap.wrap(text, min(width, _WIDEST), subsequent_indent="    ", break_on_hyphens=False))
+    return "\n".join(
+        textwrap.wrap(text, min(width, _WIDEST), subsequent_indent="    ", break_on_hyphens=False)
+    )

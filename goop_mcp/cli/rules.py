@@ -22,7 +22,11 @@ _WIDEST_ID = 32
 @click.command(short_help="List the rules, or show the page of one.")
 @click.argument("rule", required=False)
 @click.option(
-    "--format", "format", type=click.Choice(["text", "json"]), default="text", help="text for people, or json."
+    "--format",
+    "format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text for people, or json.",
 )
 @RULES
 def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
@@ -40,7 +44,9 @@ def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
     elif format == "json":
         emit_json([rule_page(each).to_dict() for each in book.values()])
     else:
-        show("\n".join(_family(each) for _, each in groupby(book.values(), key=attrgetter("family"))))
+        show(
+            "\n".join(_family(each) for _, each in groupby(book.values(), key=attrgetter("family")))
+        )
     return 0
 
 
@@ -51,5 +57,7 @@ def _family(rules: Iterable[Rule]) -> str:
 
 def _weight(rule: Rule) -> str:
     return (
-        rule.lenient.value if rule.lenient is rule.strict else f"{rule.lenient.value} ({rule.strict.value} if strict)"
+        rule.lenient.value
+        if rule.lenient is rule.strict
+        else f"{rule.lenient.value} ({rule.strict.value} if strict)"
     )

@@ -18,15 +18,23 @@ _WIDEST_NAME = 30
 @click.command(short_help="List the schemas, or print one.")
 @click.argument("protocol", required=False)
 @click.option("--version", metavar="V", help="The envelope's version; the newest is the default.")
-@click.option("--install", is_flag=True, help="Put the schemas where the project's tools look for them.")
-@click.option("--project", metavar="DIR", help="Project folder for --install; the default is the current folder.")
+@click.option(
+    "--install", is_flag=True, help="Put the schemas where the project's tools look for them."
+)
+@click.option(
+    "--project",
+    metavar="DIR",
+    help="Project folder for --install; the default is the current folder.",
+)
 def schema(protocol: str | None, version: str | None, *, install: bool, project: str | None) -> int:
     """List the schemas, or print the one of PROTOCOL for use with tools such as xmllint.
 
     `goop-mcp schema agent_request --install` writes to .claude/schemas in the project.
     """
     if install and (protocol is None or version is not None):
-        raise WrongCallError("--install needs a PROTOCOL before it and puts all its versions in place")
+        raise WrongCallError(
+            "--install needs a PROTOCOL before it and puts all its versions in place"
+        )
     if install and protocol is not None:
         for place in install_schemas(protocol, read_settings(os.environ, project=project).project):
             show(f"{place}\n")

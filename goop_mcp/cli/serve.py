@@ -1,4 +1,7 @@
-"""`goop-mcp serve`: the MCP server. Nothing here loads the SDK before the settings are known to be good."""
+"""`goop-mcp serve`: the MCP server.
+
+Nothing here loads the SDK before the settings are known to be good.
+"""
 
 import gc
 import os
@@ -32,17 +35,42 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
 @PROJECT
 @DATABASE
 @PROJECT_ID
-@click.option("--host", metavar="ADDRESS", help="Address to serve on; the default, 127.0.0.1, is this machine only.")
-@click.option("--port", type=int, metavar="N", help="Port to serve on; the default is 8000, 0 is any that is free.")
-@click.option("--token-file", metavar="FILE", help="File with the token that clients show, or with several in TOML.")
 @click.option(
-    "--allowed-host", "allowed_hosts", multiple=True, metavar="NAME", help="Name by which clients reach the server."
+    "--host",
+    metavar="ADDRESS",
+    help="Address to serve on; the default, 127.0.0.1, is this machine only.",
 )
 @click.option(
-    "--allowed-origin", "allowed_origins", multiple=True, metavar="URL", help="Web page origin to let in, by CORS."
+    "--port",
+    type=int,
+    metavar="N",
+    help="Port to serve on; the default is 8000, 0 is any that is free.",
 )
 @click.option(
-    "--rate-limit", "rate", type=float, metavar="N", help="Requests a second for each client; default 20, 0: no limit."
+    "--token-file",
+    metavar="FILE",
+    help="File with the token that clients show, or with several in TOML.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Name by which clients reach the server.",
+)
+@click.option(
+    "--allowed-origin",
+    "allowed_origins",
+    multiple=True,
+    metavar="URL",
+    help="Web page origin to let in, by CORS.",
+)
+@click.option(
+    "--rate-limit",
+    "rate",
+    type=float,
+    metavar="N",
+    help="Requests a second for each client; default 20, 0: no limit.",
 )
 @click.option(
     "--stateless/--stateful",
@@ -50,10 +78,15 @@ _TRANSPORTS = ("stdio", "sse", "streamable-http", "http")
     help="Keep no sessions, so that any replica can answer; the default with postgresql://.",
 )
 @click.option(
-    "--goopspec-aliases", is_flag=True, help="Offer memory_save and memory_search as the GoopSpec packages do."
+    "--goopspec-aliases",
+    is_flag=True,
+    help="Offer memory_save and memory_search as the GoopSpec packages do.",
 )
 @click.option(
-    "--rules", multiple=True, metavar="WHERE", help="Also judge by rules of your own; see goop-mcp check --help."
+    "--rules",
+    multiple=True,
+    metavar="WHERE",
+    help="Also judge by rules of your own; see goop-mcp check --help.",
 )
 @click.option("--hook-tool", is_flag=True, help="Offer hook_check, for hooks of type mcp_tool.")
 def serve(
@@ -75,9 +108,13 @@ def serve(
 ) -> int:
     """Serve MCP clients until they close the connection, or on a network until a signal comes."""
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
-    settings = replace(settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool, rules=rules)
+    settings = replace(
+        settings, goopspec_aliases=goopspec_aliases, hook_tool=hook_tool, rules=rules
+    )
     if rules:
-        operations.load_rules.load_rules(rules)  # a slip is told here, and not in the middle of serving
+        operations.load_rules.load_rules(
+            rules
+        )  # a slip is told here, and not in the middle of serving
     options = Options(
         host=host,
         port=port,
@@ -90,7 +127,9 @@ def serve(
     if transport != "stdio":
         return _run_network(settings, options, transport=transport)
     if given := options.given():
-        raise WrongCallError(f"{given[0]} is for a network; give --transport http as well, or leave it out")
+        raise WrongCallError(
+            f"{given[0]} is for a network; give --transport http as well, or leave it out"
+        )
     return _run_stdio(settings)
 
 
@@ -102,22 +141,26 @@ def _run_stdio(settings: Settings) -> int:
     start_log(settings)
     _exit_on_signals()
     with _loading():
-        from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415 - loading the SDK takes half a second
+        # Loading the SDK takes half a second
+        from goop_mcp.server.transports import serve_stdio  # noqa: PLC0415
 
     return serve_stdio(settings)
 
 
 def _run_network(settings: Settings, options: Options, *, transport: str) -> int:
     """Serve until a signal comes; after the last answers it ends the process as it would have at once."""
-    from goop_mcp.server.network.settings import read_network_settings  # noqa: PLC0415 - stdio does without
+    # Stdio does without
+    from goop_mcp.server.network.settings import read_network_settings  # noqa: PLC0415
 
     network = read_network_settings(os.environ, settings, options, transport=transport)
     start_log(settings)
     _exit_on_signals()
     with _loading():
-        from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415 - as above
+        # As above
+        from goop_mcp.server.network.serving import serve_network  # noqa: PLC0415
 
-    # Beside a database server the rows are all there is to keep: other machines do not see this one's files.
+    # Beside a database server the rows are all there is to keep: other machines do not see this
+    # one's files.
     return serve_network(replace(settings, keeps_files=settings.database_in_a_file), network)
 
 
@@ -135,7 +178,8 @@ def _loading() -> Iterator[None]:
 def _exit_on_signals() -> None:
     """Let both signals end the process at once, with the exit code that a shell expects.
 
-    A thread that waits for input would hold up every gentler way until the client closes the connection.
+    A thread that waits for input would hold up every gentler way until the client closes the
+    connection.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit)

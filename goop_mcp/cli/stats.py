@@ -4,7 +4,14 @@ from datetime import UTC, datetime
 
 import click
 
-from goop_mcp.cli.options import COLOUR, DATABASE, PROJECT, PROJECT_ID, WrongCallError, opened_application
+from goop_mcp.cli.options import (
+    COLOUR,
+    DATABASE,
+    PROJECT,
+    PROJECT_ID,
+    WrongCallError,
+    opened_application,
+)
 from goop_mcp.cli.pages import show_page
 from goop_mcp.cli.streams import emit_json
 from goop_mcp.operations.stats import project_stats, start_of_week
@@ -21,20 +28,31 @@ def _time(_context: click.Context, _option: click.Parameter, given: str | None) 
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise WrongCallError(
-            f"--since is {given!r}; expected a day such as 2026-01-15 or a time such as 2026-01-15T10:30Z"
+            f"--since is {given!r}; expected a day such as 2026-01-15 or a time such as"
+            " 2026-01-15T10:30Z"
         ) from error
 
 
 @click.command(short_help="Say how the agents do: failures, retries, adoption.")
-@click.option("--since", metavar="TIME", callback=_time, help="Count from this day or time on (ISO 8601; UTC).")
 @click.option(
-    "--weeks", metavar="N", type=click.IntRange(1, 520), help="Count the last N weeks, from Monday, this one included."
+    "--since",
+    metavar="TIME",
+    callback=_time,
+    help="Count from this day or time on (ISO 8601; UTC).",
+)
+@click.option(
+    "--weeks",
+    metavar="N",
+    type=click.IntRange(1, 520),
+    help="Count the last N weeks, from Monday, this one included.",
 )
 @click.option("--agent", metavar="NAME", help="Count one agent only.")
 @PROJECT
 @DATABASE
 @PROJECT_ID
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @COLOUR
 def stats(
     *,

@@ -14,9 +14,13 @@ __all__ = ["status"]
 @PROJECT
 @DATABASE
 @PROJECT_ID
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @COLOUR
-def status(project: str | None, database: str | None, project_id: str | None, *, form: str, colour: str) -> int:
+def status(
+    project: str | None, database: str | None, project_id: str | None, *, form: str, colour: str
+) -> int:
     """Say how the project stands: phase, gates, progress, blockers, and where its documents disagree.
 
     Nothing is changed. Exit code: 0, also for a project that has not begun; 2 the call is wrong.

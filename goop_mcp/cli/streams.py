@@ -101,11 +101,14 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
         _abandon(stream)
     except OSError as error:
         _abandon(stream)
-        raise _OutputLostError(f"the output cannot be written ({error.strerror}); write it elsewhere") from error
+        raise _OutputLostError(
+            f"the output cannot be written ({error.strerror}); write it elsewhere"
+        ) from error
 
 
 def _without_secrets(text: str) -> str:
-    from goop_mcp.redaction import redact  # noqa: PLC0415 - most runs say nothing on stderr
+    # Most runs say nothing on stderr
+    from goop_mcp.redaction import redact  # noqa: PLC0415
 
     return redact(text).text
 

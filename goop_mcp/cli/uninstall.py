@@ -20,8 +20,8 @@ __all__ = ["uninstall"]
 def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> int:
     """Take out of HOST what `goop-mcp install` has put there.
 
-    A file that nobody has changed since is as it was before, byte for byte; of one that was changed only our entries
-    go. Memories and documents of projects stay.
+    A file that nobody has changed since is as it was before, byte for byte; of one that was changed
+    only our entries go. Memories and documents of projects stay.
 
     Exit code: 0 done or nothing to do, 1 a file cannot be changed safely, in which case none is.
     """

@@ -156,7 +156,11 @@ def _in_workspace(form: Callable[[Launch], JsonValue]) -> Callable[[Launch], Jso
 
     def with_folder(launch: Launch) -> JsonValue:
         entry = form(launch)
-        return {**entry, "env": {"GOOP_PROJECT_DIR": "${workspaceFolder}"}} if isinstance(entry, Mapping) else entry
+        return (
+            {**entry, "env": {"GOOP_PROJECT_DIR": "${workspaceFolder}"}}
+            if isinstance(entry, Mapping)
+            else entry
+        )
 
     return with_folder
 
@@ -207,10 +211,16 @@ def _opencode_folder(environment: Mapping[str, str]) -> Path:
 
 def _vscode_folder(environment: Mapping[str, str]) -> Path:
     if os.name == "nt":
-        return Path(environment.get("APPDATA") or _home(environment) / "AppData" / "Roaming") / "Code" / "User"
+        return (
+            Path(environment.get("APPDATA") or _home(environment) / "AppData" / "Roaming")
+            / "Code"
+            / "User"
+        )
     if sys.platform == "darwin":
         return _home(environment) / "Library" / "Application Support" / "Code" / "User"
-    return Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "Code" / "User"
+    return (
+        Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "Code" / "User"
+    )
 
 
 CLAUDE_HOOKS: Final = (
@@ -237,7 +247,10 @@ _OPENCODE_FILES = ("opencode.jsonc", "opencode.json")
 _CLAUDE_CODE = Host(
     name="claude-code",
     title="Claude Code",
-    then="Start it again; it asks once whether you trust the folder, and starts no server of a project before.",
+    then=(
+        "Start it again; it asks once whether you trust the folder, and starts no server of a"
+        " project before."
+    ),
     instructions={
         Scope.PROJECT: Place(names=("CLAUDE.md",)),
         Scope.USER: Place(names=("CLAUDE.md",), base=_claude_folder),
@@ -247,10 +260,18 @@ _CLAUDE_CODE = Host(
             ServerEntry(place=Place(names=(".mcp.json",)), key="mcpServers", form=_claude_server),
             *_claude_hooks(_CLAUDE_PROJECT_SETTINGS),
             # Without this Claude Code asks each person before it starts the server of a project.
-            Element(place=_CLAUDE_PROJECT_SETTINGS, keys=("enabledMcpjsonServers",), form=lambda _: SERVER),
+            Element(
+                place=_CLAUDE_PROJECT_SETTINGS,
+                keys=("enabledMcpjsonServers",),
+                form=lambda _: SERVER,
+            ),
         ),
         Scope.USER: (
-            ServerEntry(place=Place(names=(".claude.json",), base=_claude_json), key="mcpServers", form=_claude_server),
+            ServerEntry(
+                place=Place(names=(".claude.json",), base=_claude_json),
+                key="mcpServers",
+                form=_claude_server,
+            ),
             *_claude_hooks(_CLAUDE_USER_SETTINGS),
         ),
     },
@@ -265,7 +286,12 @@ _OPENCODE = Host(
     },
     parts={
         Scope.PROJECT: (
-            ServerEntry(place=Place(names=_OPENCODE_FILES), key="mcp", form=_opencode_server, beside=_OPENCODE_SCHEMA),
+            ServerEntry(
+                place=Place(names=_OPENCODE_FILES),
+                key="mcp",
+                form=_opencode_server,
+                beside=_OPENCODE_SCHEMA,
+            ),
             Asset(place=Place(names=(".opencode/plugins/goop.js",)), source="opencode/goop.js"),
         ),
         Scope.USER: (
@@ -275,7 +301,10 @@ _OPENCODE = Host(
                 form=_opencode_server,
                 beside=_OPENCODE_SCHEMA,
             ),
-            Asset(place=Place(names=("plugins/goop.js",), base=_opencode_folder), source="opencode/goop.js"),
+            Asset(
+                place=Place(names=("plugins/goop.js",), base=_opencode_folder),
+                source="opencode/goop.js",
+            ),
         ),
     },
 )
@@ -286,10 +315,18 @@ _CURSOR = Host(
     instructions={Scope.PROJECT: Place(names=("AGENTS.md",))},
     parts={
         Scope.PROJECT: (
-            ServerEntry(place=Place(names=(".cursor/mcp.json",)), key="mcpServers", form=_in_workspace(_cursor_server)),
+            ServerEntry(
+                place=Place(names=(".cursor/mcp.json",)),
+                key="mcpServers",
+                form=_in_workspace(_cursor_server),
+            ),
         ),
         Scope.USER: (
-            ServerEntry(place=Place(names=(".cursor/mcp.json",), base=_home), key="mcpServers", form=_cursor_server),
+            ServerEntry(
+                place=Place(names=(".cursor/mcp.json",), base=_home),
+                key="mcpServers",
+                form=_cursor_server,
+            ),
         ),
     },
 )
@@ -300,13 +337,23 @@ _VSCODE = Host(
     instructions={Scope.PROJECT: Place(names=("AGENTS.md",))},
     parts={
         Scope.PROJECT: (
-            ServerEntry(place=Place(names=(".vscode/mcp.json",)), key="servers", form=_in_workspace(_claude_server)),
+            ServerEntry(
+                place=Place(names=(".vscode/mcp.json",)),
+                key="servers",
+                form=_in_workspace(_claude_server),
+            ),
         ),
         Scope.USER: (
-            ServerEntry(place=Place(names=("mcp.json",), base=_vscode_folder), key="servers", form=_claude_server),
+            ServerEntry(
+                place=Place(names=("mcp.json",), base=_vscode_folder),
+                key="servers",
+                form=_claude_server,
+            ),
         ),
     },
 )
 
-HOSTS: Final[Mapping[str, Host]] = {host.name: host for host in (_CLAUDE_CODE, _OPENCODE, _CURSOR, _VSCODE)}
+HOSTS: Final[Mapping[str, Host]] = {
+    host.name: host for host in (_CLAUDE_CODE, _OPENCODE, _CURSOR, _VSCODE)
+}
 """Every host by its name."""

@@ -23,10 +23,16 @@ class Contents(Protocol):
     """Adds to the text of a file and takes away again; `shown` is what people call the file."""
 
     def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:
-        """Return the file with ours in it. `known` are the values that an earlier call has written."""
+        """Return the file with ours in it.
+
+        `known` are the values that an earlier call has written.
+        """
 
     def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
-        """Return the file without ours, None when nothing is left of it. `record` is None when nobody knows."""
+        """Return the file without ours, None when nothing is left of it.
+
+        `record` is None when nobody knows.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +47,9 @@ class Entries:
         """Add the entries that are missing, and bring those up to date that we wrote."""
         if self.launch is None:
             raise TypeError("entries without a launch can only be taken away")
-        return add_parts(text or "", self.parts, self.launch, shown=shown, known=known, replace=self.replace)
+        return add_parts(
+            text or "", self.parts, self.launch, shown=shown, known=known, replace=self.replace
+        )
 
     def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
         """Take the entries away, and the file too when it was made for them and nothing else is in it."""
@@ -59,7 +67,8 @@ class Block:
 
     text: str = ""
 
-    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002 - no values here
+    # No values here
+    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002
         """Put the block in place of an older one, or at the end."""
         return Edited(text=add_block(text or "", self.text, shown=shown))
 
@@ -76,15 +85,21 @@ class WholeFile:
     source: str
     replace: bool = False
 
-    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002 - no values here
-        """Take the place of an older copy. Raises ConfigurationError when a file of somebody else is there."""
+    # No values here
+    def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002
+        """Take the place of an older copy.
+
+        Raises ConfigurationError when a file of somebody else is there.
+        """
         if text is not None and not _is_ours(text) and not self.replace:
             raise ConfigurationError(
-                f"{shown} is a file of somebody else; rename it, or put ours in its place with --replace"
+                f"{shown} is a file of somebody else; rename it, or put ours in its place with"
+                " --replace"
             )
         return Edited(text=read_asset("plugins", self.source))
 
-    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:  # noqa: ARG002 - all of it is ours
+    # All of it is ours
+    def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:  # noqa: ARG002
         """Take the file away unless it is somebody else's."""
         return None if _is_ours(text) else text
 

@@ -3,8 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from goop_mcp.hosts.catalogue import SERVER, Element, Part, ServerEntry, command_words, is_our_element
-from goop_mcp.hosts.jsonc import Document, append_element, parse, remove_element, remove_member, set_member
+from goop_mcp.hosts.catalogue import (
+    SERVER,
+    Element,
+    Part,
+    ServerEntry,
+    command_words,
+    is_our_element,
+)
+from goop_mcp.hosts.jsonc import (
+    Document,
+    append_element,
+    parse,
+    remove_element,
+    remove_member,
+    set_member,
+)
 from goop_mcp.hosts.launch import Launch, is_ours
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
@@ -23,23 +37,34 @@ class Edited:
 
 
 def parse_configuration(text: str, shown: str) -> Document:
-    """Return what a configuration file holds. Raises ConfigurationError, which names line and column."""
+    """Return what a configuration file holds.
+
+    Raises ConfigurationError, which names line and column.
+    """
     document = parse(text)
     if isinstance(document, JsonFault):
         where = f"line {document.line}, column {document.column}"
         raise ConfigurationError(
-            f"{shown} cannot be read: {document.message} ({where}); mend it first, it was left as it is"
+            f"{shown} cannot be read: {document.message} ({where}); mend it first, it was left as"
+            " it is"
         )
     return document
 
 
 def add_parts(
-    text: str, parts: Sequence[Part], launch: Launch, *, shown: str, known: Sequence[JsonValue], replace: bool
+    text: str,
+    parts: Sequence[Part],
+    launch: Launch,
+    *,
+    shown: str,
+    known: Sequence[JsonValue],
+    replace: bool,
 ) -> Edited:
     """Return `text` with every part in it. An empty `text` becomes a new object.
 
-    `known` are values that an earlier call has written; they are brought up to date. What somebody wrote by hand under
-    the same name is kept, or replaced with `replace`. Raises ConfigurationError where a part has no place.
+    `known` are values that an earlier call has written; they are brought up to date. What somebody
+    wrote by hand under the same name is kept, or replaced with `replace`. Raises ConfigurationError
+    where a part has no place.
     """
     document = parse_configuration(text, shown)
     is_new = _is_blank(text)
@@ -50,9 +75,13 @@ def add_parts(
         try:
             if isinstance(part, ServerEntry):
                 document = _with_beside(document, part) if is_new else document
-                document, note = _add_server(document, part, wanted, shown=shown, known=known, replace=replace)
+                document, note = _add_server(
+                    document, part, wanted, shown=shown, known=known, replace=replace
+                )
             else:
-                document, note = _add_element(document, part, wanted, shown=shown, known=known, replace=replace)
+                document, note = _add_element(
+                    document, part, wanted, shown=shown, known=known, replace=replace
+                )
         except TypeError:
             raise _no_place(document, part, shown) from None
         if note:
@@ -63,12 +92,18 @@ def add_parts(
 
 
 def remove_parts(
-    text: str, parts: Sequence[Part], *, shown: str, known: Sequence[JsonValue] | None, before: str | None
+    text: str,
+    parts: Sequence[Part],
+    *,
+    shown: str,
+    known: Sequence[JsonValue] | None,
+    before: str | None,
 ) -> Edited:
     """Return `text` without our parts.
 
-    `known` are the values that were written; None when nobody knows, then all that start goop-mcp go. Lists and
-    objects that are empty after it go too, unless `before`, the text before installing, had them.
+    `known` are the values that were written; None when nobody knows, then all that start goop-mcp
+    go. Lists and objects that are empty after it go too, unless `before`, the text before
+    installing, had them.
     """
     document = parse_configuration(text, shown)
     earlier = None if before is None else parse(before)
@@ -93,7 +128,13 @@ def _container(part: Part) -> tuple[str, ...]:
 
 
 def _add_server(
-    document: Document, part: ServerEntry, wanted: JsonValue, *, shown: str, known: Sequence[JsonValue], replace: bool
+    document: Document,
+    part: ServerEntry,
+    wanted: JsonValue,
+    *,
+    shown: str,
+    known: Sequence[JsonValue],
+    replace: bool,
 ) -> tuple[Document, str]:
     keys = (part.key, SERVER)
     present = document.get(keys)
@@ -104,14 +145,26 @@ def _add_server(
     line, column = document.place(keys)
     if not is_ours(command_words(present)):
         raise ConfigurationError(
-            f"{shown} has another server called {SERVER} (line {line}, column {column}); rename that one, "
-            "or put ours in its place with --replace"
+            f"{shown} has another server called {SERVER} (line {line}, column {column}); rename"
+            " that one, or put ours in its place with --replace"
         )
-    return document, f"keeps the entry {SERVER} of line {line}, which was written by hand; --replace puts ours there"
+    return (
+        document,
+        (
+            f"keeps the entry {SERVER} of line {line}, which was written by hand; --replace puts"
+            " ours there"
+        ),
+    )
 
 
 def _add_element(
-    document: Document, part: Element, wanted: JsonValue, *, shown: str, known: Sequence[JsonValue], replace: bool
+    document: Document,
+    part: Element,
+    wanted: JsonValue,
+    *,
+    shown: str,
+    known: Sequence[JsonValue],
+    replace: bool,
 ) -> tuple[Document, str]:
     present = document.get(part.keys)
     elements = _elements(present)
@@ -119,23 +172,34 @@ def _add_element(
         raise _no_place(document, part, shown)
     if wanted in elements:
         return document, ""
-    ours = [index for index, element in enumerate(elements) if is_our_element(element) and element != SERVER]
+    ours = [
+        index
+        for index, element in enumerate(elements)
+        if is_our_element(element) and element != SERVER
+    ]
     stale = [index for index in ours if replace or elements[index] in known]
     if ours and not stale:
-        return document, f"keeps {'.'.join(part.keys)} as it was written by hand; --replace puts ours there"
+        return (
+            document,
+            f"keeps {'.'.join(part.keys)} as it was written by hand; --replace puts ours there",
+        )
     for index in reversed(stale):
         document = remove_element(document, part.keys, index)
     return append_element(document, part.keys, wanted), ""
 
 
-def _remove_server(document: Document, part: ServerEntry, known: Sequence[JsonValue] | None) -> Document:
+def _remove_server(
+    document: Document, part: ServerEntry, known: Sequence[JsonValue] | None
+) -> Document:
     keys = (part.key, SERVER)
     present = document.get(keys)
     ours = is_ours(command_words(present)) if known is None else present in known
     return remove_member(document, keys) if present is not None and ours else document
 
 
-def _remove_elements(document: Document, part: Element, known: Sequence[JsonValue] | None) -> Document:
+def _remove_elements(
+    document: Document, part: Element, known: Sequence[JsonValue] | None
+) -> Document:
     elements = _elements(document.get(part.keys))
     for index in reversed(range(len(elements))):
         ours = is_our_element(elements[index]) if known is None else elements[index] in known
@@ -144,7 +208,9 @@ def _remove_elements(document: Document, part: Element, known: Sequence[JsonValu
     return document
 
 
-def _prune(document: Document, keys: tuple[str, ...], origin: Document | None, *, forget_objects: bool) -> Document:
+def _prune(
+    document: Document, keys: tuple[str, ...], origin: Document | None, *, forget_objects: bool
+) -> Document:
     """Remove the value behind `keys`, and what holds it, as long as it is empty and was not there before."""
     for depth in range(len(keys), 0, -1):
         way = keys[:depth]
@@ -190,9 +256,11 @@ def _no_place(document: Document, part: Part, shown: str) -> ConfigurationError:
     values = (document.get(keys[:depth]) for depth in range(1, len(keys)))
     in_objects = all(value is None or isinstance(value, Mapping) for value in values)
     wrong, wanted = (
-        (keys, "a list" if isinstance(part, Element) else "an object") if in_objects else (keys[:1], "an object")
+        (keys, "a list" if isinstance(part, Element) else "an object")
+        if in_objects
+        else (keys[:1], "an object")
     )
     return ConfigurationError(
-        f"{shown} has {'.'.join(wrong)} that is no {wanted.split()[-1]} (line {line}, column {column}); "
-        f"expected {wanted}, mend it first"
+        f"{shown} has {'.'.join(wrong)} that is no {wanted.split()[-1]} (line {line}, column"
+        f" {column}); expected {wanted}, mend it first"
     )

@@ -62,8 +62,9 @@ class Seat:
 class Change:
     """What one file holds and will hold, None when it is not there.
 
-    `record` is what is known of the file from then on, None for nothing. `folders` go with the file if they are empty.
-    `ours` tells that it holds exactly what was written by us, of which nobody needs a copy.
+    `record` is what is known of the file from then on, None for nothing. `folders` go with the file
+    if they are empty. `ours` tells that it holds exactly what was written by us, of which nobody
+    needs a copy.
     """
 
     target: Target
@@ -81,9 +82,15 @@ class Change:
             [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=True)
             for data in (self.before, self.after)
         )
-        source, result = (self.target.shown if data is not None else "/dev/null" for data in (self.before, self.after))
+        source, result = (
+            self.target.shown if data is not None else "/dev/null"
+            for data in (self.before, self.after)
+        )
         pieces = difflib.unified_diff(old, new, source, result)
-        return "".join(piece if piece.endswith("\n") else f"{piece}\n\\ no line feed at the end\n" for piece in pieces)
+        return "".join(
+            piece if piece.endswith("\n") else f"{piece}\n\\ no line feed at the end\n"
+            for piece in pieces
+        )
 
 
 def plan_install(
@@ -91,13 +98,16 @@ def plan_install(
 ) -> list[Change]:
     """Return what has to change so that the host knows goop-mcp; nothing is written.
 
-    `replace` puts our entries in place of those that were written by hand. `block` is put into the host's file of
-    instructions, if it is given. Raises ConfigurationError for the first file that cannot be changed safely.
+    `replace` puts our entries in place of those that were written by hand. `block` is put into the
+    host's file of instructions, if it is given. Raises ConfigurationError for the first file that
+    cannot be changed safely.
     """
     contents: list[tuple[Target, Contents]] = [
-        (target, WholeFile(source=parts.source, replace=replace))
-        if isinstance(parts, Asset)
-        else (target, Entries(parts=parts, launch=launch, replace=replace))
+        (
+            (target, WholeFile(source=parts.source, replace=replace))
+            if isinstance(parts, Asset)
+            else (target, Entries(parts=parts, launch=launch, replace=replace))
+        )
         for target, parts in seat.files()
     ]
     instructions = seat.instructions()
@@ -107,9 +117,15 @@ def plan_install(
 
 
 def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
-    """Return what has to change so that the host knows nothing of goop-mcp; nothing is written. Raises as above."""
+    """Return what has to change so that the host knows nothing of goop-mcp; nothing is written.
+
+    Raises as above.
+    """
     contents: list[tuple[Target, Contents]] = [
-        (target, WholeFile(source=parts.source) if isinstance(parts, Asset) else Entries(parts=parts))
+        (
+            target,
+            WholeFile(source=parts.source) if isinstance(parts, Asset) else Entries(parts=parts),
+        )
         for target, parts in seat.files()
     ]
     instructions = seat.instructions()
@@ -131,10 +147,18 @@ def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
             backups.append(_carry_out(change, records))
         except (ConfigurationError, KeyboardInterrupt) as error:
             begun = list(zip(changes, earlier, strict=True))[: number + 1]
-            stuck = [each.target.shown for each, record in reversed(begun) if not _put_back(each, record, records)]
+            stuck = [
+                each.target.shown
+                for each, record in reversed(begun)
+                if not _put_back(each, record, records)
+            ]
             if isinstance(error, KeyboardInterrupt):
                 raise
-            told = f"{', '.join(stuck)} could not be put back, uninstall mends it" if stuck else "no file was changed"
+            told = (
+                f"{', '.join(stuck)} could not be put back, uninstall mends it"
+                if stuck
+                else "no file was changed"
+            )
             raise ConfigurationError(f"{error}; {told}") from error
     return backups
 
@@ -162,7 +186,8 @@ def _carry_out(change: Change, records: Records) -> Path | None:
     backup = None
     if change.action is not Action.KEEP and change.before is not None and not change.ours:
         backup = records.back_up(change.target, change.before)
-    # The record stands before the file is written: whoever is killed in between can still uninstall.
+    # The record stands before the file is written: whoever is killed in between can still
+    # uninstall.
     if change.record is not None:
         records.keep(change.target, change.record)
     if change.action is not Action.KEEP:
@@ -183,7 +208,14 @@ def _installed(seat: Seat, target: Target, content: Contents, records: Records) 
     after = edited.text.encode()
     if after == data:
         kept = record if record is None else _owned(record, seat)
-        return Change(target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=edited.notes)
+        return Change(
+            target=target,
+            action=Action.KEEP,
+            before=data,
+            after=data,
+            record=kept,
+            notes=edited.notes,
+        )
     target.refuse_unwritable()
     return Change(
         target=target,
@@ -196,7 +228,13 @@ def _installed(seat: Seat, target: Target, content: Contents, records: Records) 
 
 
 def _recorded(
-    seat: Seat, target: Target, content: Contents, *, data: bytes | None, edited: Edited, record: Record | None
+    seat: Seat,
+    target: Target,
+    content: Contents,
+    *,
+    data: bytes | None,
+    edited: Edited,
+    record: Record | None,
 ) -> Record:
     """Return the record of a file that is about to be written; what it held at first is never forgotten."""
     before, folders = data, target.missing_folders()
@@ -204,24 +242,38 @@ def _recorded(
     if record is not None and data is not None:
         folders, owners = record.folders, record.owners
         left = content.remove(_decoded(target, data), shown=target.shown, record=record)
-        before = record.before if record.is_untouched(data) else None if left is None else left.encode()
+        before = (
+            record.before if record.is_untouched(data) else None if left is None else left.encode()
+        )
     fresh = Record(
-        before=before, after=sha256(edited.text.encode()), folders=folders, written=edited.written, owners=owners
+        before=before,
+        after=sha256(edited.text.encode()),
+        folders=folders,
+        written=edited.written,
+        owners=owners,
     )
     return _owned(fresh, seat)
 
 
 def _owned(record: Record, seat: Seat) -> Record:
-    return dataclasses.replace(record, owners=tuple(dict.fromkeys([*record.owners, seat.host.name])))
+    return dataclasses.replace(
+        record, owners=tuple(dict.fromkeys([*record.owners, seat.host.name]))
+    )
 
 
 def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
     data, record = target.read(), records.read(target)
-    others = () if record is None else tuple(name for name in record.owners if name != seat.host.name)
+    others = (
+        () if record is None else tuple(name for name in record.owners if name != seat.host.name)
+    )
     if data is None or (record is not None and others):
-        kept = None if record is None or data is None else dataclasses.replace(record, owners=others)
+        kept = (
+            None if record is None or data is None else dataclasses.replace(record, owners=others)
+        )
         notes = (f"stays as it is for {', '.join(others)}",) if others and data is not None else ()
-        return Change(target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=notes)
+        return Change(
+            target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=notes
+        )
     if record is not None and record.is_untouched(data):
         after, action = record.before, Action.RESTORE
     else:
@@ -242,11 +294,15 @@ def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records
 
 
 def _decoded(target: Target, data: bytes) -> str:
-    """Return the text of a file, its byte order mark included. Raises ConfigurationError for what is no UTF-8."""
+    """Return the text of a file, its byte order mark included.
+
+    Raises ConfigurationError for what is no UTF-8.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise target.refusal(
-            f"is no text in UTF-8: byte 0x{data[error.start]:02x} in line {line}; save it as UTF-8 first"
+            f"is no text in UTF-8: byte 0x{data[error.start]:02x} in line {line}; save it as UTF-8"
+            " first"
         ) from None

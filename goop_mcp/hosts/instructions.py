@@ -46,7 +46,7 @@ def _place(text: str, shown: str) -> tuple[int, int] | None:
     if begins != 1 or ends != 1 or end < begin:
         line = text.count("\n", 0, min(at for at in (begin, end) if at >= 0)) + 1
         raise ConfigurationError(
-            f"{shown} has markers of goop-mcp that do not pair up (line {line}); expected one {BEGIN} and one {END} "
-            "behind it, remove the others by hand"
+            f"{shown} has markers of goop-mcp that do not pair up (line {line}); expected one"
+            f" {BEGIN} and one {END} behind it, remove the others by hand"
         )
     return begin, end + len(END)

@@ -61,7 +61,10 @@ class _Slot:
 
 
 def parse(text: str) -> Document | JsonFault:
-    """Return the object that `text` holds, or where it is broken. A text of blanks only counts as an empty object."""
+    """Return the object that `text` holds, or where it is broken.
+
+    A text of blanks only counts as an empty object.
+    """
     if not text.lstrip("\ufeff").strip(_BLANKS):
         text = f"{text[:1] if text.startswith(chr(0xFEFF)) else ''}{{}}\n"
     plain = _COMMENT.sub(_blank("comment"), text)
@@ -92,7 +95,10 @@ def set_member(document: Document, keys: Sequence[str], value: JsonValue) -> Doc
 
 
 def append_element(document: Document, keys: Sequence[str], value: JsonValue) -> Document:
-    """Put `value` at the end of the list behind `keys`, which is made where it is missing. Raises as set_member."""
+    """Put `value` at the end of the list behind `keys`, which is made where it is missing.
+
+    Raises as set_member.
+    """
     if document.get(keys) is None:
         return set_member(document, keys, [value])
     start = _value_start(document, keys)
@@ -108,7 +114,10 @@ def remove_member(document: Document, keys: Sequence[str]) -> Document:
 
 
 def remove_element(document: Document, keys: Sequence[str], index: int) -> Document:
-    """Take one element out of the list behind `keys`; `index` counts from 0. Raises KeyError when it is not there."""
+    """Take one element out of the list behind `keys`; `index` counts from 0.
+
+    Raises KeyError when it is not there.
+    """
     start = _value_start(document, keys)
     return _cut(document, start, lambda slot: slot.key == str(index))
 
@@ -175,7 +184,9 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _insert(document: Document, start: int, value: JsonValue, *, key: str | None = None) -> Document:
+def _insert(
+    document: Document, start: int, value: JsonValue, *, key: str | None = None
+) -> Document:
     """Add an entry at the end of the object or list at `start`."""
     slots = list(_slots(document, start))
     text = document.text
@@ -188,7 +199,14 @@ def _insert(document: Document, start: int, value: JsonValue, *, key: str | None
         entry = _entry(document, value, key, indent=None)
         gap = " " if ", " in text or ": " in text else ""
         at = after + 1 if trailing else last.end
-        return _reparsed(text[:at] + ("" if trailing else ",") + gap + entry + ("," if trailing else "") + text[at:])
+        return _reparsed(
+            text[:at]
+            + ("" if trailing else ",")
+            + gap
+            + entry
+            + ("," if trailing else "")
+            + text[at:]
+        )
     indent = _line_indent(text, last.begin)
     at = _end_of_line(document, after + 1 if trailing else last.end)
     entry = _newline(text) + indent + _entry(document, value, key, indent=indent)
@@ -223,14 +241,19 @@ def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Doc
         end = after + 1
     ends_object = document.bare[_skip(document.bare, end)] in "]}"
     if _opens_line(text, begin):
-        # What stands behind it on the line stays on a line of its own: it may follow a comment otherwise.
+        # What stands behind it on the line stays on a line of its own: it may follow a comment
+        # otherwise.
         if _ends_line(text, end):
             begin = len(text[:begin].rstrip(" \t").removesuffix("\n").removesuffix("\r"))
     elif followed and not ends_object:
         end = _skip(text, end)
     else:
         begin = len(text[:begin].rstrip(" \t"))
-    if len(slots) == 1 and not document.plain[start + 1 : slot.begin].strip(_BLANKS) and "/" not in text[start:begin]:
+    if (
+        len(slots) == 1
+        and not document.plain[start + 1 : slot.begin].strip(_BLANKS)
+        and "/" not in text[start:begin]
+    ):
         begin, end = start + 1, _end_of_blanks(text, end)
     text = text[:begin] + text[end:]
     if not followed and index:

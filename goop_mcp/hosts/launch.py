@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePath
 
-__all__ = ["PROGRAM", "Launch", "Surroundings", "find_launch", "is_ours", "look_around", "runs_throwaway"]
+__all__ = [
+    "PROGRAM",
+    "Launch",
+    "Surroundings",
+    "find_launch",
+    "is_ours",
+    "look_around",
+    "runs_throwaway",
+]
 
 PROGRAM = "goop-mcp"
 _MODULE = "goop_mcp"
@@ -58,25 +66,41 @@ def look_around(environment: Mapping[str, str]) -> Surroundings:
 def find_launch(around: Surroundings, *, portable: bool) -> Launch:
     """Return the command for a host's configuration.
 
-    An ordered ladder: environments that are thrown away first, for nothing in them may be named; then what outlives
-    this shell; a path of this machine last. With `portable` a name is preferred to a path: others read the file too.
+    An ordered ladder: environments that are thrown away first, for nothing in them may be named;
+    then what outlives this shell; a path of this machine last. With `portable` a name is preferred
+    to a path: others read the file too.
     """
     if "uv" in _cache_of(around.prefix) and around.which("uvx"):
         return Launch(
-            command="uvx", arguments=(PROGRAM,), why="this is run by uvx, which makes its environment anew each time"
+            command="uvx",
+            arguments=(PROGRAM,),
+            why="this is run by uvx, which makes its environment anew each time",
         )
     if "pipx" in _cache_of(around.prefix) and around.which("pipx"):
         return Launch(
-            command="pipx", arguments=("run", PROGRAM), why="this is run by pipx, which may throw its environment away"
+            command="pipx",
+            arguments=("run", PROGRAM),
+            why="this is run by pipx, which may throw its environment away",
         )
     found = around.which(PROGRAM)
-    if found is not None and _leads_to(found, around.prefix) and not _only_while_active(found, around):
+    if (
+        found is not None
+        and _leads_to(found, around.prefix)
+        and not _only_while_active(found, around)
+    ):
         why = f"{PROGRAM} is installed for good and found on the PATH"
         return Launch(command=PROGRAM if portable else found, why=why)
     script = next((path for path in _scripts(around.programs) if path.is_file()), None)
     if script is not None:
-        kind = "the virtual environment" if around.prefix != around.base_prefix else "the Python installation"
-        return Launch(command=str(script), why=f"this is the program of {kind} in use, which is not on every PATH")
+        kind = (
+            "the virtual environment"
+            if around.prefix != around.base_prefix
+            else "the Python installation"
+        )
+        return Launch(
+            command=str(script),
+            why=f"this is the program of {kind} in use, which is not on every PATH",
+        )
     return Launch(
         command=str(around.executable),
         # Without -P a folder of that name in the project would be run in place of ours.
@@ -102,7 +126,9 @@ def runs_throwaway(words: Sequence[str]) -> bool:
 def _cache_of(prefix: Path) -> str:
     """Return whose throw-away environment `prefix` is, as far as its path tells; empty for none."""
     parts = prefix.parts
-    if "uv" in parts and any(part.startswith(("archive-v", "environments-v", "builds-v")) for part in parts):
+    if "uv" in parts and any(
+        part.startswith(("archive-v", "environments-v", "builds-v")) for part in parts
+    ):
         return "uv"
     # pipx keeps what `pipx run` made in a folder named .cache or pipx/.cache.
     return "pipx" if "pipx" in parts and ".cache" in parts else ""

@@ -30,8 +30,9 @@ _RECORD = "record.json"
 class Record:
     """What installing did to one file.
 
-    `before` is what it held, None when it was not there; `after` the digest of what was written; `folders` those made
-    for it; `written` every value that is ours; `owners` the hosts for which it was written.
+    `before` is what it held, None when it was not there; `after` the digest of what was written;
+    `folders` those made for it; `written` every value that is ours; `owners` the hosts for which it
+    was written.
     """
 
     before: bytes | None
@@ -46,7 +47,10 @@ class Record:
 
 
 class Records:
-    """The records of this person. Methods raise ConfigurationError when the state folder is of no use."""
+    """The records of this person.
+
+    Methods raise ConfigurationError when the state folder is of no use.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         """Keep the records in `folder`, by default in the state folder of the person who runs this."""
@@ -124,7 +128,9 @@ class Records:
 
 def _write(path: Path, data: bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+    descriptor = os.open(
+        beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600
+    )
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
     beside.replace(path)

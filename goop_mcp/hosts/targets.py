@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goop_mcp.errors import DocumentUnreadableError, GoopError, PathRefusedError, UnwritableFileError
+from goop_mcp.errors import (
+    DocumentUnreadableError,
+    GoopError,
+    PathRefusedError,
+    UnwritableFileError,
+)
 from goop_mcp.hosts.catalogue import Place
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.folders import open_folder
@@ -48,7 +53,9 @@ class Target:
         try:
             return ProjectFiles(self.root).read_bytes(self.name)
         except PathRefusedError:
-            raise self.refusal("leads out of its folder through a link; put the file itself there") from None
+            raise self.refusal(
+                "leads out of its folder through a link; put the file itself there"
+            ) from None
         except DocumentUnreadableError as error:
             raise ConfigurationError(f"{self.shown} cannot be used: {error}") from None
 
@@ -67,7 +74,11 @@ class Target:
     def _refuse_unusable_folder(self) -> None:
         """Raise ConfigurationError when the file cannot be made because of what stands on the way to it."""
         there = next(parent for parent in self.path.parents if os.path.lexists(parent))
-        name = there.relative_to(self.root).as_posix() if there.is_relative_to(self.root) else str(there)
+        name = (
+            there.relative_to(self.root).as_posix()
+            if there.is_relative_to(self.root)
+            else str(there)
+        )
         if not there.is_dir():
             raise self.refusal(f"cannot be written: {name} is no folder; move it away")
         if not os.access(there, os.W_OK | os.X_OK):
@@ -76,11 +87,16 @@ class Target:
 
     def missing_folders(self) -> tuple[str, ...]:
         """Return the folders that have to be made for the file, the outermost first."""
-        parents = [parent.as_posix() for parent in reversed(Path(self.name).parents) if parent != Path()]
+        parents = [
+            parent.as_posix() for parent in reversed(Path(self.name).parents) if parent != Path()
+        ]
         return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def write(self, data: bytes) -> None:
-        """Put `data` in place of the file. Raises ConfigurationError; the old file is then still there."""
+        """Put `data` in place of the file.
+
+        Raises ConfigurationError; the old file is then still there.
+        """
         files = ProjectFiles(self.root)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -88,16 +104,23 @@ class Target:
         except (UnwritableFileError, PathRefusedError) as error:
             raise ConfigurationError(str(error)) from error
         except OSError as error:
-            raise self.refusal(f"cannot be written: {(error.strerror or str(error)).lower()}") from error
+            raise self.refusal(
+                f"cannot be written: {(error.strerror or str(error)).lower()}"
+            ) from error
 
     def remove(self, folders: Sequence[str] = ()) -> None:
-        """Remove the file, and those of `folders` that are empty then. Raises ConfigurationError."""
+        """Remove the file, and those of `folders` that are empty then.
+
+        Raises ConfigurationError.
+        """
         parts = ProjectFiles(self.root).resolve(self.name)
         try:
             with open_folder(ProjectFiles(self.root).root, parts[:-1]) as folder:
                 folder.unlink(parts[-1])
         except OSError as error:
-            raise self.refusal(f"cannot be removed: {(error.strerror or str(error)).lower()}") from error
+            raise self.refusal(
+                f"cannot be removed: {(error.strerror or str(error)).lower()}"
+            ) from error
         self.remove_folders(folders)
 
     def remove_folders(self, folders: Sequence[str]) -> None:

@@ -58,9 +58,12 @@ class MemoryRefusedError(GoopError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft:
-    """What somebody wants to be remembered, as given. `idempotency_key` names this save when it is repeated.
+    """What somebody wants to be remembered, as given.
 
-    `type` is one of SAVED_TYPES and `importance` 0 to 1, unless the caller of `prepare` allows more.
+    `idempotency_key` names this save when it is repeated.
+
+    `type` is one of SAVED_TYPES and `importance` 0 to 1, unless the caller of `prepare` allows
+    more.
     """
 
     title: str = field(repr=False)
@@ -79,8 +82,9 @@ class MemoryDraft:
 class PreparedMemory:
     """A draft that may be added: without secrets and within the limits.
 
-    `redactions` counts what was taken out. `findings` are warnings and remarks. `own_key` tells that the caller named
-    the save; else `idempotency_key` follows from the words, which `words` counts.
+    `redactions` counts what was taken out. `findings` are warnings and remarks. `own_key` tells
+    that the caller named the save; else `idempotency_key` follows from the words, which `words`
+    counts.
     """
 
     type: MemoryType
@@ -121,7 +125,15 @@ class _Reading:
         redacted = map(self.clean, texts)
         return tuple(dict.fromkeys(stripped for text in redacted if (stripped := text.strip())))
 
-    def say(self, rule: Rule, message: str, *, path: str, found: str, expected: tuple[str, ...] | None = None) -> None:
+    def say(
+        self,
+        rule: Rule,
+        message: str,
+        *,
+        path: str,
+        found: str,
+        expected: tuple[str, ...] | None = None,
+    ) -> None:
         hit = Hit(message=message, path=path, found=excerpt(found, 80), expected=expected)
         self.findings.append(finding_of(Problem(rule, hit)))
 
@@ -141,12 +153,16 @@ def finding_of(problem: Problem) -> Finding:
 
 
 def prepare(
-    draft: MemoryDraft, *, scale: ImportanceScale = "ours", types: tuple[MemoryType, ...] = SAVED_TYPES
+    draft: MemoryDraft,
+    *,
+    scale: ImportanceScale = "ours",
+    types: tuple[MemoryType, ...] = SAVED_TYPES,
 ) -> PreparedMemory:
     """Return `draft` ready to be added.
 
-    Every text is redacted first, so that no message, key or hash is made of a secret. A title over 100 characters is
-    cut and its rest goes to the content. Raises MemoryRefusedError with all reasons at once.
+    Every text is redacted first, so that no message, key or hash is made of a secret. A title over
+    100 characters is cut and its rest goes to the content. Raises MemoryRefusedError with all
+    reasons at once.
     """
     reading = _Reading()
     cleaned = _redacted(draft, reading)
@@ -161,9 +177,15 @@ def prepare(
     _refuse_blank(cleaned, reading)
     cleaned = _with_short_title(cleaned, reading)
     _refuse_too_large(cleaned, reading)
-    if kind is None or importance is None or any(each.severity is Severity.ERROR for each in reading.findings):
+    if (
+        kind is None
+        or importance is None
+        or any(each.severity is Severity.ERROR for each in reading.findings)
+    ):
         raise MemoryRefusedError(reading.findings)
-    return _prepared(cleaned, reading, kind=kind, importance=importance, given_key=draft.idempotency_key)
+    return _prepared(
+        cleaned, reading, kind=kind, importance=importance, given_key=draft.idempotency_key
+    )
 
 
 def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
@@ -182,7 +204,12 @@ def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
     )
     if reading.redactions:
         places = "1 place" if reading.redactions == 1 else f"{reading.redactions} places"
-        reading.say(REDACTED, f"{places} with a secret or a private part replaced before saving", path="", found="")
+        reading.say(
+            REDACTED,
+            f"{places} with a secret or a private part replaced before saving",
+            path="",
+            found="",
+        )
     return cleaned
 
 
@@ -200,7 +227,12 @@ def _texts(draft: MemoryDraft) -> list[tuple[str, str]]:
 def _refuse_unstorable(draft: MemoryDraft, reading: _Reading) -> None:
     for name, text in _texts(draft):
         if "\0" in text:
-            reading.say(UNSTORABLE_CHARACTER, f"{name} holds NUL; expected text without it", path=name, found=text)
+            reading.say(
+                UNSTORABLE_CHARACTER,
+                f"{name} holds NUL; expected text without it",
+                path=name,
+                found=text,
+            )
         elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             message = f"{name} holds half of a character; expected whole ones"
             reading.say(UNSTORABLE_CHARACTER, message, path=name, found=text)
@@ -216,17 +248,29 @@ def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
     title = draft.title
     if len(title) <= LONGEST_TITLE:
         return draft
-    message = f"title has {len(title)} characters; expected at most {LONGEST_TITLE}; the rest is in the content"
+    message = (
+        f"title has {len(title)} characters; expected at most {LONGEST_TITLE}; the rest is in the"
+        " content"
+    )
     reading.say(TITLE_TOO_LONG, message, path="title", found=title)
     kept, rest = cut_title(title)
     return replace(draft, title=kept, content=f"{rest}\n\n{draft.content}")
 
 
 def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
-    sizes = [("content", len(draft.content.encode(errors="surrogatepass")), _LARGEST_CONTENT, "bytes")]
-    sizes += [(name, len(getattr(draft, name)), most, "items") for name, most in _MOST_ITEMS.items()]
+    sizes = [
+        ("content", len(draft.content.encode(errors="surrogatepass")), _LARGEST_CONTENT, "bytes")
+    ]
     sizes += [
-        (name, len(text), _LONGEST_ITEM if name in {"facts", "source_files"} else _LONGEST_NAME, "characters")
+        (name, len(getattr(draft, name)), most, "items") for name, most in _MOST_ITEMS.items()
+    ]
+    sizes += [
+        (
+            name,
+            len(text),
+            _LONGEST_ITEM if name in {"facts", "source_files"} else _LONGEST_NAME,
+            "characters",
+        )
         for name, text in _texts(draft)
         if name not in {"title", "content", "type"}
     ]
@@ -237,7 +281,12 @@ def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
 
 
 def _prepared(
-    draft: MemoryDraft, reading: _Reading, *, kind: MemoryType, importance: float, given_key: str | None
+    draft: MemoryDraft,
+    reading: _Reading,
+    *,
+    kind: MemoryType,
+    importance: float,
+    given_key: str | None,
 ) -> PreparedMemory:
     same = fingerprint(draft.title, draft.content)
     words = tokens(draft.title, draft.content)

@@ -1,4 +1,7 @@
-"""Find memories by meaning, for those who bring an embedder. None is shipped, none is loaded, no model is fetched."""
+"""Find memories by meaning, for those who bring an embedder.
+
+None is shipped, none is loaded, no model is fetched.
+"""
 
 import logging
 import math
@@ -13,7 +16,14 @@ from goop_mcp.memory.searching import FoundMemories, SearchRequest, search_memor
 from goop_mcp.store.interface import Reading, Store, Writing
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 
-__all__ = ["Embedded", "Embedder", "Neighbours", "embed_memories", "find_neighbours", "search_by_meaning"]
+__all__ = [
+    "Embedded",
+    "Embedder",
+    "Neighbours",
+    "embed_memories",
+    "find_neighbours",
+    "search_by_meaning",
+]
 
 _log = logging.getLogger(__name__)
 _DEPTH: Final = 50
@@ -29,7 +39,10 @@ class Embedder(Protocol):
     dimensions: int
 
     async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Vector]:
-        """Return a vector a text, in order. `query` tells that the texts are questions, not memories."""
+        """Return a vector a text, in order.
+
+        `query` tells that the texts are questions, not memories.
+        """
         ...
 
 
@@ -57,25 +70,35 @@ async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
     """
     count = last = 0
     while some := await anyio.to_thread.run_sync(_without_vector, store, embedder, last):
-        vectors, fault = await _embedded(embedder, [f"{each.title}\n{each.content}" for each in some], query=False)
+        vectors, fault = await _embedded(
+            embedder, [f"{each.title}\n{each.content}" for each in some], query=False
+        )
         if fault is not None:
-            return Embedded(count, f"{fault}; {count} memories got a vector, the others are found by words only")
+            return Embedded(
+                count, f"{fault}; {count} memories got a vector, the others are found by words only"
+            )
         await anyio.to_thread.run_sync(_keep, store, embedder.model, some, vectors)
         count, last = count + len(some), some[-1].id
     return Embedded(count)
 
 
-async def search_by_meaning(store: Store, request: SearchRequest, embedder: Embedder) -> FoundMemories:
+async def search_by_meaning(
+    store: Store, request: SearchRequest, embedder: Embedder
+) -> FoundMemories:
     """Return what fits any of the phrasings by its words or, as far as memories have vectors, by its meaning.
 
     All vectors are compared, some ten thousand a second. A failing embedder leaves the words, and a note. Raises as
     `search_memory` does.
     """
-    wanted = wanted_memories(types=request.types, concepts=request.concepts, min_importance=request.min_importance)
+    wanted = wanted_memories(
+        types=request.types, concepts=request.concepts, min_importance=request.min_importance
+    )
     queries = [request.queries] if isinstance(request.queries, str) else request.queries
     vectors = await anyio.to_thread.run_sync(_vectors, store, embedder, wanted)
     near = await find_neighbours(embedder, queries, vectors)
-    found = await anyio.to_thread.run_sync(lambda: search_memory(store, request, neighbours=near.lists))
+    found = await anyio.to_thread.run_sync(
+        lambda: search_memory(store, request, neighbours=near.lists)
+    )
     return found if near.warning is None else replace(found, notes=(*found.notes, near.warning))
 
 
@@ -91,10 +114,14 @@ async def find_neighbours(
     if fault is not None:
         return Neighbours((), f"{fault}; memories were found by words only")
     known = [(id, vector) for id, vector in vectors if len(vector) == embedder.dimensions]
-    return Neighbours(await anyio.to_thread.run_sync(lambda: tuple(_nearest(query, known) for query in asked)))
+    return Neighbours(
+        await anyio.to_thread.run_sync(lambda: tuple(_nearest(query, known) for query in asked))
+    )
 
 
-async def _embedded(embedder: Embedder, texts: Sequence[str], *, query: bool) -> tuple[Sequence[Vector], str | None]:
+async def _embedded(
+    embedder: Embedder, texts: Sequence[str], *, query: bool
+) -> tuple[Sequence[Vector], str | None]:
     """Return the vectors of `texts`, and in words what is wrong with them or kept the embedder from making them."""
     try:
         vectors = await embedder.embed(texts, query=query)
@@ -117,7 +144,9 @@ def _without_vector(store: Store, embedder: Embedder, after: int) -> list[Stored
     return store.read(ask)
 
 
-def _keep(store: Store, model: str, memories: Sequence[StoredMemory], vectors: Sequence[Vector]) -> None:
+def _keep(
+    store: Store, model: str, memories: Sequence[StoredMemory], vectors: Sequence[Vector]
+) -> None:
     def change(writing: Writing) -> None:
         for memory, vector in zip(memories, vectors, strict=True):
             writing.set_vector(memory.id, model, vector)

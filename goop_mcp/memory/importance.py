@@ -17,7 +17,9 @@ _HIGHEST: Final = 10
 _HUGE: Final = 10**20
 
 
-def read_importance(value: object, scale: ImportanceScale = "ours") -> tuple[float | None, Problem | None]:
+def read_importance(
+    value: object, scale: ImportanceScale = "ours"
+) -> tuple[float | None, Problem | None]:
     """Return `value` on our scale and what is to be said about it; None for what is no importance at all.
 
     A boolean, a text and NaN are none. With "either", exactly 1 is the highest on our scale and the lowest on the
@@ -43,11 +45,17 @@ def packages_importance(importance: float) -> int:
 
 def _out_of_range(value: object, scale: ImportanceScale) -> Problem:
     expected = "a number from 0 to 1" if scale == "ours" else "a number from 1 to 10"
-    found = excerpt(repr(value), 40) if not isinstance(value, int) or abs(value) < _HUGE else "a huge number"
+    found = (
+        excerpt(repr(value), 40)
+        if not isinstance(value, int) or abs(value) < _HUGE
+        else "a huge number"
+    )
     hit = Hit(message=f"importance is {found}; expected {expected}", path="importance", found=found)
     return Problem(IMPORTANCE_OUT_OF_RANGE, hit)
 
 
 def _ambiguous() -> Problem:
-    message = "importance is 1, the highest from 0 to 1 and the lowest from 1 to 10; read as the highest"
+    message = (
+        "importance is 1, the highest from 0 to 1 and the lowest from 1 to 10; read as the highest"
+    )
     return Problem(IMPORTANCE_AMBIGUOUS, Hit(message=message, path="importance", found="1"))

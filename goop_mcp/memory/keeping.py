@@ -32,7 +32,10 @@ class MemoryNotFoundError(GoopError, LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenMemory:
-    """What was forgotten. `purged` tells that its row is gone as well; `revision` is that of the project since."""
+    """What was forgotten.
+
+    `purged` tells that its row is gone as well; `revision` is that of the project since.
+    """
 
     id: int
     title: str
@@ -89,7 +92,9 @@ def list_memories(
     limit: int | None = None,
     before_id: int | None = None,
 ) -> list[StoredMemory]:
-    """Return memories, newest first; the id of the last one continues the list. None of `limit` means all.
+    """Return memories, newest first; the id of the last one continues the list.
+
+    None of `limit` means all.
 
     Raises SearchArgumentError for a filter or limit that is not allowed.
     """
@@ -123,10 +128,14 @@ def forget_memory(
     def change(writing: Writing) -> ForgottenMemory:
         now = written(clock())
         before = _memory(writing, id)
-        was = writing.forget_memory(id, forgotten_at=now, purge=purge) if before is not None else None
+        was = (
+            writing.forget_memory(id, forgotten_at=now, purge=purge) if before is not None else None
+        )
         if was is None:
             raise _not_found(id, before)
-        return ForgottenMemory(id=id, title=was.title, forgotten_at=now, purged=purge, revision=writing.next_revision())
+        return ForgottenMemory(
+            id=id, title=was.title, forgotten_at=now, purged=purge, revision=writing.next_revision()
+        )
 
     if store.read(lambda reading: _memory(reading, id)) is None:
         raise _not_found(id, None)
@@ -140,5 +149,9 @@ def _memory(reading: Reading, id: int) -> StoredMemory | None:
 
 def _not_found(id: int, found: StoredMemory | None) -> MemoryNotFoundError:
     if found is not None and found.forgotten_at is not None:
-        return MemoryNotFoundError(f"memory {id} was forgotten on {found.forgotten_at}; search for another")
-    return MemoryNotFoundError(f"there is no memory {id}; search for its words, the answer has the ids")
+        return MemoryNotFoundError(
+            f"memory {id} was forgotten on {found.forgotten_at}; search for another"
+        )
+    return MemoryNotFoundError(
+        f"there is no memory {id}; search for its words, the answer has the ids"
+    )

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import uuid4
 
-from goop_mcp.memory.drafts import MemoryDraft, MemoryRefusedError, PreparedMemory, finding_of, prepare
+from goop_mcp.memory.drafts import (
+    MemoryDraft,
+    MemoryRefusedError,
+    PreparedMemory,
+    finding_of,
+    prepare,
+)
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.memory.times import Clock, utc_now, written
 from goop_mcp.memory.wording import nearly_the_same
@@ -22,10 +28,12 @@ _MOST_CANDIDATES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedMemory:
-    """What became of a save. `duplicate` means that `id` and `revision` are those of a memory that was there before.
+    """What became of a save.
 
-    `redactions` counts the secrets and private parts taken out. `similar` are the ids of memories of the same type
-    that say nearly the same; they are kept.
+    `duplicate` means that `id` and `revision` are those of a memory that was there before.
+
+    `redactions` counts the secrets and private parts taken out. `similar` are the ids of memories
+    of the same type that say nearly the same; they are kept.
     """
 
     id: int
@@ -56,16 +64,20 @@ def save_memory(
     clock: Clock = utc_now,
     timeout: float = 30.0,
 ) -> SavedMemory:
-    """Save `draft` and return once it is on disk. `timeout` is the longest wait for other writers, in seconds.
+    """Save `draft` and return once it is on disk.
 
-    `scale` is "either" for the tools that bear the packages' names. Raises MemoryRefusedError for a draft that cannot
-    be kept or whose key another memory holds, and the errors of the store.
+    `timeout` is the longest wait for other writers, in seconds.
+
+    `scale` is "either" for the tools that bear the packages' names. Raises MemoryRefusedError for a
+    draft that cannot be kept or whose key another memory holds, and the errors of the store.
     """
     prepared = prepare(draft, scale=scale)
     return store.write(lambda writing: add_memory(writing, prepared, clock=clock), timeout=timeout)
 
 
-def add_memory(writing: Writing, prepared: PreparedMemory, *, clock: Clock = utc_now) -> SavedMemory:
+def add_memory(
+    writing: Writing, prepared: PreparedMemory, *, clock: Clock = utc_now
+) -> SavedMemory:
     """Add what is prepared within a transaction under way.
 
     Raises MemoryRefusedError when another memory holds the key.
@@ -95,14 +107,21 @@ def _same(reading: Reading, prepared: PreparedMemory) -> StoredMemory | None:
 
 
 def _key_reused(holder: StoredMemory, key: str) -> Finding:
-    message = f"idempotency_key {excerpt(key, 80)!r} is held by memory {holder.id}, which says something else"
-    hit = Hit(message=f"{message}; expected a key of its own", path="idempotency_key", found=excerpt(key))
+    message = (
+        f"idempotency_key {excerpt(key, 80)!r} is held by memory {holder.id}, which says something"
+        " else"
+    )
+    hit = Hit(
+        message=f"{message}; expected a key of its own", path="idempotency_key", found=excerpt(key)
+    )
     return finding_of(Problem(KEY_REUSED, hit))
 
 
 def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
     message = f"memory {first.id} says the same; nothing was added"
-    remark = finding_of(Problem(DUPLICATE, Hit(message=message, path="content", found=str(first.id))))
+    remark = finding_of(
+        Problem(DUPLICATE, Hit(message=message, path="content", found=str(first.id)))
+    )
     return SavedMemory(
         id=first.id,
         uid=first.uid,
@@ -116,7 +135,8 @@ def _duplicate(first: StoredMemory, prepared: PreparedMemory) -> SavedMemory:
 def _similar(reading: Reading, prepared: PreparedMemory) -> tuple[int, ...]:
     """Return memories of the type that say nearly the same, at most 20.
 
-    Those that share most sketches are compared word by word; more than three only when one of these is alike.
+    Those that share most sketches are compared word by word; more than three only when one of these
+    is alike.
     """
     some = _alike(reading, prepared, limit=_FIRST_CANDIDATES)
     return _alike(reading, prepared, limit=_MOST_CANDIDATES) if some else ()
@@ -127,7 +147,8 @@ def _alike(reading: Reading, prepared: PreparedMemory, *, limit: int) -> tuple[i
         sorted(
             each.id
             for each in reading.memories_by_sketch(prepared.sketches, limit=limit)
-            if each.type == prepared.type and nearly_the_same(prepared.words, each.title, each.content)
+            if each.type == prepared.type
+            and nearly_the_same(prepared.words, each.title, each.content)
         )
     )
 

@@ -26,7 +26,8 @@ _MOST_QUERIES: Final = 8
 _LONGEST_QUERY: Final = 1000
 _LARGEST_LIMIT: Final = 50
 _DEPTH: Final = 50
-# Usual constant of reciprocal rank fusion: the first place of one list weighs little more than the second.
+# Usual constant of reciprocal rank fusion: the first place of one list weighs little more than the
+# second.
 _RANK_OFFSET: Final = 60
 
 
@@ -51,7 +52,10 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """A memory that was found. `score` is comparable within one search only; `snippet` has at most 240 characters."""
+    """A memory that was found.
+
+    `score` is comparable within one search only; `snippet` has at most 240 characters.
+    """
 
     memory: StoredMemory
     score: float
@@ -76,7 +80,9 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemories:
-    """The answer, best first. `total` counts every memory that was found; with `total_is_capped` there may be more.
+    """The answer, best first.
+
+    `total` counts every memory that was found; with `total_is_capped` there may be more.
 
     `notes` say what was left out of account, such as a query without words.
     """
@@ -104,15 +110,19 @@ class _RankedList:
     is_full: bool
 
 
-def search_memory(store: Store, request: SearchRequest, *, neighbours: Sequence[Sequence[int]] = ()) -> FoundMemories:
+def search_memory(
+    store: Store, request: SearchRequest, *, neighbours: Sequence[Sequence[int]] = ()
+) -> FoundMemories:
     """Return what fits any of the phrasings; any text is a valid query.
 
-    `neighbours` are lists of ids found in another way, nearest first; they are fused with the words and filtered like
-    them. Raises SearchArgumentError for a filter, number of phrasings or limit outside what is allowed, and the
-    errors of the store.
+    `neighbours` are lists of ids found in another way, nearest first; they are fused with the words
+    and filtered like them. Raises SearchArgumentError for a filter, number of phrasings or limit
+    outside what is allowed, and the errors of the store.
     """
     queries = _queries(request.queries)
-    wanted = wanted_memories(types=request.types, concepts=request.concepts, min_importance=request.min_importance)
+    wanted = wanted_memories(
+        types=request.types, concepts=request.concepts, min_importance=request.min_importance
+    )
     _check_limit(request.limit)
     notes: list[str] = []
     words_of = [_words(query, number, notes) for number, query in enumerate(queries, 1)]
@@ -126,7 +136,10 @@ def search_memory(store: Store, request: SearchRequest, *, neighbours: Sequence[
     every_word = [word for words in words_of for word in words]
     shown = ranked[: request.limit]
     return FoundMemories(
-        items=tuple(FoundMemory(memory, score, snippet(memory.content, every_word)) for memory, score in shown),
+        items=tuple(
+            FoundMemory(memory, score, snippet(memory.content, every_word))
+            for memory, score in shown
+        ),
         total=len(ranked),
         total_is_capped=any(each.is_full for each in lists),
         has_more=len(ranked) > request.limit,
@@ -145,7 +158,10 @@ def how_to_ask(request: SearchRequest, store: Store) -> str:
     }
     used = [name for name, is_used in filters.items() if is_used]
     without = f"leave out {', '.join(used)}, and " if used else ""
-    return f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they stand in the code"
+    return (
+        f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they stand in the"
+        " code"
+    )
 
 
 def wanted_memories(
@@ -155,9 +171,13 @@ def wanted_memories(
     unknown = [name for name in types if name not in MEMORY_TYPES]
     if unknown:
         known = ", ".join(MEMORY_TYPES)
-        raise SearchArgumentError(f"types names {excerpt(unknown[0], 40)!r}; expected some of {known}")
+        raise SearchArgumentError(
+            f"types names {excerpt(unknown[0], 40)!r}; expected some of {known}"
+        )
     if isinstance(min_importance, bool) or not 0 <= min_importance <= 1:
-        raise SearchArgumentError(f"min_importance is {min_importance!r}; expected a number from 0 to 1")
+        raise SearchArgumentError(
+            f"min_importance is {min_importance!r}; expected a number from 0 to 1"
+        )
     return MemoryFilter(
         types=tuple(known for known in MEMORY_TYPES if known in types),
         concepts=tuple(_without_unstorable(concept) for concept in concepts),
@@ -173,7 +193,9 @@ def _without_unstorable(text: str) -> str:
 def _queries(given: str | Sequence[str]) -> list[str]:
     queries = [given] if isinstance(given, str) else list(given)
     if not 1 <= len(queries) <= _MOST_QUERIES:
-        raise SearchArgumentError(f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings")
+        raise SearchArgumentError(
+            f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings"
+        )
     return queries
 
 
@@ -191,7 +213,9 @@ def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
     return words
 
 
-def _by_words(reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int) -> _RankedList:
+def _by_words(
+    reading: Reading, words: tuple[str, ...], wanted: MemoryFilter, limit: int
+) -> _RankedList:
     """Return the memories with all words and, where these are too few, behind them those with some."""
     hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
     if len(hits) < limit and len(words) > 1:

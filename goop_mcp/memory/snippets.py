@@ -31,7 +31,9 @@ def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) ->
 
 
 def _first_place(content: str, words: Sequence[str]) -> int:
-    stems = dict.fromkeys(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)] for word in words)
+    stems = dict.fromkeys(
+        word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)] for word in words
+    )
     if not stems:
         return 0
     found = re.search(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, stems))})", content, re.IGNORECASE)

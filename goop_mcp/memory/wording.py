@@ -14,8 +14,8 @@ _TOKEN: Final = re.compile(r"\w+")
 _LONGEST_SHORT: Final = 4
 _AN_EIGHTH: Final = 3
 _BITS: Final = 2**63 - 1
-# The three leading bits of each differ, so that each looks for its least hash among others. Sketches in the databases
-# are made of these numbers.
+# The three leading bits of each differ, so that each looks for its least hash among others.
+# Sketches in the databases are made of these numbers.
 _MASKS: Final = (
     0x1D2F6A83,
     0x3B94C05E,
@@ -35,7 +35,9 @@ def fingerprint(title: str, content: str) -> str:
 
 
 def _normalised(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    return " ".join(
+        unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split()
+    )
 
 
 def tokens(title: str, content: str) -> Counter[str]:
@@ -69,7 +71,10 @@ def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
     long, short = _hashes(words)
     least = [_least(mask, long, short) for mask in _MASKS]
     seal = crc32(kind.encode())
-    return tuple((one * _SPREAD + other ^ seal) & _BITS for one, other in zip(least[::2], least[1::2], strict=True))
+    return tuple(
+        (one * _SPREAD + other ^ seal) & _BITS
+        for one, other in zip(least[::2], least[1::2], strict=True)
+    )
 
 
 def _hashes(words: Counter[str]) -> tuple[list[int], list[int]]:

@@ -55,4 +55,6 @@ def _room(text: str) -> int:
 
 def _width(text: str) -> int:
     """Return the columns of a terminal that `text` takes."""
-    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
+    return sum(
+        0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text
+    )

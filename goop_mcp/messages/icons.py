@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-__all__ = ["KNOWN_ICONS", "PHASE_ICONS", "PRIMARY_ICON", "SEPARATOR", "STYLE_VERSION", "StatusIcon", "phase_label"]
+__all__ = [
+    "KNOWN_ICONS",
+    "PHASE_ICONS",
+    "PRIMARY_ICON",
+    "SEPARATOR",
+    "STYLE_VERSION",
+    "StatusIcon",
+    "phase_label",
+]
 
 STYLE_VERSION = "0.2.0"
 """The version of the visual style; it counts for itself, apart from the envelope's."""

@@ -42,10 +42,15 @@ _SAMPLES = (
             in_progress=[TaskLine("2.3", "Add the session store")],
         ),
     ),
-    ("A phase is finished", phase_complete("Execute", summary="Every wave is done.", next_command="/goop-accept")),
+    (
+        "A phase is finished",
+        phase_complete("Execute", summary="Every wave is done.", next_command="/goop-accept"),
+    ),
     (
         "The user decides",
-        decision_required("Which store?", [Choice("A", "Postgres (recommended)"), Choice("B", "SQLite")]),
+        decision_required(
+            "Which store?", [Choice("A", "Postgres (recommended)"), Choice("B", "SQLite")]
+        ),
     ),
     (
         "A session hands over",
@@ -60,7 +65,11 @@ _SAMPLES = (
     (
         "How a project stands",
         status_display(
-            project="demo", interview_complete=True, spec_locked=True, accepted=False, next_command="/goop-execute"
+            project="demo",
+            interview_complete=True,
+            spec_locked=True,
+            accepted=False,
+            next_command="/goop-execute",
         ),
     ),
 )
@@ -79,7 +88,10 @@ def visual_style_markdown() -> str:
             "## Icons\n",
             _table(("icon", "means"), icons),
             _table(("icon", "phase"), phases),
-            "## Rules\n\n`goop_mcp.messages.check_message` finds what is not in the style; all are warnings.\n",
+            (
+                "## Rules\n\n`goop_mcp.messages.check_message` finds what is not in the style; all"
+                " are warnings.\n"
+            ),
             _table(("rule", "catches"), rules),
         ]
     )

@@ -3,21 +3,81 @@
 import re
 from typing import Final
 
-__all__ = ["FIELDS", "cell", "code", "fenced", "field", "inert", "line", "paragraph", "quoted", "without_controls"]
+__all__ = [
+    "FIELDS",
+    "cell",
+    "code",
+    "fenced",
+    "field",
+    "inert",
+    "line",
+    "paragraph",
+    "quoted",
+    "without_controls",
+]
 
 FIELDS: Final = (
-    *("actions", "next_agent", "next_command", "instruction", "files_to_read", "blockers", "questions", "reason"),
-    *("rule", "retry", "issues", "state_changes", "new_session", "accepted", "rejected", "recorded", "duplicate"),
-    *("not recorded", "written", "not written", "shown at", "phase", "secrets taken out", "left out", "forgotten"),
-    *("saved", "refreshed", "nothing was saved", "memory", "title", "concepts", "source_files", "facts", "content"),
-    *("session_id", "note", "remark", "warning", "warnings", "repair", "repairs", "disagreement", "disagreements"),
+    *(
+        "actions",
+        "next_agent",
+        "next_command",
+        "instruction",
+        "files_to_read",
+        "blockers",
+        "questions",
+        "reason",
+    ),
+    *(
+        "rule",
+        "retry",
+        "issues",
+        "state_changes",
+        "new_session",
+        "accepted",
+        "rejected",
+        "recorded",
+        "duplicate",
+    ),
+    *(
+        "not recorded",
+        "written",
+        "not written",
+        "shown at",
+        "phase",
+        "secrets taken out",
+        "left out",
+        "forgotten",
+    ),
+    *(
+        "saved",
+        "refreshed",
+        "nothing was saved",
+        "memory",
+        "title",
+        "concepts",
+        "source_files",
+        "facts",
+        "content",
+    ),
+    *(
+        "session_id",
+        "note",
+        "remark",
+        "warning",
+        "warnings",
+        "repair",
+        "repairs",
+        "disagreement",
+        "disagreements",
+    ),
     *("verdict", "decision", "status", "fix", "mended", "goop-mcp", "error", "message", "envelope"),
 )
 """The names that our own lines in text answers begin with; no text of an agent begins a line with one of them."""
 
 _LONGEST = 2_000
 _MARK = "  | "
-# What Markdown would read as the start of a heading, a list, a quote, a table, a fence, a divider or a box.
+# What Markdown would read as the start of a heading, a list, a quote, a table, a fence, a divider
+# or a box.
 _MARKUP_AT_START = re.compile(r"(?:#|[-+*=>|_~`]|\d+[.)]\s)")
 _CALL = re.compile(r"(?:run|next(?:\s+step)?)\s*:", re.IGNORECASE)
 # A tag, also one that a host escaped.
@@ -26,7 +86,8 @@ _NAMES = "|".join(map(re.escape, FIELDS))
 _LIKE_A_FIELD = re.compile(
     rf"(?:{_NAMES})(?: at revision\s?\d|(?: \([^)]{{0,40}}\)| at revision)?\s?[:：])", re.IGNORECASE
 )
-# Control characters, line separators, halves of pairs, and what turns the direction of writing around.
+# Control characters, line separators, halves of pairs, and what turns the direction of writing
+# around.
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _TICKS = re.compile(r"`+")
 

@@ -80,11 +80,22 @@ def notice(context: str, *lines: str) -> str:
     return _message(context, *(paragraph(each) for each in lines))
 
 
-def table(context: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, lines: Sequence[str] = ()) -> str:
+def table(
+    context: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    lines: Sequence[str] = (),
+) -> str:
     """Return a message with `lines` as paragraphs and, where there are rows, a table below them (V-02)."""
     body = [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
-    head = [f"| {' | '.join(columns)} |", f"|{'|'.join('-' * (len(each) + 2) for each in columns)}|"]
-    return _message(context, *(paragraph(each) for each in lines), "\n".join([*head, *body]) if body else "")
+    head = [
+        f"| {' | '.join(columns)} |",
+        f"|{'|'.join('-' * (len(each) + 2) for each in columns)}|",
+    ]
+    return _message(
+        context, *(paragraph(each) for each in lines), "\n".join([*head, *body]) if body else ""
+    )
 
 
 def success(text: str) -> str:
@@ -134,16 +145,27 @@ def progress(
     )
 
 
-def phase_complete(phase: str, *, summary: str, next_command: str | None = None, remarks: Sequence[str] = ()) -> str:
+def phase_complete(
+    phase: str, *, summary: str, next_command: str | None = None, remarks: Sequence[str] = ()
+) -> str:
     """Return that a phase is finished, with what comes next (V-12)."""
     # The summary first: only the first "{phase}" is the template's own, whatever the summary says.
-    text = templates.PHASE_COMPLETE.replace("{summary}", paragraph(summary)).replace("{phase}", line(phase), 1)
+    text = templates.PHASE_COMPLETE.replace("{summary}", paragraph(summary)).replace(
+        "{phase}", line(phase), 1
+    )
     return _message("Phase Complete", text, *_remarks(remarks), _next_step(next_command))
 
 
-def decision_required(context: str, options: Sequence[Choice] = (), *, question: str | None = None) -> str:
-    """Return what the user has to decide (V-13). Without options only the question stands, if there is one."""
-    listed = [f"- **{line(each.letter, longest=_LETTERS)})** {line(each.description)}" for each in options]
+def decision_required(
+    context: str, options: Sequence[Choice] = (), *, question: str | None = None
+) -> str:
+    """Return what the user has to decide (V-13).
+
+    Without options only the question stands, if there is one.
+    """
+    listed = [
+        f"- **{line(each.letter, longest=_LETTERS)})** {line(each.description)}" for each in options
+    ]
     return _message(
         "Decision Required",
         templates.DECISION_REQUIRED.replace("{context}", line(context), 1),
@@ -161,7 +183,10 @@ def session_handoff(
     next_command: str | None,
     remarks: Sequence[str] = (),
 ) -> str:
-    """Return what the next session begins with (V-14). Without a command it says to start a new session only."""
+    """Return what the next session begins with (V-14).
+
+    Without a command it says to start a new session only.
+    """
     spec = _UNKNOWN if spec_locked is None else "locked" if spec_locked else "unlocked"
     state = (
         templates.SESSION_HANDOFF.replace("{spec}", spec)
@@ -199,7 +224,9 @@ def _message(context: str, *parts: str) -> str:
 
 
 def _blocked(icon: StatusIcon, reason: str, command: str | None, details: Sequence[str]) -> str:
-    head = templates.GATE_BLOCKED.replace("{icon}", icon.value, 1).replace("{reason}", line(reason), 1)
+    head = templates.GATE_BLOCKED.replace("{icon}", icon.value, 1).replace(
+        "{reason}", line(reason), 1
+    )
     run = templates.RUN.replace("{command}", code(command)) if command else ""
     return _message("Gate Blocked", head, _bullets(StatusIcon.BLOCKED, details), run)
 

@@ -92,12 +92,19 @@ def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
     # "Always use `## 🔮 GoopSpec · [Context]` for main headers"
     written = [(number, line) for number, line in message.lines if line]
     hits = [
-        _hit(number, line, f"main header is {excerpt(line, 60)!r}; expected '{HEADER}…' (U+00B7 between two blanks)")
+        _hit(
+            number,
+            line,
+            f"main header is {excerpt(line, 60)!r}; expected '{HEADER}…' (U+00B7 between two"
+            " blanks)",
+        )
         for number, line in written
         if _MAIN_HEADING.match(line) and not _is_header(line)
     ]
     if written and not _MAIN_HEADING.match(written[0][1]):
-        hits.insert(0, _hit(*written[0], f"the message begins without its header; expected '{HEADER}…'"))
+        hits.insert(
+            0, _hit(*written[0], f"the message begins without its header; expected '{HEADER}…'")
+        )
     return hits
 
 
@@ -107,7 +114,9 @@ def _divider_missing(message: Message, _expected: Expectations) -> Hit | None:
     if written and written[-1][1] == DIVIDER:
         return None
     number, line = written[-1] if written else (1, "")
-    return _hit(number, line, f"the message ends without a divider; expected '{DIVIDER}' as its last line")
+    return _hit(
+        number, line, f"the message ends without a divider; expected '{DIVIDER}' as its last line"
+    )
 
 
 def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
@@ -121,19 +130,33 @@ def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
         if before and texts.get(number - 1):
             hits.append(_hit(number, line, "no blank line before this section; expected one"))
         elif behind and texts.get(number + 1) and not _opens_section(texts[number + 1]):
-            hits.append(_hit(number + 1, texts[number + 1], "no blank line after the line above; expected one"))
+            hits.append(
+                _hit(
+                    number + 1,
+                    texts[number + 1],
+                    "no blank line after the line above; expected one",
+                )
+            )
     return hits
 
 
 def _opens_section(line: str) -> bool:
     """Return whether `line` is reported for itself when no blank line stands before it."""
-    return line == DIVIDER or _MAIN_HEADING.match(line) is not None or _SECTION_HEADING.match(line) is not None
+    return (
+        line == DIVIDER
+        or _MAIN_HEADING.match(line) is not None
+        or _SECTION_HEADING.match(line) is not None
+    )
 
 
 def _unknown_icon(message: Message, _expected: Expectations) -> list[Hit]:
     # "Use ✓ ✗ ⏳ for status"
     return [
-        _hit(number, line, f"the bullet has the icon {excerpt(match[1], 20)}; expected one of the style's icons")
+        _hit(
+            number,
+            line,
+            f"the bullet has the icon {excerpt(match[1], 20)}; expected one of the style's icons",
+        )
         for number, line in message.lines
         if (match := _BULLET.match(line)) and _is_foreign_icon(match[1])
     ]
@@ -151,7 +174,13 @@ def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
     heading = False
     for number, line in message.lines:
         if _CALL.match(line) or (heading and _COMMAND_ALONE.match(line)):
-            hits.append(_hit(number, line, "the next step has no arrow; expected '→' at the start of the line"))
+            hits.append(
+                _hit(
+                    number,
+                    line,
+                    "the next step has no arrow; expected '→' at the start of the line",
+                )
+            )
         heading = _NEXT_STEP.match(line) is not None or (heading and not line)
     return hits
 
@@ -172,7 +201,11 @@ HEADER_FORM = Rule(
     why="People find the messages of the workflow by this line.",
     fix=f"Begin the message with '{HEADER}' and the phase or context.",
     requirements=("V-01", "V-02", "V-03", "V-17"),
-    example=Example(good=f"## {PRIMARY_ICON} GoopSpec {SEPARATOR} Progress", bad="## GoopSpec - Status", reply=_SAMPLE),
+    example=Example(
+        good=f"## {PRIMARY_ICON} GoopSpec {SEPARATOR} Progress",
+        bad="## GoopSpec - Status",
+        reply=_SAMPLE,
+    ),
     check=_header_form,
 )
 
@@ -193,7 +226,10 @@ BLANK_LINE_MISSING = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="no blank line between sections",
-    why="Without it Markdown reads text above a divider as a heading, and sections run into each other.",
+    why=(
+        "Without it Markdown reads text above a divider as a heading, and sections run into each"
+        " other."
+    ),
     fix="Put a blank line between the header, the sections and the divider.",
     requirements=("V-17",),
     example=Example(good="Progress\n\n", bad="Progress\n", reply=_SAMPLE),
@@ -236,4 +272,11 @@ BOX = Rule(
     check=_box,
 )
 
-VISUAL_STYLE_RULES = (HEADER_FORM, DIVIDER_MISSING, BLANK_LINE_MISSING, UNKNOWN_ICON, ARROW_MISSING, BOX)
+VISUAL_STYLE_RULES = (
+    HEADER_FORM,
+    DIVIDER_MISSING,
+    BLANK_LINE_MISSING,
+    UNKNOWN_ICON,
+    ARROW_MISSING,
+    BOX,
+)

@@ -1,6 +1,7 @@
 """The message templates of visual-style-0.2.0, with slots in braces.
 
-Slots are filled by plain replacement, each once: what agents wrote is never read as a template (D-85).
+Slots are filled by plain replacement, each once: what agents wrote is never read as a template
+(D-85).
 """
 
 from goop_mcp.messages.icons import PRIMARY_ICON, SEPARATOR

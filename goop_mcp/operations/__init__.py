@@ -1,6 +1,7 @@
 """What can be asked of the program, one function a question, shared by every surface.
 
-Those named here stand on the router, the workspace or the database, and are loaded by their first use.
+Those named here stand on the router, the workspace or the database, and are loaded by their first
+use.
 """
 
 from typing import TYPE_CHECKING

@@ -34,7 +34,9 @@ class AdoptionReport:
     @property
     def line(self) -> str:
         """The rate as section 9.2 prints it, with two decimals."""
-        percent = (Decimal(self.rate.numerator * 100) / self.rate.denominator).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        percent = (Decimal(self.rate.numerator * 100) / self.rate.denominator).quantize(
+            Decimal("0.01"), ROUND_HALF_UP
+        )
         return f"XML handoff adoption: {percent}% ({self.with_request} / {self.sessions})"
 
     @property
@@ -62,8 +64,12 @@ def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") ->
     for prompt in prompts:
         sessions += 1
         with_request += _holds_request(prompt)
-        blocked += not pipeline.validate(prompt, (AGENT_REQUEST,), protocol="agent_request").accepted
-    return AdoptionReport(sessions=sessions, with_request=with_request, blocked=blocked, phase=phase)
+        blocked += not pipeline.validate(
+            prompt, (AGENT_REQUEST,), protocol="agent_request"
+        ).accepted
+    return AdoptionReport(
+        sessions=sessions, with_request=with_request, blocked=blocked, phase=phase
+    )
 
 
 def _holds_request(prompt: str) -> bool:

@@ -44,6 +44,7 @@ def _said(value: object) -> str:
 
 def _question(question: Question) -> Mapping[str, object]:
     options = [
-        f"{each.letter}) {line(each.text)}{' (recommended)' if _is_praised(each) else ''}" for each in question.options
+        f"{each.letter}) {line(each.text)}{' (recommended)' if _is_praised(each) else ''}"
+        for each in question.options
     ]
     return {"text": line(question.text), "context": _said(question.context), "options": options}

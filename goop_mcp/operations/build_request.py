@@ -138,7 +138,10 @@ def _check_target(agent: str | None, agents: Collection[str] | None) -> None:
 
 
 def _text(name: str, value: object) -> str:
-    """Return a text in normal form, "" for None. Raises RequestFieldsError when it is no text that can be written."""
+    """Return a text in normal form, "" for None.
+
+    Raises RequestFieldsError when it is no text that can be written.
+    """
     if not isinstance(value, str | None):
         raise RequestFieldsError(f"{name} is no text; expected a text")
     try:
@@ -167,11 +170,17 @@ def _deliverables(
 ) -> tuple[Deliverable, ...]:
     """Return the deliverables; the session's id takes the place of a variable for it in a path (D-59)."""
     if isinstance(given, str | Mapping):
-        raise RequestFieldsError("deliverables is no list; expected a list of objects with kind, path, required, text")
+        raise RequestFieldsError(
+            "deliverables is no list; expected a list of objects with kind, path, required, text"
+        )
     bounds = PathBounds(session_id=session_id)
     read = [_deliverable(each, number) for number, each in enumerate(given, 1)]
     return tuple(
-        each if each.path is None else replace(each, path=read_path(each.path, where="", bounds=bounds)[0])
+        (
+            each
+            if each.path is None
+            else replace(each, path=read_path(each.path, where="", bounds=bounds)[0])
+        )
         for each in read
     )
 
@@ -188,15 +197,21 @@ def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deli
             raise UnknownNameError(f"key of {where}", str(key), _KEYS)
     kind, path, required = given.get("kind"), given.get("path"), given.get("required")
     if kind not in get_args(DeliverableKind):
-        raise RequestFieldsError(f"kind of {where} is {excerpt(str(kind), 40)!r}; expected file, decision or report")
+        raise RequestFieldsError(
+            f"kind of {where} is {excerpt(str(kind), 40)!r}; expected file, decision or report"
+        )
     if (kind == "file") != bool(path):
         raise RequestFieldsError(
-            f"{where} is a file without a path; add one" if kind == "file" else f"{where} is a {kind} and has no path"
+            f"{where} is a file without a path; add one"
+            if kind == "file"
+            else f"{where} is a {kind} and has no path"
         )
     if not isinstance(path, str | None):
         raise RequestFieldsError(f"path of {where} is no text; expected a text")
     if not isinstance(required, bool | None):
-        raise RequestFieldsError(f"required of {where} is {excerpt(str(required), 40)!r}; expected true or false")
+        raise RequestFieldsError(
+            f"required of {where} is {excerpt(str(required), 40)!r}; expected true or false"
+        )
     return Deliverable(
         kind=cast("DeliverableKind", kind),
         path=path or None,
@@ -209,7 +224,8 @@ def _session_id(given: str, title: str, now: datetime | None) -> str | None:
     if given:
         if not is_session_id(given):
             raise RequestFieldsError(
-                f"session_id is {excerpt(given, 60)!r}; expected date, time and a short name: 20260114-093000-login"
+                f"session_id is {excerpt(given, 60)!r}; expected date, time and a short name:"
+                " 20260114-093000-login"
             )
         return given
     if now is None:
@@ -225,7 +241,8 @@ def _path(session_id: str | None) -> str | None:
 def _judged(text: str) -> Verdict:
     """Return the verdict on what was written. Raises RequestFieldsError when it is not accepted."""
     verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", mode="strict")
-    # A variable in a path is only a warning of the protocol, and what is built here is about to be used.
+    # A variable in a path is only a warning of the protocol, and what is built here is about to be
+    # used.
     faults = [
         finding
         for finding in verdict.findings
@@ -233,7 +250,9 @@ def _judged(text: str) -> Verdict:
     ]
     doubled = [finding for finding in faults if finding.rule == MULTIPLE_REQUESTS.id]
     if doubled:
-        raise RequestFieldsError(f"title or context holds a request of its own: {doubled[0].message}")
+        raise RequestFieldsError(
+            f"title or context holds a request of its own: {doubled[0].message}"
+        )
     if faults:
         raise RequestFieldsError("; ".join(finding.message for finding in faults[:_FAULTS_TOLD]))
     return verdict

@@ -32,7 +32,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedFile:
-    """A file and the verdict on it. `text` is what was judged: the file without its byte order mark."""
+    """A file and the verdict on it.
+
+    `text` is what was judged: the file without its byte order mark.
+    """
 
     file: str
     text: str = field(repr=False)
@@ -63,9 +66,10 @@ class FileVerdicts:
 class MendedFile:
     """A file with the form of its envelope mended.
 
-    `mended` is the whole file, equal to what was read where there was nothing to mend, and None when the reply is
-    rejected. `checked` is the verdict that decided. `kept`: the reply is accepted as it is, but would not be with its
-    envelope written again, as the current form requires what an older one cannot say; so nothing was changed.
+    `mended` is the whole file, equal to what was read where there was nothing to mend, and None
+    when the reply is rejected. `checked` is the verdict that decided. `kept`: the reply is accepted
+    as it is, but would not be with its envelope written again, as the current form requires what an
+    older one cannot say; so nothing was changed.
     """
 
     checked: CheckedFile
@@ -91,7 +95,14 @@ def check_files(
     the folder `project` and its memory `store`, None takes it as it is. Raises UnknownNameError for an unknown
     protocol or mode and RuleRefusedError for `rules` of no use; a file on which one of them fails counts as unread.
     """
-    judge = partial(_judge(project, store), protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+    judge = partial(
+        _judge(project, store),
+        protocol=protocol,
+        mode=mode,
+        expected=expected,
+        limits=limits,
+        rules=rules,
+    )
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
     for file in files:
@@ -103,7 +114,9 @@ def check_files(
         try:
             checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
         except RuleFailedError as error:
-            unread.append(UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}"))
+            unread.append(
+                UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}")
+            )
     return FileVerdicts(checked=tuple(checked), unread=tuple(unread), rules=tuple(rules))
 
 

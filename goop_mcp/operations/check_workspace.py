@@ -42,7 +42,9 @@ def check_workspace(
     files = ProjectFiles(project)
     expected = expect_of_project(files.root, NOTHING_EXPECTED if expected is None else expected)
     expected = replace(expected, workspace=files.root.as_posix(), files_checked=True)
-    examined = examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+    examined = examine(
+        text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+    )
     return examined.verdict(
         check_claims(
             examined.claims(),

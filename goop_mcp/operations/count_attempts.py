@@ -18,8 +18,9 @@ _NOBODY = "(not named)"
 class AttemptCounts:
     """How the calls of one agent or week went.
 
-    `calls` were made with `attempts` messages; `accepted` of them ended with an accepted reply, `accepted_at_once` with
-    the first reply that came. `seconds` and `tokens` are those of all attempts; unknown tokens count as none.
+    `calls` were made with `attempts` messages; `accepted` of them ended with an accepted reply,
+    `accepted_at_once` with the first reply that came. `seconds` and `tokens` are those of all
+    attempts; unknown tokens count as none.
     """
 
     calls: int
@@ -42,7 +43,10 @@ class AttemptStatistics:
 
 
 def count_attempts(store: Store, *, since: datetime | None = None) -> AttemptStatistics:
-    """Return the statistics of all attempts, or of those since a time. Raises the errors of the store."""
+    """Return the statistics of all attempts, or of those since a time.
+
+    Raises the errors of the store.
+    """
     earliest = None if since is None else written(since)
     attempts = store.read(lambda reading: reading.attempts(since=earliest))
     return AttemptStatistics(
@@ -54,7 +58,9 @@ def count_attempts(store: Store, *, since: datetime | None = None) -> AttemptSta
     )
 
 
-def _grouped(attempts: Iterable[StoredAttempt], key: Callable[[StoredAttempt], str]) -> dict[str, AttemptCounts]:
+def _grouped(
+    attempts: Iterable[StoredAttempt], key: Callable[[StoredAttempt], str]
+) -> dict[str, AttemptCounts]:
     groups: defaultdict[str, list[StoredAttempt]] = defaultdict(list)
     for attempt in attempts:
         groups[key(attempt)].append(attempt)

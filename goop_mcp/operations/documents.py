@@ -14,7 +14,10 @@ def list_documents() -> tuple[str, ...]:
 
 
 def read_document(protocol: str) -> str:
-    """Return the page about `protocol` as Markdown. Raises UnknownNameError, which suggests the nearest name."""
+    """Return the page about `protocol` as Markdown.
+
+    Raises UnknownNameError, which suggests the nearest name.
+    """
     known = list_documents()
     if protocol not in known:
         raise UnknownNameError("document", protocol, known)

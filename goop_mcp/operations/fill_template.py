@@ -27,9 +27,9 @@ def fill_template(
 ) -> BuiltRequest:
     """Return the prompt of the template `name` with `values` in its slots.
 
-    The other arguments are those of `build_request`; the template names the target agent where none is given. Raises
-    UnknownNameError for an unknown template or slot, RequestFieldsError for a slot that is not filled in, and what
-    `build_request` raises.
+    The other arguments are those of `build_request`; the template names the target agent where none
+    is given. Raises UnknownNameError for an unknown template or slot, RequestFieldsError for a slot
+    that is not filled in, and what `build_request` raises.
     """
     template = find_template(name)
     slots = [slot.name for slot in template.slots]
@@ -38,7 +38,9 @@ def fill_template(
             raise UnknownNameError(f"slot of {name}", given, slots)
     empty = [slot for slot in slots if not values.get(slot, "").strip()]
     if empty:
-        raise RequestFieldsError(f"the template {name} has slots that are not filled in: {', '.join(empty)}")
+        raise RequestFieldsError(
+            f"the template {name} has slots that are not filled in: {', '.join(empty)}"
+        )
     request = _request_of(template)
 
     def fill(text: str | None) -> str:
@@ -53,7 +55,8 @@ def fill_template(
         task_details=fill(request.task_details),
         constraints=[fill(each) for each in request.constraints or ()],
         deliverables=[
-            replace(each, path=fill(each.path) or None, text=fill(each.text)) for each in request.deliverables or ()
+            replace(each, path=fill(each.path) or None, text=fill(each.text))
+            for each in request.deliverables or ()
         ],
         backlog_notes=fill(request.backlog_notes),
         session_id=session_id,

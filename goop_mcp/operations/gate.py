@@ -34,9 +34,10 @@ _ALWAYS_REFUSED = path_rules.TEMPLATE_VARIABLE.id
 class GateAnswer:
     """Whether to go on, and what to say.
 
-    `messages` are the lines for people, in the form of sections 3.4 and 3.3. `log` are the lines for the session's
-    log: the outcome, and for a refusal its reasons in the form of section 7.1. `findings` are those of the verdict as
-    the gate weighs them, and its own; `verdict` is the judgement on the prompt itself.
+    `messages` are the lines for people, in the form of sections 3.4 and 3.3. `log` are the lines
+    for the session's log: the outcome, and for a refusal its reasons in the form of section 7.1.
+    `findings` are those of the verdict as the gate weighs them, and its own; `verdict` is the
+    judgement on the prompt itself.
     """
 
     proceed: bool
@@ -89,16 +90,18 @@ def gate_file(
 ) -> GateAnswer:
     """Say whether an agent may be started with the prompt in `file`, as `gate` does.
 
-    Paths have to stay inside `project`, links followed, or with `containment` "session" inside the folder of `file`.
-    `schema` names a schema file that has to be there. Raises UnreadableFileError, and for `rules` RuleRefusedError and
-    RuleFailedError.
+    Paths have to stay inside `project`, links followed, or with `containment` "session" inside the
+    folder of `file`. `schema` names a schema file that has to be there. Raises UnreadableFileError,
+    and for `rules` RuleRefusedError and RuleFailedError.
     """
     text = read_reply(file, stdin=stdin).removeprefix("\ufeff")
     expected = _expectations(file, project, containment)
     examined = _examined(text, mode, expected, rules)
     folder = expected.session_folder
     answer = _answer(
-        examined.verdict(links_that_lead_out(examined.claims(), ProjectFiles(project), session_folder=folder)),
+        examined.verdict(
+            links_that_lead_out(examined.claims(), ProjectFiles(project), session_folder=folder)
+        ),
         "standard input" if file == STDIN else PurePath(file).name,
         schema=schema or gate_messages.SCHEMA,
         schema_present=schema is None or (project / schema).is_file(),
@@ -109,9 +112,13 @@ def gate_file(
     return answer
 
 
-def _examined(text: str, mode: Mode, expected: Expectations, rules: Sequence[Rule]) -> pipeline.Examination:
+def _examined(
+    text: str, mode: Mode, expected: Expectations, rules: Sequence[Rule]
+) -> pipeline.Examination:
     check_rules(rules)
-    return pipeline.examine(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected, rules=rules)
+    return pipeline.examine(
+        text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected, rules=rules
+    )
 
 
 def _expectations(file: str, project: Path, containment: Containment) -> Expectations:
@@ -148,7 +155,12 @@ def _answer(
         findings.append(_schema_missing(schema))
     errors = [each for each in findings if each.severity is Severity.ERROR]
     messages = gate_messages.for_people(
-        findings, verdict, file_name=file_name, schema=schema, schema_present=schema_present, place=place
+        findings,
+        verdict,
+        file_name=file_name,
+        schema=schema,
+        schema_present=schema_present,
+        place=place,
     )
     return GateAnswer(
         proceed=not errors,
@@ -159,7 +171,9 @@ def _answer(
     )
 
 
-def _log_lines(errors: Sequence[Finding], verdict: Verdict, file_name: str, *, absent: bool) -> list[str]:
+def _log_lines(
+    errors: Sequence[Finding], verdict: Verdict, file_name: str, *, absent: bool
+) -> list[str]:
     if errors:
         return [gate_messages.FAILED, *gate_messages.for_log(errors, verdict, file_name=file_name)]
     return [f"No XML handoff block found in {file_name}" if absent else gate_messages.PASSED]
@@ -167,7 +181,9 @@ def _log_lines(errors: Sequence[Finding], verdict: Verdict, file_name: str, *, a
 
 def _weighed(finding: Finding, *, needed: bool) -> Finding:
     """Return `finding` with the weight it has before a spawn."""
-    refused = finding.rule == _ALWAYS_REFUSED or (needed and finding.rule == AGENT_REQUEST.no_envelope.id)
+    refused = finding.rule == _ALWAYS_REFUSED or (
+        needed and finding.rule == AGENT_REQUEST.no_envelope.id
+    )
     return replace(finding, severity=Severity.ERROR) if refused else finding
 
 

@@ -14,8 +14,11 @@ class SessionLogError(GoopError, OSError):
 def append_to_log(path: str, lines: Sequence[str]) -> None:
     """Append `lines` to the file `path`, which is made if need be. Raises SessionLogError."""
     try:
-        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123 - importing pathlib would double the time to start
+        # Importing pathlib would double the time to start
+        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123
             log.write("".join(f"{line}\n" for line in lines))
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
-        raise SessionLogError(f"the log {path!r} cannot be written ({reason}); name another file") from error
+        raise SessionLogError(
+            f"the log {path!r} cannot be written ({reason}); name another file"
+        ) from error

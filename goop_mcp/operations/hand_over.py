@@ -40,7 +40,9 @@ REQUEST_FIELDS = (
 """The fields of a request, in the order of INTERFACES, section 5; they are the arguments of `build_request`."""
 
 
-def hand_over_request(fields: Mapping[str, object], *, project: Path, write: bool, now: datetime) -> BuiltRequest:
+def hand_over_request(
+    fields: Mapping[str, object], *, project: Path, write: bool, now: datetime
+) -> BuiltRequest:
     """Return the prompt made of `fields`; with `write` it stands at its path below `project` afterwards.
 
     None stands for a field that is left out; secrets are taken out first. Without a session id there is no path, so one
@@ -59,7 +61,8 @@ def hand_over_request(fields: Mapping[str, object], *, project: Path, write: boo
 def parse_fields(text: str, name: str) -> Mapping[str, object]:
     """Return the fields written as one JSON object in `text`, which came from `name`.
 
-    Raises UnreadableFileError when it is none and RequestFieldsError for a field that is given twice.
+    Raises UnreadableFileError when it is none and RequestFieldsError for a field that is given
+    twice.
     """
     return parse_object(text, name, holds="the fields", doubled=_given_twice)
 

@@ -7,10 +7,17 @@ from goop_mcp.errors import UnreadableFileError
 
 __all__ = ["kind_of", "parse_object"]
 
-_KINDS: Mapping[type, str] = {bool: "true or false", str: "a text", list: "a list", dict: "an object"}
+_KINDS: Mapping[type, str] = {
+    bool: "true or false",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+}
 
 
-def parse_object(text: str, name: str, *, holds: str, doubled: Callable[[str], Exception]) -> Mapping[str, object]:
+def parse_object(
+    text: str, name: str, *, holds: str, doubled: Callable[[str], Exception]
+) -> Mapping[str, object]:
     """Return the JSON object in `text`, which came from `name`; `holds` says what it holds, such as "the fields".
 
     Raises UnreadableFileError when it is none, and what `doubled` returns for a key that stands twice in one object.

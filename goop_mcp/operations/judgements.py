@@ -16,7 +16,10 @@ __all__ = ["agent_named", "count_judgement", "judgement_of", "storable"]
 _PATIENCE: Final = 2.0  # seconds; an answer is not held up for statistics
 _LONGEST_NAME: Final = 200
 # What no database keeps: NUL, and halves of characters.
-_UNSTORABLE: Final[Mapping[int, str]] = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+_UNSTORABLE: Final[Mapping[int, str]] = {
+    0: "\ufffd",
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -34,8 +37,8 @@ def judgement_of(
 ) -> NewJudgement:
     """Return what is kept of `verdict`: names of rules and whose reply it was, not a word of it.
 
-    `agent` is who was asked, for an envelope that names nobody. `result` and `findings` are given where somebody
-    weighed the verdict differently.
+    `agent` is who was asked, for an envelope that names nobody. `result` and `findings` are given
+    where somebody weighed the verdict differently.
     """
     weighed = verdict.findings if findings is None else findings
     return NewJudgement(
@@ -46,14 +49,19 @@ def judgement_of(
         protocol=verdict.protocol,
         agent=_name(agent_named(verdict) or agent),
         session_id=_name(session_id),
-        rules=tuple(sorted({finding.rule for finding in weighed if finding.severity is Severity.ERROR})),
+        rules=tuple(
+            sorted({finding.rule for finding in weighed if finding.severity is Severity.ERROR})
+        ),
         number=number,
         ended=ended,
     )
 
 
 def count_judgement(store: Store, judgement: NewJudgement, *, asked_for: bool = False) -> None:
-    """Keep `judgement`; a failure is only logged. A database is made for it only where it was `asked_for`."""
+    """Keep `judgement`; a failure is only logged.
+
+    A database is made for it only where it was `asked_for`.
+    """
     try:
         if asked_for or store.exists():
             store.write(lambda writing: writing.add_judgement(judgement), timeout=_PATIENCE)

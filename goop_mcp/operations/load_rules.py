@@ -1,6 +1,7 @@
 """Load rules of the caller's own, which are Python, from where a person names them.
 
-Their code is run. So nothing is loaded that was not named: a checked project cannot bring rules along by itself.
+Their code is run. So nothing is loaded that was not named: a checked project cannot bring rules
+along by itself.
 """
 
 import sys
@@ -45,14 +46,20 @@ def _loaded(named: str) -> tuple[Rule, ...]:
     except RuleRefusedError:
         raise
     except (Exception, SystemExit) as error:
-        raise RuleRefusedError(f"rules cannot be loaded from {named!r}: {_why_not(error)}; mend that first") from error
+        raise RuleRefusedError(
+            f"rules cannot be loaded from {named!r}: {_why_not(error)}; mend that first"
+        ) from error
     found = getattr(module, name, None)
     if found is None:
-        raise RuleRefusedError(f"{place!r} has no {name}; {_HINT}, where a Rule or a list of them is")
+        raise RuleRefusedError(
+            f"{place!r} has no {name}; {_HINT}, where a Rule or a list of them is"
+        )
     rules = (found,) if isinstance(found, Rule) else found
     if not isinstance(rules, list | tuple) or not rules:
         what = "empty" if rules in ([], ()) else type(found).__name__
-        raise RuleRefusedError(f"{name} in {place!r} is {what}; expected a Rule, or several in a list")
+        raise RuleRefusedError(
+            f"{name} in {place!r} is {what}; expected a Rule, or several in a list"
+        )
     return tuple(rules)
 
 

@@ -1,4 +1,7 @@
-"""The documents of a project, from its folder and its database. Their text is what people and agents wrote: data."""
+"""The documents of a project, from its folder and its database.
+
+Their text is what people and agents wrote: data.
+"""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -44,20 +47,28 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def present_documents(files: ProjectFiles, names: Iterable[str], *, recorded: Store | None = None) -> tuple[str, ...]:
+def present_documents(
+    files: ProjectFiles, names: Iterable[str], *, recorded: Store | None = None
+) -> tuple[str, ...]:
     """Return those of the documents called `names` that there is something of, be it readable or not.
 
     `recorded` is the database that documents are rendered from where no file is written. Raises StoreError.
     """
     shown = () if recorded is None else recorded.read(recorded_documents)
-    return tuple(name for name in names if name in shown or is_there(files, find_current_document(files, name)))
+    return tuple(
+        name
+        for name in names
+        if name in shown or is_there(files, find_current_document(files, name))
+    )
 
 
-def find_project_document(files: ProjectFiles, name: str, *, recorded: Store | None = None) -> str | None:
+def find_project_document(
+    files: ProjectFiles, name: str, *, recorded: Store | None = None
+) -> str | None:
     """Return the text of the document `name`, None where there is none.
 
-    `recorded` as above. Raises WorkspaceError for a file that leads out of the project, is no UTF-8 or too large, and
-    StoreError.
+    `recorded` as above. Raises WorkspaceError for a file that leads out of the project, is no UTF-8
+    or too large, and StoreError.
     """
     if recorded is not None and name in PROJECTED:
         rendered = recorded.read(lambda reading: render_document(reading, files, name))
@@ -85,7 +96,8 @@ def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = Non
         text = None if found is None else found.decode(errors="replace")
     if text is None:
         raise DocumentMissingError(
-            f"there is no archive {name}; entries go there once {of[0]} holds more than {MOST_ENTRIES} newer ones"
+            f"there is no archive {name}; entries go there once {of[0]} holds more than"
+            f" {MOST_ENTRIES} newer ones"
         )
     return text
 
@@ -108,6 +120,7 @@ def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | N
     if name in PROJECTED:
         raise DocumentMissingError(f"there is no {name} in this project yet; {_REMEDIES[name]}")
     raise DocumentMissingError(
-        f"{name} is a file of the project and not in its database, and there is no folder {FOLDER} here; "
-        f"read it where the project is checked out. The database shows {', '.join(PROJECTED)}"
+        f"{name} is a file of the project and not in its database, and there is no folder {FOLDER}"
+        " here; read it where the project is checked out. The database shows"
+        f" {', '.join(PROJECTED)}"
     )

@@ -63,7 +63,9 @@ class ProjectPicture:
         values = {each.name: getattr(new, each.name) for each in fields(new)}
         revision = reading.revision() + 1
         newest = StoredReport(id=0, revision=revision, **values)
-        return replace(self, ledger=self.ledger.with_reports([*reversed(later), newest], revision=revision))
+        return replace(
+            self, ledger=self.ledger.with_reports([*reversed(later), newest], revision=revision)
+        )
 
     def with_state(self, state: ProjectState) -> "ProjectPicture":
         """Return the picture with another state.json."""
@@ -82,8 +84,16 @@ class ProjectPicture:
         """Return what the next session handoff is made of."""
         handoffs = reading.event_revisions(HANDOFF, without=PEOPLES_KINDS, limit=1)
         last = max(handoffs, default=0)
-        memories = [each for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES) if each.revision > last]
-        return SessionSources(picture=self, reports=reading.reports(after_revision=last)[::-1], memories=memories[::-1])
+        memories = [
+            each
+            for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
+            if each.revision > last
+        ]
+        return SessionSources(
+            picture=self,
+            reports=reading.reports(after_revision=last)[::-1],
+            memories=memories[::-1],
+        )
 
 
 def take_picture(workplace: Workplace) -> ProjectPicture:
@@ -93,7 +103,9 @@ def take_picture(workplace: Workplace) -> ProjectPicture:
     project = read_project(workplace.files, entries_are_known=workplace.writes_files)
 
     def ask(reading: Reading) -> ProjectPicture:
-        shown = project if workplace.writes_files else _with_rendered(project, reading, workplace.files)
+        shown = (
+            project if workplace.writes_files else _with_rendered(project, reading, workplace.files)
+        )
         return ProjectPicture(project=shown, ledger=_ledger(workplace.store, reading))
 
     return workplace.store.read(ask)
@@ -125,7 +137,9 @@ def _with_rendered(project: Project, reading: Reading, files: ProjectFiles) -> P
     """
     if project.exists:
         return read_project(files, rendered=render_documents(reading, files))
-    return replace(project, paths={name: document_uri(name) for name in recorded_documents(reading)})
+    return replace(
+        project, paths={name: document_uri(name) for name in recorded_documents(reading)}
+    )
 
 
 def envelope_of(report: StoredReport) -> Mapping[str, JsonValue]:

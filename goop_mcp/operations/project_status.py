@@ -20,16 +20,22 @@ from goop_mcp.workspace.goopspec_database import Verification
 from goop_mcp.workspace.history import HistoryEvent, read_history
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.project import Project, read_project
-from goop_mcp.workspace.projections import Conflict, NewerDocument, is_behind, newer_documents, open_conflicts
+from goop_mcp.workspace.projections import (
+    Conflict,
+    NewerDocument,
+    is_behind,
+    newer_documents,
+    open_conflicts,
+)
 
 __all__ = ["ProjectStatus", "TaskStanding", "WaveStanding", "project_status"]
 
 _MOST_TOLD = 20
 _SHOWN_DETAIL = 120
 _ELSEWHERE = (
-    f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines share the database. Ask "
-    "`goop-mcp status` where the project is checked out; `goop-mcp init` lays the folder down for a new one. What is "
-    "recorded is below."
+    f"Phase, gates and plan are not known here: there is no folder {FOLDER}, and many machines"
+    " share the database. Ask `goop-mcp status` where the project is checked out; `goop-mcp init`"
+    " lays the folder down for a new one. What is recorded is below."
 )
 _AHEAD: Mapping[str, GateName] = {
     "idle": GateName.DISCOVERY,
@@ -83,21 +89,28 @@ class SavedPositions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the positions as JSON values."""
-        return {"number": self.number, "newest": self.newest, "saved_at": self.saved_at, "phase": self.phase}
+        return {
+            "number": self.number,
+            "newest": self.newest,
+            "saved_at": self.saved_at,
+            "phase": self.phase,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStatus:
     """How a project stands; without secrets. `phase` is None where state.json says nothing.
 
-    `gate_ahead` is the one that the work comes to next. `drift` are findings, `conflicts` documents that people changed
-    where they are ours, `unreadable` and `warnings` sentences. `memories` counts by type. `database` is its place,
-    `has_database` tells whether it exists. `behind` tells that something recorded is not shown in the files yet,
-    `is_readable` False that nobody knows what is recorded. `current_wave` is that of state.json. `events` are
-    the newest of the folder history, newest first. `reported` are the tasks by what their last reports say, and
-    `verifications` the last results of checks in goopspec.db. Where many machines share the database, `resources` are
-    the addresses of the documents that it shows, and `is_elsewhere` tells that the folder of the project is not on this
-    machine: what it would say is not known then, and no gate is judged.
+    `gate_ahead` is the one that the work comes to next. `drift` are findings, `conflicts` documents
+    that people changed where they are ours, `unreadable` and `warnings` sentences. `memories`
+    counts by type. `database` is its place, `has_database` tells whether it exists. `behind` tells
+    that something recorded is not shown in the files yet, `is_readable` False that nobody knows
+    what is recorded. `current_wave` is that of state.json. `events` are the newest of the folder
+    history, newest first. `reported` are the tasks by what their last reports say, and
+    `verifications` the last results of checks in goopspec.db. Where many machines share the
+    database, `resources` are the addresses of the documents that it shows, and `is_elsewhere` tells
+    that the folder of the project is not on this machine: what it would say is not known then, and
+    no gate is judged.
     """
 
     exists: bool
@@ -172,7 +185,9 @@ class ProjectStatus:
             "database": _database_values(self),
             "warnings": list(self.warnings),
             "checkpoints": self.checkpoints.to_dict(),
-            "events": [{"day": each.day, "time": each.time, "text": each.text} for each in self.events],
+            "events": [
+                {"day": each.day, "time": each.time, "text": each.text} for each in self.events
+            ],
         }
 
     def to_markdown(self) -> str:
@@ -196,7 +211,10 @@ _NOTHING_KEPT = _Kept(reports=0, memories={}, conflicts=(), behind=False)
 
 
 def project_status(workplace: Workplace) -> ProjectStatus:
-    """Return how the project stands. Changes and creates nothing; a database that cannot be read is a warning."""
+    """Return how the project stands.
+
+    Changes and creates nothing; a database that cannot be read is a warning.
+    """
     picture, kept, has_database, faults = _looked_at(workplace)
     project, facts, state = picture.project, picture.facts, picture.project.state
     checkpoints, history = read_checkpoints(workplace.files), read_history(workplace.files)
@@ -231,7 +249,9 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         checkpoints=_positions(checkpoints),
         events=history.events,
         reported=_reported(picture),
-        resources=tuple(path for name, path in project.paths.items() if path in workplace.addresses(name)),
+        resources=tuple(
+            path for name, path in project.paths.items() if path in workplace.addresses(name)
+        ),
         is_elsewhere=not (workplace.writes_files or project.exists),
     )
     shareable, _ = redact_structure(_as_known_here(status))
@@ -300,7 +320,9 @@ def _waves(picture: ProjectPicture) -> tuple[WaveStanding, ...]:
             number=number,
             name=names.get(number, ""),
             tasks=tuple(
-                TaskStanding(id=str(task.id), name=task.name, status=standing.get(str(task.id), "pending"))
+                TaskStanding(
+                    id=str(task.id), name=task.name, status=standing.get(str(task.id), "pending")
+                )
                 for task in blueprint.tasks
                 if task.id.wave == number
             ),
@@ -312,7 +334,14 @@ def _waves(picture: ProjectPicture) -> tuple[WaveStanding, ...]:
 def _gate_ahead(phase: str | None, gates: tuple[GateResult, ...]) -> GateResult | None:
     """Return the gate that the work of `phase` comes to next; the first closed one where nobody knows the phase."""
     wanted = _AHEAD.get(phase or "")
-    return next((gate for gate in gates if (gate.gate is wanted if wanted is not None else not gate.passed)), None)
+    return next(
+        (
+            gate
+            for gate in gates
+            if (gate.gate is wanted if wanted is not None else not gate.passed)
+        ),
+        None,
+    )
 
 
 def _next_command(project: Project, gate: GateResult | None) -> str | None:
@@ -324,7 +353,11 @@ def _next_command(project: Project, gate: GateResult | None) -> str | None:
     if not gate.passed:
         return gate.command
     profile = project.state.profile if project.state is not None else "0.x"
-    return usual_next("/goop-accept", profile=profile) if gate.gate is GateName.ACCEPTANCE else GATES[gate.gate].before
+    return (
+        usual_next("/goop-accept", profile=profile)
+        if gate.gate is GateName.ACCEPTANCE
+        else GATES[gate.gate].before
+    )
 
 
 def _database_values(status: ProjectStatus) -> dict[str, Any]:
@@ -353,7 +386,9 @@ def _messages(status: ProjectStatus) -> list[str]:
     if status.exists:
         messages.append(_progress(status))
     if gate is not None and not gate.passed and status.exists:
-        messages.append(gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing))
+        messages.append(
+            gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
+        )
     for title, lines in (
         ("Reported Tasks", _reported_tasks(status)),
         ("Blockers", status.blockers),
@@ -388,14 +423,18 @@ def _reported_tasks(status: ProjectStatus) -> list[str]:
     """Return the tasks by their reports where no plan says them."""
     if status.waves:
         return []
-    return [f"{name}: {', '.join(_first(tasks))}" for name, tasks in status.reported.items() if tasks]
+    return [
+        f"{name}: {', '.join(_first(tasks))}" for name, tasks in status.reported.items() if tasks
+    ]
 
 
 def _progress(status: ProjectStatus) -> str:
     tasks = status.tasks
     done = [TaskLine(_number(task), task.name) for task in tasks if task.status == "done"]
     begun = [
-        TaskLine(_number(task), f"{task.name} ({task.status})") for task in tasks if task.status in ("open", "failed")
+        TaskLine(_number(task), f"{task.name} ({task.status})")
+        for task in tasks
+        if task.status in ("open", "failed")
     ]
     return progress(
         phase=status.phase or "–",
@@ -413,8 +452,13 @@ def _number(task: TaskStanding) -> str:
 
 def _drift(status: ProjectStatus) -> list[str]:
     words = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ"}
-    said = [f"{words[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift]
-    said += [f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}" for each in status.conflicts]
+    said = [
+        f"{words[finding.severity]} {finding.message} ({finding.rule})" for finding in status.drift
+    ]
+    said += [
+        f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}"
+        for each in status.conflicts
+    ]
     return said + [f"⚠️ {sentence}" for sentence in status.unreadable]
 
 
@@ -442,14 +486,24 @@ def _events(events: Sequence[HistoryEvent]) -> list[str]:
 def _database(status: ProjectStatus) -> list[str]:
     if not status.is_readable:
         return [f"⚠️ {sentence}" for sentence in status.warnings]
-    counts = ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
+    counts = (
+        ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
+    )
     said = [
-        f"{status.database}: revision {status.revision}, {counted_noun(status.reports, 'report')}, memories: {counts}"
-        if status.has_database
-        else f"{status.database} does not exist yet; the first report or memory creates it"
+        (
+            f"{status.database}: revision {status.revision},"
+            f" {counted_noun(status.reports, 'report')}, memories: {counts}"
+            if status.has_database
+            else f"{status.database} does not exist yet; the first report or memory creates it"
+        )
     ]
     if status.resources:
-        said.append(f"shown at {', '.join(status.resources)}; no file is written, as many machines share the database")
+        said.append(
+            f"shown at {', '.join(status.resources)}; no file is written, as many machines share"
+            " the database"
+        )
     if status.behind:
-        said.append("⚠️ the files do not show all that is recorded yet; the next change brings them up to it")
+        said.append(
+            "⚠️ the files do not show all that is recorded yet; the next change brings them up to it"
+        )
     return said + [f"⚠️ {sentence}" for sentence in status.warnings]

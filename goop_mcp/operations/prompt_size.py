@@ -25,7 +25,9 @@ class PromptSize:
     @property
     def overhead(self) -> float:
         """The share that the markup adds to the words, with three decimals: 0.25 stands for 25 %."""
-        return round((self.bytes - self.text_bytes) / self.text_bytes, 3) if self.text_bytes else 0.0
+        return (
+            round((self.bytes - self.text_bytes) / self.text_bytes, 3) if self.text_bytes else 0.0
+        )
 
     def to_dict(self) -> dict[str, int | float]:
         """Return the figures as JSON values."""

@@ -1,8 +1,9 @@
 """What agents are told: prompts as Markdown files, filled in with the caller's values.
 
-A prompt file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description` and, for each
-argument, a table `[[arguments]]` with `name`, `description` and `required`. The rest is the text for the agent. Values
-are data: they are put into the text and never read as a template (D-85).
+A prompt file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description`
+and, for each argument, a table `[[arguments]]` with `name`, `description` and `required`. The rest
+is the text for the agent. Values are data: they are put into the text and never read as a template
+(D-85).
 """
 
 import json
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
 
     from goop_mcp.validation.rules import Rule
 
-__all__ = ["Prompt", "PromptArgument", "find_prompt", "list_prompts", "parse_prompt", "render_prompt"]
+__all__ = [
+    "Prompt",
+    "PromptArgument",
+    "find_prompt",
+    "list_prompts",
+    "parse_prompt",
+    "render_prompt",
+]
 
 _SUFFIX = ".md"
 _FILE = re.compile(r"\+\+\+\n(?P<front>.*?\n)\+\+\+\n+(?P<text>.+)", re.DOTALL)
@@ -62,7 +70,10 @@ class Prompt:
 
 def list_prompts() -> tuple[Prompt, ...]:
     """Return every prompt, sorted by name. Raises AssetBrokenError when a file is not in order."""
-    return tuple(parse_prompt(read_asset("prompts", file), file=file) for file in list_assets("prompts", _SUFFIX))
+    return tuple(
+        parse_prompt(read_asset("prompts", file), file=file)
+        for file in list_assets("prompts", _SUFFIX)
+    )
 
 
 def find_prompt(name: str) -> Prompt:
@@ -83,12 +94,12 @@ def render_prompt(
 ) -> str:
     """Return the text of the prompt `name` with `arguments` filled in, ending with a line feed.
 
-    An optional argument that is absent or blank leaves the choice to the agent. `find_document` gives a
-    prompt about a project the text of a document, None for one that is not there; without it none is. `rules` are the
-    caller's own, by which a prompt about a reply judges it beside ours, and `project` is the folder whose form of
-    a report holds for it. Raises UnknownNameError for an unknown prompt,
-    PromptArgumentError for an argument that the prompt does not have, needs and lacks, or cannot use, RuleFailedError,
-    and what `find_document` raises.
+    An optional argument that is absent or blank leaves the choice to the agent. `find_document`
+    gives a prompt about a project the text of a document, None for one that is not there; without
+    it none is. `rules` are the caller's own, by which a prompt about a reply judges it beside ours,
+    and `project` is the folder whose form of a report holds for it. Raises UnknownNameError for an
+    unknown prompt, PromptArgumentError for an argument that the prompt does not have, needs and
+    lacks, or cannot use, RuleFailedError, and what `find_document` raises.
     """
     prompt = find_prompt(name)
     _check_names(prompt, arguments)
@@ -96,7 +107,9 @@ def render_prompt(
     prepare = _PREPARED.get(name)
     values = given if prepare is None else prepare(given)
     if name == _RESUMING:
-        values = operations.resuming.resume_values(None if find_document is None else find_document(_HANDOFF))
+        values = operations.resuming.resume_values(
+            None if find_document is None else find_document(_HANDOFF)
+        )
     if name == _REPAIRING:
         values = _values_of_repair_report(given, rules, project)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
@@ -109,7 +122,9 @@ def parse_prompt(text: str, *, file: str) -> Prompt:
     """
     match = _FILE.fullmatch(text)
     if match is None:
-        raise _broken(file, "it has no front matter; expected TOML between two +++ lines, then the text")
+        raise _broken(
+            file, "it has no front matter; expected TOML between two +++ lines, then the text"
+        )
     try:
         front = tomllib.loads(match["front"])
     except tomllib.TOMLDecodeError as error:
@@ -138,9 +153,13 @@ def _arguments(tables: object, file: str) -> tuple[PromptArgument, ...]:
 def _argument(table: Mapping[str, object], file: str) -> PromptArgument:
     required = table.get("required")
     if not isinstance(required, bool):
-        raise _broken(file, "an argument does not say whether it is required; expected true or false")
+        raise _broken(
+            file, "an argument does not say whether it is required; expected true or false"
+        )
     return PromptArgument(
-        name=_text(table, "name", file), description=_text(table, "description", file), required=required
+        name=_text(table, "name", file),
+        description=_text(table, "description", file),
+        required=required,
     )
 
 
@@ -160,10 +179,14 @@ def _check_names(prompt: Prompt, arguments: Mapping[str, str]) -> None:
     for name in arguments:
         if name not in known:
             takes = f"it takes {' and '.join(known)}" if known else "it takes none"
-            raise PromptArgumentError(f"the prompt {prompt.name} has no argument {name[:80]!r}; {takes}")
+            raise PromptArgumentError(
+                f"the prompt {prompt.name} has no argument {name[:80]!r}; {takes}"
+            )
     for argument in prompt.arguments:
         if argument.required and argument.name not in arguments:
-            raise PromptArgumentError(f"the prompt {prompt.name} needs the argument {argument.name}")
+            raise PromptArgumentError(
+                f"the prompt {prompt.name} needs the argument {argument.name}"
+            )
 
 
 def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
@@ -171,17 +194,21 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
     agent = plain_agent_name(given["agent"])
     if agent and not is_agent_name(agent):
         raise PromptArgumentError(
-            f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as goop-executor"
+            f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as"
+            " goop-executor"
         )
     phase = given["phase"].strip().lower()
     phase = _PHASE_ALIASES.get(phase, phase)
     if phase and phase not in (known := _phases()):
-        raise PromptArgumentError(f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}")
+        raise PromptArgumentError(
+            f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}"
+        )
     return {"agent": agent, "phase": phase}
 
 
 def _phases() -> list[str]:
-    from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415 - only those who name a phase pay for it
+    # Only those who name a phase pay for it
+    from goop_mcp.protocols.goop_report.model import Phase  # noqa: PLC0415
 
     return [phase.value for phase in Phase if phase is not Phase.DISCUSS]
 
@@ -217,11 +244,13 @@ _PREPARED: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, Any]]] = {
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only those who render a prompt pay for loading it
+    # Only those who render a prompt pay for loading it
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415
 
     return Environment(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - what is written is Markdown; escaping for HTML would spoil it
+        # What is written is Markdown; escaping for HTML would spoil it
+        autoescape=False,  # noqa: S701
     )

@@ -10,7 +10,16 @@ from typing import BinaryIO
 from goop_mcp.errors import GoopError, UnreadableFileError
 from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["LONGEST_LINE", "PATIENCE", "STDIN", "read_bytes", "read_lines", "read_reply", "read_text", "shown_name"]
+__all__ = [
+    "LONGEST_LINE",
+    "PATIENCE",
+    "STDIN",
+    "read_bytes",
+    "read_lines",
+    "read_reply",
+    "read_text",
+    "shown_name",
+]
 
 PATIENCE = 10.0
 """Seconds for which a pipe is waited for that nobody has opened for writing yet."""
@@ -21,7 +30,12 @@ STDIN = "-"
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one line that is read by itself."""
 
-_FOREIGN_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_FOREIGN_MARKS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 _SAMPLE = 1_000
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 
@@ -29,8 +43,8 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
     """Return the text of `file` with its line ends and its byte order mark as they are.
 
-    Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text names the file and
-    says what to do.
+    Reads at most one byte more than `limits.text_bytes`. Raises UnreadableFileError, whose text
+    names the file and says what to do.
     """
     advice = "keep only the end of the reply, where the envelope stands"
     return read_text(file, stdin=stdin, most_bytes=limits.text_bytes, advice=advice)
@@ -39,13 +53,15 @@ def read_reply(file: str, *, stdin: BinaryIO | None = None, limits: Limits = DEF
 def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advice: str) -> str:
     """Return the text of `file`, with its line ends and its byte order mark as they are.
 
-    Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one. Raises
-    UnreadableFileError, whose text names the file and says what to do.
+    Reads at most one byte more than `most_bytes`; `advice` says what to do about a longer one.
+    Raises UnreadableFileError, whose text names the file and says what to do.
     """
     name = shown_name(file)
     raw = _read_named(file, name, stdin, most_bytes + 1)
     if len(raw) > most_bytes:
-        raise UnreadableFileError(f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}")
+        raise UnreadableFileError(
+            f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}"
+        )
     return _decode(raw, name)
 
 
@@ -78,7 +94,8 @@ def _lines_of(stream: BinaryIO, name: str, begun: bytes) -> Iterator[str]:
         begun, number = b"", number + 1
         if len(raw) > LONGEST_LINE:
             raise UnreadableFileError(
-                f"{name} has more than {LONGEST_LINE:,} bytes in line {number}; a memory is much shorter: cut the line"
+                f"{name} has more than {LONGEST_LINE:,} bytes in line {number}; a memory is much"
+                " shorter: cut the line"
             )
         try:
             yield _decode(raw, name).removesuffix("\n")
@@ -94,8 +111,8 @@ def shown_name(file: str) -> str:
 def read_bytes(file: str, *, most: int, patience: float = PATIENCE) -> bytes:
     """Return what is in `file`, the first `most` bytes of a longer one. Raises OSError.
 
-    A pipe is read once somebody has opened it for writing, however long that one takes to write; a TimeoutError says
-    that nobody has within `patience` seconds.
+    A pipe is read once somebody has opened it for writing, however long that one takes to write; a
+    TimeoutError says that nobody has within `patience` seconds.
     """
     with open(file, "rb", opener=_open_without_waiting) as stream:
         begun = _opened(stream.fileno(), patience)
@@ -122,7 +139,8 @@ def _begun_by_a_writer(pipe: int, patience: float) -> bytes:
     if poll.poll(patience * 1000):
         return b""
     try:
-        # Nothing came, from a writer who takes his time or because there is none: only the latter is an end.
+        # Nothing came, from a writer who takes his time or because there is none: only the latter
+        # is an end.
         begun = os.read(pipe, 1)
     except BlockingIOError:
         return b""
@@ -148,10 +166,14 @@ def _cannot_be_read(error: OSError, name: str) -> str:
     if isinstance(error, IsADirectoryError):
         return f"{name} is a folder; name the files in it"
     if isinstance(error, TimeoutError):
-        return f"{name} is a pipe that nobody writes to; start what writes to it first, or name a file"
+        return (
+            f"{name} is a pipe that nobody writes to; start what writes to it first, or name a file"
+        )
     if isinstance(error, PermissionError):
         return f"{name} may not be read by you; change its permissions"
-    return f"{name} cannot be read ({(error.strerror or 'unknown reason').lower()}); name a text file"
+    return (
+        f"{name} cannot be read ({(error.strerror or 'unknown reason').lower()}); name a text file"
+    )
 
 
 def _decode(raw: bytes, name: str) -> str:
@@ -164,5 +186,6 @@ def _decode(raw: bytes, name: str) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UnreadableFileError(
-            f"{name} is not UTF-8 (byte 0x{raw[error.start]:02x} at offset {error.start}); save it as UTF-8"
+            f"{name} is not UTF-8 (byte 0x{raw[error.start]:02x} at offset {error.start}); save it"
+            " as UTF-8"
         ) from error

@@ -16,7 +16,9 @@ from goop_mcp.store.records import AttemptResult, NewAttempt, StoredAttempt
 
 __all__ = ["record_attempts", "recording"]
 
-_PATIENCE: Final = 10.0  # seconds; longer than a crowd of writers takes, shorter than anybody waits for statistics
+_PATIENCE: Final = (
+    10.0  # seconds; longer than a crowd of writers takes, shorter than anybody waits for statistics
+)
 
 
 def recording(
@@ -31,7 +33,9 @@ def recording(
 
     The arguments are those of `record_attempts`. A call is written in one change, on a thread.
     """
-    record = partial(record_attempts, store, agent=agent, session_id=session_id, texts=texts, clock=clock)
+    record = partial(
+        record_attempts, store, agent=agent, session_id=session_id, texts=texts, clock=clock
+    )
 
     async def on_stop(outcome: Outcome) -> None:
         await anyio.to_thread.run_sync(record, outcome, abandon_on_cancel=True)
@@ -50,11 +54,13 @@ def record_attempts(
 ) -> list[StoredAttempt]:
     """Record the attempts of one call: results, names of rules, times and tokens.
 
-    `agent` names who was asked; None: whom the last envelope names. With `texts` messages and replies are kept too,
-    redacted. Raises the errors of the store.
+    `agent` names who was asked; None: whom the last envelope names. With `texts` messages and
+    replies are kept too, redacted. Raises the errors of the store.
     """
     call_id, now = uuid4().hex, written(clock())
-    who = agent or next(filter(None, (agent_named(each.verdict) for each in reversed(outcome.attempts))), None)
+    who = agent or next(
+        filter(None, (agent_named(each.verdict) for each in reversed(outcome.attempts))), None
+    )
     rows = [
         NewAttempt(
             call_id=call_id,
@@ -75,7 +81,9 @@ def record_attempts(
         )
         for number, attempt in enumerate(outcome.attempts, start=1)
     ]
-    return store.write(lambda writing: writing.add_attempts(rows), timeout=_PATIENCE) if rows else []
+    return (
+        store.write(lambda writing: writing.add_attempts(rows), timeout=_PATIENCE) if rows else []
+    )
 
 
 def _ended(outcome: Outcome) -> str:

@@ -37,8 +37,8 @@ from goop_mcp.workspace.state_writing import StatePlan, plan_state
 __all__ = ["Judged", "RecordedReport", "Written", "record_report"]
 
 _NO_FILES = (
-    "no file was written, as many machines share the database; counters and phase in state.json are left to whoever "
-    "has the project's folder"
+    "no file was written, as many machines share the database; counters and phase in state.json are"
+    " left to whoever has the project's folder"
 )
 
 Status = Literal["recorded", "duplicate", "rejected", "no_report"]
@@ -60,10 +60,11 @@ JUDGED_BY_TOOL: Final = Judged(surface="record_report")
 class Written:
     """What was recorded, and where it shows.
 
-    `revision` and `report` (its number) are those of the first time for a duplicate and None where nothing was
-    recorded. `chronicle` and `log` are the entries of CHRONICLE.md and ADL.md as they stand there. `state` is
-    state.json behind the change, None where it was left alone. `files` are the documents that were written, `resources`
-    the addresses at which the entries are read where no file is written.
+    `revision` and `report` (its number) are those of the first time for a duplicate and None where
+    nothing was recorded. `chronicle` and `log` are the entries of CHRONICLE.md and ADL.md as they
+    stand there. `state` is state.json behind the change, None where it was left alone. `files` are
+    the documents that were written, `resources` the addresses at which the entries are read where
+    no file is written.
     """
 
     revision: int | None = None
@@ -136,10 +137,11 @@ def record_report(
 ) -> RecordedReport:
     """Judge `text`, hold its claims against the project, decide, and record it if it is accepted.
 
-    What the context leaves open about the project is taken from the project. `check_workspace` False takes the claims
-    as they are; `looked` is told how many of the files were looked for. The same report again is a duplicate and writes
-    nothing; of a rejected one only its judgement is counted, as `judged` says. `rules` are those of `validate`. `now`
-    is ISO 8601 in UTC. Raises ContextError, StoreError and RuleFailedError; nothing was recorded then.
+    What the context leaves open about the project is taken from the project. `check_workspace`
+    False takes the claims as they are; `looked` is told how many of the files were looked for. The
+    same report again is a duplicate and writes nothing; of a rejected one only its judgement is
+    counted, as `judged` says. `rules` are those of `validate`. `now` is ISO 8601 in UTC. Raises
+    ContextError, StoreError and RuleFailedError; nothing was recorded then.
     """
     home = workplace.files.root
     verdict = judge_reply(text, context, protocol=protocol, mode=mode, home=home, rules=rules)
@@ -166,7 +168,9 @@ def record_report(
         return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
     if known is not None:
         return _duplicate(known, decision, envelope)
-    recording = _Recording(workplace, context, decision.verdict, view, envelope, judged=judged, now=now)
+    recording = _Recording(
+        workplace, context, decision.verdict, view, envelope, judged=judged, now=now
+    )
     answer, shown = workplace.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
     return replace(answer, written=_with_files(answer.written, shown), remarks=remarks)
@@ -195,7 +199,12 @@ class _Recording:
         judged: Judged,
         now: str,
     ) -> None:
-        self.workplace, self.context, self.verdict, self.judged = workplace, context, verdict, judged
+        self.workplace, self.context, self.verdict, self.judged = (
+            workplace,
+            context,
+            verdict,
+            judged,
+        )
         self.view, self.envelope, self.now = view, envelope, now
         self.before = take_picture(workplace)
 
@@ -209,7 +218,9 @@ class _Recording:
         decision = self._decide(picture)
         stored = writing.add_report(replace(self._row(), decision=_kept_decision(decision)))
         writing.add_judgement(_judgement(decision, self.context, self.judged, now=self.now))
-        chronicle = self._show(writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE)
+        chronicle = self._show(
+            writing, "report", chronicle_text(entry_of_report(self.view, time=self.now)), CHRONICLE
+        )
         log = tuple(
             self._show(writing, entry.kind.lower(), adl_text(entry), ADL)
             for entry in log_of_report(self.view, time=self.now)
@@ -225,7 +236,9 @@ class _Recording:
             log=log,
             phase_before=state.planned.before.phase if state is not None else None,
             handoff=handoff,
-            resources=self.workplace.addresses(CHRONICLE, *([ADL] if log else ()), *([HANDOFF] if handoff else ())),
+            resources=self.workplace.addresses(
+                CHRONICLE, *([ADL] if log else ()), *([HANDOFF] if handoff else ())
+            ),
         )
         answer = RecordedReport(
             status="recorded",
@@ -242,7 +255,9 @@ class _Recording:
         if not {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions):
             return False
         sources = picture.since_handoff(writing)
-        handoff = compose_handoff(NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now)
+        handoff = compose_handoff(
+            NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
+        )
         writing.add_event(handoff_event(handoff, author=self._author, now=self.now))
         return True
 
@@ -283,7 +298,9 @@ class _Recording:
         return decision
 
     def _show(self, writing: Writing, kind: str, text: str, document: str) -> str:
-        event = NewEvent(kind=kind, author=self._author, text=text, created_at=self.now, document=document)
+        event = NewEvent(
+            kind=kind, author=self._author, text=text, created_at=self.now, document=document
+        )
         return writing.add_event(event).text
 
     def _plan_state(self, writing: Writing, picture: ProjectPicture) -> StatePlan | None:
@@ -306,7 +323,9 @@ def _envelope(verdict: Verdict) -> _Envelope | None:
         return None
     values, redactions = redact_structure(verdict.envelope.to_dict())
     text = json.dumps(values, sort_keys=True)
-    key = hashlib.sha256(json.dumps([verdict.protocol, values], sort_keys=True).encode()).hexdigest()
+    key = hashlib.sha256(
+        json.dumps([verdict.protocol, values], sort_keys=True).encode()
+    ).hexdigest()
     return _Envelope(text, f"report:{key}", redactions)
 
 
@@ -344,7 +363,9 @@ def _duplicate(known: StoredReport, decision: Decision, envelope: _Envelope) -> 
     )
 
 
-def _judgement(decision: Decision, context: RoutingContext, judged: Judged, *, now: str) -> NewJudgement:
+def _judgement(
+    decision: Decision, context: RoutingContext, judged: Judged, *, now: str
+) -> NewJudgement:
     return judgement_of(
         decision.verdict,
         surface=judged.surface,
@@ -360,7 +381,9 @@ def _judgement(decision: Decision, context: RoutingContext, judged: Judged, *, n
 def _kept_verdict(verdict: Verdict) -> str:
     # The envelope has a column of its own.
     values = verdict.to_dict()
-    return _json({key: value for key, value in values.items() if key not in ("envelope", "repaired_text")})
+    return _json(
+        {key: value for key, value in values.items() if key not in ("envelope", "repaired_text")}
+    )
 
 
 def _kept_decision(decision: Decision) -> str:

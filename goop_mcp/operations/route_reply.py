@@ -93,8 +93,8 @@ def judge_reply(
 def parse_context(text: str, name: str) -> RoutingContext:
     """Return the context written as JSON in `text`, which came from the file `name`.
 
-    Raises UnreadableFileError when it is no JSON object and ContextError, which names the field, for a wrong value and
-    for a field that is given twice.
+    Raises UnreadableFileError when it is no JSON object and ContextError, which names the field,
+    for a wrong value and for a field that is given twice.
     """
     values = parse_object(text, repr(name), holds="the context", doubled=_given_twice)
     return RoutingContext.from_dict(values)

@@ -23,7 +23,9 @@ LEFT_OUT = "(left out)"
 _LINES = 14
 _FIRST_LINES, _LAST_LINES = 7, 4
 _COLUMNS = 160
-_MARKUP = re.compile(r"(?:[\w.]{0,80}(?:<(\w{1,80})[^<>]{0,200}>(?:.{0,200}?</\1>)?|</\w{1,80}>))+|&\w{1,40};")
+_MARKUP = re.compile(
+    r"(?:[\w.]{0,80}(?:<(\w{1,80})[^<>]{0,200}>(?:.{0,200}?</\1>)?|</\w{1,80}>))+|&\w{1,40};"
+)
 
 _HEAD = """\
 # Rules
@@ -77,8 +79,8 @@ class RulePageValues(TypedDict):
 class RulePage:
     """All that is to be told about one rule, ready to be shown.
 
-    `bad` and `good` are shortened where they are whole replies. `given` says what the caller knew beforehand in the
-    examples; None where they speak for themselves.
+    `bad` and `good` are shortened where they are whole replies. `given` says what the caller knew
+    beforehand in the examples; None where they speak for themselves.
     """
 
     id: str
@@ -165,7 +167,9 @@ def _cell(text: str) -> str:
 def _marked_up(text: str) -> str:
     """Return `text` with its elements and entities in backticks; without them a viewer would swallow both."""
     pieces = text.split("`")
-    return "`".join(piece if n % 2 else _MARKUP.sub(r"`\g<0>`", piece) for n, piece in enumerate(pieces))
+    return "`".join(
+        piece if n % 2 else _MARKUP.sub(r"`\g<0>`", piece) for n, piece in enumerate(pieces)
+    )
 
 
 def _weights(lenient: str, strict: str) -> str:
@@ -197,7 +201,9 @@ def _shortened(example: str) -> str:
 
 
 def _readable(line: str) -> str:
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    line = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line
+    )
     if len(line) <= _COLUMNS:
         return line
     return f"{line[: _COLUMNS // 2]}… ({len(line):,} characters)"

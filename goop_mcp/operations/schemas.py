@@ -51,7 +51,9 @@ _SERIES = {
     ),
     "factory": _Series(title="Factory response {version}", oldest=(1, 0), newest=(1, 0)),
     "goop_report": _Series(
-        title="GoopSpec report {version}, Subagent Protocol v0.1.4", oldest=(0, 1, 4), newest=(0, 2, 9)
+        title="GoopSpec report {version}, Subagent Protocol v0.1.4",
+        oldest=(0, 1, 4),
+        newest=(0, 2, 9),
     ),
     "speckit": _Series(title="Speckit agent response {version}", oldest=(1, 0), newest=(1, 0)),
 }
@@ -69,8 +71,9 @@ def list_schemas() -> tuple[Schema, ...]:
 def find_schema(protocol: str, version: str | None = None) -> Schema:
     """Return the schema that `version` of `protocol` is judged by; without a version the newest.
 
-    Versions that share one structure share one schema: every version of goop_report from 0.1.4 to 0.2.9 leads to the
-    same file (D-23). Raises UnknownNameError for a protocol without a schema and for a version that no schema fits.
+    Versions that share one structure share one schema: every version of goop_report from 0.1.4 to
+    0.2.9 leads to the same file (D-23). Raises UnknownNameError for a protocol without a schema and
+    for a version that no schema fits.
     """
     schemas = list_schemas()
     of_protocol = {schema.version: schema for schema in schemas if schema.protocol == protocol}
@@ -97,7 +100,11 @@ def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
     kept = {name: series.folder for name, series in _SERIES.items() if series.folder is not None}
     if protocol not in kept:
         raise UnknownNameError("schema to install for", protocol, kept)
-    places = {f"{kept[protocol]}/{each.file}": each.text for each in list_schemas() if each.protocol == protocol}
+    places = {
+        f"{kept[protocol]}/{each.file}": each.text
+        for each in list_schemas()
+        if each.protocol == protocol
+    }
     files = workspace.files.ProjectFiles(project)
     for place, text in places.items():
         workspace.replacing.place_file(files, place, text.encode())

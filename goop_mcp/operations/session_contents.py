@@ -22,7 +22,8 @@ __all__ = ["NOTHING_GIVEN", "SessionFields", "compose_handoff"]
 _LATEST = 3
 _MOST_GOTCHAS = 10
 _UNKNOWN_PHASE = "unknown"
-# What would pass for an envelope when the document is read as a reply: a tag, also one that a host escaped, or JSON.
+# What would pass for an envelope when the document is read as a reply: a tag, also one that a host
+# escaped, or JSON.
 _ENVELOPE = re.compile(r"(?:<|&lt;)(?=[A-Za-z/!?])|\{(?=\s*[\"'])")
 _HARMLESS = {"{": "❴"}
 
@@ -78,11 +79,17 @@ def compose_handoff(
         next_task=next_task,
         blockers=fields.blockers or picture.records.blockers,
         gotchas=fields.warnings or _gotchas(sources),
-        pending_decisions=project.chronicle.pending_decisions if project.chronicle is not None else (),
-        memories=tuple(f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories),
+        pending_decisions=(
+            project.chronicle.pending_decisions if project.chronicle is not None else ()
+        ),
+        memories=tuple(
+            f"{memory.title} ({memory.type}, {memory.id})" for memory in sources.memories
+        ),
     )
     shareable, _ = redact_structure(handoff)
-    return map_texts(shareable, lambda text, _: _ENVELOPE.sub(lambda found: _HARMLESS.get(found[0], "‹"), text))
+    return map_texts(
+        shareable, lambda text, _: _ENVELOPE.sub(lambda found: _HARMLESS.get(found[0], "‹"), text)
+    )
 
 
 def _phase(sources: SessionSources) -> str:
@@ -97,7 +104,9 @@ def _done(sources: SessionSources) -> _Done:
     """
     last = {report.task_id: report for report in sources.reports if report.task_id is not None}
     still_open = {task for task, report in last.items() if report.status != "COMPLETE"}
-    done: dict[str, str | None] = {task: None for task in sources.picture.records.done if task not in still_open}
+    done: dict[str, str | None] = {
+        task: None for task in sources.picture.records.done if task not in still_open
+    }
     return done | {task: report.agent for task, report in last.items() if task not in still_open}
 
 
@@ -127,7 +136,11 @@ def _completed(
     """Yield the tasks whose last word in `reports` is that they are done, but for the one called `without`."""
     last = {report.task_id: report for report in reports if report.task_id != without}
     for report, envelope in zip(reports, envelopes, strict=True):
-        if report.task_id is not None and last.get(report.task_id) is report and report.status == "COMPLETE":
+        if (
+            report.task_id is not None
+            and last.get(report.task_id) is report
+            and report.status == "COMPLETE"
+        ):
             name = " ".join(filter(None, (report.task_id, _text(envelope.get("task_name")))))
             sha = next(iter(_texts(_parts(envelope, "artifacts", "commits"), "sha")), None)
             yield DoneTask(name, sha)
@@ -136,12 +149,16 @@ def _completed(
 def _decisions(sources: SessionSources, envelopes: Sequence[_Values]) -> Iterator[str]:
     yield from (memory.title for memory in sources.memories if memory.type == "decision")
     for envelope in envelopes:
-        yield from _texts([each for each in _parts(envelope, "memory") if each.get("type") == "decision"], "title")
+        yield from _texts(
+            [each for each in _parts(envelope, "memory") if each.get("type") == "decision"], "title"
+        )
 
 
 def _wave(sources: SessionSources) -> str | None:
     state, blueprint = sources.picture.project.state, sources.picture.project.blueprint
-    total = (len(blueprint.waves) if blueprint is not None else 0) or (state.total_waves if state is not None else 0)
+    total = (len(blueprint.waves) if blueprint is not None else 0) or (
+        state.total_waves if state is not None else 0
+    )
     return f"{state.current_wave}/{total}" if state is not None and total else None
 
 
@@ -225,7 +242,9 @@ def _gotchas(sources: SessionSources) -> tuple[str, ...]:
     """Return what does not fit together in the project; the handoff that is about to be replaced does not count."""
     picture = sources.picture.without_handoff()
     drift = find_drift(picture.project, picture.records)
-    return tuple(each.message for each in drift if each.severity is not Severity.INFO)[:_MOST_GOTCHAS]
+    return tuple(each.message for each in drift if each.severity is not Severity.INFO)[
+        :_MOST_GOTCHAS
+    ]
 
 
 def _parts(values: _Values, *way: str) -> list[_Values]:

@@ -27,7 +27,15 @@ __all__ = [
     "session_fields",
 ]
 
-SESSION_FIELDS = ("summary", "next_action", "next_agent", "next_command", "files_to_read", "blockers", "warnings")
+SESSION_FIELDS = (
+    "summary",
+    "next_action",
+    "next_agent",
+    "next_command",
+    "files_to_read",
+    "blockers",
+    "warnings",
+)
 """The fields of a session handoff, in the order of INTERFACES, section 5."""
 
 _AUTHOR = "goop-mcp"
@@ -39,11 +47,13 @@ class SessionFieldsError(GoopError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltHandoff:
-    """A session handoff. `path` is where it belongs or, once it was written, stands; None where no files are written.
+    """A session handoff.
 
-    `verdict` is always accepted: what was put in is read back from the text, and nothing in it can pass for an
-    envelope. `revision` is that of the recording, None when it was only built. `resource` is the address at which a
-    recorded one is read where no files are written, else None.
+    `path` is where it belongs or, once it was written, stands; None where no files are written.
+
+    `verdict` is always accepted: what was put in is read back from the text, and nothing in it can
+    pass for an envelope. `revision` is that of the recording, None when it was only built.
+    `resource` is the address at which a recorded one is read where no files are written, else None.
     """
 
     text: str = field(repr=False)
@@ -72,7 +82,8 @@ class BuiltHandoff:
 def session_fields(fields: Mapping[str, object]) -> SessionFields:
     """Return the fields that a caller gives by name; None stands for one that is left out.
 
-    Raises UnknownNameError for a field that does not exist, SessionFieldsError for a value of the wrong kind.
+    Raises UnknownNameError for a field that does not exist, SessionFieldsError for a value of the
+    wrong kind.
     """
     for name in fields:
         if name not in SESSION_FIELDS:
@@ -88,11 +99,13 @@ def session_fields(fields: Mapping[str, object]) -> SessionFields:
     )
 
 
-def build_session_handoff(fields: SessionFields, workplace: Workplace, *, write: bool, now: str) -> BuiltHandoff:
+def build_session_handoff(
+    fields: SessionFields, workplace: Workplace, *, write: bool, now: str
+) -> BuiltHandoff:
     """Return the handoff; with `write` it is recorded, and is what HANDOFF.md says afterwards.
 
-    A HANDOFF.md that another program or a person wrote is left alone: ours lies beside it then, and `path` says
-    where. `now` is ISO 8601 in UTC. Raises StoreError.
+    A HANDOFF.md that another program or a person wrote is left alone: ours lies beside it then, and
+    `path` says where. `now` is ISO 8601 in UTC. Raises StoreError.
     """
     fields, redactions = redact_structure(fields)
     picture = take_picture(workplace)
@@ -104,7 +117,9 @@ def build_session_handoff(fields: SessionFields, workplace: Workplace, *, write:
             sources = workplace.store.read(picture.since_handoff)
         handoff = compose_handoff(fields, sources, now=now)
         verdict, text = judge_handoff(handoff), handoff_text(handoff)
-        return BuiltHandoff(text=text, path=path, verdict=verdict, resource=resource, redactions=redactions)
+        return BuiltHandoff(
+            text=text, path=path, verdict=verdict, resource=resource, redactions=redactions
+        )
 
     def change(writing: Writing) -> Change[BuiltHandoff]:
         handoff = compose_handoff(fields, picture.since_handoff(writing), now=now)
@@ -118,7 +133,13 @@ def build_session_handoff(fields: SessionFields, workplace: Workplace, *, write:
 
 def handoff_event(handoff: Handoff, *, author: str, now: str) -> NewEvent:
     """Return the event by which `handoff` becomes HANDOFF.md."""
-    return NewEvent(kind=HANDOFF_KIND, author=author, text=handoff_text(handoff), created_at=now, document=HANDOFF)
+    return NewEvent(
+        kind=HANDOFF_KIND,
+        author=author,
+        text=handoff_text(handoff),
+        created_at=now,
+        document=HANDOFF,
+    )
 
 
 def judge_handoff(handoff: Handoff) -> Verdict:
@@ -129,18 +150,26 @@ def judge_handoff(handoff: Handoff) -> Verdict:
     text = handoff_text(handoff)
     found = read_handoff(text)
     if validate(text).candidates:
-        raise SessionFieldsError("the handoff holds what passes for an envelope; say in words what it is about")
-    meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
-    if (found.generated, found.phase, found.command) != meant or (handoff.command and not found.command):
         raise SessionFieldsError(
-            "the handoff is not read as it was meant; give next_command as one command such as /goop-execute"
+            "the handoff holds what passes for an envelope; say in words what it is about"
+        )
+    meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
+    if (found.generated, found.phase, found.command) != meant or (
+        handoff.command and not found.command
+    ):
+        raise SessionFieldsError(
+            "the handoff is not read as it was meant; give next_command as one command such as"
+            " /goop-execute"
         )
     return Verdict(verdict="accepted", protocol=None, version=None, mode="strict")
 
 
 def _placed(built: BuiltHandoff, shown: Shown) -> BuiltHandoff:
     """Return `built` with the place where it stands now: its own, or the one beside somebody else's file."""
-    beside = next((path for path in shown.files if path.rpartition("/")[2].startswith("HANDOFF.conflict-")), None)
+    beside = next(
+        (path for path in shown.files if path.rpartition("/")[2].startswith("HANDOFF.conflict-")),
+        None,
+    )
     return replace(built, path=beside or built.path, remarks=shown.remarks)
 
 

@@ -32,8 +32,9 @@ class Row:
 class Retries:
     """How many messages it took until calls of agents ended, and why they ended.
 
-    `at_first`, `at_second` and `later` are calls whose first, second or a later reply was accepted; `at_last` of them
-    were accepted with the last reply that the policy allowed. `stopped_because` counts all calls by their reason.
+    `at_first`, `at_second` and `later` are calls whose first, second or a later reply was accepted;
+    `at_last` of them were accepted with the last reply that the policy allowed. `stopped_because`
+    counts all calls by their reason.
     """
 
     calls: int
@@ -57,10 +58,14 @@ class Retries:
             calls=sum(each.calls for each in endings),
             attempts=sum(each.calls * each.number for each in endings),
             at_first=sum(each.calls for each in accepted if each.number == 1),
-            at_second=sum(each.calls for each in accepted if each.number == 2),  # noqa: PLR2004 - the second
-            later=sum(each.calls for each in accepted if each.number > 2),  # noqa: PLR2004 - after the second
+            # The second
+            at_second=sum(each.calls for each in accepted if each.number == 2),  # noqa: PLR2004
+            # After the second
+            later=sum(each.calls for each in accepted if each.number > 2),  # noqa: PLR2004
             at_last=sum(each.calls for each in endings if each.ended == "accepted_at_last"),
-            stopped_because=dict(sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))),
+            stopped_because=dict(
+                sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,14 +97,21 @@ class ProjectStats:
     def is_empty(self) -> bool:
         """Whether nothing was recorded."""
         found = self.figures
-        return found.replies == _NOTHING_REPLIED and found.prompts == _NOTHING_PROMPTED and not found.reports
+        return (
+            found.replies == _NOTHING_REPLIED
+            and found.prompts == _NOTHING_PROMPTED
+            and not found.reports
+        )
 
     @property
     def adoption(self) -> AdoptionReport:
         """How many of the prompts that the gate judged hold a request."""
         prompts = self.figures.prompts
         return AdoptionReport(
-            sessions=prompts.prompts, with_request=prompts.with_request, blocked=prompts.refused, phase="optional"
+            sessions=prompts.prompts,
+            with_request=prompts.with_request,
+            blocked=prompts.refused,
+            phase="optional",
         )
 
     @property
@@ -131,15 +143,21 @@ class ProjectStats:
                 "too_many_refused": adoption.too_many_blocked,
             },
             "replies": _reply_values(self.figures.replies),
-            "errors": [{"rule": rule, "replies": count} for rule, count in self.figures.rules.items()],
+            "errors": [
+                {"rule": rule, "replies": count} for rule, count in self.figures.rules.items()
+            ],
             "retries": self.retries.to_dict(),
-            "reports": {status or "unknown": count for status, count in self.figures.reports.items()},
+            "reports": {
+                status or "unknown": count for status, count in self.figures.reports.items()
+            },
             "by_agent": [{"agent": row.name, **_row_values(row)} for row in self.agents],
             "by_week": [{"week": row.name, **_row_values(row)} for row in self.weeks],
         }
 
 
-def project_stats(store: Store, *, since: datetime | None = None, agent: str | None = None) -> ProjectStats:
+def project_stats(
+    store: Store, *, since: datetime | None = None, agent: str | None = None
+) -> ProjectStats:
     """Return the statistics of a project. Creates nothing; raises the errors of the store."""
     wanted = FigureFilter(since=None if since is None else written(since), agent=agent)
     return ProjectStats(

@@ -11,8 +11,10 @@ __all__ = ["stats_page"]
 _MOST_TOLD: Final = 15
 _NOT_NAMED: Final = "(not named)"
 _HOW: Final = (
-    "Reports: the tool `record_report` counts what it judges, and so do hooks where .goopspec/hooks.json says "
-    '"record": true.',
+    (
+        "Reports: the tool `record_report` counts what it judges, and so do hooks where"
+        ' .goopspec/hooks.json says "record": true.'
+    ),
     "Prompts: `goop-mcp gate --record` counts those that it judges.",
     "Attempts: the hook `recording(store)` keeps those of `ask_until_accepted`.",
 )
@@ -45,20 +47,35 @@ def _messages(stats: ProjectStats) -> list[str]:
         messages.append(table("Most Common Errors", ("Rule", "Replies"), *_most(rules)))
     if stats.retries.calls:
         messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
-    for title, column, rows in (("By Agent", "Agent", stats.agents), ("By Week", "Week", stats.weeks)):
+    for title, column, rows in (
+        ("By Agent", "Agent", stats.agents),
+        ("By Week", "Week", stats.weeks),
+    ):
         if rows:
-            columns = (column, *(["Adoption"] if gated else []), "Judged", "Failed", "Unknown", "Calls", "At first")
+            columns = (
+                column,
+                *(["Adoption"] if gated else []),
+                "Judged",
+                "Failed",
+                "Unknown",
+                "Calls",
+                "At first",
+            )
             # The newest weeks are at the end.
             shown = rows[:_MOST_TOLD] if column == "Agent" else rows[-_MOST_TOLD:]
             left = len(rows) - len(shown)
             lines = [f"{left} more with --format json."] if left else []
-            messages.append(table(title, columns, [_row(row, gated=gated) for row in shown], lines=lines))
+            messages.append(
+                table(title, columns, [_row(row, gated=gated) for row in shown], lines=lines)
+            )
     return messages
 
 
 def _most(rows: Sequence[tuple[str, str]]) -> tuple[Sequence[tuple[str, str]]]:
     left = len(rows) - _MOST_TOLD
-    return ([*rows[:_MOST_TOLD], (f"… and {left} more with --format json", "")] if left > 0 else rows,)
+    return (
+        [*rows[:_MOST_TOLD], (f"… and {left} more with --format json", "")] if left > 0 else rows,
+    )
 
 
 def _restriction(stats: ProjectStats) -> str:
@@ -74,8 +91,8 @@ def _remarks(stats: ProjectStats) -> list[str]:
     if stats.adoption.too_many_blocked:
         prompts = stats.figures.prompts
         said.append(
-            f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more than 10%: "
-            "let prompts without a request pass again, or mend what makes them."
+            f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more"
+            " than 10%: let prompts without a request pass again, or mend what makes them."
         )
     return said
 
@@ -83,11 +100,16 @@ def _remarks(stats: ProjectStats) -> list[str]:
 def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
     replies, prompts = stats.figures.replies, stats.figures.prompts
     judged = replies.accepted + replies.rejected
-    reports = ", ".join(f"{count} {status or 'without a status'}" for status, count in stats.figures.reports.items())
+    reports = ", ".join(
+        f"{count} {status or 'without a status'}" for status, count in stats.figures.reports.items()
+    )
     refused = f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})"
     return [
         *([("Prompts refused by the gate", refused)] if prompts.prompts else []),
-        ("Failure rate of replies", f"{share(replies.rejected, judged)} ({replies.rejected} / {judged})"),
+        (
+            "Failure rate of replies",
+            f"{share(replies.rejected, judged)} ({replies.rejected} / {judged})",
+        ),
         ("Replies accepted", str(replies.accepted)),
         ("Not known: replies that never came", str(replies.unknown)),
         ("Recorded reports", reports or "none"),
@@ -103,7 +125,10 @@ def _retries(stats: ProjectStats) -> list[tuple[str, str]]:
         ("accepted later", retries.later),
         ("of these with the last reply allowed", retries.at_last),
     )
-    reasons = [(f"ended: {_REASONS.get(reason, reason)}", count) for reason, count in retries.stopped_because.items()]
+    reasons = [
+        (f"ended: {_REASONS.get(reason, reason)}", count)
+        for reason, count in retries.stopped_because.items()
+    ]
     return [
         ("all", f"{calls}, {retries.attempts / calls:.2f} attempts a call"),
         *((name, f"{share(count, calls)} ({count})") for name, count in (*counted, *reasons)),

@@ -1,8 +1,8 @@
 """Templates for common tasks: whole prompts with marked slots, to be filled in (H-65).
 
-A template file begins with front matter, TOML between two `+++` lines: `name`, `title`, `description` and, for each
-slot, a table `[[slots]]` with `name` and `description`. The rest is a prompt in which a slot stands as `{{name}}`.
-`fill_template` makes a request of one.
+A template file begins with front matter, TOML between two `+++` lines: `name`, `title`,
+`description` and, for each slot, a table `[[slots]]` with `name` and `description`. The rest is a
+prompt in which a slot stands as `{{name}}`. `fill_template` makes a request of one.
 """
 
 import re
@@ -50,12 +50,18 @@ class Template:
 
 
 def list_templates() -> tuple[Template, ...]:
-    """Return every template, sorted by name. Raises AssetBrokenError when a file is not in order."""
+    """Return every template, sorted by name.
+
+    Raises AssetBrokenError when a file is not in order.
+    """
     return tuple(find_template(name) for name in template_names())
 
 
 def find_template(name: str) -> Template:
-    """Return the template called `name`. Raises UnknownNameError, which suggests the nearest name."""
+    """Return the template called `name`.
+
+    Raises UnknownNameError, which suggests the nearest name.
+    """
     return parse_template(read_template(name), file=name + _SUFFIX)
 
 
@@ -68,13 +74,20 @@ def read_template(name: str) -> str:
 
 
 def parse_template(text: str, *, file: str) -> Template:
-    """Return the template that `text` holds. Raises AssetBrokenError, which names the file, when it is not in order."""
+    """Return the template that `text` holds.
+
+    Raises AssetBrokenError, which names the file, when it is not in order.
+    """
     front, prompt = split_front_matter(text, file=f"the template {file}")
     match = _TASK.fullmatch(prompt)
     if match is None:
-        raise AssetBrokenError(f"the template {file} cannot be used: it has no line '# Task:' behind its front matter")
+        raise AssetBrokenError(
+            f"the template {file} cannot be used: it has no line '# Task:' behind its front matter"
+        )
     try:
-        slots = tuple(Slot(name=each["name"], description=each["description"]) for each in front["slots"])
+        slots = tuple(
+            Slot(name=each["name"], description=each["description"]) for each in front["slots"]
+        )
         template = Template(
             name=front["name"],
             title=front["title"],
@@ -84,13 +97,23 @@ def parse_template(text: str, *, file: str) -> Template:
             text=prompt,
         )
     except (KeyError, TypeError) as error:
-        raise AssetBrokenError(f"the template {file} cannot be used: its front matter is not in order") from error
-    if template.name + _SUFFIX != file or {slot.name for slot in slots} != set(SLOT.findall(template.text)):
-        raise AssetBrokenError(f"the template {file} cannot be used: its name or its slots are not those it lists")
+        raise AssetBrokenError(
+            f"the template {file} cannot be used: its front matter is not in order"
+        ) from error
+    if template.name + _SUFFIX != file or {slot.name for slot in slots} != set(
+        SLOT.findall(template.text)
+    ):
+        raise AssetBrokenError(
+            f"the template {file} cannot be used: its name or its slots are not those it lists"
+        )
     return template
 
 
 def template_names() -> tuple[str, ...]:
     """Return the names of all templates, sorted."""
     names = list_assets("templates", _SUFFIX)
-    return tuple(name.removeprefix(_FOLDER).removesuffix(_SUFFIX) for name in names if name.startswith(_FOLDER))
+    return tuple(
+        name.removeprefix(_FOLDER).removesuffix(_SUFFIX)
+        for name in names
+        if name.startswith(_FOLDER)
+    )

@@ -18,8 +18,8 @@ __all__ = ["Change", "Shown", "Workplace"]
 T = TypeVar("T")
 
 _NOT_SHOWN = (
-    "it is stored, but the files could not be brought up to it; that is tried again with the next change, "
-    "and the log says what was in the way"
+    "it is stored, but the files could not be brought up to it; that is tried again with the next"
+    " change, and the log says what was in the way"
 )
 
 
@@ -51,8 +51,8 @@ class Shown:
 class Workplace:
     """A project's database and its files.
 
-    `writes_files` is False where many machines share the database: the files of one of them say nothing to the others,
-    and the documents are rendered from the database for whoever reads them.
+    `writes_files` is False where many machines share the database: the files of one of them say
+    nothing to the others, and the documents are rendered from the database for whoever reads them.
     """
 
     store: Store
@@ -64,7 +64,10 @@ class Workplace:
         return () if self.writes_files else tuple(map(document_uri, documents))
 
     def catch_up(self, *, now: str) -> None:
-        """Show what a killed writer acknowledged and could not show. Raises as `workspace.catching_up.catch_up`."""
+        """Show what a killed writer acknowledged and could not show.
+
+        Raises as `workspace.catching_up.catch_up`.
+        """
         if self.writes_files:
             catch_up(self.store, self.files, now=now, redact=_hidden)
 
@@ -81,7 +84,9 @@ class Workplace:
             if not (self.writes_files and made.shows):
                 return made, ProjectionPlan()
             # Last, so that it sees all that the transaction has added.
-            return made, plan_projections(writing, self.files, now=now, redact=_hidden, before=before)
+            return made, plan_projections(
+                writing, self.files, now=now, redact=_hidden, before=before
+            )
 
         def then(planned: tuple[Change[T], ProjectionPlan]) -> None:
             nonlocal shown
@@ -96,16 +101,21 @@ class Workplace:
 
 def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
     moved = plan.apply(files)
-    remarks = [f"{path} was saved by somebody at this moment; it is shown there with the next change" for path in moved]
+    remarks = [
+        f"{path} was saved by somebody at this moment; it is shown there with the next change"
+        for path in moved
+    ]
     remarks += [str(each) for each in plan.newer[:1]]
     newer = {each.path for each in plan.newer}
     remarks += [
-        f"what is recorded now stands in {each.ours}, as {each.path} has other entries of these revisions"
+        f"what is recorded now stands in {each.ours}, as {each.path} has other entries of these"
+        " revisions"
         for each in plan.conflicts
         if each.path in newer
     ]
     remarks += [
-        f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in {each.ours}"
+        f"somebody has changed {each.path} where it is ours; it is left alone, and ours is in"
+        f" {each.ours}"
         for each in plan.conflicts
         if each.path not in newer
     ]

@@ -16,7 +16,9 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
     """
     path = Path(file)
     if not force and os.path.lexists(path):
-        raise UnwritableFileError(f"{file!r} is there already; name another file, or write over it with --force")
+        raise UnwritableFileError(
+            f"{file!r} is there already; name another file, or write over it with --force"
+        )
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         with beside.open("x", encoding="utf-8", newline="") as stream:
@@ -27,4 +29,6 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
         if isinstance(error, GoopError):
             raise
         reason = (error.strerror or "unknown reason").lower()
-        raise UnwritableFileError(f"{file!r} cannot be written ({reason}); name another file") from error
+        raise UnwritableFileError(
+            f"{file!r} cannot be written ({reason}); name another file"
+        ) from error

@@ -44,10 +44,14 @@ FAMILIES: tuple[Family, ...] = (
     FamilyOnDemand("goop_report", marks=("goop_report",), load=_in_package("goop_report")),
     FamilyOnDemand("agent_request", marks=("agent_request",), load=_in_package("agent_request")),
     FamilyOnDemand(
-        "speckit", marks=('agent"', "agent'", "agent”", "agent’", "agent:", "_context"), load=_in_package("speckit")
+        "speckit",
+        marks=('agent"', "agent'", "agent”", "agent’", "agent:", "_context"),
+        load=_in_package("speckit"),
     ),
     FamilyOnDemand(
-        "factory", marks=('status"', "status'", "status”", "status’", "status:"), load=_in_package("factory")
+        "factory",
+        marks=('status"', "status'", "status”", "status’", "status:"),
+        load=_in_package("factory"),
     ),
 )
 """Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
@@ -58,7 +62,9 @@ def _sections_family() -> Family:
     return family
 
 
-_SECTIONS = FamilyOnDemand("goop_report", marks=("goop_report", "## status", "## summary"), load=_sections_family)
+_SECTIONS = FamilyOnDemand(
+    "goop_report", marks=("goop_report", "## status", "## summary"), load=_sections_family
+)
 
 
 def families_of(profile: Profile) -> tuple[Family, ...]:
@@ -67,7 +73,8 @@ def families_of(profile: Profile) -> tuple[Family, ...]:
 
 
 def _every_rule() -> Iterator[Rule]:
-    from goop_mcp.protocols.shared_rules import FORM_RULES, PROJECT_RULES  # noqa: PLC0415 - most starts list no rules
+    # Most starts list no rules
+    from goop_mcp.protocols.shared_rules import FORM_RULES, PROJECT_RULES  # noqa: PLC0415
 
     yield from FORM_RULES
     for family in FAMILIES:
@@ -81,7 +88,17 @@ RULES = RuleBook(_every_rule)
 NAMESPACES = frozenset(
     (
         *(family.name for family in FAMILIES),
-        *("envelope", "evidence", "json", "memory", "path", "subagent_protocol", "visual_style", "workflow", "xml"),
+        *(
+            "envelope",
+            "evidence",
+            "json",
+            "memory",
+            "path",
+            "subagent_protocol",
+            "visual_style",
+            "workflow",
+            "xml",
+        ),
     )
 )
 """The first parts of the ids of our rules; those of others begin differently, as new ones of ours will come."""
@@ -90,7 +107,8 @@ NAMESPACES = frozenset(
 def check_rules(rules: Sequence[Rule]) -> None:
     """Raise RuleRefusedError for the first of a caller's own `rules` that could not be used as it is."""
     if rules != ():
-        from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415 - only those who bring rules pay
+        # Only those who bring rules pay
+        from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415
 
         check_own_rules(rules, taken=NAMESPACES)
 
@@ -111,18 +129,20 @@ def validate(
 ) -> Verdict:
     """Judge the envelope in an agent's reply and return a verdict with every fault at once.
 
-    `text` is the whole reply as the agent or a host gave it. `protocol` names the
-    protocol, "auto" detects it.
-    `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of those an error; neither mends
-    meaning. `expected` holds what the caller knows beforehand. `limits` bounds what is read. `rules` are the caller's
-    own: each judges the envelopes of its `model`, beside our rules.
+    `text` is the whole reply as the agent or a host gave it. `protocol` names the protocol, "auto"
+    detects it. `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of
+    those an error; neither mends meaning. `expected` holds what the caller knows beforehand.
+    `limits` bounds what is read. `rules` are the caller's own: each judges the envelopes of its
+    `model`, beside our rules.
 
-    Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises UnknownNameError
-    for an unknown protocol, mode or expected phase and TypeError when `text` is no `str` (INTERFACES, section 3). Of
-    the caller's own rules it raises RuleRefusedError for one that cannot be used and RuleFailedError, which names it,
-    where its check raises.
+    Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
+    UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is no
+    `str` (INTERFACES, section 3). Of the caller's own rules it raises RuleRefusedError for one that
+    cannot be used and RuleFailedError, which names it, where its check raises.
     """
-    return examine(text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules).verdict()
+    return examine(
+        text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+    ).verdict()
 
 
 def examine(
@@ -135,16 +155,23 @@ def examine(
     rules: Sequence[Rule] = (),
 ) -> "Examination":
     """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
-    if expected is not None and expected.phase is not None and expected.phase.strip().lower() not in _PHASES:
+    if (
+        expected is not None
+        and expected.phase is not None
+        and expected.phase.strip().lower() not in _PHASES
+    ):
         raise UnknownNameError("phase", expected.phase, _PHASES)
     check_rules(rules)
     examined = _pipeline()
     families = FAMILIES if expected is None else families_of(expected.profile)
-    return examined(text, families, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+    return examined(
+        text, families, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+    )
 
 
 @cache
 def _pipeline() -> "Callable[..., Examination]":
-    from goop_mcp.validation import pipeline  # noqa: PLC0415 - most starts judge nothing for now
+    # Most starts judge nothing for now
+    from goop_mcp.validation import pipeline  # noqa: PLC0415
 
     return pipeline.examine

@@ -7,4 +7,12 @@ section 7).
 from goop_mcp.redaction.redacting import PRIVATE, REDACTED, Redacted, may_hold_secrets, redact
 from goop_mcp.redaction.structures import map_texts, redact_structure
 
-__all__ = ["PRIVATE", "REDACTED", "Redacted", "map_texts", "may_hold_secrets", "redact", "redact_structure"]
+__all__ = [
+    "PRIVATE",
+    "REDACTED",
+    "Redacted",
+    "map_texts",
+    "may_hold_secrets",
+    "redact",
+    "redact_structure",
+]

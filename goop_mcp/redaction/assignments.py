@@ -12,7 +12,9 @@ from goop_mcp.redaction.values import Assignment, is_secret, is_weak_name
 __all__ = ["WORDS_OF_NAMES", "hide_assigned", "in_small_letters"]
 
 # A test passes too: only a value in quotes or after = is a password then.
-_SHORT_FORM: Final = r"(?<=[a-z][_-])pass|(?<![a-z_-])pass(?=\\?[\"'`]?[ \t]{0,8}(?:=|:[ \t]{0,8}\\?[\"'`]))"
+_SHORT_FORM: Final = (
+    r"(?<=[a-z][_-])pass|(?<![a-z_-])pass(?=\\?[\"'`]?[ \t]{0,8}(?:=|:[ \t]{0,8}\\?[\"'`]))"
+)
 _NAME: Final = (
     rf"(?P<name>passw(?:or)?d|passphrase|passwrd|pswd|pwd|{_SHORT_FORM}|api[ _-]?key|secret|token"
     r"|(?:private|access|account|signing|encryption|master|auth|storage|subscription)[_-]?key"
@@ -26,7 +28,8 @@ WORDS_OF_NAMES: Final = ("secret", "token", "pass", "pswd", "pwd", "key", "aws_"
 _ASSIGNS: Final = r"(?:\|\||\?|\+|:)?(?:=>|=(?![=~>])|:(?![:=]))"
 _ASSIGNED: Final = re.compile(
     rf"{_NAME}"
-    rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?|(?:is|was|->|→|\|)(?=\s))[ \t]{{0,8}})"
+    rf"(?P<sign>(?:\\?[\"'`]|\*\*)?[ \t]{{0,8}}(?:{_ASSIGNS}(?:\*\*)?|(?:is|was|->|→|\|)(?=\s))["
+    r" \t]{0,8})"
 )
 _FLAG: Final = re.compile(rf"--[a-z-]{{0,20}}?{_NAME}(?P<sign>[ \t]{{1,8}})")
 _ELEMENT: Final = re.compile(rf"<[\w:.-]{{0,40}}?{_NAME}(?:\s[^<>]{{0,200}})?(?P<sign>>)")
@@ -56,7 +59,9 @@ def hide_assigned(text: str, replacement: str) -> tuple[str, int]:
     return text, assigned + flags + elements
 
 
-def _hide(text: str, named: re.Pattern[str], value_of: re.Pattern[str], replacement: str) -> tuple[str, int]:
+def _hide(
+    text: str, named: re.Pattern[str], value_of: re.Pattern[str], replacement: str
+) -> tuple[str, int]:
     lowered = in_small_letters(text)
     pieces: list[str] = []
     shown = at = 0
@@ -65,7 +70,9 @@ def _hide(text: str, named: re.Pattern[str], value_of: re.Pattern[str], replacem
         # Most weak names assign no secret, and what they assign may hold one: so little is read of
         # it, and it is read again. What other names assign is read once, which keeps this linear.
         is_weak = is_weak_name(name["name"])
-        value = value_of.match(text, at, at + _LONGEST_WEAK) if is_weak else value_of.match(text, at)
+        value = (
+            value_of.match(text, at, at + _LONGEST_WEAK) if is_weak else value_of.match(text, at)
+        )
         if value is None or (is_weak and not is_secret(Assignment.of(text, name, value))):
             continue
         if is_weak:

@@ -12,7 +12,9 @@ __all__ = ["PROGRAMS", "hide_in_commands"]
 
 _BARE: Final = r"[^\s\"'`<>;|&]{1,256}"
 _VALUE: Final = rf"(?P<quote>[\"'])?(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
-_USER_AND: Final = rf"(?P<quote>[\"'])?[^\s\"':]{{0,128}}:(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
+_USER_AND: Final = (
+    rf"(?P<quote>[\"'])?[^\s\"':]{{0,128}}:(?P<value>(?(quote)[^\"'\r\n]{{1,256}}|{_BARE}))"
+)
 
 # Between an option and what it takes, in a list of JSON too.
 _BETWEEN: Final = r"(?:[\"'],)?[ \t=]{0,8}"
@@ -40,7 +42,10 @@ _OPTIONS: Final = {
     "mosquitto_sub": rf"-P[ \t]{{1,8}}{_VALUE}",
     "smbclient": rf"(?:-U|--user)[ \t=]{{0,8}}[\"']?[^\s%\"']{{1,128}}%{_VALUE}",
     "openssl": rf"-pass(?:in|out)?[ \t]{{1,8}}pass:{_VALUE}",
-    "htpasswd": rf"-[a-zA-Z]{{0,8}}b[a-zA-Z]{{0,8}}[ \t]{{1,8}}\S{{1,256}}[ \t]{{1,8}}\S{{1,128}}[ \t]{{1,8}}{_VALUE}",
+    "htpasswd": (
+        r"-[a-zA-Z]{0,8}b[a-zA-Z]{0,8}[ \t]{1,8}\S{1,256}[ \t]{1,8}\S{1,128}["
+        rf" \t]{{1,8}}{_VALUE}"
+    ),
 }
 PROGRAMS: Final = tuple(_OPTIONS)
 """Words of which one is in every text with such a command."""
@@ -62,7 +67,9 @@ def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
     while program := _PROGRAM.search(text, at):
         end = _END.search(text, program.end())
         at = end.start() if end is not None else len(text)
-        option = re.compile(rf"(?<=[\s\"']){_OPTIONS[program['program']]}")  # compiled once, by the cache of `re`
+        option = re.compile(
+            rf"(?<=[\s\"']){_OPTIONS[program['program']]}"
+        )  # compiled once, by the cache of `re`
         for found in option.finditer(text, program.end(), at):
             if is_stand_in(found["value"]) or _PORTS.fullmatch(found["value"]):
                 continue

@@ -17,7 +17,9 @@ _MOST_PASSES: Final = 8
 _WORDS: Final = tuple({word: None for shape in SHAPES for word in shape.words})
 _FINDERS: Final = tuple(shape.may_hold for shape in SHAPES if shape.may_hold is not None)
 # The mark also as a host escapes it.
-_MARK: Final = re.compile(r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE)
+_MARK: Final = re.compile(
+    r"(?:<|&lt;)\s{0,8}(/?)\s{0,8}private(?:\s[^<>&]{0,200})?(?:>|&gt;)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,9 @@ def may_hold_secrets(texts: Iterable[str]) -> bool:
     """Tell whether `redact` has to look at any of `texts`: much quicker than to redact each, and mostly False."""
     text = "\n".join(texts)
     lowered = text.lower()
-    return any(word in lowered for word in (*_WORDS, "private")) or any(finds(text) for finds in _FINDERS)
+    return any(word in lowered for word in (*_WORDS, "private")) or any(
+        finds(text) for finds in _FINDERS
+    )
 
 
 def _pass(text: str) -> tuple[str, int]:

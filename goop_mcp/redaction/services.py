@@ -99,7 +99,9 @@ _LENGTHS: Final[dict[str, tuple[int, ...]]] = {
     "zendesk": (40,),
 }
 # Commits, releases and files have such values too.
-_NO_SECRET: Final = re.compile(r"sha|commit|revision|release|version|hash|digest|checksum|image|build|zone|url")
+_NO_SECRET: Final = re.compile(
+    r"sha|commit|revision|release|version|hash|digest|checksum|image|build|zone|url"
+)
 # Short names stand in many a word: `global`, `bilinear`.
 _SHORT: Final = 6
 _NAME: Final = (

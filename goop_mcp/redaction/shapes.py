@@ -1,7 +1,7 @@
 """The kinds of secrets, one `Shape` each.
 
-Each pattern begins at a fixed word and reads on over one class of characters that ends before the next such word
-could begin, or over a bounded number: so no text makes it slower than linear.
+Each pattern begins at a fixed word and reads on over one class of characters that ends before the
+next such word could begin, or over a bounded number: so no text makes it slower than linear.
 """
 
 import re
@@ -28,8 +28,9 @@ Replacing = Callable[[re.Match[str]], str | None]
 class Shape:
     """One kind of secret.
 
-    A text without any of `words`, which are in lower case, has none of this kind; nor has one for which `may_hold` is
-    False, where that is given. `hide` returns a text without these secrets and how many there were.
+    A text without any of `words`, which are in lower case, has none of this kind; nor has one for
+    which `may_hold` is False, where that is given. `hide` returns a text without these secrets and
+    how many there were.
     """
 
     words: tuple[str, ...]
@@ -37,7 +38,9 @@ class Shape:
     may_hold: Callable[[str], bool] | None = None
 
 
-def _replacing(words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None) -> Shape:
+def _replacing(
+    words: tuple[str, ...], pattern: re.Pattern[str], replacement: Replacing | None = None
+) -> Shape:
     """Return the shape of what `pattern` finds; `replacement` says what is put in its place, None to leave it."""
 
     def hide(text: str) -> tuple[str, int]:
@@ -80,48 +83,66 @@ def _hide_tokens(text: str) -> tuple[str, int]:
     return "".join(pieces), len(pieces) // 2
 
 
-# Forms that have their mark in the middle or at the end, or that are known by the shape of all their parts.
+# Forms that have their mark in the middle or at the end, or that are known by the shape of all
+# their parts.
 _MARKED: Final = (
     (("q~",), r"(?<![A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40})"),
     ((".atlasv1.",), r"(?<![A-Za-z0-9])(?P<value>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,})"),
     (("_mmk",), r"(?<![A-Za-z0-9])(?P<value>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![A-Za-z0-9])"),
     (("-us",), r"(?<![A-Za-z0-9])(?P<value>[a-f0-9]{32}-us[0-9]{1,2})(?![A-Za-z0-9])"),
     ((":a",), r"(?<![0-9])(?P<value>[0-9]{6,16}:A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])"),
-    (("|", "%"), r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])"),
+    (
+        ("|", "%"),
+        r"(?<![A-Za-z0-9])(?P<value>[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])",
+    ),
     (
         (".",),
         r"(?<![A-Za-z0-9_.-])(?P<value>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![A-Za-z0-9_.-])",
     ),
     (("/webhooks/",), r"(?<=/webhooks/)(?P<value>[0-9]{15,22}/[A-Za-z0-9_-]{50,90})"),
     (("incomingwebhook/",), r"(?<=IncomingWebhook/)(?P<value>[a-z0-9]{32}/[a-z0-9-]{36})"),
-    (("hooks.slack.com",), r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[A-Za-z0-9+/]{20,})"),
+    (
+        ("hooks.slack.com",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[A-Za-z0-9+/]{20,})",
+    ),
     # Signatures of addresses that let in whoever has them.
     (("sig=",), r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/=_-]{20,})"),
-    (("-signature=",), r"(?i:(?<=X-Amz-Signature=)|(?<=X-Goog-Signature=))(?P<value>[A-Fa-f0-9]{32,})"),
+    (
+        ("-signature=",),
+        r"(?i:(?<=X-Amz-Signature=)|(?<=X-Goog-Signature=))(?P<value>[A-Fa-f0-9]{32,})",
+    ),
     (
         ("session",),
         r"(?<![\w.-])(?:[A-Z]{1,10}SESSIONID|ASP\.NET_SessionId|_gitlab_session|laravel_session|sessionid)"
         r"=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
     ),
-    (("phpsessid", "connect.sid"), r"(?:PHPSESSID|connect\.sid)=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})"),
+    (
+        ("phpsessid", "connect.sid"),
+        r"(?:PHPSESSID|connect\.sid)=(?P<value>[A-Za-z0-9%+/=_.:-]{16,})",
+    ),
 )
 _NETRC: Final = re.compile(
     r"\b(?:machine[ \t\r\n]{1,8}\S{1,256}|default)"
     r"(?P<login>(?:[ \t\r\n]{1,8}(?:login|account)[ \t\r\n]{1,8}\S{1,256}){1,2})?"
-    r"[ \t\r\n]{1,8}password[ \t\r\n]{1,8}(?P<value>\S{1,256})(?(login)|(?=[ \t\r\n]{1,8}login[ \t\r\n]))"
+    r"[ \t\r\n]{1,8}password[ \t\r\n]{1,8}(?P<value>\S{1,256})(?(login)|(?=[ \t\r\n]{1,8}login["
+    r" \t\r\n]))"
 )
 # <add key="ClearTextPassword" value="…"/>
 _NAMED_ELEMENT: Final = re.compile(
-    r"\b(?:key|name)=[\"'][\w.:-]{0,80}?(?:password|passwd|secret|token|api_?key)[\"'][ \t\r\n]{1,8}"
+    r"\b(?:key|name)=[\"'][\w.:-]{0,80}?(?:password|passwd|secret|token|api_?key)[\"']["
+    r" \t\r\n]{1,8}"
     r"value=[\"'](?P<value>[^\"'<>\r\n]{1,512})",
     re.IGNORECASE,
 )
 # The values of a Secret of Kubernetes are in base64; that it is one may stand before or after them.
 _IN_DATA: Final = re.compile(
-    r"^[ \t]{0,40}data:[ \t]{0,8}\r?\n(?P<lines>(?:[ \t]{1,40}[\w.-]{1,253}:[^\r\n]{0,65536}\r?\n?){1,512})",
+    r"^[ \t]{0,40}data:[ \t]{0,8}\r?\n(?P<lines>(?:["
+    r" \t]{1,40}[\w.-]{1,253}:[^\r\n]{0,65536}\r?\n?){1,512})",
     re.MULTILINE,
 )
-_IS_SECRET: Final = re.compile(r"^[ \t]{0,8}[\"']?kind[\"']?:[ \t]{0,8}[\"']?secret\b", re.IGNORECASE | re.MULTILINE)
+_IS_SECRET: Final = re.compile(
+    r"^[ \t]{0,8}[\"']?kind[\"']?:[ \t]{0,8}[\"']?secret\b", re.IGNORECASE | re.MULTILINE
+)
 _DATA_LINE: Final = re.compile(
     r"(?P<before>:[ \t]{1,8}[\"']?)[A-Za-z0-9+/]{8,}={0,2}(?=[\"']?[ \t]*\r?$)", re.MULTILINE
 )
@@ -143,13 +164,16 @@ def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
 
 
 _COOKIES: Final = re.compile(
-    r"(?:\b(?:set-)?cookie2?\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?|(?<=\s)(?:-b|--cookie)[ \t=]{1,8}[\"']?)"
+    r"(?:\b(?:set-)?cookie2?\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?|(?<=\s)(?:-b|--cookie)["
+    r" \t=]{1,8}[\"']?)"
     r"(?P<cookies>[^\r\n\"'<>]{4,8192})",
     re.IGNORECASE,
 )
 _COOKIE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.$-]{1,128})=(?P<value>[^;,\s\"'<>]{12,8192})")
 # What a Set-Cookie says about its cookie.
-_ATTRIBUTES: Final = frozenset({"expires", "max-age", "path", "domain", "samesite", "priority", "version"})
+_ATTRIBUTES: Final = frozenset(
+    {"expires", "max-age", "path", "domain", "samesite", "priority", "version"}
+)
 
 
 def _without_cookies(match: re.Match[str]) -> str:
@@ -165,7 +189,8 @@ def _without_cookies(match: re.Match[str]) -> str:
 
 _KEY_BLOCK: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\:,-]*)"
+    r"(?:(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?:"
+    r" BLOCK)?-----|[A-Za-z0-9+/=\s\\:,-]*)"
 )
 _SSH_KEY: Final = re.compile(
     r"\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{1,40}@openssh\.com)\s{1,4}AAAA[A-Za-z0-9+/=]{16,}"
@@ -193,7 +218,8 @@ def _bearer(match: re.Match[str]) -> str | None:
 
 
 def _authorization(match: re.Match[str]) -> str | None:
-    # Behind a scheme nothing but credentials stands; without one the sentence may only speak of authorization.
+    # Behind a scheme nothing but credentials stands; without one the sentence may only speak of
+    # authorization.
     value = match["value"]
     named = match["scheme"] and len(value) >= _SHORTEST_CREDENTIALS and value[0].isalnum()
     alone = _CREDENTIALS.fullmatch(value) and looks_random(value)

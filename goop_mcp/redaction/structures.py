@@ -40,11 +40,14 @@ def map_texts(value: T, change: _Change) -> T:
     return cast("T", _copy(value, None, change))
 
 
-def _copy(value: Any, name: str | None, change: _Change) -> Any:  # noqa: ANN401 - any value, and the same kind of it
+# Any value, and the same kind of it
+def _copy(value: Any, name: str | None, change: _Change) -> Any:  # noqa: ANN401
     if isinstance(value, str):
         return value if isinstance(value, Enum) else change(value, name)
     if isinstance(value, Mapping):
-        return {_copy(key, None, change): _copy(each, str(key), change) for key, each in value.items()}
+        return {
+            _copy(key, None, change): _copy(each, str(key), change) for key, each in value.items()
+        }
     if isinstance(value, list):
         return [_copy(each, name, change) for each in value]
     if isinstance(value, tuple):

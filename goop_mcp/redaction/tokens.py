@@ -24,8 +24,9 @@ _UPPER: Final = "A-Z0-9"
 class _Kind:
     """How tokens go on after one of `beginnings`.
 
-    `in_run` tells that they may hold - and _ and so do not begin after one; these must not read like words.
-    `mixed` asks for letters and digits both. `rest` is compiled when it is first needed: there are many.
+    `in_run` tells that they may hold - and _ and so do not begin after one; these must not read
+    like words. `mixed` asks for letters and digits both. `rest` is compiled when it is first
+    needed: there are many.
     """
 
     beginnings: str
@@ -84,7 +85,11 @@ _KINDS: Final = (
     _open("s-s4t2ud- s-s4t2af-", _HEX, 40),
     _open("pul-", _HEX, 40),
     # Letters, digits, - and _, or dots as well.
-    _open("glpat- gldt- glrt- glcbt- glptt- glft- glffct- glagent- gloas- glsoat- glimt- glwt-", _DOTTED, 16),
+    _open(
+        "glpat- gldt- glrt- glcbt- glptt- glft- glffct- glagent- gloas- glsoat- glimt- glwt-",
+        _DOTTED,
+        16,
+    ),
     _open("GR1348941", _RUN, 16),
     _open("xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-", "A-Za-z0-9.%-", 10),
     _open("sk- xai- pplx- nvapi-", _RUN, 20),
@@ -152,7 +157,9 @@ def one_of(words: Iterable[str]) -> str:
         node[""] = {}
 
     def written(node: dict[str, Any]) -> str:
-        ways = [re.escape(character) + written(rest) for character, rest in node.items() if character]
+        ways = [
+            re.escape(character) + written(rest) for character, rest in node.items() if character
+        ]
         if not ways:
             return ""
         return f"(?:{'|'.join(ways)}){'?' if '' in node else ''}"

@@ -6,13 +6,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Self
 
-__all__ = ["Assignment", "is_secret", "is_stand_in", "is_weak_name", "looks_random", "mixes_letters_and_digits"]
+__all__ = [
+    "Assignment",
+    "is_secret",
+    "is_stand_in",
+    "is_weak_name",
+    "looks_random",
+    "mixes_letters_and_digits",
+]
 
 _QUOTES: Final = ('\\"', '"', "'", "`")
 _CLOSERS: Final = ".,;:)]}|"
 _AT_THE_END: Final = re.compile(r"[,;)}\]]*[ \t]*(?:#|//|\r|\n|\\n|$)")
 _PLACEHOLDER: Final = re.compile(
-    r"\[REDACTED\].*|\[PRIVATE\].*|<.*|\$.*|%.*|\{.*|\[.*|\(.*|\*+|\.{2,}.*|…|x{3,}|your[-_ ].*|@.*|!.*|env[.:(].*",
+    r"\[REDACTED\].*|\[PRIVATE\].*|<.*|\$.*|%.*|\{.*|\[.*|\(.*|\*+|\.{2,}.*|…|x{3,}|your[-_"
+    r" ].*|@.*|!.*|env[.:(].*",
     re.IGNORECASE | re.DOTALL,
 )
 # References to where the value comes from: calls, items, attributes, files.
@@ -22,7 +30,8 @@ _REFERENCE: Final = re.compile(
 )
 _PATH: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^:;|<>\r\n]*|~|\.{1,2}")
 _TYPE: Final = re.compile(
-    r"(?:[A-Z][a-z]+)*(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?", re.DOTALL
+    r"(?:[A-Z][a-z]+)*(?:Str|String|Token|Secret|Key|Password|Type|Bytes|Optional|Union|Any|None)(?:\W.*)?",
+    re.DOTALL,
 )
 _NAME_OR_CALL: Final = re.compile(r"[A-Za-z_.]+(?:\(.*)?", re.DOTALL)
 _BEHIND_A_TEXT: Final = frozenset(",;:)]} +%")
@@ -31,10 +40,10 @@ _TYPES: Final = (
     "true|false|undefined|void|varchar"
 )
 _STATES: Final = "passed|failed|skipped|ok|unknown|required|missing|invalid|expired|empty|unset|yes|no|on|off|not"
-_SMALL_WORDS: Final = "the|a|an|is|are|was|must|should|see|this|that|it|and|or|to|of|in|for|if|from|with"
-_VARIABLES: Final = (
-    "value|token|secret|password|passwd|pass|pwd|key|input|data|env|raw|result|response|user|name|default"
+_SMALL_WORDS: Final = (
+    "the|a|an|is|are|was|must|should|see|this|that|it|and|or|to|of|in|for|if|from|with"
 )
+_VARIABLES: Final = "value|token|secret|password|passwd|pass|pwd|key|input|data|env|raw|result|response|user|name|default"
 _WORD: Final = re.compile(rf"{_TYPES}|{_STATES}|{_SMALL_WORDS}|{_VARIABLES}", re.IGNORECASE)
 _WEAK_SIGNS: Final = frozenset({"", "is", "was", "->", "→", "|"})
 _LIKE_A_PASSWORD: Final = re.compile(r"passw(?:or)?d|passphrase|pwd", re.IGNORECASE)
@@ -49,7 +58,8 @@ _SENSIBLE_LENGTH, _LONG_WORD, _LONGEST_COUNT, _SHORTEST_PIN, _LONG_VALUE = 6, 20
 class Assignment:
     """`name`, `sign` and `value` as found; quotes and what closes the sentence are set aside.
 
-    `alone` means that the line ends with the value, `argument` that it stands in brackets of a call.
+    `alone` means that the line ends with the value, `argument` that it stands in brackets of a
+    call.
     """
 
     name: str
@@ -95,7 +105,9 @@ def _parts(found: str) -> tuple[str, str, str]:
 def looks_random(text: str) -> bool:
     """Tell whether `text` is no word: letters and digits mixed, or letters without end."""
     longest = max(map(len, re.split(r"[^A-Za-z0-9]", text)), default=0)
-    return len(text) >= _SENSIBLE_LENGTH and (mixes_letters_and_digits(text) or longest >= _LONG_WORD)
+    return len(text) >= _SENSIBLE_LENGTH and (
+        mixes_letters_and_digits(text) or longest >= _LONG_WORD
+    )
 
 
 def mixes_letters_and_digits(text: str) -> bool:
@@ -106,7 +118,9 @@ def mixes_letters_and_digits(text: str) -> bool:
 def is_stand_in(value: str) -> bool:
     """Tell whether `value` stands for a secret: a variable, a placeholder, the word `password`."""
     value = value.strip()
-    return not any(c.isalnum() for c in value) or bool(_PLACEHOLDER.fullmatch(value) or _WORD.fullmatch(value))
+    return not any(c.isalnum() for c in value) or bool(
+        _PLACEHOLDER.fullmatch(value) or _WORD.fullmatch(value)
+    )
 
 
 def is_weak_name(name: str) -> bool:
@@ -115,7 +129,10 @@ def is_weak_name(name: str) -> bool:
 
 
 def is_secret(assignment: Assignment) -> bool:
-    """Tell whether the value must not be kept. The first judge that knows decides; in doubt it is a secret."""
+    """Tell whether the value must not be kept.
+
+    The first judge that knows decides; in doubt it is a secret.
+    """
     for judge in _JUDGES:
         if (answer := judge(assignment)) is not None:
             return answer
@@ -128,7 +145,11 @@ def _path(it: Assignment) -> bool | None:
 
 
 def _nothing_there(it: Assignment) -> bool | None:
-    return None if any(c.isalnum() for c in it.value) and not _PLACEHOLDER.fullmatch(it.value.strip()) else False
+    return (
+        None
+        if any(c.isalnum() for c in it.value) and not _PLACEHOLDER.fullmatch(it.value.strip())
+        else False
+    )
 
 
 def _weakly_named(it: Assignment) -> bool | None:
@@ -154,7 +175,11 @@ def _is_dense(value: str) -> bool:
     longest = max(re.split(r"[^A-Za-z0-9]", value), key=len)
     kinds = [(c.islower(), c.isupper()) for c in longest]
     changes = sum(one != other for one, other in pairwise(kinds))
-    return len(longest) >= _DENSE_LENGTH and len(set(kinds)) == len("aA1") and changes > _DENSITY * len(longest)
+    return (
+        len(longest) >= _DENSE_LENGTH
+        and len(set(kinds)) == len("aA1")
+        and changes > _DENSITY * len(longest)
+    )
 
 
 def _outside(it: Assignment) -> bool | None:
@@ -163,7 +188,11 @@ def _outside(it: Assignment) -> bool | None:
 
 
 def _itself(it: Assignment) -> bool | None:
-    return False if not it.quoted and _plain(it.value) and it.name.lower() in it.value.lower() else None
+    return (
+        False
+        if not it.quoted and _plain(it.value) and it.name.lower() in it.value.lower()
+        else None
+    )
 
 
 def _plain(value: str) -> bool:
@@ -185,7 +214,11 @@ def _in_quotes(it: Assignment) -> bool | None:
     if not it.quoted:
         return None
     # Several words describe a secret, but for a passphrase.
-    return bool(_LIKE_A_PASSWORD.fullmatch(it.name)) or " " not in it.value.strip() or looks_random(it.value)
+    return (
+        bool(_LIKE_A_PASSWORD.fullmatch(it.name))
+        or " " not in it.value.strip()
+        or looks_random(it.value)
+    )
 
 
 def _number(it: Assignment) -> bool | None:
@@ -212,7 +245,9 @@ def _word(it: Assignment) -> bool | None:
         return not it.argument
     if it.sign == ">":
         return it.name.lower() != "token"
-    certain = _LIKE_A_PASSWORD.fullmatch(it.name) or it.name.isupper() or len(it.value) >= _LONG_VALUE
+    certain = (
+        _LIKE_A_PASSWORD.fullmatch(it.name) or it.name.isupper() or len(it.value) >= _LONG_VALUE
+    )
     return bool(certain) and it.alone
 
 

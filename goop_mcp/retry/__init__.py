@@ -5,9 +5,20 @@ from typing import TYPE_CHECKING
 from goop_mcp.errors import PolicyError, ReplyTypeError
 from goop_mcp.on_demand import names_on_demand
 from goop_mcp.retry.agent_records import AgentUnavailableError
-from goop_mcp.retry.ask import EnvelopedAgent, ask_until_accepted, ask_until_accepted_sync, enveloped
+from goop_mcp.retry.ask import (
+    EnvelopedAgent,
+    ask_until_accepted,
+    ask_until_accepted_sync,
+    enveloped,
+)
 from goop_mcp.retry.asking import Asking
-from goop_mcp.retry.attempts import Attempt, NotAcceptedError, Outcome, RecordedError, StoppedBecause
+from goop_mcp.retry.attempts import (
+    Attempt,
+    NotAcceptedError,
+    Outcome,
+    RecordedError,
+    StoppedBecause,
+)
 from goop_mcp.retry.budget import shared_budget
 from goop_mcp.retry.calls import AgentInterruptedError
 from goop_mcp.retry.hooks import Hooks

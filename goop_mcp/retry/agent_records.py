@@ -21,13 +21,16 @@ _MOST_KEYS: Final = 1000
 class AgentUnavailableError(GoopError):
     """Raised in place of a call to an agent whose last calls all failed; `retry_after` is when one may be tried."""
 
-    retryable = False  # whoever waits it out would make one job of many the one that hammers the provider
+    retryable = (
+        False  # whoever waits it out would make one job of many the one that hammers the provider
+    )
 
     def __init__(self, failures: int, retry_after: float) -> None:
         """Tell how many calls failed in a row, and in how many seconds the next one is allowed."""
         self.failures, self.retry_after = failures, retry_after
         super().__init__(
-            f"not called: {failures} calls in a row failed; the next one is allowed in {retry_after:.0f} s"
+            f"not called: {failures} calls in a row failed; the next one is allowed in"
+            f" {retry_after:.0f} s"
         )
 
     def __reduce__(self) -> tuple[type["AgentUnavailableError"], tuple[int, float]]:
@@ -36,7 +39,10 @@ class AgentUnavailableError(GoopError):
 
 
 class AgentRecord:
-    """The usages and the circuit of one agent. May be shared by threads; times are seconds that never go back."""
+    """The usages and the circuit of one agent.
+
+    May be shared by threads; times are seconds that never go back.
+    """
 
     __slots__ = ("_failures", "_lock", "_open_until", "_probing", "_rest", "_usages")
 

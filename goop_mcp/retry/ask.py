@@ -80,13 +80,15 @@ async def ask_until_accepted(
 def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[Terms]) -> Outcome:
     """Do what `ask_until_accepted` does, with the same arguments, and wait for it.
 
-    Inside a running event loop the work is done on a thread with a loop of its own, while the loop that called stands
-    still: an async agent that belongs to the outer loop would then wait for ever, so use the async twin there.
+    Inside a running event loop the work is done on a thread with a loop of its own, while the loop
+    that called stands still: an async agent that belongs to the outer loop would then wait for
+    ever, so use the async twin there.
     """
     ask = partial(ask_until_accepted, agent, prompt, **terms)
     if not _loop_is_running():
         return anyio.run(ask)
-    from anyio.from_thread import start_blocking_portal  # noqa: PLC0415 - rarely needed, and slow to import
+    # Rarely needed, and slow to import
+    from anyio.from_thread import start_blocking_portal  # noqa: PLC0415
 
     with start_blocking_portal() as portal:
         return portal.call(ask)
@@ -103,8 +105,9 @@ def _loop_is_running() -> bool:
 class EnvelopedAgent:
     """An agent that answers with outcomes: `await agent(prompt)`, or `agent.sync(prompt)`.
 
-    Stands on a function, on a method of a class of agents, or around an agent that is there already. `terms` are those
-    of `ask_until_accepted`; what is wrong with them is said at once and not at the first call.
+    Stands on a function, on a method of a class of agents, or around an agent that is there
+    already. `terms` are those of `ask_until_accepted`; what is wrong with them is said at once and
+    not at the first call.
     """
 
     def __init__(self, agent: Agent, **terms: Unpack[Terms]) -> None:
@@ -129,7 +132,9 @@ class EnvelopedAgent:
         An agent that is an object of its own, put into a class, belongs to none of its instances.
         """
         bind = getattr(self.agent, "__get__", None)
-        if bind is None or (instance is None and not isinstance(self.agent, staticmethod | classmethod)):
+        if bind is None or (
+            instance is None and not isinstance(self.agent, staticmethod | classmethod)
+        ):
             return self
         return EnvelopedAgent(bind(instance, owner), **self.terms)
 
@@ -138,7 +143,11 @@ def _check_terms(agent: Agent, terms: Terms) -> None:
     """Raise what `ask_until_accepted` would raise; a term that does not exist is told where it belongs."""
     for name in terms.keys() - Terms.__annotations__.keys():
         known = ", ".join(Terms.__annotations__)
-        hint = f"policy=RetryPolicy({name}=...)" if name in RetryPolicy.__dataclass_fields__ else f"one of {known}"
+        hint = (
+            f"policy=RetryPolicy({name}=...)"
+            if name in RetryPolicy.__dataclass_fields__
+            else f"one of {known}"
+        )
         raise TypeError(f"there is no term {name!r}; expected {hint}")
     Job(agent, "", **terms)
 

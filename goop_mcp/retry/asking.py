@@ -28,7 +28,14 @@ from goop_mcp.retry.hooks import tell
 from goop_mcp.retry.jobs import Job, check_type, judged
 from goop_mcp.retry.pauses import pause_before
 from goop_mcp.retry.replies import NOTHING_USED, Message, Reply, Usage
-from goop_mcp.retry.telemetry import attempt_span, count_outcome, describe_call, name_of, start_call_span, within
+from goop_mcp.retry.telemetry import (
+    attempt_span,
+    count_outcome,
+    describe_call,
+    name_of,
+    start_call_span,
+    within,
+)
 
 __all__ = ["Asking"]
 
@@ -52,16 +59,24 @@ class Asking:
         self.outcome: Outcome | None = None
         self._job = job
         self._agent, self._key = job.agent, key_of(job.agent)
-        self._name = job.agent_name or (job.expected.agent if job.expected is not None else None) or name_of(job.agent)
+        self._name = (
+            job.agent_name
+            or (job.expected.agent if job.expected is not None else None)
+            or name_of(job.agent)
+        )
         self._call = call_of(job.agent)
-        self._fallbacks = [(agent, call_of(agent, named="fallback")) for agent in job.policy.fallbacks]
+        self._fallbacks = [
+            (agent, call_of(agent, named="fallback")) for agent in job.policy.fallbacks
+        ]
         self._hooks = job.listeners
         self._clock = clock
         self._budget: Budget
         self._counts_usage = False
         self._scope: anyio.CancelScope | None = None
         self._cancelled = False
-        self._assumed = 0  # calls that counted with their reservation, as nobody said what they used
+        self._assumed = (
+            0  # calls that counted with their reservation, as nobody said what they used
+        )
 
     def cancel(self) -> None:
         """End the call at once; `run` then returns an outcome that was stopped because it was cancelled.
@@ -73,7 +88,9 @@ class Asking:
             self._scope.cancel()
 
     async def run(self) -> Outcome:
-        """Ask, judge, ask again. A cancellation from outside goes through; even then `outcome` is there, complete.
+        """Ask, judge, ask again.
+
+        A cancellation from outside goes through; even then `outcome` is there, complete.
 
         Raises RuntimeError when it is called a second time.
         """
@@ -129,7 +146,9 @@ class Asking:
         """Wait before a failed call is repeated; tell what forbids it, at once where it would last too long."""
         left = self._budget.time_left()
         try:
-            seconds = pause_before(step.failures, self.attempts[-1].failure, self._job.policy, time_left=left)
+            seconds = pause_before(
+                step.failures, self.attempts[-1].failure, self._job.policy, time_left=left
+            )
         except Exception:
             _logger.exception("backoff failed; the agent is not called again")
             return "agent_error"
@@ -188,7 +207,11 @@ class Asking:
             failure, error = raised, describe_failure(raised)
             repeatable = is_repeatable(raised, self._job.policy)
         except BaseException as raised:
-            error = CANCELLED if isinstance(raised, anyio.get_cancelled_exc_class()) else describe_failure(raised)
+            error = (
+                CANCELLED
+                if isinstance(raised, anyio.get_cancelled_exc_class())
+                else describe_failure(raised)
+            )
             raise
         finally:
             usage = reply.usage if reply is not None else None
@@ -206,7 +229,9 @@ class Asking:
             )
             self.attempts.append(attempt)
 
-    def _add_refused(self, message: Message, refusal: AgentUnavailableError, *, fallback: bool) -> None:
+    def _add_refused(
+        self, message: Message, refusal: AgentUnavailableError, *, fallback: bool
+    ) -> None:
         attempt = Attempt(
             message=message.text,
             way=message.way,
@@ -242,7 +267,9 @@ class Asking:
             late = DeadlinePassedError("the deadline passed before the agent answered")
             return await answer_within(left, self._call(message), late=late)
         if limit is not None:
-            return await answer_within(limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s"))
+            return await answer_within(
+                limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s")
+            )
         return await self._call(message)
 
     async def _judge_last(self) -> None:
@@ -252,7 +279,8 @@ class Asking:
         if len(attempt.reply) < LONG_REPLY:
             attempt = judged(attempt, self._job.judge)
         else:
-            # A reply that has come is judged also when the call is being cancelled; that takes less than a second.
+            # A reply that has come is judged also when the call is being cancelled; that takes less
+            # than a second.
             with anyio.CancelScope(shield=True):
                 attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
         self.attempts[-1] = attempt
@@ -269,7 +297,8 @@ class Asking:
         if outcome.stopped_because != "cancelled":
             await self._tell(listeners, outcome)
             return
-        # Shielded, as a cancelled call must still tell its hooks; briefly, as the caller wants to be gone.
+        # Shielded, as a cancelled call must still tell its hooks; briefly, as the caller wants to
+        # be gone.
         with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
             await tell(listeners, outcome)
 

@@ -105,7 +105,9 @@ class Attempt:
         verdict = self.verdict
         failure = self.failure
         kind = failure.kind if isinstance(failure, RecordedError) else type(failure).__name__
-        read_text = None if verdict is None or verdict.read_text == self.reply else verdict.read_text
+        read_text = (
+            None if verdict is None or verdict.read_text == self.reply else verdict.read_text
+        )
         return {
             "message": self.message,
             "way": self.way,
@@ -132,11 +134,15 @@ class Attempt:
             raise ValueError("the attempt is no object; expected what to_dict wrote")
         attempt = model_from(cls, {**values, "verdict": None, "failure": None})
         if (failure := values.get("failure")) is not None:
-            attempt = replace(attempt, failure=RecordedError(**plain_values(model_from(_Failure, failure))))
+            attempt = replace(
+                attempt, failure=RecordedError(**plain_values(model_from(_Failure, failure)))
+            )
         if (written := values.get("verdict")) is None:
             return attempt
 
-        read = model_from(_Read, {"read_text": attempt.reply or "", **_given(values, "span", "read_text")})
+        read = model_from(
+            _Read, {"read_text": attempt.reply or "", **_given(values, "span", "read_text")}
+        )
         verdict = replace(Verdict.from_dict(written), span=read.span, read_text=read.read_text)
         return replace(attempt, verdict=verdict)
 
@@ -181,8 +187,8 @@ class Attempt:
 class Outcome:
     """How a call ended. Complete in every ending: no attempt is missing and no text is lost.
 
-    `attempts` holds every message sent, in order. `accepted_at_last_attempt` tells that only the last reply which the
-    policy allows was accepted: the next call may fail.
+    `attempts` holds every message sent, in order. `accepted_at_last_attempt` tells that only the
+    last reply which the policy allows was accepted: the next call may fail.
     """
 
     attempts: tuple[Attempt, ...]
@@ -218,7 +224,9 @@ class Outcome:
         attempts = tuple(Attempt.from_dict(each) for each in written)
         outcome = replace(model_from(cls, {**values, "attempts": []}), attempts=attempts)
         if outcome.accepted and not (attempts and attempts[-1].accepted):
-            raise ValueError("the outcome is accepted and its last attempt is not; expected what to_dict wrote")
+            raise ValueError(
+                "the outcome is accepted and its last attempt is not; expected what to_dict wrote"
+            )
         return outcome
 
     @property
@@ -229,7 +237,9 @@ class Outcome:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the last reply that was judged, None when no reply came at all."""
-        return next((each.verdict for each in reversed(self.attempts) if each.verdict is not None), None)
+        return next(
+            (each.verdict for each in reversed(self.attempts) if each.verdict is not None), None
+        )
 
     @property
     def envelope(self) -> Envelope | None:
@@ -292,7 +302,8 @@ class NotAcceptedError(GoopError):
             tail = f"; the last reply could not be judged: {last.error}"
         count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
         super().__init__(
-            f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome has every attempt"
+            f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome"
+            " has every attempt"
         )
 
 

@@ -1,4 +1,6 @@
-"""What a call may still take. A call within a call draws on the same budget, so that limits do not multiply.
+"""What a call may still take.
+
+A call within a call draws on the same budget, so that limits do not multiply.
 
 Tokens and cost are reserved before a call and settled after it, so that calls at the same time
 cannot all be let in by what none of them has used yet.
@@ -110,9 +112,13 @@ class Budget:
                         return False
 
                     usage = expected()
-                    full = next((each for each in limited if not each._has_room(usage, around)), None)
+                    full = next(
+                        (each for each in limited if not each._has_room(usage, around)), None
+                    )
                     if full is None:
-                        self._own = _Reservation({budget: budget._share(usage) for budget in limited})
+                        self._own = _Reservation(
+                            {budget: budget._share(usage) for budget in limited}
+                        )
                         for budget in limited:
                             budget._held.append(self._own)
                         return True
@@ -153,7 +159,11 @@ class Budget:
             for budget, (tokens, cost) in own.shares.items():
                 budget._held.remove(own)
                 budget._count(reported)
-                if not own.others_counted and reported.tokens is None and budget._tokens is not None:
+                if (
+                    not own.others_counted
+                    and reported.tokens is None
+                    and budget._tokens is not None
+                ):
                     budget._used_tokens += tokens
                     complete = False
                 if not own.others_counted and reported.cost is None and budget._cost is not None:
@@ -262,7 +272,9 @@ def shared_budget(
 
     The arguments are those of RetryPolicy. Raises PolicyError for a limit that cannot be kept.
     """
-    policy = RetryPolicy(deadline=deadline, max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost)
+    policy = RetryPolicy(
+        deadline=deadline, max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost
+    )
     with Budget(policy, monotonic).open():
         yield
 

@@ -11,7 +11,15 @@ import anyio
 from goop_mcp.errors import GoopError, ReplyTypeError
 from goop_mcp.retry.cancelling import is_being_cancelled
 from goop_mcp.retry.policy import RetryPolicy
-from goop_mcp.retry.replies import NOTHING_USED, Agent, Conversation, Message, PlainAgent, Reply, Usage
+from goop_mcp.retry.replies import (
+    NOTHING_USED,
+    Agent,
+    Conversation,
+    Message,
+    PlainAgent,
+    Reply,
+    Usage,
+)
 from goop_mcp.retry.threads import call_on_thread
 from goop_mcp.validation.findings import excerpt
 
@@ -70,14 +78,22 @@ class AgentCancelledError(Exception):
 
 
 def call_of(agent: Agent, *, named: str = "agent") -> Call:
-    """Return one way to call any agent. Raises TypeError, which says what it is `named`, for what cannot be asked."""
+    """Return one way to call any agent.
+
+    Raises TypeError, which says what it is `named`, for what cannot be asked.
+    """
     if isinstance(agent, type):
-        raise TypeError(f"the {named} is the class {agent.__name__}; expected an instance, or a function of one text")
+        raise TypeError(
+            f"the {named} is the class {agent.__name__}; expected an instance, or a function of one"
+            " text"
+        )
     if _is_conversation(agent):
         return partial(_ask_conversation, agent, is_async=_is_async(agent.ask))
     if not callable(agent):
         kind = type(agent).__name__
-        raise TypeError(f"the {named} is {kind}; expected a function of one text, or an object with ask")
+        raise TypeError(
+            f"the {named} is {kind}; expected a function of one text, or an object with ask"
+        )
     return partial(_ask_function, agent, is_async=_is_async(agent))
 
 
@@ -86,7 +102,10 @@ def _is_conversation(agent: Agent) -> TypeGuard[Conversation]:
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method is looked at, not whether there is one
+    # The method is looked at, not whether there is one
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    )
 
 
 async def _ask_conversation(agent: Conversation, message: Message, *, is_async: bool) -> Reply:
@@ -109,14 +128,17 @@ async def _answer(function: Callable[[Any], object], argument: object, *, is_asy
     except anyio.get_cancelled_exc_class() as raised:
         if is_being_cancelled():
             raise
-        raise AgentCancelledError("what the agent was waiting for was cancelled, and not this call") from raised
+        raise AgentCancelledError(
+            "what the agent was waiting for was cancelled, and not this call"
+        ) from raised
 
 
 async def answer_within(seconds: float, call: Awaitable[Reply], *, late: TimeoutError) -> Reply:
     """Return the answer to `call`; raise `late` when it does not come within `seconds`.
 
-    An answer that comes all the same when the agent is being stopped is taken; a failure that does is hidden by `late`,
-    which takes over the `usage` that the failure, or the cancellation, carries.
+    An answer that comes all the same when the agent is being stopped is taken; a failure that does
+    is hidden by `late`, which takes over the `usage` that the failure, or the cancellation,
+    carries.
     """
     with anyio.move_on_after(seconds) as scope:
         try:
@@ -164,7 +186,9 @@ def is_transient(failure: BaseException) -> bool:
 
 def describe_failure(failure: BaseException) -> str:
     """Return the kind of a failure and what it says, on one line."""
-    return excerpt(f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__)
+    return excerpt(
+        f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+    )
 
 
 def usage_of_failure(failure: Exception) -> Usage | None:

@@ -8,12 +8,13 @@ __all__ = ["is_being_cancelled"]
 def is_being_cancelled() -> bool:
     """Tell, where a cancellation was caught, whether the task that runs is being cancelled.
 
-    Under asyncio whoever awaits something cancelled gets the same exception without being cancelled. Under trio nobody
-    does.
+    Under asyncio whoever awaits something cancelled gets the same exception without being
+    cancelled. Under trio nobody does.
     """
     if get_cancelled_exc_class().__module__.startswith("trio"):
         return True
-    import asyncio  # noqa: PLC0415 - is there where it is used; nobody else should load it
+    # Is there where it is used; nobody else should load it
+    import asyncio  # noqa: PLC0415
 
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0

@@ -1,6 +1,7 @@
 """What to do after everything that has happened so far: the whole policy as one pure function.
 
-No clock, no call, no task group: who drives it (asking.py) gives the attempts and does what is returned.
+No clock, no call, no task group: who drives it (asking.py) gives the attempts and does what is
+returned.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,10 @@ __all__ = ["Ask", "Stop", "next_step"]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Send this message; after a failed call, wait first. `failures` counts the calls that failed since a reply."""
+    """Send this message; after a failed call, wait first.
+
+    `failures` counts the calls that failed since a reply.
+    """
 
     message: Message
     failures: int = 0

@@ -8,16 +8,26 @@ from goop_mcp.retry.policy import RetryPolicy
 
 __all__ = ["UNCOUNTED", "assumed_usage", "outcome_of"]
 
-UNCOUNTED: Final = "the agent does not say what its answers cost, so the limits on tokens and cost could not be kept"
+UNCOUNTED: Final = (
+    "the agent does not say what its answers cost, so the limits on tokens and cost could not be"
+    " kept"
+)
 """Warns of a conversation that somebody else drives: nothing can be reserved for its calls."""
 
 _LAST = "accepted at the last attempt that the policy allows"
-_SHORT = "the accepted envelope is much shorter than an earlier one; look whether it still says everything"
+_SHORT = (
+    "the accepted envelope is much shorter than an earlier one; look whether it still says"
+    " everything"
+)
 _FALLBACK = "the answer is the fallback's"
 
 
 def outcome_of(
-    attempts: Sequence[Attempt], because: StoppedBecause, policy: RetryPolicy, *, remarks: Sequence[str] = ()
+    attempts: Sequence[Attempt],
+    because: StoppedBecause,
+    policy: RetryPolicy,
+    *,
+    remarks: Sequence[str] = (),
 ) -> Outcome:
     """Return the outcome of a call that made `attempts`, with what should make people look twice.
 
@@ -39,4 +49,7 @@ def outcome_of(
 def assumed_usage(calls: int) -> str:
     """Return the remark that `calls` counted in a budget with what was reserved for them."""
     which = "1 call" if calls == 1 else f"{calls} calls"
-    return f"the agent does not say what its answers cost: {which} counted with all that was reserved in the budget"
+    return (
+        f"the agent does not say what its answers cost: {which} counted with all that was reserved"
+        " in the budget"
+    )

@@ -62,8 +62,11 @@ class Following:
         self._request = first_request(first, prompt)
         self._protocol, self._policy, self._hooks, self._rules = protocol, policy, hooks, rules
         self._on_step, self._max_steps = on_step, max_steps
-        self._context = replace(context, known_agents=tuple(dict.fromkeys((*context.known_agents, *agents))))
-        # Counters belong to the agent whose reports move them: an edge of feedback begins at one agent.
+        self._context = replace(
+            context, known_agents=tuple(dict.fromkeys((*context.known_agents, *agents)))
+        )
+        # Counters belong to the agent whose reports move them: an edge of feedback begins at one
+        # agent.
         self._contexts: dict[str, RoutingContext] = {}
         self._job(self._request, self._context)  # says at once what is wrong with the terms
         self._tasks: dict[str, str] = {}
@@ -72,15 +75,21 @@ class Following:
         """Ask, route, ask the next. A cancellation goes through; `steps` is complete also then."""
         with workflow_span("follow"):
             arrival = await self._travel()
-        return Journey(steps=tuple(self.steps), stopped_because=arrival.because, reason=arrival.reason)
+        return Journey(
+            steps=tuple(self.steps), stopped_because=arrival.because, reason=arrival.reason
+        )
 
     async def _travel(self) -> Arrival:
         while len(self.steps) < self._max_steps:
             if not await _pause(self._request.pause):
-                return Arrival("deadline", "the pause before the next try would last beyond the deadline")
+                return Arrival(
+                    "deadline", "the pause before the next try would last beyond the deadline"
+                )
             step = await self._ask(self._request)
             await tell([self._on_step], step)
-            following = request_after(self._request, step, self.steps[:-1], self._tasks, self._agents)
+            following = request_after(
+                self._request, step, self.steps[:-1], self._tasks, self._agents
+            )
             if isinstance(following, Arrival):
                 return following
             self._request = following
@@ -98,7 +107,12 @@ class Following:
         finally:
             if asking.outcome is not None:
                 self.steps.append(
-                    Step(agent=request.agent, prompt=request.prompt, outcome=asking.outcome, decision=decision)
+                    Step(
+                        agent=request.agent,
+                        prompt=request.prompt,
+                        outcome=asking.outcome,
+                        decision=decision,
+                    )
                 )
         return self.steps[-1]
 
@@ -118,7 +132,9 @@ class Following:
         """Return what is known of the agent's work; phase and task were said of the first agent only."""
         if agent in self._contexts:
             return self._contexts[agent]
-        first = self._context if not self.steps else replace(self._context, phase=None, task_id=None)
+        first = (
+            self._context if not self.steps else replace(self._context, phase=None, task_id=None)
+        )
         return replace(first, expected_agent=agent)
 
 
@@ -172,11 +188,16 @@ async def _pause(seconds: float) -> bool:
 
 
 def _decide(outcome: Outcome, context: RoutingContext, protocol: str) -> Decision:
-    """Return the router's decision. The agent has been asked often enough: no further repair, no further try."""
+    """Return the router's decision.
+
+    The agent has been asked often enough: no further repair, no further try.
+    """
     limits, verdict = context.policy.limits, outcome.verdict
     if verdict is None:
         verdict = validate("", protocol=protocol)
-        return route(verdict, replace(context, responded=False, attempt=limits.response_retries + 1))
+        return route(
+            verdict, replace(context, responded=False, attempt=limits.response_retries + 1)
+        )
     if not outcome.accepted:
         rounds = max(context.counters.repair_rounds, limits.max_repair_rounds)
         context = replace(context, counters=replace(context.counters, repair_rounds=rounds))

@@ -29,9 +29,12 @@ _FAILED_ENDS = ("agent_error", "interrupted", "deadline", "budget", "cancelled")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Ask `agent` with `prompt` after `pause` seconds. `task` is what it was asked for in the first place.
+    """Ask `agent` with `prompt` after `pause` seconds.
 
-    `waiting` are the requests to be made again once this one and what follows from it are done, the next one last.
+    `task` is what it was asked for in the first place.
+
+    `waiting` are the requests to be made again once this one and what follows from it are done, the
+    next one last.
     """
 
     agent: str
@@ -55,12 +58,17 @@ def first_request(agent: str, prompt: str) -> Request:
 
 
 def request_after(
-    request: Request, step: Step, before: Sequence[Step], tasks: Mapping[str, str], known: Collection[str]
+    request: Request,
+    step: Step,
+    before: Sequence[Step],
+    tasks: Mapping[str, str],
+    known: Collection[str],
 ) -> Request | Arrival:
     """Return what follows on `step`, which `request` led to; `before` are the steps before it.
 
-    `tasks` are the tasks of the agents that were asked so far, `known` those that can be asked. Goes on only where
-    each action of the decision is one that a loop can carry out; all else is for a person or a host.
+    `tasks` are the tasks of the agents that were asked so far, `known` those that can be asked.
+    Goes on only where each action of the decision is one that a loop can carry out; all else is for
+    a person or a host.
     """
     decision = step.decision
     if decision is None or step.outcome.stopped_because in _FAILED_ENDS:
@@ -95,11 +103,19 @@ def _stranger(name: str | None, known: Collection[str]) -> Arrival:
     return Arrival("unknown_agent", f"the next agent is {who}; known are {', '.join(known)}")
 
 
-def _to_another(action: Action, name: str, request: Request, decision: Decision, tasks: Mapping[str, str]) -> Request:
-    words = decision.instruction or _issues(decision) or f"{request.agent} has finished. Go on with its result."
+def _to_another(
+    action: Action, name: str, request: Request, decision: Decision, tasks: Mapping[str, str]
+) -> Request:
+    words = (
+        decision.instruction
+        or _issues(decision)
+        or f"{request.agent} has finished. Go on with its result."
+    )
     if action is Action.FEEDBACK_LOOP:
         task = tasks.get(name, "")
-        return Request(agent=name, prompt=_written(task, words, decision), task=task, waiting=request.waiting)
+        return Request(
+            agent=name, prompt=_written(task, words, decision), task=task, waiting=request.waiting
+        )
     prompt = _written("", words, decision)
     waiting = request.waiting
     if action is Action.RUN_PREREQUISITE:
@@ -108,7 +124,10 @@ def _to_another(action: Action, name: str, request: Request, decision: Decision,
 
 
 def _issues(decision: Decision) -> str:
-    lines = [" ".join(filter(None, (f"- {each.severity}:", each.message, each.fix))) for each in decision.issues]
+    lines = [
+        " ".join(filter(None, (f"- {each.severity}:", each.message, each.fix)))
+        for each in decision.issues
+    ]
     return "\n".join(["Mend these and report again:", *lines]) if lines else ""
 
 
@@ -134,13 +153,18 @@ def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:
 
 def _failed_end(step: Step) -> JourneyEnd:
     because = step.outcome.stopped_because
-    return because if because in ("agent_error", "interrupted", "deadline", "budget") else "cancelled"
+    return (
+        because if because in ("agent_error", "interrupted", "deadline", "budget") else "cancelled"
+    )
 
 
 def _why_failed(step: Step) -> str:
     last = step.outcome.attempts[-1] if step.outcome.attempts else None
     detail = f": {last.error}" if last is not None and last.error else ""
-    return f"{step.agent} was asked and no accepted reply came ({step.outcome.stopped_because}){detail}"
+    return (
+        f"{step.agent} was asked and no accepted reply came"
+        f" ({step.outcome.stopped_because}){detail}"
+    )
 
 
 def apply_changes(context: RoutingContext, changes: Mapping[str, Any]) -> RoutingContext:
@@ -148,4 +172,6 @@ def apply_changes(context: RoutingContext, changes: Mapping[str, Any]) -> Routin
     rest = {name: value for name, value in changes.items() if name != "counters"}
     if "previous_rules" in rest:
         rest["previous_rules"] = tuple(rest["previous_rules"])
-    return replace(context, counters=replace(context.counters, **changes.get("counters", {})), **rest)
+    return replace(
+        context, counters=replace(context.counters, **changes.get("counters", {})), **rest
+    )

@@ -18,7 +18,16 @@ from goop_mcp.validation.limits import DEFAULT_LIMITS, Limits
 from goop_mcp.validation.rules import Rule
 from goop_mcp.validation.verdict import Verdict
 
-__all__ = ["DEFAULT_POLICY", "Job", "check_count", "check_names", "check_terms", "check_type", "judge", "judged"]
+__all__ = [
+    "DEFAULT_POLICY",
+    "Job",
+    "check_count",
+    "check_names",
+    "check_terms",
+    "check_type",
+    "judge",
+    "judged",
+]
 
 DEFAULT_POLICY = RetryPolicy()
 
@@ -86,7 +95,9 @@ def judge(
 ) -> Verdict:
     """Return the verdict on a reply: that of `validate`, but for repairs that the policy does not want."""
     mode: Mode = "lenient" if policy.mend_form else "strict"
-    verdict = validate(reply, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules)
+    verdict = validate(
+        reply, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
+    )
     if not policy.unmended or not verdict.repairs:
         return verdict
     unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
@@ -101,7 +112,9 @@ def judged(attempt: Attempt, verdict_on: Callable[[str], Verdict]) -> Attempt:
     try:
         return replace(attempt, verdict=verdict_on(attempt.reply or ""))
     except RuleFailedError as failure:
-        _logger.exception("a reply cannot be judged; it is not accepted, and the agent is not asked again")
+        _logger.exception(
+            "a reply cannot be judged; it is not accepted, and the agent is not asked again"
+        )
         return replace(attempt, error=str(failure), failure=failure)
 
 
@@ -133,7 +146,8 @@ def check_names(protocol: str, phase: str | None) -> None:
 
 def _rejected(verdict: Verdict, rules: set[str], limits: Limits) -> Verdict:
     findings = tuple(
-        replace(finding, severity=Severity.ERROR) if finding.rule in rules else finding for finding in verdict.findings
+        replace(finding, severity=Severity.ERROR) if finding.rule in rules else finding
+        for finding in verdict.findings
     )
     feedback = compose_feedback(findings, no_envelope=False, skeleton="", limits=limits)
     return replace(verdict, verdict="rejected", findings=findings, feedback=feedback)

@@ -32,7 +32,10 @@ JourneyEnd = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One agent was asked with `prompt`. `decision` is None when the call was cancelled meanwhile."""
+    """One agent was asked with `prompt`.
+
+    `decision` is None when the call was cancelled meanwhile.
+    """
 
     agent: str
     prompt: str = field(repr=False)

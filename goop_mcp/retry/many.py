@@ -12,14 +12,16 @@ from goop_mcp.retry.telemetry import workflow_span
 __all__ = ["ask_many"]
 
 
-async def ask_many(jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False) -> list[Outcome]:
+async def ask_many(
+    jobs: Iterable[Job], *, limit: int = 8, cancel_others: bool = False
+) -> list[Outcome]:
     """Run `jobs`, at most `limit` of them at a time, and return their outcomes in the same order.
 
-    A job that fails leaves the others alone. With `cancel_others` the first that is not accepted cancels the rest,
-    whose outcomes then say so. Every job gives an outcome, also where its policy says "raise". The limits of a job
-    count from its turn; `shared_budget` bounds all together. Give each job an agent of its own: jobs that share one
-    share its conversation. Raises ValueError for a limit below 1 and TypeError for what is no job. Works under asyncio
-    and trio.
+    A job that fails leaves the others alone. With `cancel_others` the first that is not accepted
+    cancels the rest, whose outcomes then say so. Every job gives an outcome, also where its policy
+    says "raise". The limits of a job count from its turn; `shared_budget` bounds all together. Give
+    each job an agent of its own: jobs that share one share its conversation. Raises ValueError for
+    a limit below 1 and TypeError for what is no job. Works under asyncio and trio.
     """
     check_count("limit", limit)
     check_type("jobs", jobs, Iterable, "several of Job(...)")

@@ -33,9 +33,12 @@ def pause_before(
     refused together must not all come back together. `now` gives the seconds since 1970, against
     which a time of day is held, and `chance` a number from 0 to 1. `time_left` are the seconds to a deadline.
     """
-    import tenacity  # noqa: PLC0415 - needed only after a failure; every start would pay for it
+    # Needed only after a failure; every start would pay for it
+    import tenacity  # noqa: PLC0415
 
-    wait: wait_base = policy.backoff or tenacity.wait_random_exponential(multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE)
+    wait: wait_base = policy.backoff or tenacity.wait_random_exponential(
+        multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE
+    )
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     state.attempt_number = failures
     if failure is not None:
@@ -82,7 +85,8 @@ def _seconds(named: object, now: Callable[[], float]) -> float:
 
 
 def _until(date: str, now: Callable[[], float]) -> float:
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to import, and few failures name a date
+    # Slow to import, and few failures name a date
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415
 
     try:
         moment = parsedate_to_datetime(date)

@@ -21,7 +21,9 @@ _MOST_ATTEMPTS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """What bounds a call. `deadline`, `max_calls`, `max_tokens` and `max_cost` bound the calls nested in it as well.
+    """What bounds a call.
+
+    `deadline`, `max_calls`, `max_tokens` and `max_cost` bound the calls nested in it as well.
 
     max_attempts: replies that are judged, 1 to 100, the first included.
     deadline: seconds for everything, waiting included; None for no limit.
@@ -81,14 +83,19 @@ class RetryPolicy:
         """The agents to ask in the end, in their order."""
         if self.fallback is None:
             return ()
-        several = isinstance(self.fallback, tuple) and not callable(getattr(self.fallback, "ask", None))
+        several = isinstance(self.fallback, tuple) and not callable(
+            getattr(self.fallback, "ask", None)
+        )
         return cast("tuple[Agent, ...]", self.fallback if several else (self.fallback,))
 
 
 def _numbers(policy: RetryPolicy) -> list[str]:
     faults = [
         f"{name} is {value!r}; expected a whole number from {least} to {_MOST_ATTEMPTS}"
-        for name, value, least in (("max_attempts", policy.max_attempts, 1), ("call_retries", policy.call_retries, 0))
+        for name, value, least in (
+            ("max_attempts", policy.max_attempts, 1),
+            ("call_retries", policy.call_retries, 0),
+        )
         if type(value) is not int or not least <= value <= _MOST_ATTEMPTS
     ]
     limits: dict[str, float | None] = {
@@ -109,13 +116,27 @@ def _numbers(policy: RetryPolicy) -> list[str]:
 def _kinds(policy: RetryPolicy) -> list[str]:
     wanted: list[tuple[str, object, bool, str]] = [
         ("ways", policy.ways, isinstance(policy.ways, tuple), f"one or more of {', '.join(_WAYS)}"),
-        ("unmended", policy.unmended, isinstance(policy.unmended, frozenset), "a set of names of rules"),
+        (
+            "unmended",
+            policy.unmended,
+            isinstance(policy.unmended, frozenset),
+            "a set of names of rules",
+        ),
         ("mend_form", policy.mend_form, isinstance(policy.mend_form, bool), "True or False"),
         ("circuit", policy.circuit, isinstance(policy.circuit, bool), "True or False"),
-        ("retry_call", policy.retry_call, _is_function(policy.retry_call), "a function of one failure, or None"),
+        (
+            "retry_call",
+            policy.retry_call,
+            _is_function(policy.retry_call),
+            "a function of one failure, or None",
+        ),
         ("backoff", policy.backoff, _is_function(policy.backoff), "a wait of tenacity, or None"),
     ]
-    return [f"{name} is {value!r}; expected {expected}" for name, value, fits, expected in wanted if not fits]
+    return [
+        f"{name} is {value!r}; expected {expected}"
+        for name, value, fits, expected in wanted
+        if not fits
+    ]
 
 
 def _is_function(value: object) -> bool:
@@ -129,7 +150,9 @@ def _names(policy: RetryPolicy) -> list[str]:
     elif len(set(policy.ways)) < len(policy.ways):
         faults.append(f"ways names one twice: {', '.join(policy.ways)}")
     if policy.when_exhausted not in ("return", "raise", "fallback"):
-        faults.append(f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback")
+        faults.append(
+            f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback"
+        )
     unknown = sorted(name for name in policy.unmended if name not in RULES)
     faults += [f"unmended names {name!r}; there is no such rule" for name in unknown]
     return faults
@@ -141,9 +164,13 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
     if deadline is not None and timeout is not None and timeout > deadline:
         faults.append(f"attempt_timeout ({timeout}) is longer than deadline ({deadline})")
     if policy.when_exhausted == "fallback" and not policy.fallbacks:
-        faults.append(f"when_exhausted is fallback and fallback is {policy.fallback}; name an agent")
+        faults.append(
+            f"when_exhausted is fallback and fallback is {policy.fallback}; name an agent"
+        )
     if policy.fallback is not None and policy.when_exhausted != "fallback":
-        faults.append(f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback")
+        faults.append(
+            f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback"
+        )
     repeating = {"retry_call": policy.retry_call, "backoff": policy.backoff}
     faults += [
         f"{name} is given and call_retries is 0, which repeats no call; leave one of them out"
@@ -151,5 +178,7 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
         if value is not None and policy.call_retries == 0
     ]
     if policy.unmended and not policy.mend_form:
-        faults.append("unmended is given and mend_form is False, which mends nothing; leave one of them out")
+        faults.append(
+            "unmended is given and mend_form is False, which mends nothing; leave one of them out"
+        )
     return faults

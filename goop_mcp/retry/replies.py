@@ -45,11 +45,16 @@ class Usage:
         for name in ("tokens", "input_tokens", "output_tokens"):
             count: object = getattr(self, name)
             if count is not None and not (isinstance(count, int) and count >= 0):
-                raise ValueError(f"{name} is {count!r}; expected a whole number from 0, or None where it is unknown")
+                raise ValueError(
+                    f"{name} is {count!r}; expected a whole number from 0, or None where it is"
+                    " unknown"
+                )
 
         cost: object = self.cost
         if cost is not None and not (isinstance(cost, int | float) and cost >= 0):
-            raise ValueError(f"cost is {cost!r}; expected a number from 0, or None where it is unknown")
+            raise ValueError(
+                f"cost is {cost!r}; expected a number from 0, or None where it is unknown"
+            )
 
         known = self.input_tokens is not None and self.output_tokens is not None
         if self.tokens is None and known:
@@ -105,11 +110,15 @@ class Reply:
 class Conversation(Protocol):
     """An agent that knows what its answers cost and can begin anew.
 
-    For a message whose way is `minimal` or `fresh` it forgets the earlier ones; for `same_conversation` it does not.
+    For a message whose way is `minimal` or `fresh` it forgets the earlier ones; for
+    `same_conversation` it does not.
     """
 
     def ask(self, message: Message) -> "Awaitable[Reply] | Reply":
-        """Send the message and return the answer. Best `async def`; what is not async runs on a thread."""
+        """Send the message and return the answer.
+
+        Best `async def`; what is not async runs on a thread.
+        """
         ...
 
 

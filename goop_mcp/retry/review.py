@@ -74,7 +74,12 @@ class Review:
         check_rules(rules)
         self._policy = _keepable(policy)
         self._judge = partial(
-            judge, protocol=protocol, expected=expected, policy=self._policy, limits=limits, rules=tuple(rules)
+            judge,
+            protocol=protocol,
+            expected=expected,
+            policy=self._policy,
+            limits=limits,
+            rules=tuple(rules),
         )
         self._on_stop = on_stop
         self._clock = clock
@@ -94,7 +99,9 @@ class Review:
         """How the review ended; "attempts" where the framework asked no more although it was told to."""
         because = self._because or "attempts"
         uncounted = self._budget.counts_usage and any(each.usage is None for each in self.attempts)
-        return outcome_of(self.attempts, because, self._policy, remarks=[UNCOUNTED] if uncounted else [])
+        return outcome_of(
+            self.attempts, because, self._policy, remarks=[UNCOUNTED] if uncounted else []
+        )
 
     @property
     def time_left(self) -> float | None:
@@ -145,7 +152,9 @@ class Review:
 
     def _check_open(self) -> None:
         if self.stopped:
-            raise RuntimeError(f"the review has ended ({self._because}); make another for another task")
+            raise RuntimeError(
+                f"the review has ended ({self._because}); make another for another task"
+            )
 
     def _judge_next(self, said: Attempt, *, last: bool) -> StoppedBecause | None:
         """Judge what was said; return why that ends the review, None where the next message is ready."""
@@ -175,7 +184,9 @@ class Review:
             usage = usage_of_failure(failure)
         if usage is not None:
             self._budget.spend(usage)
-        self.attempts.append(self._attempt(error=describe_failure(failure), failure=failure, usage=usage))
+        self.attempts.append(
+            self._attempt(error=describe_failure(failure), failure=failure, usage=usage)
+        )
         late = isinstance(failure, TimeoutError) and self._budget.used_up() == "deadline"
         self._stop("deadline" if late else "agent_error")
 
@@ -224,11 +235,15 @@ def notify(on_stop: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
 
 
 def _keepable(policy: RetryPolicy) -> RetryPolicy:
-    """Return `policy` for one conversation. Raises PolicyError for what somebody else's loop cannot keep."""
+    """Return `policy` for one conversation.
+
+    Raises PolicyError for what somebody else's loop cannot keep.
+    """
     other = [
         field.name
         for field in fields(policy)
-        if field.name not in _KEPT and getattr(policy, field.name) not in (getattr(DEFAULT_POLICY, field.name), _WAYS)
+        if field.name not in _KEPT
+        and getattr(policy, field.name) not in (getattr(DEFAULT_POLICY, field.name), _WAYS)
     ]
     if other:
         names = ", ".join(other)

@@ -1,4 +1,6 @@
-"""Spans of calls and their attempts, and counters. They cost next to nothing where nobody has set up an exporter.
+"""Spans of calls and their attempts, and counters.
+
+They cost next to nothing where nobody has set up an exporter.
 
 A call is one tree: `invoke_agent NAME` with a span for each attempt in it, by the conventions of
 OpenTelemetry for generative AI. `follow` and `ask_many` put theirs into one `invoke_workflow`. No
@@ -33,8 +35,12 @@ _PROVIDER: Final = {"gen_ai.provider.name": "goop_mcp"}
 
 _tracer = trace.get_tracer(_NAME)
 _meter = metrics.get_meter(_NAME)
-_attempts = _meter.create_counter("goop.ask.attempts", unit="{attempt}", description="Messages sent to agents.")
-_outcomes = _meter.create_counter("goop.ask.outcomes", unit="{call}", description="How calls ended.")
+_attempts = _meter.create_counter(
+    "goop.ask.attempts", unit="{attempt}", description="Messages sent to agents."
+)
+_outcomes = _meter.create_counter(
+    "goop.ask.outcomes", unit="{call}", description="How calls ended."
+)
 
 
 def name_of(agent: Agent) -> str | None:
@@ -68,19 +74,27 @@ def describe_call(span: trace.Span, outcome: Outcome) -> None:
     """Say in the span of a call how it ended and what it used."""
     if not span.is_recording():
         return
-    span.set_attributes({"goop.outcome": outcome.stopped_because, "goop.attempts": len(outcome.attempts)})
+    span.set_attributes(
+        {"goop.outcome": outcome.stopped_because, "goop.attempts": len(outcome.attempts)}
+    )
     span.set_attributes(_usage_attributes(outcome.usage))
-    conversation = next((each.conversation_id for each in reversed(outcome.attempts) if each.conversation_id), None)
+    conversation = next(
+        (each.conversation_id for each in reversed(outcome.attempts) if each.conversation_id), None
+    )
     if conversation is not None:
         span.set_attribute("gen_ai.conversation.id", excerpt(conversation))
     if not outcome.accepted:
-        kind = outcome.stopped_because if outcome.failure is None else type(outcome.failure).__name__
+        kind = (
+            outcome.stopped_because if outcome.failure is None else type(outcome.failure).__name__
+        )
         span.set_attribute("error.type", kind)
         span.set_status(trace.Status(trace.StatusCode.ERROR, outcome.stopped_because))
 
 
 @contextmanager
-def attempt_span(message: Message, attempts: Sequence[Attempt], agent: str | None = None) -> Iterator[None]:
+def attempt_span(
+    message: Message, attempts: Sequence[Attempt], agent: str | None = None
+) -> Iterator[None]:
     """Open a span for the attempt that is added to `attempts` within; `agent` is the name of who is asked."""
     number = len(attempts)
     attributes = {"goop.attempt.number": number + 1, "goop.attempt.way": message.way}
@@ -105,14 +119,25 @@ def within(span: trace.Span) -> AbstractContextManager[object]:
     """
     if span is trace.INVALID_SPAN:
         return nullcontext()
-    return trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
+    return trace.use_span(
+        span, end_on_exit=True, record_exception=False, set_status_on_exception=False
+    )
 
 
 def _describe(span: trace.Span, attempt: Attempt, agent: str | None) -> None:
     verdict = attempt.verdict
     protocol = (verdict.protocol if verdict is not None else None) or "none"
-    result = verdict.verdict if verdict is not None else "cancelled" if attempt.failure is None else "failed"
-    _attempts.add(1, {"goop.attempt.result": result, "goop.attempt.way": attempt.way, "goop.protocol": protocol})
+    result = (
+        verdict.verdict
+        if verdict is not None
+        else "cancelled"
+        if attempt.failure is None
+        else "failed"
+    )
+    _attempts.add(
+        1,
+        {"goop.attempt.result": result, "goop.attempt.way": attempt.way, "goop.protocol": protocol},
+    )
     if not span.is_recording():
         return
 
@@ -124,7 +149,9 @@ def _describe(span: trace.Span, attempt: Attempt, agent: str | None) -> None:
         span.set_attribute("gen_ai.conversation.id", excerpt(attempt.conversation_id))
     if verdict is not None:
         rules = sorted({finding.rule for finding in verdict.of_severity(Severity.ERROR)})
-        span.set_attributes({"goop.attempt.rules": rules, "goop.attempt.repairs": len(verdict.repairs)})
+        span.set_attributes(
+            {"goop.attempt.rules": rules, "goop.attempt.repairs": len(verdict.repairs)}
+        )
     elif attempt.failure is not None:
         span.set_attribute("error.type", type(attempt.failure).__name__)
         span.set_status(trace.Status(trace.StatusCode.ERROR, type(attempt.failure).__name__))

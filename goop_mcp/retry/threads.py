@@ -37,7 +37,10 @@ async def call_on_thread(function: Callable[[], T]) -> T:
 
 
 class Wakeup:
-    """Wakes one task, from any thread and from any event loop. To be made in the loop of the task that waits."""
+    """Wakes one task, from any thread and from any event loop.
+
+    To be made in the loop of the task that waits.
+    """
 
     def __init__(self) -> None:
         self._event = anyio.Event()

@@ -15,8 +15,13 @@ _MOST_EXAMPLES = 3
 _MOST_FIXES = 8
 _EXAMPLE_CHARACTERS = 300
 _END = "End your reply with the report."
-_KEEP_SHORT = "- Keep the reply short, with a brief summary and no long lists: a long one is cut off before its end."
-_REPEATED_CHARACTERS = 32_000  # of what the agent sent; the end of a longer text is repeated, where reports stand
+_KEEP_SHORT = (
+    "- Keep the reply short, with a brief summary and no long lists: a long one is cut off before"
+    " its end."
+)
+_REPEATED_CHARACTERS = (
+    32_000  # of what the agent sent; the end of a longer text is repeated, where reports stand
+)
 
 
 def ask_again(task: str, replies: Sequence[Attempt], way: Way, *, attempt: int) -> Message:
@@ -43,10 +48,19 @@ def _fresh(task: str, replies: Sequence[Attempt]) -> str:
     errors = _errors(replies[-1])
     if any(finding.rule.endswith("/no-envelope") for finding in errors):
         form = _feedback(replies[-1:]).partition("\n")[2].rpartition("\n")[0].strip()
-        told = f"End your reply with the report, in this form and filled in:\n{form}" if form else _END
+        told = (
+            f"End your reply with the report, in this form and filled in:\n{form}" if form else _END
+        )
         return f"{task}\n\n{told}"
     lines = list(dict.fromkeys(map(_to_mind, errors)))[:_MOST_FIXES]
-    return "\n".join([task, "", "End your reply with the report, and mind what is often done wrong in it:", *lines])
+    return "\n".join(
+        [
+            task,
+            "",
+            "End your reply with the report, and mind what is often done wrong in it:",
+            *lines,
+        ]
+    )
 
 
 def _to_mind(finding: Finding) -> str:
@@ -54,7 +68,11 @@ def _to_mind(finding: Finding) -> str:
     if finding.rule == TRUNCATED.id:
         return _KEEP_SHORT
     place = f"{finding.path}: " if finding.path else ""
-    values = finding.expected if finding.expected and any(each not in finding.fix for each in finding.expected) else ()
+    values = (
+        finding.expected
+        if finding.expected and any(each not in finding.fix for each in finding.expected)
+        else ()
+    )
     return f"- {place}{finding.fix}" + (f" One of: {', '.join(values)}." if values else "")
 
 
@@ -88,13 +106,18 @@ def _standing(replies: Sequence[Attempt]) -> list[str]:
 def _stands_again(finding: Finding) -> str:
     """Say that a fault stands again and show a line as it should be.
 
-    Where one of several values is to be chosen all are shown: an example would put words into the agent's mouth.
+    Where one of several values is to be chosen all are shown: an example would put words into the
+    agent's mouth.
     """
     again = f"{finding.rule} stands again: the reply before had the same fault."
     if finding.expected:
         return f"{again} Write exactly one of: {', '.join(finding.expected)}"
     line = RULES[finding.rule].example.good.strip() if finding.rule in RULES else ""
-    return f"{again} A line of this form is expected: {line}" if 0 < len(line) <= _EXAMPLE_CHARACTERS else again
+    return (
+        f"{again} A line of this form is expected: {line}"
+        if 0 < len(line) <= _EXAMPLE_CHARACTERS
+        else again
+    )
 
 
 def _errors(reply: Attempt) -> tuple[Finding, ...]:

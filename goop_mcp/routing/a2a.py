@@ -14,18 +14,27 @@ EXTENSION_URI = "urn:goop-mcp:envelope:1"
 
 
 def a2a_task(
-    verdict: Verdict, *, repair_left: bool = True, needs_credentials: bool = False, cancelled: bool = False
+    verdict: Verdict,
+    *,
+    repair_left: bool = True,
+    needs_credentials: bool = False,
+    cancelled: bool = False,
 ) -> dict[str, Any]:
     """Return `status`, `artifacts` and `metadata` of the A2A task that ended with `verdict`, as JSON values.
 
     The arguments are those of verdict_state(). Ids and times are the caller's to add. The whole envelope stands in the
     metadata, so nothing is lost; `workflow_state` stands there where the whole work is not where the task is.
     """
-    state = verdict_state(verdict, repair_left=repair_left, needs_credentials=needs_credentials, cancelled=cancelled)
+    state = verdict_state(
+        verdict, repair_left=repair_left, needs_credentials=needs_credentials, cancelled=cancelled
+    )
     adapter = ADAPTERS.get(protocol_of(verdict) or "")
     view = adapter.read(verdict) if adapter and verdict.accepted else None
     report = view if isinstance(view, ReportView) else None
-    details = {**(_details(report) if report else {}), "workflow_state": state.workflow and state.workflow.value}
+    details = {
+        **(_details(report) if report else {}),
+        "workflow_state": state.workflow and state.workflow.value,
+    }
     envelope = verdict.envelope.to_dict() if verdict.envelope else None
     ours = {name: value for name, value in {**details, "envelope": envelope}.items() if value}
     return {
@@ -68,9 +77,13 @@ def _details(report: ReportView) -> dict[str, Any]:
     """Return what A2A has no word for; what the reply does not say is empty."""
     step = report.next[0] if report.next else None
     return {
-        "memory": [{"type": each.type, "importance": each.importance, "title": each.title} for each in report.memories],
+        "memory": [
+            {"type": each.type, "importance": each.importance, "title": each.title}
+            for each in report.memories
+        ],
         "verification": [
-            {"name": each.name, "passed": each.passed, "evidence": each.evidence} for each in report.checks
+            {"name": each.name, "passed": each.passed, "evidence": each.evidence}
+            for each in report.checks
         ],
         "confidence": report.confidence,
         "next_action": {"agent": step.agent, "text": step.text} if step else None,

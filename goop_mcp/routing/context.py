@@ -18,17 +18,21 @@ __all__ = ["RoutingContext"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingContext(Portable):
-    """What the caller knows beside the verdict. None means that it does not know; nothing is guessed.
+    """What the caller knows beside the verdict.
 
-    `expected_agent` is the one that was asked, `phase`, `task_id` and `session_id` are where the work stands.
-    `attempt` counts the same request from 1, `iteration` the feedbacks given on this edge from 0, `max_iterations` is
-    the number in the message, if one was sent. `previous_rules` are those that failed last, as the
-    decision's `state_changes` say: ids, followed by `#` and a digest of the values where there were any.
-    `responded` is False when no answer came in time. `evidence` are findings of the workspace check that the verdict
-    does not hold. `workflow` is what the caller knows of the work when no request says it. `dependencies` and `batch`
-    map session ids to their state, the batch in its order; `session_state` is that of the request's own session.
-    `known_agents` are those the caller can start beside the ones of the packages. `execution_gate` is the result of
-    that gate (WORKFLOW, section 2). `profile` and `package_version` choose the usual commands.
+    None means that it does not know; nothing is guessed.
+
+    `expected_agent` is the one that was asked, `phase`, `task_id` and `session_id` are where the
+    work stands. `attempt` counts the same request from 1, `iteration` the feedbacks given on this
+    edge from 0, `max_iterations` is the number in the message, if one was sent. `previous_rules`
+    are those that failed last, as the decision's `state_changes` say: ids, followed by `#` and a
+    digest of the values where there were any. `responded` is False when no answer came in time.
+    `evidence` are findings of the workspace check that the verdict does not hold. `workflow` is
+    what the caller knows of the work when no request says it. `dependencies` and `batch` map
+    session ids to their state, the batch in its order; `session_state` is that of the request's own
+    session. `known_agents` are those the caller can start beside the ones of the packages.
+    `execution_gate` is the result of that gate (WORKFLOW, section 2). `profile` and
+    `package_version` choose the usual commands.
     """
 
     expected_agent: str | None = None

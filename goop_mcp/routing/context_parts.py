@@ -22,7 +22,11 @@ class Portable:
         """Give the mappings as they are inside, and say which are to be read-only again."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         read_only = [name for name, value in values.items() if isinstance(value, MappingProxyType)]
-        return _rebuilt, (type(self), values | {name: dict(values[name]) for name in read_only}, read_only)
+        return _rebuilt, (
+            type(self),
+            values | {name: dict(values[name]) for name in read_only},
+            read_only,
+        )
 
 
 def _rebuilt(kind: type[Parts], values: dict[str, Any], read_only: Iterable[str]) -> Parts:
@@ -33,8 +37,8 @@ def _rebuilt(kind: type[Parts], values: dict[str, Any], read_only: Iterable[str]
 class RoutingLimits(Portable):
     """How often something is tried before a person is asked; each from 0 (ROUTING, section 5).
 
-    `feedback_iterations` holds for every edge that `feedback_edges` does not name; its keys are `test`, `review`,
-    `analyze`, the agents a feedback comes from. Delays are in seconds.
+    `feedback_iterations` holds for every edge that `feedback_edges` does not name; its keys are
+    `test`, `review`, `analyze`, the agents a feedback comes from. Delays are in seconds.
     """
 
     max_repair_rounds: int = 2

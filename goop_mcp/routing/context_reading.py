@@ -51,7 +51,8 @@ def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> di
 
 
 def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
-    from difflib import get_close_matches  # noqa: PLC0415 - needed only for a slip; every start would pay for it
+    # Needed only for a slip; every start would pay for it
+    from difflib import get_close_matches  # noqa: PLC0415
 
     near = get_close_matches(name[:80], known, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
@@ -123,12 +124,16 @@ def _texts(value: object, path: str) -> tuple[str, ...]:
 
 
 def _counts(value: object, path: str) -> Mapping[str, int]:
-    return MappingProxyType({name: _COUNT(each, f"{path}.{name}") for name, each in _mapping(value, path).items()})
+    return MappingProxyType(
+        {name: _COUNT(each, f"{path}.{name}") for name, each in _mapping(value, path).items()}
+    )
 
 
 def _sessions(value: object, path: str) -> Mapping[str, SessionState]:
     """Read a map from session id to its state: the bare word, or an object with state, result and depends_on."""
-    return MappingProxyType({name: _session(each, f"{path}.{name}") for name, each in _mapping(value, path).items()})
+    return MappingProxyType(
+        {name: _session(each, f"{path}.{name}") for name, each in _mapping(value, path).items()}
+    )
 
 
 def _session(value: object, path: str) -> SessionState:
@@ -136,7 +141,9 @@ def _session(value: object, path: str) -> SessionState:
         return value
     if isinstance(value, str):
         return SessionState(state=value)
-    read = _read_fields(value, path, {"state": _text, "result": lambda each, _path: each, "depends_on": _texts})
+    read = _read_fields(
+        value, path, {"state": _text, "result": lambda each, _path: each, "depends_on": _texts}
+    )
     if "state" not in read:
         raise ContextError(f"{path}.state", "is missing; expected a text")
     return SessionState(**read)
@@ -154,7 +161,9 @@ def _finding(value: object, path: str) -> Finding:
     read = _read_fields(value, path, _FINDING)
     for name in ("rule", "severity", "message"):
         if name not in read:
-            raise ContextError(f"{path}.{name}", "is missing; expected a finding with rule, severity and message")
+            raise ContextError(
+                f"{path}.{name}", "is missing; expected a finding with rule, severity and message"
+            )
     return Finding(**{"fix": "", **read, "severity": Severity(read["severity"])})
 
 
@@ -185,7 +194,9 @@ def _object(kind: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
 
     def read(value: object, path: str) -> object:
         return (
-            value if isinstance(kind, type) and isinstance(value, kind) else kind(**_read_fields(value, path, readers))
+            value
+            if isinstance(kind, type) and isinstance(value, kind)
+            else kind(**_read_fields(value, path, readers))
         )
 
     return read

@@ -90,10 +90,11 @@ class Filling(TypedDict, total=False):
 class Decision:
     """What happens next. The caller carries `actions` out from left to right.
 
-    A field that the row does not name is None or empty. `rule` is the row of docs/routing.md, `reason` one sentence,
-    `message` is ready to be shown. `state_changes` are counters and fields of the next context, to be stored by the
-    caller. `steps` tell in which order the report was read (G-48). `issues` are for a feedback loop, worst first,
-    `results` are those of a finished batch in its order.
+    A field that the row does not name is None or empty. `rule` is the row of docs/routing.md,
+    `reason` one sentence, `message` is ready to be shown. `state_changes` are counters and fields
+    of the next context, to be stored by the caller. `steps` tell in which order the report was read
+    (G-48). `issues` are for a feedback loop, worst first, `results` are those of a finished batch
+    in its order.
     """
 
     actions: tuple[Action, ...]
@@ -132,7 +133,8 @@ class Decision:
             "message": self.message,
             "verdict": self.verdict.to_dict(),
             "state_changes": {
-                name: dict(value) if isinstance(value, Mapping) else value for name, value in self.state_changes.items()
+                name: dict(value) if isinstance(value, Mapping) else value
+                for name, value in self.state_changes.items()
             },
             "steps": list(self.steps),
             "flags": list(self.flags),

@@ -17,7 +17,9 @@ _EMPHASIS = "**"
 
 def names_decision(blockers: str) -> bool:
     """Return whether `blockers` leave a decision to the user: RULE 4, by which agents stop and ask, or options."""
-    return _RULE_4.search(blockers) is not None or any(each.options for each in parse_deviations(blockers))
+    return _RULE_4.search(blockers) is not None or any(
+        each.options for each in parse_deviations(blockers)
+    )
 
 
 def parse_deviations(blockers: str) -> tuple[Question, ...]:
@@ -45,7 +47,15 @@ def _question(number: int, rule: int | None, text: str) -> tuple[Question, ...]:
         return ()
     words = text[: asked.start()] if asked and options else text
     recommended = next((option.text for option in options if option.recommended), None)
-    return (Question(id=f"q{number}", text=" ".join(words.split()), default=recommended, options=options, rule=rule),)
+    return (
+        Question(
+            id=f"q{number}",
+            text=" ".join(words.split()),
+            default=recommended,
+            options=options,
+            rule=rule,
+        ),
+    )
 
 
 def _options(text: str) -> tuple[Option, ...]:

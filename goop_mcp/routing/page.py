@@ -97,17 +97,28 @@ def routing_markdown() -> str:
                 ],
             ),
             _ROWS,
-            *(_rows(protocol, rows) for protocol, rows in groupby(ROWS[:-1], key=lambda row: row.protocol)),
+            *(
+                _rows(protocol, rows)
+                for protocol, rows in groupby(ROWS[:-1], key=lambda row: row.protocol)
+            ),
             _rows("the rest", ROWS[-1:]),
             _CAUTION.replace("{order}", ", ".join(f"`{name}`" for name in STRATEGIES_BY_CAUTION)),
             _READINGS,
             _LIMITS,
-            _table(("limit", "default"), [(f"`{each.name}`", _limit(each.name)) for each in fields(RoutingLimits)]),
+            _table(
+                ("limit", "default"),
+                [(f"`{each.name}`", _limit(each.name)) for each in fields(RoutingLimits)],
+            ),
             _STATES,
             _table(
                 ("protocol", "source", "A2A state", "whole work"),
                 [
-                    (row.protocol, row.source, f"`{row.state}`", f"`{row.workflow}`" if row.workflow else "the same")
+                    (
+                        row.protocol,
+                        row.source,
+                        f"`{row.state}`",
+                        f"`{row.workflow}`" if row.workflow else "the same",
+                    )
                     for row in BY_SOURCE
                 ],
             ),
@@ -133,7 +144,11 @@ def _rows(protocol: str, rows: Iterable[Row]) -> str:
 
 def _limit(name: str) -> str:
     value = getattr(RoutingLimits(), name)
-    return str(value) if isinstance(value, int) else ", ".join(f"{edge} {limit}" for edge, limit in value.items())
+    return (
+        str(value)
+        if isinstance(value, int)
+        else ", ".join(f"{edge} {limit}" for edge, limit in value.items())
+    )
 
 
 def _action(action: Action) -> tuple[str, ...]:
@@ -144,7 +159,9 @@ def _action(action: Action) -> tuple[str, ...]:
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n" for cells in lines)
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n" for cells in lines
+    )
 
 
 if __name__ == "__main__":

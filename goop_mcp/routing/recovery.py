@@ -35,7 +35,8 @@ STRATEGY_OF_TYPE: Mapping[str, str] = MappingProxyType(
 def effective_strategy(error: ErrorView) -> str | None:
     """Return the strategy that counts, None where neither type nor strategy is known.
 
-    recoverable=false stops every automatic recovery (S-27); an unknown strategy gives way to that of the type.
+    recoverable=false stops every automatic recovery (S-27); an unknown strategy gives way to that
+    of the type.
     """
     if error.recoverable is False:
         return "manual_resolution"

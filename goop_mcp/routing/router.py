@@ -1,4 +1,7 @@
-"""route(): read the verdict into the common model, take the first row that fits, say it. Pure and total."""
+"""route(): read the verdict into the common model, take the first row that fits, say it.
+
+Pure and total.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,9 +24,10 @@ _NOTHING_KNOWN = RoutingContext()
 def route(verdict: Verdict, context: RoutingContext | Mapping[str, Any] | None = None) -> Decision:
     """Return what happens next after `verdict`: the first row of docs/routing.md that fits.
 
-    `context` is what the caller knows, as a RoutingContext or as the JSON values of one. The same arguments give the
-    same decision: no clock, no file, no memory of earlier calls (D-86). What no row can place ends in ask_user, never
-    in continue_next (D-87). Raises ContextError for a context of a wrong shape, and nothing else.
+    `context` is what the caller knows, as a RoutingContext or as the JSON values of one. The same
+    arguments give the same decision: no clock, no file, no memory of earlier calls (D-86). What no
+    row can place ends in ask_user, never in continue_next (D-87). Raises ContextError for a context
+    of a wrong shape, and nothing else.
     """
     if context is None:
         context = _NOTHING_KNOWN
@@ -63,16 +67,24 @@ def _faults(
     """
     faults = verdict.of_severity(Severity.ERROR) if sent_back else ()
     if context.evidence:
-        faults += tuple([finding for finding in context.evidence if finding.severity is Severity.ERROR])
+        faults += tuple(
+            [finding for finding in context.evidence if finding.severity is Severity.ERROR]
+        )
     if context.policy.fail_on_warning:
-        faults += tuple([each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered])
+        faults += tuple(
+            [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
+        )
     return faults
 
 
 def _decide(row: Row, case: Case) -> Decision:
     filling = row.fill(case)
     blocker = case.report.blockers
-    if blocker and case.outcome is not Outcome.INVALID and blocker not in (listed := filling.get("blockers", ())):
+    if (
+        blocker
+        and case.outcome is not Outcome.INVALID
+        and blocker not in (listed := filling.get("blockers", ()))
+    ):
         # Whatever the row: what stands in the way reaches the caller (D-90).
         filling = {**filling, "blockers": (*listed, blocker)}
     return Decision(

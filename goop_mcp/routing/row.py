@@ -22,9 +22,10 @@ ANY = "any"
 class Case:
     """One verdict in its context, read once.
 
-    `protocol` is None when nobody knows. `report` and `request` are the normalised envelope; the one that does not
-    apply is empty. `rejected` tells that the reply has to be mended before it counts, `faults` are the findings that
-    say why: the verdict's errors, those of the caller's workspace check and, by policy, warnings.
+    `protocol` is None when nobody knows. `report` and `request` are the normalised envelope; the
+    one that does not apply is empty. `rejected` tells that the reply has to be mended before it
+    counts, `faults` are the findings that say why: the verdict's errors, those of the caller's
+    workspace check and, by policy, warnings.
     """
 
     verdict: Verdict
@@ -54,8 +55,9 @@ def no_filling(_case: Case) -> Filling:
 class Row:
     """One row: when it fits, what is to be done, what it carries, and how it is told.
 
-    `when` says the condition in words, `carries` names the fields that `fill` may set beside `state_changes`.
-    `reason` returns a clause with the native words; the router adds the id. `message` gets the filling too.
+    `when` says the condition in words, `carries` names the fields that `fill` may set beside
+    `state_changes`. `reason` returns a clause with the native words; the router adds the id.
+    `message` gets the filling too.
     """
 
     rule: str

@@ -5,13 +5,42 @@ from collections.abc import Mapping, Sequence
 from goop_mcp.protocols.agent_request.sessions import find_cycle
 from goop_mcp.routing.context_parts import SessionState
 
-__all__ = ["cycle_through", "failed_sessions", "has_ended", "has_failed", "is_running", "open_sessions"]
+__all__ = [
+    "cycle_through",
+    "failed_sessions",
+    "has_ended",
+    "has_failed",
+    "is_running",
+    "open_sessions",
+]
 
 _ACTIVE = frozenset(
-    {"running", "pending", "queued", "created", "starting", "submitted", "working", "waiting", "active"}
+    {
+        "running",
+        "pending",
+        "queued",
+        "created",
+        "starting",
+        "submitted",
+        "working",
+        "waiting",
+        "active",
+    }
 )
 _DONE = frozenset({"done", "complete", "completed", "finished", "success", "succeeded", "ended"})
-_FAILED = frozenset({"failed", "failure", "error", "cancelled", "canceled", "killed", "timeout", "timed_out", "dead"})
+_FAILED = frozenset(
+    {
+        "failed",
+        "failure",
+        "error",
+        "cancelled",
+        "canceled",
+        "killed",
+        "timeout",
+        "timed_out",
+        "dead",
+    }
+)
 
 
 def _word(state: str) -> str:
@@ -35,7 +64,13 @@ def is_running(state: str) -> bool:
 
 def open_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
     """Return those of `wanted` that are neither done nor failed; an unknown session or word is open."""
-    return tuple([name for name in wanted if name not in known or _word(known[name].state) not in _DONE | _FAILED])
+    return tuple(
+        [
+            name
+            for name in wanted
+            if name not in known or _word(known[name].state) not in _DONE | _FAILED
+        ]
+    )
 
 
 def failed_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
@@ -43,7 +78,12 @@ def failed_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) ->
     return tuple([name for name in wanted if name in known and has_failed(known[name].state)])
 
 
-def cycle_through(session: str | None, depends_on: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
+def cycle_through(
+    session: str | None, depends_on: Sequence[str], known: Mapping[str, SessionState]
+) -> tuple[str, ...]:
     """Return the sessions that wait for each other when `session` waits for `depends_on`; () for none."""
     start = session or ""
-    return find_cycle(start, {**{name: state.depends_on for name, state in known.items()}, start: tuple(depends_on)})
+    return find_cycle(
+        start,
+        {**{name: state.depends_on for name, state in known.items()}, start: tuple(depends_on)},
+    )

@@ -27,13 +27,19 @@ def paths_of(report: ReportView, *names: str) -> tuple[str, ...]:
     return tuple(
         value
         for name, value in report.result.items()
-        if isinstance(value, str) and value and (name in names or (not names and name.endswith(_PATH_ENDINGS)))
+        if isinstance(value, str)
+        and value
+        and (name in names or (not names and name.endswith(_PATH_ENDINGS)))
     )
 
 
 def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]:
     """Return what is to be mended according to the result of a failed gate, worst first; never nothing."""
-    found = tuple(_listed(result.get("findings"))) or tuple(_gates(result)) or tuple(_compliance(result))
+    found = (
+        tuple(_listed(result.get("findings")))
+        or tuple(_gates(result))
+        or tuple(_compliance(result))
+    )
     return worst_first(found or (_from_counts(result, agent),))
 
 
@@ -64,12 +70,16 @@ def _gates(result: Mapping[str, Any]) -> Iterator[Issue]:
             pairs = details.items() if isinstance(details, Mapping) else ()
             words = ", ".join(f"{key} {value}" for key, value in pairs)
             message = f"quality gate {name} FAILED" + (f": {words}" if words else "")
-            yield Issue(severity="HIGH", type=str(name), message=message, fix=f"Make the gate {name} pass.")
+            yield Issue(
+                severity="HIGH", type=str(name), message=message, fix=f"Make the gate {name} pass."
+            )
     criteria = result.get("success_criteria")
     for each in criteria if isinstance(criteria, list | tuple) else ():
         if isinstance(each, Mapping) and each.get("status") == "FAILED":
             words = f"{_text(each.get('id'))} {_text(each.get('description'))}".strip()
-            yield Issue(severity="HIGH", type="success_criteria", message=f"criterion FAILED: {words}")
+            yield Issue(
+                severity="HIGH", type="success_criteria", message=f"criterion FAILED: {words}"
+            )
 
 
 def _compliance(result: Mapping[str, Any]) -> Iterator[Issue]:
@@ -85,8 +95,14 @@ def _from_counts(result: Mapping[str, Any], agent: str) -> Issue:
     critical = counts.get("CRITICAL") if isinstance(counts, Mapping) else None
     if critical:
         place = _text(result.get("analysis_report")) or "the analysis report"
-        return Issue(severity="CRITICAL", type="finding", message=f"{critical} CRITICAL findings in {place}")
-    return Issue(severity="HIGH", type="gate", message=f"{agent} says {_text(result.get('overall_status')) or 'no'}")
+        return Issue(
+            severity="CRITICAL", type="finding", message=f"{critical} CRITICAL findings in {place}"
+        )
+    return Issue(
+        severity="HIGH",
+        type="gate",
+        message=f"{agent} says {_text(result.get('overall_status')) or 'no'}",
+    )
 
 
 def _from_message(error: ErrorView) -> Issue:

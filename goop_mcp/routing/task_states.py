@@ -62,7 +62,9 @@ class McpTask(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """A task's state. `workflow` is the state of the whole work where that differs, None where it does not.
+    """A task's state.
+
+    `workflow` is the state of the whole work where that differs, None where it does not.
 
     `message` is the status message, `parts` are data parts, `metadata` what else is to be told.
     """
@@ -76,7 +78,10 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """What the first action of a decision stands for. `is_error` marks an MCP result with isError."""
+    """What the first action of a decision stands for.
+
+    `is_error` marks an MCP result with isError.
+    """
 
     a2a: A2AState
     mcp: McpTask
@@ -105,7 +110,8 @@ BY_ACTION: Mapping[Action, ActionState] = MappingProxyType(
         Action.PROVIDE_CONTEXT: _SUBMITTED,
         Action.ASK_USER: _ASKING,
         Action.HUMAN_REVIEW: _ASKING,
-        # Where tasks are an extension, "failed" is for faults of the protocol: an agent's failure is a result.
+        # Where tasks are an extension, "failed" is for faults of the protocol: an agent's failure
+        # is a result.
         Action.MANUAL_RESOLUTION: ActionState(A2AState.FAILED, McpTask.COMPLETED, is_error=True),
         Action.REJECT: ActionState(A2AState.REJECTED, McpTask.COMPLETED, is_error=True),
     }
@@ -151,7 +157,11 @@ def _says_success(source: Source) -> bool:
 
 
 def _recovers_by_itself(source: Source) -> bool:
-    return source.outcome is Outcome.FAILED and source.strategy not in (None, "ask_user", "manual_resolution")
+    return source.outcome is Outcome.FAILED and source.strategy not in (
+        None,
+        "ask_user",
+        "manual_resolution",
+    )
 
 
 def _is_final(source: Source) -> bool:
@@ -168,7 +178,10 @@ def _cannot_recover(source: Source) -> bool:
 
 BY_SOURCE = (
     SourceState(
-        protocol=_ANY, source="cancelled by the caller", fits=lambda source: source.cancelled, state=A2AState.CANCELED
+        protocol=_ANY,
+        source="cancelled by the caller",
+        fits=lambda source: source.cancelled,
+        state=A2AState.CANCELED,
     ),
     SourceState(
         protocol=_ANY,
@@ -176,10 +189,23 @@ BY_SOURCE = (
         fits=lambda source: source.needs_credentials,
         state=A2AState.AUTH_REQUIRED,
     ),
-    SourceState(protocol="agent_request", source="accepted", fits=_is(Outcome.REQUEST), state=A2AState.SUBMITTED),
-    SourceState(protocol="agent_request", source="no XML block", fits=_is(Outcome.FREEFORM), state=A2AState.SUBMITTED),
     SourceState(
-        protocol="agent_request", source="rejected", fits=lambda source: not source.accepted, state=A2AState.REJECTED
+        protocol="agent_request",
+        source="accepted",
+        fits=_is(Outcome.REQUEST),
+        state=A2AState.SUBMITTED,
+    ),
+    SourceState(
+        protocol="agent_request",
+        source="no XML block",
+        fits=_is(Outcome.FREEFORM),
+        state=A2AState.SUBMITTED,
+    ),
+    SourceState(
+        protocol="agent_request",
+        source="rejected",
+        fits=lambda source: not source.accepted,
+        state=A2AState.REJECTED,
     ),
     SourceState(
         protocol="goop_report",
@@ -207,7 +233,9 @@ BY_SOURCE = (
     ),
     SourceState(
         protocol="goop_report",
-        source="PARTIAL or CHECKPOINT with a blocker that names a decision, status message = blockers",
+        source=(
+            "PARTIAL or CHECKPOINT with a blocker that names a decision, status message = blockers"
+        ),
         fits=lambda source: waits_for_decision(source.outcome, source.report),
         state=A2AState.INPUT_REQUIRED,
     ),
@@ -217,7 +245,9 @@ BY_SOURCE = (
         fits=_is(Outcome.DONE),
         state=A2AState.COMPLETED,
     ),
-    SourceState(protocol="goop_report", source="PARTIAL", fits=_is(Outcome.PARTIAL), state=A2AState.WORKING),
+    SourceState(
+        protocol="goop_report", source="PARTIAL", fits=_is(Outcome.PARTIAL), state=A2AState.WORKING
+    ),
     SourceState(
         protocol="goop_report",
         source="CHECKPOINT, `metadata.checkpoint` = true",
@@ -245,9 +275,17 @@ BY_SOURCE = (
         state=A2AState.FAILED,
     ),
     SourceState(
-        protocol="speckit", source="error, automatic recovery left", fits=_recovers_by_itself, state=A2AState.WORKING
+        protocol="speckit",
+        source="error, automatic recovery left",
+        fits=_recovers_by_itself,
+        state=A2AState.WORKING,
     ),
-    SourceState(protocol="speckit", source="error, ask_user", fits=_is(Outcome.FAILED), state=A2AState.INPUT_REQUIRED),
+    SourceState(
+        protocol="speckit",
+        source="error, ask_user",
+        fits=_is(Outcome.FAILED),
+        state=A2AState.INPUT_REQUIRED,
+    ),
     SourceState(
         protocol="factory",
         source="success with verdict BLOCKING",
@@ -267,20 +305,39 @@ BY_SOURCE = (
         fits=_is(Outcome.QUESTIONS),
         state=A2AState.INPUT_REQUIRED,
     ),
-    SourceState(protocol="factory", source="failure, not recoverable", fits=_cannot_recover, state=A2AState.FAILED),
-    SourceState(protocol="factory", source="failure, recoverable", fits=_is(Outcome.FAILED), state=A2AState.WORKING),
-    SourceState(protocol=_ANY, source="anything else", fits=lambda _source: True, state=A2AState.INPUT_REQUIRED),
+    SourceState(
+        protocol="factory",
+        source="failure, not recoverable",
+        fits=_cannot_recover,
+        state=A2AState.FAILED,
+    ),
+    SourceState(
+        protocol="factory",
+        source="failure, recoverable",
+        fits=_is(Outcome.FAILED),
+        state=A2AState.WORKING,
+    ),
+    SourceState(
+        protocol=_ANY,
+        source="anything else",
+        fits=lambda _source: True,
+        state=A2AState.INPUT_REQUIRED,
+    ),
 )
 """Every source and its states, in the order in which they are tried."""
 
 
 def verdict_state(
-    verdict: Verdict, *, repair_left: bool = True, needs_credentials: bool = False, cancelled: bool = False
+    verdict: Verdict,
+    *,
+    repair_left: bool = True,
+    needs_credentials: bool = False,
+    cancelled: bool = False,
 ) -> TaskState:
     """Return the A2A state of the task that ended with `verdict`.
 
-    `repair_left` tells whether a rejected reply may be sent again; a context for an agent never is, as nobody mends it.
-    A verdict that no row places asks for input.
+    `repair_left` tells whether a rejected reply may be sent again; a context for an agent never is,
+    as nobody mends it. A verdict that no row places asks for input.
     """
     protocol = protocol_of(verdict)
     adapter = ADAPTERS.get(protocol or "")
@@ -294,7 +351,9 @@ def verdict_state(
         needs_credentials=needs_credentials,
         cancelled=cancelled,
     )
-    row = next(row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source))
+    row = next(
+        row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source)
+    )
     return _state(row, source)
 
 

@@ -38,7 +38,9 @@ def tell_blockers(case: Case, filling: Filling) -> str:
     """Return a question to the user about what stands in the way."""
     blockers = filling.get("blockers") or ()
     questions = filling.get("questions") or ()
-    words = [*(question.text for question in questions), *blockers] or [case.report.summary or "no row fits"]
+    words = [*(question.text for question in questions), *blockers] or [
+        case.report.summary or "no row fits"
+    ]
     return decision_required("; ".join(words[:3]), question="How should it go on?")
 
 
@@ -47,7 +49,11 @@ def tell_review(text: str, filling: Filling) -> str:
     issues = filling.get("issues") or ()
     lines = [f"⚠️ {issue.message}" for issue in issues[:5]] or [f"⚠️ {text}"]
     held = filling.get("next_agent")
-    return notice("Human Review", *lines, f"→ {held} waits for your word" if held else "→ Look at the result first")
+    return notice(
+        "Human Review",
+        *lines,
+        f"→ {held} waits for your word" if held else "→ Look at the result first",
+    )
 
 
 def tell_mending(text: str, case: Case) -> str:

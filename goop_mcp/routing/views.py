@@ -123,7 +123,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Something a person has to answer. `rule` is the number of a `RULE n DEVIATION`, None for any other question."""
+    """Something a person has to answer.
+
+    `rule` is the number of a `RULE n DEVIATION`, None for any other question.
+    """
 
     id: str
     text: str
@@ -146,7 +149,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """Something to be mended before the work goes on. `id` is the reply's own, None where it gives none."""
+    """Something to be mended before the work goes on.
+
+    `id` is the reply's own, None where it gives none.
+    """
 
     severity: str
     type: str
@@ -219,7 +225,12 @@ class ReportView:
     @property
     def is_last_task(self) -> bool:
         """Whether this is the last task of the last wave: n of n in both."""
-        return self.wave is not None and self.wave.is_last and self.task is not None and self.task.is_last
+        return (
+            self.wave is not None
+            and self.wave.is_last
+            and self.task is not None
+            and self.task.is_last
+        )
 
     @property
     def failed_checks(self) -> tuple[CheckView, ...]:

@@ -34,7 +34,9 @@ MOST_CHARACTERS = 40_000
 _LISTED = 20
 _RECORDED = {
     "recorded": "recorded at revision {revision}",
-    "duplicate": "duplicate: the same report was recorded at revision {revision}; nothing was written",
+    "duplicate": (
+        "duplicate: the same report was recorded at revision {revision}; nothing was written"
+    ),
     "rejected": "rejected: nothing was written",
     "no_report": "not recorded: the envelope asks for work and reports none; nothing was written",
 }
@@ -46,7 +48,9 @@ def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
     if left := values.get(LEFT_OUT):
         # On the second line: the end is the first that is cut off.
         first, _, rest = text.partition("\n")
-        text = f"{first}\nleft out of the structured answer, as it is too much: {_names(left)}\n{rest}"
+        text = (
+            f"{first}\nleft out of the structured answer, as it is too much: {_names(left)}\n{rest}"
+        )
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
 
 
@@ -71,7 +75,8 @@ def _is_too_long(block: object) -> bool:
 
 def without_secrets(text: str) -> str:
     """Return what an error or a log says of the caller's words; hosts may keep it."""
-    from goop_mcp.redaction import redact  # noqa: PLC0415 - takes 30 ms to load, and most calls succeed
+    # Takes 30 ms to load, and most calls succeed
+    from goop_mcp.redaction import redact  # noqa: PLC0415
 
     return redact(text).text
 
@@ -96,7 +101,9 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         lines += _listed("repair", verdict.repairs)
         mended = {(repair.rule, repair.line, repair.message) for repair in verdict.repairs}
         warnings = verdict.of_severity(Severity.WARNING)
-        lines += _listed("warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended])
+        lines += _listed(
+            "warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended]
+        )
     return answer("\n".join(lines), structure)
 
 
@@ -110,12 +117,15 @@ def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
     lines = [_RECORDED[recorded.status].format(revision=recorded.written.revision)]
     lines += [f"written: {path}" for path in recorded.written.files]
     lines += [f"shown at: {address}" for address in recorded.written.resources]
-    if (state := recorded.written.state) is not None and state.phase != recorded.written.phase_before:
+    if (
+        state := recorded.written.state
+    ) is not None and state.phase != recorded.written.phase_before:
         lines.append(field("phase", f"{recorded.written.phase_before} -> {state.phase}"))
     lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
     told = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
     return answer(
-        "\n".join([*lines, *_listed("disagreement", told), *_decision_lines(recorded.decision)]), recorded.to_dict()
+        "\n".join([*lines, *_listed("disagreement", told), *_decision_lines(recorded.decision)]),
+        recorded.to_dict(),
     )
 
 
@@ -124,15 +134,27 @@ def session_answer(built: "BuiltHandoff") -> CallToolResult:
     secrets = _secrets(built.redactions)
     if built.revision is None:
         place = f"not written; it belongs to {built.path}:" if built.path else _not_recorded(built)
-        return answer("\n".join([place, *secrets, *fenced(built.text, "markdown")]), built.to_dict())
-    place = f"written: {built.path} " if built.path else f"recorded and shown at {built.resource}, in no file "
+        return answer(
+            "\n".join([place, *secrets, *fenced(built.text, "markdown")]), built.to_dict()
+        )
+    place = (
+        f"written: {built.path} "
+        if built.path
+        else f"recorded and shown at {built.resource}, in no file "
+    )
     return answer(
-        "\n".join([f"{place}(revision {built.revision})", *secrets, *map(paragraph, built.remarks)]), built.to_dict()
+        "\n".join(
+            [f"{place}(revision {built.revision})", *secrets, *map(paragraph, built.remarks)]
+        ),
+        built.to_dict(),
     )
 
 
 def _not_recorded(built: "BuiltHandoff") -> str:
-    return f"not recorded; with write=true it is recorded and shown at {built.resource}, and no file is written:"
+    return (
+        f"not recorded; with write=true it is recorded and shown at {built.resource}, and no file"
+        " is written:"
+    )
 
 
 def _secrets(redactions: int) -> list[str]:
@@ -143,7 +165,11 @@ def _decision_lines(decision: "Decision") -> list[str]:
     """Return the decision: our own fields first, each on its line, then what agents wrote, marked as theirs."""
     # A reason may begin with the agent's own text: the type of an error.
     lines = [field("actions", *decision.actions), paragraph(decision.reason)]
-    lines += [field(name, value) for name in ("next_agent", "next_command") if (value := getattr(decision, name))]
+    lines += [
+        field(name, value)
+        for name in ("next_agent", "next_command")
+        if (value := getattr(decision, name))
+    ]
     if decision.files_to_read:
         lines.append(field("files_to_read", *decision.files_to_read))
     if decision.instruction:
@@ -160,7 +186,8 @@ def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
         return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
     place = f"it belongs to {built.path}; " if built.path else ""
     return answer(
-        "\n".join([f"not written; {place}the prompt:", *remarks, *fenced(built.text, "markdown")]), built.to_dict()
+        "\n".join([f"not written; {place}the prompt:", *remarks, *fenced(built.text, "markdown")]),
+        built.to_dict(),
     )
 
 

@@ -35,7 +35,8 @@ instructions.
 The prompt start_task says what to read first, goop_report how to write an envelope; goop://rules lists what is \
 checked."""
 
-# How often is looked for changes, in seconds; each look at a database server is a question to it (STORAGE, section 10).
+# How often is looked for changes, in seconds; each look at a database server is a question to it
+# (STORAGE, section 10).
 _FILES_INTERVAL = 0.5
 _SERVER_INTERVAL = 1.0
 
@@ -55,9 +56,9 @@ def create_server(
 ) -> GoopServer:
     """Return the MCP server for `settings`, ready to be run on any transport.
 
-    `application` is what it works with, None for one of its own. With `asks_for_tokens` a caller sees and does what the
-    scopes of its token allow. `request_state` seals what clients carry between requests, None by a key of this process.
-    `middleware` goes around our own.
+    `application` is what it works with, None for one of its own. With `asks_for_tokens` a caller
+    sees and does what the scopes of its token allow. `request_state` seals what clients carry
+    between requests, None by a key of this process. `middleware` goes around our own.
     """
     application = Application(settings) if application is None else application
     application.watch(_measured)

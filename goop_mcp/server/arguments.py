@@ -16,7 +16,8 @@ _Place = tuple[int | str, ...]
 _LONGEST_NAME = 200
 _LONGEST_NUMBER = 30
 _LONGEST_SHOWN = 1_000
-# Comparing a name with those that there are and taking secrets out of it takes 50 µs, on the event loop.
+# Comparing a name with those that there are and taking secrets out of it takes 50 µs, on the event
+# loop.
 _REPORTED_UNKNOWN = 20
 _MOST_UNKNOWN = 100
 _KINDS: dict[type, str] = {
@@ -54,12 +55,16 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
         ]
     faults = [_unknown(name, tool.name, known) for name in unknown[:_REPORTED_UNKNOWN]]
     if len(unknown) > _REPORTED_UNKNOWN:
-        faults.append(f"{len(unknown) - _REPORTED_UNKNOWN} more arguments that {tool.name} does not have")
+        faults.append(
+            f"{len(unknown) - _REPORTED_UNKNOWN} more arguments that {tool.name} does not have"
+        )
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
     except ValidationError as error:
         wrong = _telling(dict.fromkeys(fault["loc"] for fault in error.errors(include_url=False)))
-        faults += dict.fromkeys(_wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong)
+        faults += dict.fromkeys(
+            _wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong
+        )
     return faults
 
 
@@ -81,7 +86,10 @@ def _unknown(name: str, tool: str, known: Mapping[str, object]) -> str:
 
 
 def _wrong(
-    name: str, arguments: Mapping[str, JsonValue], schema: Mapping[str, JsonValue], inside: Sequence[int | str]
+    name: str,
+    arguments: Mapping[str, JsonValue],
+    schema: Mapping[str, JsonValue],
+    inside: Sequence[int | str],
 ) -> str:
     """Return what is wrong with the argument `name`, or with the item of its list that `inside` begins with."""
     if name not in arguments:
@@ -102,13 +110,19 @@ def _items(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue] | None:
 def _branches(schema: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
     """Return what a schema allows one of."""
     either = schema.get("anyOf")
-    return [each for each in either if isinstance(each, dict)] if isinstance(either, list) else [schema]
+    return (
+        [each for each in either if isinstance(each, dict)]
+        if isinstance(either, list)
+        else [schema]
+    )
 
 
 def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
     expected = _expected(schema)
     choices = _choices(schema)
-    if isinstance(value, list) and any(isinstance(each.get("maxItems"), int) for each in _branches(schema)):
+    if isinstance(value, list) and any(
+        isinstance(each.get("maxItems"), int) for each in _branches(schema)
+    ):
         found = f"a list of {len(value):,}"
     elif isinstance(value, int | float) and not isinstance(value, bool) and _takes_numbers(schema):
         found = _number(value)
@@ -121,7 +135,11 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
         near = _nearest(value, choices)
         expected += f"; did you mean {near!r}?" if near else ""
     else:
-        found = "a string of 1 character" if len(value) == 1 else f"a string of {len(value):,} characters"
+        found = (
+            "a string of 1 character"
+            if len(value) == 1
+            else f"a string of {len(value):,} characters"
+        )
     return f"{name} is {found}; expected {expected}"
 
 
@@ -170,12 +188,20 @@ def _expected(schema: Mapping[str, JsonValue]) -> str:
     most, least = schema.get("maxItems"), schema.get("minItems")
     if isinstance(most, int):
         return f"{kind} of {least} to {most:,}" if least else f"{kind} of at most {most:,}"
-    return f"{kind} of at most {longest:,} characters" if isinstance(longest, int) else f"{kind}{_range(schema)}"
+    return (
+        f"{kind} of at most {longest:,} characters"
+        if isinstance(longest, int)
+        else f"{kind}{_range(schema)}"
+    )
 
 
 def _range(schema: Mapping[str, JsonValue]) -> str:
     """Return the bounds of a number as the end of a phrase, empty where there are none."""
-    least, above, most = schema.get("minimum"), schema.get("exclusiveMinimum"), schema.get("maximum")
+    least, above, most = (
+        schema.get("minimum"),
+        schema.get("exclusiveMinimum"),
+        schema.get("maximum"),
+    )
     low = f" from {least}" if least is not None else f" above {above}" if above is not None else ""
     high = "" if most is None else f" to {most}" if least is not None else f" up to {most}"
     return f"{low}{high}"

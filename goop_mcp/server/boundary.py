@@ -20,7 +20,12 @@ from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedToolError,
+)
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -80,27 +85,43 @@ class GoopServer(MCPServer[Any]):
     def tell_changes(self, notices: Notices) -> None:
         """Let clients of the earlier era subscribe to resources; those of the later one do so by themselves."""
 
-        async def subscribe(ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams) -> EmptyResult:
+        async def subscribe(
+            ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
+        ) -> EmptyResult:
             await notices.subscribe(ctx.session._connection, params.uri, of=client_of_message(ctx))
             return EmptyResult()
 
-        async def unsubscribe(ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams) -> EmptyResult:
+        async def unsubscribe(
+            ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
+        ) -> EmptyResult:
             notices.unsubscribe(ctx.session._connection, params.uri)
             return EmptyResult()
 
-        self._lowlevel_server.add_request_handler("resources/subscribe", SubscribeRequestParams, subscribe)
-        self._lowlevel_server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
+        self._lowlevel_server.add_request_handler(
+            "resources/subscribe", SubscribeRequestParams, subscribe
+        )
+        self._lowlevel_server.add_request_handler(
+            "resources/unsubscribe", UnsubscribeRequestParams, unsubscribe
+        )
 
     def observe(self) -> None:
         """Give every message an id, a span and a figure, and forget it once it is answered.
 
-        In place of the spans of the SDK, into which names and errors go as they came from outside. What a message
-        brought is forgotten outermost: with a request for input the SDK seals what the message had asked for.
+        In place of the spans of the SDK, into which names and errors go as they came from outside.
+        What a message brought is forgotten outermost: with a request for input the SDK seals what
+        the message had asked for.
         """
         others = [each for each in self.middleware if not isinstance(each, OpenTelemetryMiddleware)]
-        self.middleware[:] = [forget_answered, identifying(self._has), measuring(self._has), *others]
+        self.middleware[:] = [
+            forget_answered,
+            identifying(self._has),
+            measuring(self._has),
+            *others,
+        ]
 
-    def direct_manager(self, security: TransportSecuritySettings, body_bytes: int) -> StreamableHTTPSessionManager:
+    def direct_manager(
+        self, security: TransportSecuritySettings, body_bytes: int
+    ) -> StreamableHTTPSessionManager:
         """Return a manager of HTTP requests that answers each with one JSON message, and keeps no sessions."""
         return StreamableHTTPSessionManager(
             self._lowlevel_server,
@@ -152,7 +173,9 @@ class GoopServer(MCPServer[Any]):
     async def list_tools(self) -> list[ListedTool]:
         """Return the tools that the caller may use."""
         scopes = self._scopes()
-        offered = {tool.name for tool in self._tool_manager.list_tools() if is_offered(tool, scopes)}
+        offered = {
+            tool.name for tool in self._tool_manager.list_tools() if is_offered(tool, scopes)
+        }
         return [tool for tool in await super().list_tools() if tool.name in offered]
 
     async def run_stdio_async(self) -> None:
@@ -172,8 +195,8 @@ class GoopServer(MCPServer[Any]):
                 await self._lowlevel_server.run(incoming, outgoing, options)
         if stdin is not None and stdin.is_no_client:
             raise NoClientError(
-                "standard input ended without one JSON-RPC message, so no MCP client was served; did you mean "
-                "`goop-mcp check -`?"
+                "standard input ended without one JSON-RPC message, so no MCP client was served;"
+                " did you mean `goop-mcp check -`?"
             )
 
     async def list_resources(self) -> list[Resource]:
@@ -197,7 +220,9 @@ class GoopServer(MCPServer[Any]):
         tool = self._tool_manager.get_tool(name)
         if tool is None:
             known = [each.name for each in await self.list_tools()]
-            raise ToolError(_sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known)))
+            raise ToolError(
+                _sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known))
+            )
         if (refused := refusal(tool, arguments, self._scopes())) is not None:
             raise ToolError(refused)
         if has_unknown_names(tool, arguments):
@@ -206,7 +231,9 @@ class GoopServer(MCPServer[Any]):
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
             # What a tool itself trips over is unexpected, this error too.
-            if isinstance(error.__cause__, ValidationError) and not isinstance(error, UnexpectedToolError):
+            if isinstance(error.__cause__, ValidationError) and not isinstance(
+                error, UnexpectedToolError
+            ):
                 raise _refusal(tool, arguments) from error
             raise ToolError(_explain(f"the tool {name}", error)) from error
         return cap(result) if isinstance(result, CallToolResult) else result
@@ -214,17 +241,24 @@ class GoopServer(MCPServer[Any]):
     async def read_resource(
         self, uri: AnyUrl | str, context: _AnyContext | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        """Read a resource. Raises ResourceError, ResourceNotFoundError where there is none under `uri`."""
+        """Read a resource.
+
+        Raises ResourceError, ResourceNotFoundError where there is none under `uri`.
+        """
         try:
             contents = await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
             known = [str(resource.uri) for resource in await self.list_resources()]
             raise ResourceNotFoundError(
-                _sentence(UnknownNameError("resource", without_secrets(str(uri)[:_LONGEST_NAME]), known))
+                _sentence(
+                    UnknownNameError("resource", without_secrets(str(uri)[:_LONGEST_NAME]), known)
+                )
             ) from error
         except ResourceError as error:
             cause = error.__cause__
-            if isinstance(cause, UnknownNameError) or (isinstance(cause, GoopError) and isinstance(cause, LookupError)):
+            if isinstance(cause, UnknownNameError) or (
+                isinstance(cause, GoopError) and isinstance(cause, LookupError)
+            ):
                 raise ResourceNotFoundError(_sentence(cause)) from error
             raise ResourceError(_explain(f"the resource {uri}", error)) from error
         kind = self._type(str(uri))
@@ -246,7 +280,10 @@ class GoopServer(MCPServer[Any]):
         prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
         if name not in prompts:
             raise MCPError(
-                INVALID_PARAMS, _sentence(UnknownNameError("prompt", without_secrets(name[:_LONGEST_NAME]), prompts))
+                INVALID_PARAMS,
+                _sentence(
+                    UnknownNameError("prompt", without_secrets(name[:_LONGEST_NAME]), prompts)
+                ),
             )
         try:
             return await super().get_prompt(name, arguments, context)
@@ -274,8 +311,9 @@ def _explain(what: str, failure: Exception) -> str:
     if isinstance(cause, RuleFailedError):
         # What it raised may name anything of this machine, and the caller may sit at another one.
         return (
-            f"rule {cause.rule} failed: {type(cause.__cause__ or cause).__name__} (incident {incident}). Nothing was "
-            "judged: the fault is in a rule of whoever runs this server, whose log says more, and not in the reply."
+            f"rule {cause.rule} failed: {type(cause.__cause__ or cause).__name__} (incident"
+            f" {incident}). Nothing was judged: the fault is in a rule of whoever runs this server,"
+            " whose log says more, and not in the reply."
         )
     return without_secrets(
         f"{what} failed because of a fault in this server (incident {incident}, see its log). "

@@ -61,7 +61,9 @@ def _surely_fits(values: dict[str, Any]) -> bool:
 
 
 def _size(values: Mapping[str, object]) -> int:
-    return len(json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
+    return len(
+        json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+    )
 
 
 def _without(value: object, name: str, path: str, left: list[str]) -> object:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 from mcp.server import MCPServer
-from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
+from mcp.types import (
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    PromptReference,
+    ResourceTemplateReference,
+)
 
 from goop_mcp import memory
 from goop_mcp.operations.documents import list_documents
@@ -47,7 +53,9 @@ _NAMES_OF_RULES: Mapping[str, Callable[[_Known, RuleBook], Iterable[str]]] = {
     "name": _rule_names,
 }
 _NAMES: Mapping[tuple[str, str], Callable[[_Known], Iterable[str]]] = {
-    ("goop://schemas/{protocol}/{version}", "protocol"): lambda _: (schema.protocol for schema in list_schemas()),
+    ("goop://schemas/{protocol}/{version}", "protocol"): lambda _: (
+        schema.protocol for schema in list_schemas()
+    ),
     ("goop://schemas/{protocol}/{version}", "version"): _schema_versions,
     ("goop://docs/{protocol}", "protocol"): lambda _: list_documents(),
     ("goop://templates/{name}", "name"): lambda _: (*template_names(), *document_template_names()),
@@ -68,9 +76,14 @@ def add_completions(server: MCPServer, application: "Application") -> None:
     ) -> Completion | None:
         of = ref.uri if isinstance(ref, ResourceTemplateReference) else ref.name
         if (of, argument.name) == ("goop://memories/{id}", "id"):
-            return _completion(await anyio.to_thread.run_sync(_newest_ids, application), argument.value)
+            return _completion(
+                await anyio.to_thread.run_sync(_newest_ids, application), argument.value
+            )
         known = (context.arguments if context is not None else None) or {}
-        if of == "goop://rules/{protocol}/{name}" and (of_rules := _NAMES_OF_RULES.get(argument.name)) is not None:
+        if (
+            of == "goop://rules/{protocol}/{name}"
+            and (of_rules := _NAMES_OF_RULES.get(argument.name)) is not None
+        ):
             return _completion(of_rules(known, application.rule_book), argument.value)
         names = _NAMES.get((of, argument.name))
         return None if names is None else _completion(names(known), argument.value)
@@ -82,7 +95,9 @@ def add_completions(server: MCPServer, application: "Application") -> None:
 
 def _newest_ids(application: "Application") -> list[str]:
     # One more than is shown, or nobody would hear that there are more.
-    return [str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST + 1)]
+    return [
+        str(each.id) for each in memory.keeping.list_memories(application.store, limit=_MOST + 1)
+    ]
 
 
 def _completion(names: Iterable[str], begun: str) -> Completion:

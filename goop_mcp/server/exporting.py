@@ -51,24 +51,31 @@ def start_exporting(environment: Mapping[str, str]) -> Exporting:
         return Exporting()
     for signal in wanted:
         if (protocol := _protocol(signal, environment)) != _PROTOCOL:
-            _log.warning("nothing is exported: the protocol is %r; expected %s", protocol[:50], _PROTOCOL)
+            _log.warning(
+                "nothing is exported: the protocol is %r; expected %s", protocol[:50], _PROTOCOL
+            )
             return Exporting()
     try:
-        from goop_mcp.server.otlp import set_up  # noqa: PLC0415 - an extra, loaded where a collector is named
+        # An extra, loaded where a collector is named
+        from goop_mcp.server.otlp import set_up  # noqa: PLC0415
     except ImportError:
         _log.warning(
             "%s is set, but nothing is exported: the exporter is missing; install goop-mcp[otel]",
             next(name for signal in wanted for name in _endpoints(signal) if environment.get(name)),
         )
         return Exporting()
-    return Exporting({signal: set_up(signal, version=__version__, environment=environment) for signal in wanted})
+    return Exporting(
+        {signal: set_up(signal, version=__version__, environment=environment) for signal in wanted}
+    )
 
 
 def _is_wanted(signal: str, environment: Mapping[str, str]) -> bool:
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporter = environment.get(f"OTEL_{signal}_EXPORTER") or "otlp"
-    return "otlp" in exporter.split(",") and any(environment.get(name) for name in _endpoints(signal))
+    return "otlp" in exporter.split(",") and any(
+        environment.get(name) for name in _endpoints(signal)
+    )
 
 
 def _endpoints(signal: str) -> tuple[str, str]:

@@ -26,28 +26,42 @@ _ITEMS = 200
 _Kind = Annotated[
     Literal["agent_request", "session"],
     Field(
-        description="agent_request: a prompt that hands a task to another agent; session: HANDOFF.md, to go on later."
+        description=(
+            "agent_request: a prompt that hands a task to another agent; session: HANDOFF.md, to go"
+            " on later."
+        )
     ),
 ]
 _Write = Annotated[
     bool,
     Field(
-        description="Also write it to its file in the project; never over a file that somebody else wrote.", strict=True
+        description=(
+            "Also write it to its file in the project; never over a file that somebody else wrote."
+        ),
+        strict=True,
     ),
 ]
 _Mode = Annotated[
     Literal["spawn", "conversation_only", "blocking"],
     Field(
-        description="spawn: a session of its own; blocking: the parent waits for it; conversation_only: context only."
+        description=(
+            "spawn: a session of its own; blocking: the parent waits for it; conversation_only:"
+            " context only."
+        )
     ),
 ]
 _Intent = Annotated[
-    str | None, Field(description="agent_request, required: the goal of the work as a whole.", max_length=_TEXT)
+    str | None,
+    Field(
+        description="agent_request, required: the goal of the work as a whole.", max_length=_TEXT
+    ),
 ]
 _Summary = Annotated[
     str | None,
     Field(
-        description="agent_request, required: this task in one or two sentences, 10 to 500 characters.",
+        description=(
+            "agent_request, required: this task in one or two sentences, 10 to 500 characters."
+        ),
         max_length=_SENTENCE,
     ),
 ]
@@ -57,7 +71,10 @@ _Workflow = Annotated[
 ]
 _Details = Annotated[
     str | None,
-    Field(description="agent_request, required: steps, commands, files, and when the task is done.", max_length=_TEXT),
+    Field(
+        description="agent_request, required: steps, commands, files, and when the task is done.",
+        max_length=_TEXT,
+    ),
 ]
 _Constraints = Annotated[
     list[Annotated[str, Field(max_length=_SENTENCE)]],
@@ -76,58 +93,103 @@ _Deliverables = Annotated[
                 "additionalProperties": False,
                 "properties": {
                     "kind": {"type": "string", "enum": ["file", "decision", "report"]},
-                    "path": {"type": "string", "description": "Of a file, relative to the project."},
-                    "required": {"type": "boolean", "description": "Of a file; true where it is left out."},
+                    "path": {
+                        "type": "string",
+                        "description": "Of a file, relative to the project.",
+                    },
+                    "required": {
+                        "type": "boolean",
+                        "description": "Of a file; true where it is left out.",
+                    },
                     "text": {"type": "string", "description": "What it holds."},
                 },
             },
         }
     ),
     Field(
-        description="agent_request, required: at least one file, decision or report that the agent has to deliver.",
+        description=(
+            "agent_request, required: at least one file, decision or report that the agent has to"
+            " deliver."
+        ),
         max_length=_ITEMS,
     ),
 ]
 _Notes = Annotated[
-    str | None, Field(description="What comes next, and what to do when blocked; null: nothing.", max_length=_TEXT)
+    str | None,
+    Field(
+        description="What comes next, and what to do when blocked; null: nothing.", max_length=_TEXT
+    ),
 ]
 _SessionId = Annotated[
     str | None,
-    Field(description="YYYYMMDD-HHMMSS-name; null: none, or one of now when the prompt is written.", max_length=_WORD),
+    Field(
+        description="YYYYMMDD-HHMMSS-name; null: none, or one of now when the prompt is written.",
+        max_length=_WORD,
+    ),
 ]
-_Parent = Annotated[str | None, Field(description="The agent that asks; null: not said.", max_length=_WORD)]
-_Target = Annotated[str | None, Field(description="The agent that is asked; null: not said.", max_length=_WORD)]
+_Parent = Annotated[
+    str | None, Field(description="The agent that asks; null: not said.", max_length=_WORD)
+]
+_Target = Annotated[
+    str | None, Field(description="The agent that is asked; null: not said.", max_length=_WORD)
+]
 _Priority = Annotated[Literal["high", "medium", "low"] | None, Field(description="Null: not said.")]
-_Title = Annotated[str | None, Field(description="Heading of the prompt; null: the summary.", max_length=_SENTENCE)]
+_Title = Annotated[
+    str | None, Field(description="Heading of the prompt; null: the summary.", max_length=_SENTENCE)
+]
 _Context = Annotated[
-    str | None, Field(description="Prose behind the request, in Markdown; null: none.", max_length=_TEXT)
+    str | None,
+    Field(description="Prose behind the request, in Markdown; null: none.", max_length=_TEXT),
 ]
 _XsdCompat = Annotated[
-    bool, Field(description="Write what the literal XML schema accepts, for tools that check with it.", strict=True)
+    bool,
+    Field(
+        description="Write what the literal XML schema accepts, for tools that check with it.",
+        strict=True,
+    ),
 ]
 _SessionSummary = Annotated[
     str | None,
-    Field(description="session: where the work stands, 2 to 4 sentences; null: from the reports.", max_length=_TEXT),
+    Field(
+        description="session: where the work stands, 2 to 4 sentences; null: from the reports.",
+        max_length=_TEXT,
+    ),
 ]
 _NextAction = Annotated[
     str | None,
-    Field(description="session: what to do first; null: from the last report and the plan.", max_length=_TEXT),
+    Field(
+        description="session: what to do first; null: from the last report and the plan.",
+        max_length=_TEXT,
+    ),
 ]
-_NextAgent = Annotated[str | None, Field(description="session: who does it; null: as reported.", max_length=_WORD)]
+_NextAgent = Annotated[
+    str | None, Field(description="session: who does it; null: as reported.", max_length=_WORD)
+]
 _NextCommand = Annotated[
     str | None,
-    Field(description="session: the command to run, such as /goop-execute; null: as decided.", max_length=_WORD),
+    Field(
+        description="session: the command to run, such as /goop-execute; null: as decided.",
+        max_length=_WORD,
+    ),
 ]
 _Sentences = list[Annotated[str, Field(max_length=_SENTENCE)]]
 _FilesToRead = Annotated[
     _Sentences,
-    Field(description="session: what to read first; empty: the documents of the project.", max_length=_ITEMS),
+    Field(
+        description="session: what to read first; empty: the documents of the project.",
+        max_length=_ITEMS,
+    ),
 ]
 _Blockers = Annotated[
-    _Sentences, Field(description="session: what stands in the way; empty: as reported.", max_length=_ITEMS)
+    _Sentences,
+    Field(description="session: what stands in the way; empty: as reported.", max_length=_ITEMS),
 ]
 _Warnings = Annotated[
-    _Sentences, Field(description="session: what to beware of; empty: where the project disagrees.", max_length=_ITEMS)
+    _Sentences,
+    Field(
+        description="session: what to beware of; empty: where the project disagrees.",
+        max_length=_ITEMS,
+    ),
 ]
 
 _KEEPS_NO_FILES = (
@@ -183,14 +245,20 @@ class Handoffs:
         """
         # The arguments are the fields, under the same names.
         given = locals()
-        return self._session(given, write=write) if kind == "session" else self._request(given, write=write)
+        return (
+            self._session(given, write=write)
+            if kind == "session"
+            else self._request(given, write=write)
+        )
 
     def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
         if write and not self._application.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
         fields = {name: given[name] for name in operations.hand_over.REQUEST_FIELDS}
         project, now = self._application.settings.project, datetime.now().astimezone()
-        built = operations.hand_over.hand_over_request(fields, project=project, write=write, now=now)
+        built = operations.hand_over.hand_over_request(
+            fields, project=project, write=write, now=now
+        )
         return handoff_answer(built, written=write)
 
     def _session(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
@@ -198,5 +266,7 @@ class Handoffs:
         here = self._application
         workplace = here.writing_workplace() if write else here.workplace
         fields = handoffs.session_fields({name: given[name] for name in handoffs.SESSION_FIELDS})
-        built = handoffs.build_session_handoff(fields, workplace, write=write, now=written(utc_now()))
+        built = handoffs.build_session_handoff(
+            fields, workplace, write=write, now=written(utc_now())
+        )
         return session_answer(built)

@@ -21,18 +21,27 @@ __all__ = ["HookAnswerModel", "HookChecks"]
 _LONGEST_TEXT = 4 * 1024 * 1024
 _Event = Annotated[
     Literal["SubagentStop", "Stop"],
-    Field(description="Whose turn ends: SubagentStop for an agent that was started, Stop for the main one."),
+    Field(
+        description=(
+            "Whose turn ends: SubagentStop for an agent that was started, Stop for the main one."
+        )
+    ),
 ]
 _Text = Annotated[str, Field(description="The agent's last message.", max_length=_LONGEST_TEXT)]
-_Word = Annotated[str, Field(description="As the host gives it; empty where it gives none.", max_length=1_000)]
+_Word = Annotated[
+    str, Field(description="As the host gives it; empty where it gives none.", max_length=1_000)
+]
 
 
 class HookAnswerModel(BaseModel):
     """What the host does: nothing, go on with a reason, or tell the person."""
 
-    decision: Literal["block"] | None = Field(default=None, description="block: the agent goes on; null: it may stop.")
+    decision: Literal["block"] | None = Field(
+        default=None, description="block: the agent goes on; null: it may stop."
+    )
     reason: str | None = Field(default=None, description="What the agent is told when it goes on.")
-    systemMessage: str | None = Field(default=None, description="What the person is told.")  # noqa: N815 - the host's name
+    # The host's name
+    systemMessage: str | None = Field(default=None, description="What the person is told.")  # noqa: N815
 
 
 class HookChecks:
@@ -54,7 +63,10 @@ class HookChecks:
         session_id: _Word = "",
         prompt_id: _Word = "",
     ) -> Annotated[CallToolResult, HookAnswerModel]:
-        """Answer a hook of the host. For hooks of type mcp_tool only; agents use validate_report."""
+        """Answer a hook of the host.
+
+        For hooks of type mcp_tool only; agents use validate_report.
+        """
         project = str(self._application.settings.project)
         policy, _ = read_policy(project)
         turn = Turn(

@@ -1,4 +1,7 @@
-"""From memories to tool answers. What agents saved is quoted: one line each, or in a fence it cannot leave."""
+"""From memories to tool answers.
+
+What agents saved is quoted: one line each, or in a fence it cannot leave.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -26,10 +29,16 @@ _FACT = 5_000
 
 def saved_answer(saved: "SavedMemory") -> CallToolResult:
     """Return what became of a save."""
-    lines = [f"{saved.status}: memory {saved.id} (revision {saved.revision})", *map(_remark, saved.findings)]
+    lines = [
+        f"{saved.status}: memory {saved.id} (revision {saved.revision})",
+        *map(_remark, saved.findings),
+    ]
     if saved.similar:
         ids = ", ".join(map(str, saved.similar))
-        lines.append(f"- nearly the same: memory {ids}; read with get_memory and forget what is no longer true")
+        lines.append(
+            f"- nearly the same: memory {ids}; read with get_memory and forget what is no longer"
+            " true"
+        )
     return answer("\n".join(lines), saved.to_dict())
 
 
@@ -53,7 +62,10 @@ def memory_answer(stored: "StoredMemory") -> CallToolResult:
 def forgotten_answer(forgotten: "ForgottenMemory") -> CallToolResult:
     """Return what was forgotten."""
     title = excerpt(forgotten.title, _TITLE)
-    text = f'forgotten: memory {forgotten.id} "{title}" (revision {forgotten.revision}); its text is gone'
+    text = (
+        f'forgotten: memory {forgotten.id} "{title}" (revision {forgotten.revision}); its text is'
+        " gone"
+    )
     return answer(text, forgotten.to_dict())
 
 
@@ -71,7 +83,10 @@ def _count(found: "FoundMemories") -> str:
 
 def _head(stored: "StoredMemory") -> Iterator[str]:
     by = f" by {excerpt(stored.agent, _TITLE)}" if stored.agent else ""
-    yield f"memory {stored.id}: {stored.type}, importance {stored.importance:g}, saved {stored.created_at}{by}"
+    yield (
+        f"memory {stored.id}: {stored.type}, importance {stored.importance:g}, saved"
+        f" {stored.created_at}{by}"
+    )
     yield f"title: {excerpt(stored.title, _TITLE)}"
     for name, values in (("concepts", stored.concepts), ("source_files", stored.source_files)):
         if values:

@@ -6,7 +6,14 @@ from pydantic import BaseModel, Field
 
 from goop_mcp.server.models import FindingModel, LeftOut
 
-__all__ = ["ForgottenModel", "FoundModel", "MemoryModel", "MemoryTypeName", "SavedModel", "SavedTypeName"]
+__all__ = [
+    "ForgottenModel",
+    "FoundModel",
+    "MemoryModel",
+    "MemoryTypeName",
+    "SavedModel",
+    "SavedTypeName",
+]
 
 SavedTypeName = Literal["decision", "observation", "note", "todo"]
 """The types that can be saved; tests hold it equal to those of the core."""
@@ -30,7 +37,9 @@ class SavedModel(BaseModel):
         description="duplicate: this memory was there before, and nothing was added."
     )
     redactions: int = Field(ge=0, description="How many secrets and private parts were taken out.")
-    similar: list[int] = Field(description="Ids of memories that say nearly the same; they are kept.")
+    similar: list[int] = Field(
+        description="Ids of memories that say nearly the same; they are kept."
+    )
     findings: list[FindingModel] = Field(description="Warnings and remarks on what was given.")
 
 

@@ -1,8 +1,9 @@
 """How large a message of a client may be, and what of it is kept after it is answered.
 
-Only the arguments of a tool or a prompt are long: everything around them, and every other message, is short. A message
-within 4 MiB can still hold a million values, for which the SDK makes a million objects and as many errors, all of it
-on the event loop. So both are looked at before anything reads the message.
+Only the arguments of a tool or a prompt are long: everything around them, and every other message,
+is short. A message within 4 MiB can still hold a million values, for which the SDK makes a million
+objects and as many errors, all of it on the event loop. So both are looked at before anything reads
+the message.
 """
 
 import json
@@ -49,8 +50,8 @@ def too_large(message: bytes) -> str | None:
         if weight(content, MOST_ASIDE) <= MOST_ASIDE:
             return None
     return (
-        f"the message has more than {MOST_ASIDE:,} bytes besides the arguments of a tool or a prompt; "
-        "send shorter names, addresses and metadata"
+        f"the message has more than {MOST_ASIDE:,} bytes besides the arguments of a tool or a"
+        " prompt; send shorter names, addresses and metadata"
     )
 
 
@@ -85,11 +86,14 @@ def weight(value: object, most: int) -> int:
     return total
 
 
-async def forget_answered(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def forget_answered(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
     """Let go, as a middleware, of what a message brought along once it is answered.
 
-    An idle session of the SDK still holds its last message, and the request that it came in: thousands of them would
-    hold gigabytes. What `initialize` says of a client is needed for as long as the session lasts, so it is shortened.
+    An idle session of the SDK still holds its last message, and the request that it came in:
+    thousands of them would hold gigabytes. What `initialize` says of a client is needed for as long
+    as the session lasts, so it is shortened.
     """
     params = ctx.params
     is_opening = ctx.method == "initialize"
@@ -114,7 +118,9 @@ def _shorten(params: dict[str, Any]) -> None:
     if weight(capabilities, _MOST_KEPT) <= _MOST_KEPT:
         kept["capabilities"] = capabilities
     elif isinstance(capabilities, dict):
-        kept["capabilities"] = {name: {} for name in _CAPABILITIES if isinstance(capabilities.get(name), dict)}
+        kept["capabilities"] = {
+            name: {} for name in _CAPABILITIES if isinstance(capabilities.get(name), dict)
+        }
     params.clear()
     params.update(kept)
 

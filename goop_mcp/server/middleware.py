@@ -41,7 +41,9 @@ async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
     finally:
         milliseconds = (perf_counter() - started) * 1000
         if _logger.isEnabledFor(logging.INFO):
-            _logger.info("%s%s %s in %.1f ms", ctx.method, _subject(ctx.params or {}), outcome, milliseconds)
+            _logger.info(
+                "%s%s %s in %.1f ms", ctx.method, _subject(ctx.params or {}), outcome, milliseconds
+            )
 
 
 def _subject(params: Mapping[str, Any]) -> str:

@@ -35,10 +35,14 @@ ProtocolChoice = Literal["auto", "goop_report", "agent_request", "speckit", "fac
 
 SeverityName = Literal["error", "warning", "info"]
 
-AnyObject = Annotated[dict[str, JsonValue], WithJsonSchema({"type": "object", "additionalProperties": True})]
+AnyObject = Annotated[
+    dict[str, JsonValue], WithJsonSchema({"type": "object", "additionalProperties": True})
+]
 """An object of any keys: each protocol, or each row, has one of its own."""
 
-LeftOut = Annotated[list[str], Field(description="What is null or cut here, as the answer would be too large.")]
+LeftOut = Annotated[
+    list[str], Field(description="What is null or cut here, as the answer would be too large.")
+]
 
 _Line = Field(ge=1, description="Line in the text as given, from 1; null if no place is known.")
 
@@ -51,9 +55,15 @@ class FindingModel(BaseModel):
     message: str = Field(description="What is there, then what was expected.")
     path: str | None = Field(description="XPath or JSON pointer inside the envelope, or null.")
     line: int | None = _Line
-    column: int | None = Field(ge=1, description="Column in that line, from 1; null if no place is known.")
-    found: str | None = Field(description="The value that was found, shortened; null if there is none.")
-    expected: list[str] | None = Field(description="The allowed values, or null where they are not a list.")
+    column: int | None = Field(
+        ge=1, description="Column in that line, from 1; null if no place is known."
+    )
+    found: str | None = Field(
+        description="The value that was found, shortened; null if there is none."
+    )
+    expected: list[str] | None = Field(
+        description="The allowed values, or null where they are not a list."
+    )
     fix: str = Field(description="What the agent should do about it.")
 
 
@@ -79,21 +89,32 @@ class CandidateModel(BaseModel):
 class VerdictModel(BaseModel):
     """The judgement on one reply."""
 
-    verdict: Literal["accepted", "rejected"] = Field(description="Rejected exactly when a finding is an error.")
+    verdict: Literal["accepted", "rejected"] = Field(
+        description="Rejected exactly when a finding is an error."
+    )
     protocol: str | None = Field(description="Protocol of the envelope; null when none was found.")
     version: str | None = Field(description="The envelope's own version, or null.")
     mode: Literal["lenient", "strict"] = Field(description="The mode that was asked for.")
-    findings: list[FindingModel] = Field(description="All faults and remarks at once, in order of position.")
-    repairs: list[RepairModel] = Field(description="What lenient reading changed; empty in strict mode.")
+    findings: list[FindingModel] = Field(
+        description="All faults and remarks at once, in order of position."
+    )
+    repairs: list[RepairModel] = Field(
+        description="What lenient reading changed; empty in strict mode."
+    )
     candidates: list[CandidateModel] = Field(description="Every envelope-like block that was seen.")
     envelope: AnyObject | None = Field(
-        description="The envelope as JSON, also of a rejected reply; null when it could not be read."
+        description=(
+            "The envelope as JSON, also of a rejected reply; null when it could not be read."
+        )
     )
     repaired_text: str | None = Field(
         description="The envelope written again, well-formed, when there were repairs; else null."
     )
     feedback: str | None = Field(
-        description="What to send back to the agent so that it can mend its reply; null exactly when accepted."
+        description=(
+            "What to send back to the agent so that it can mend its reply; null exactly when"
+            " accepted."
+        )
     )
     omitted: int = Field(ge=0, description="How many findings beyond the listed ones there are.")
     left_out: LeftOut = []
@@ -119,16 +140,22 @@ class DecisionModel(BaseModel):
     new_session: bool | None = Field(description="Whether to begin a new session; null: not said.")
     blockers: list[str] = Field(description="What stands in the way.")
     questions: list[AnyObject] = Field(description="Questions to the user, with options.")
-    retry: RetryModel | None = Field(description="Attempt, most attempts, delay in seconds; null: no retry.")
+    retry: RetryModel | None = Field(
+        description="Attempt, most attempts, delay in seconds; null: no retry."
+    )
     rule: str = Field(description="Id of the row of the routing table.")
     reason: str = Field(description="One sentence: which row was taken and why.")
     message: str = Field(description="Ready to be shown to people, in Markdown.")
     verdict: VerdictModel = Field(description="The judgement on the reply.")
     state_changes: AnyObject = Field(description="Counters and fields to give with the next call.")
     steps: list[str] = Field(description="The order in which the reply was read.")
-    flags: list[str] = Field(description="research_mode or test_first, where a request asks for it.")
+    flags: list[str] = Field(
+        description="research_mode or test_first, where a request asks for it."
+    )
     issues: list[AnyObject] = Field(description="What a feedback loop is to mend, worst first.")
-    results: list[AnyObject] = Field(description="Results of a finished batch of sessions, in its order.")
+    results: list[AnyObject] = Field(
+        description="Results of a finished batch of sessions, in its order."
+    )
     left_out: LeftOut = []
 
 
@@ -137,8 +164,12 @@ class PromptSizeModel(BaseModel):
 
     bytes: int = Field(ge=0, description="The whole prompt, in bytes of UTF-8.")
     text_bytes: int = Field(ge=0, description="Its words alone, without markup.")
-    overhead: float = Field(ge=0, description="The share that the markup adds to the words; 0.25 is 25 %.")
-    tokens: int = Field(ge=0, description="About what it takes of a model's context, four characters a token.")
+    overhead: float = Field(
+        ge=0, description="The share that the markup adds to the words; 0.25 is 25 %."
+    )
+    tokens: int = Field(
+        ge=0, description="About what it takes of a model's context, four characters a token."
+    )
 
 
 class HandoffModel(BaseModel):
@@ -147,16 +178,30 @@ class HandoffModel(BaseModel):
     kind: Literal["agent_request", "session"] = Field(description="What was built.")
     text: str = Field(description="The whole prompt or document, in Markdown.")
     path: str | None = Field(
-        description="Where it belongs, relative to the project, and with write=true stands; null: no file is written."
+        description=(
+            "Where it belongs, relative to the project, and with write=true stands; null: no file"
+            " is written."
+        )
     )
-    verdict: VerdictModel = Field(description="The judgement on the text in strict mode; always accepted.")
-    revision: int | None = Field(default=None, description="Of the recording; null: nothing was recorded.")
+    verdict: VerdictModel = Field(
+        description="The judgement on the text in strict mode; always accepted."
+    )
+    revision: int | None = Field(
+        default=None, description="Of the recording; null: nothing was recorded."
+    )
     resource: str | None = Field(
-        default=None, description="Where a recorded session handoff is read on a server that writes no files, or null."
+        default=None,
+        description=(
+            "Where a recorded session handoff is read on a server that writes no files, or null."
+        ),
     )
     remarks: list[str] = Field(default=[], description="What people should know about the file.")
-    redactions: int = Field(default=0, ge=0, description="How many secrets were taken out of what was given.")
-    size: PromptSizeModel | None = Field(default=None, description="Of a prompt; null: of a session's document.")
+    redactions: int = Field(
+        default=0, ge=0, description="How many secrets were taken out of what was given."
+    )
+    size: PromptSizeModel | None = Field(
+        default=None, description="Of a prompt; null: of a session's document."
+    )
     left_out: LeftOut = []
 
 
@@ -174,28 +219,43 @@ class WrittenStateModel(BaseModel):
 class WrittenModel(BaseModel):
     """What recording a report wrote."""
 
-    revision: int | None = Field(description="Revision of the recording, the first one of a duplicate; null: none.")
+    revision: int | None = Field(
+        description="Revision of the recording, the first one of a duplicate; null: none."
+    )
     report: int | None = Field(description="Number of the report; null: nothing is recorded.")
-    chronicle: str | None = Field(description="The entry of CHRONICLE.md; null: nothing new was recorded.")
+    chronicle: str | None = Field(
+        description="The entry of CHRONICLE.md; null: nothing new was recorded."
+    )
     log: list[str] = Field(description="Entries of ADL.md.")
-    state: WrittenStateModel | None = Field(description="state.json as it is now; null: it was left alone.")
+    state: WrittenStateModel | None = Field(
+        description="state.json as it is now; null: it was left alone."
+    )
     handoff: bool = Field(description="Whether a session handoff was made for a new session.")
     files: list[str] = Field(description="Files that were written, relative to the project.")
-    resources: list[str] = Field(description="Where the entries are read on a server that writes no files.")
+    resources: list[str] = Field(
+        description="Where the entries are read on a server that writes no files."
+    )
 
 
 class RecordedModel(BaseModel):
     """What became of a report that was to be recorded."""
 
     status: Literal["recorded", "duplicate", "rejected", "no_report"] = Field(
-        description="duplicate: the same report is recorded already; rejected, no_report: nothing was written."
+        description=(
+            "duplicate: the same report is recorded already; rejected, no_report: nothing was"
+            " written."
+        )
     )
     verdict: VerdictModel = Field(description="The judgement on the reply, secrets taken out.")
     decision: DecisionModel = Field(description="What to do now, as route_next_action says it.")
     written: WrittenModel = Field(description="What was written.")
-    findings: list[FindingModel] = Field(description="Where documents, state and reports of the project disagree.")
+    findings: list[FindingModel] = Field(
+        description="Where documents, state and reports of the project disagree."
+    )
     remarks: list[str] = Field(description="What people should know about the files.")
-    redactions: int = Field(ge=0, description="How many secrets were taken out before the report was stored.")
+    redactions: int = Field(
+        ge=0, description="How many secrets were taken out before the report was stored."
+    )
     left_out: LeftOut = []
 
 
@@ -250,7 +310,9 @@ class ConflictModel(BaseModel):
     """A document that people changed where it is ours."""
 
     path: str = Field(description="Their document, left alone.")
-    ours: str = Field(description="Ours, beside it; removing it settles the conflict in their favour.")
+    ours: str = Field(
+        description="Ours, beside it; removing it settles the conflict in their favour."
+    )
 
 
 class DatabaseModel(BaseModel):
@@ -258,8 +320,12 @@ class DatabaseModel(BaseModel):
 
     place: str = Field(description="Path in the project, or address without password.")
     exists: bool = Field(description="False: the first report or memory creates it.")
-    files_behind: bool = Field(description="Whether something recorded is not shown in the files yet.")
-    resources: list[str] = Field(description="Documents that it shows itself, on a server that writes no files.")
+    files_behind: bool = Field(
+        description="Whether something recorded is not shown in the files yet."
+    )
+    resources: list[str] = Field(
+        description="Documents that it shows itself, on a server that writes no files."
+    )
 
 
 class CheckpointsModel(BaseModel):
@@ -295,29 +361,51 @@ class StatusModel(BaseModel):
     project: str | None = Field(description="Name of the project, or null.")
     profile: Literal["0.x", "v1"] = Field(description="Which phases and moves it has.")
     phase: str | None = Field(description="By state.json; null: it does not say.")
-    spec_locked: bool | None = Field(description="Whether the specification is locked; null: not known here.")
-    interview_complete: bool | None = Field(description="Whether the interview is complete; null: not known here.")
-    acceptance_confirmed: bool | None = Field(description="Whether the user has accepted; null: not known here.")
-    gates: list[GateModel] = Field(description="The gates in the order of the work; none: not known here.")
+    spec_locked: bool | None = Field(
+        description="Whether the specification is locked; null: not known here."
+    )
+    interview_complete: bool | None = Field(
+        description="Whether the interview is complete; null: not known here."
+    )
+    acceptance_confirmed: bool | None = Field(
+        description="Whether the user has accepted; null: not known here."
+    )
+    gates: list[GateModel] = Field(
+        description="The gates in the order of the work; none: not known here."
+    )
     progress: ProgressModel = Field(description="Waves and tasks of the plan in numbers.")
     waves: list[WaveModel] = Field(description="Waves and tasks of the plan.")
-    reported: ReportedModel = Field(description="Tasks by their last reports, also where no plan is known here.")
-    blockers: list[str] = Field(description="Active blockers of the last reports and of goopspec.db.")
-    verifications: list[VerificationModel] = Field(description="Last results of checks in goopspec.db (GoopSpec 1.x).")
+    reported: ReportedModel = Field(
+        description="Tasks by their last reports, also where no plan is known here."
+    )
+    blockers: list[str] = Field(
+        description="Active blockers of the last reports and of goopspec.db."
+    )
+    verifications: list[VerificationModel] = Field(
+        description="Last results of checks in goopspec.db (GoopSpec 1.x)."
+    )
     drift: list[FindingModel] = Field(description="Where documents, state and reports disagree.")
-    conflicts: list[ConflictModel] = Field(description="Documents that people changed where they are ours.")
+    conflicts: list[ConflictModel] = Field(
+        description="Documents that people changed where they are ours."
+    )
     unreadable: list[str] = Field(description="Documents that cannot be read.")
     gate_ahead: str | None = Field(description="The gate that the work comes to next, or null.")
     next_command: str | None = Field(description="What to run next; null: nobody knows.")
-    reports: Annotated[int, Field(ge=0)] | None = Field(description="How many are recorded; null: cannot be read.")
-    memories: dict[str, int] | None = Field(description="How many there are of each type; null: cannot be read.")
+    reports: Annotated[int, Field(ge=0)] | None = Field(
+        description="How many are recorded; null: cannot be read."
+    )
+    memories: dict[str, int] | None = Field(
+        description="How many there are of each type; null: cannot be read."
+    )
     revision: Annotated[int, Field(ge=0)] | None = Field(
         description="Revision of the last change; 0: none yet; null: cannot be read."
     )
     database: DatabaseModel = Field(description="The place of reports and memories.")
     warnings: list[str] = Field(description="What people should know about the database.")
     checkpoints: CheckpointsModel = Field(description="Saved positions.")
-    events: list[EventModel] = Field(description="The newest events of the folder history, newest first.")
+    events: list[EventModel] = Field(
+        description="The newest events of the folder history, newest first."
+    )
     left_out: LeftOut = []
 
 
@@ -329,7 +417,9 @@ class RulePageModel(BaseModel):
     strict: SeverityName = Field(description="How much a violation weighs in strict mode.")
     catches: str = Field(description="What the rule catches.")
     why: str = Field(description="Why the rule is there.")
-    given: str | None = Field(description="What the caller knew beforehand in the examples, or null.")
+    given: str | None = Field(
+        description="What the caller knew beforehand in the examples, or null."
+    )
     bad: str = Field(description="An example that breaks the rule.")
     good: str = Field(description="The same example as it should be.")
     fix: str = Field(description="What the agent should do about a violation.")

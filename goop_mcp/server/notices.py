@@ -35,8 +35,8 @@ _LONGEST_URI: Final = 2_000
 # A stream holds the message that opened it for as long as it is open.
 _MOST_KEPT_OF_A_CLIENT: Final = 16 * 1024 * 1024
 _NO_SESSION = (
-    "no session is kept here through which a change could be told; read the resource again when you need it, connect "
-    "to /sse, or listen as a client of 2026-07-28"
+    "no session is kept here through which a change could be told; read the resource again when you"
+    " need it, connect to /sse, or listen as a client of 2026-07-28"
 )
 _END_SOME: Final = "end some, or read the resource again"
 
@@ -56,12 +56,15 @@ class _Subscriber:
 class Notices:
     """Everyone who wants to hear of changes, and what they want to hear of.
 
-    `take_stamps` gives for each resource a value that is another one after each change of it; it runs on a worker
-    thread. It is called with all wanted resources every `interval` seconds, and not while nobody wants any. A round in
-    which it raises GoopError tells nothing; the next one makes up for it.
+    `take_stamps` gives for each resource a value that is another one after each change of it; it
+    runs on a worker thread. It is called with all wanted resources every `interval` seconds, and
+    not while nobody wants any. A round in which it raises GoopError tells nothing; the next one
+    makes up for it.
     """
 
-    def __init__(self, take_stamps: Callable[[Collection[str]], Mapping[str, object]], *, interval: float) -> None:
+    def __init__(
+        self, take_stamps: Callable[[Collection[str]], Mapping[str, object]], *, interval: float
+    ) -> None:
         self.bus = InMemorySubscriptionBus()
         self._take_stamps = take_stamps
         self._interval = interval
@@ -75,8 +78,8 @@ class Notices:
     async def subscribe(self, client: Connection, uri: str, *, of: str) -> None:
         """Serve `resources/subscribe` of the earlier era; a second time changes nothing.
 
-        `of` is who has the connection, perhaps among others. Raises MCPError: there are too many, the address is too
-        long, or there is no way to tell this client anything by itself.
+        `of` is who has the connection, perhaps among others. Raises MCPError: there are too many,
+        the address is too long, or there is no way to tell this client anything by itself.
         """
         if not client.has_standalone_channel:
             raise MCPError(INVALID_REQUEST, _NO_SESSION)
@@ -98,7 +101,9 @@ class Notices:
             self._count.add(subscriber.of, -1)
             self._want_no_more([uri])
 
-    async def watch_streams(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def watch_streams(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
         """Note, as a middleware, what the streams of the later era want for as long as they are open."""
         if ctx.method != "subscriptions/listen":
             return await call_next(ctx)
@@ -117,7 +122,10 @@ class Notices:
 
     @asynccontextmanager
     async def watching(self, _server: object = None) -> AsyncIterator[None]:
-        """Look for changes while the context is open. Of several open ones, one looks and the others stand by."""
+        """Look for changes while the context is open.
+
+        Of several open ones, one looks and the others stand by.
+        """
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, tasks)
             yield
@@ -135,7 +143,9 @@ class Notices:
         now = await self._stamps_of(list(self._wanted))
         if now is None:
             return []
-        changed = [uri for uri, stamp in now.items() if uri in self._stamps and self._stamps[uri] != stamp]
+        changed = [
+            uri for uri, stamp in now.items() if uri in self._stamps and self._stamps[uri] != stamp
+        ]
         # Whoever subscribed while the stamps were taken has put one of its own there.
         known = {**self._stamps, **now}
         self._stamps = {uri: stamp for uri, stamp in known.items() if uri in self._wanted}
@@ -168,16 +178,25 @@ class Notices:
 
     def _refuse_too_many(self, uris: Collection[str], of: str, *, kept: int = 0) -> None:
         if any(len(uri) > _LONGEST_URI for uri in uris):
-            raise MCPError(INVALID_PARAMS, f"an address has more than {_LONGEST_URI:,} characters; give a shorter one")
+            raise MCPError(
+                INVALID_PARAMS,
+                f"an address has more than {_LONGEST_URI:,} characters; give a shorter one",
+            )
         if self._count.total + len(uris) > _MOST_SUBSCRIPTIONS:
-            raise MCPError(INVALID_REQUEST, f"there are {_MOST_SUBSCRIPTIONS:,} subscriptions already; {_END_SOME}")
+            raise MCPError(
+                INVALID_REQUEST,
+                f"there are {_MOST_SUBSCRIPTIONS:,} subscriptions already; {_END_SOME}",
+            )
         if self._count.of(of) + len(uris) > _MOST_OF_A_CLIENT:
-            raise MCPError(INVALID_REQUEST, f"one client may have {_MOST_OF_A_CLIENT:,} subscriptions; {_END_SOME}")
+            raise MCPError(
+                INVALID_REQUEST,
+                f"one client may have {_MOST_OF_A_CLIENT:,} subscriptions; {_END_SOME}",
+            )
         if self._kept.of(of) + kept > _MOST_KEPT_OF_A_CLIENT:
             raise MCPError(
                 INVALID_REQUEST,
-                f"the open streams of this client hold {_MOST_KEPT_OF_A_CLIENT:,} bytes of messages; "
-                "end some, or listen with shorter metadata",
+                f"the open streams of this client hold {_MOST_KEPT_OF_A_CLIENT:,} bytes of"
+                " messages; end some, or listen with shorter metadata",
             )
 
     async def _want(self, uris: Collection[str]) -> None:

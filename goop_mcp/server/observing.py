@@ -1,4 +1,7 @@
-"""Spans, figures and ids of requests. Names of ours only: nothing that a client or an agent wrote goes into them."""
+"""Spans, figures and ids of requests.
+
+Names of ours only: nothing that a client or an agent wrote goes into them.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -47,8 +50,12 @@ _durations = _meter.create_histogram(
     description="Time from a message of a client to its answer.",
     explicit_bucket_boundaries_advisory=_SECONDS,
 )
-_verdicts = _meter.create_counter("goop.verdicts", unit="{verdict}", description="Replies judged by tools.")
-_broken = _meter.create_counter("goop.broken_rules", unit="{rule}", description="Rules that replies broke.")
+_verdicts = _meter.create_counter(
+    "goop.verdicts", unit="{verdict}", description="Replies judged by tools."
+)
+_broken = _meter.create_counter(
+    "goop.broken_rules", unit="{rule}", description="Rules that replies broke."
+)
 
 
 def identifying(is_known: IsKnown) -> ServerMiddleware[Any]:
@@ -79,7 +86,9 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
                 failure = _FAILED_ANSWER if _is_failure(result) else None
                 return result
             except BaseException as error:
-                failure = str(error.error.code) if isinstance(error, MCPError) else type(error).__name__
+                failure = (
+                    str(error.error.code) if isinstance(error, MCPError) else type(error).__name__
+                )
                 raise
             finally:
                 if failure is not None:
@@ -93,7 +102,10 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
 
 def count_verdict(verdict: "Verdict", *, expected_agent: str | None = None) -> "Verdict":
     """Count `verdict` by protocol, agent and the rules that rejected the reply, and return it."""
-    about = {"goop.protocol": verdict.protocol or "none", "goop.agent": _agent(verdict, expected_agent)}
+    about = {
+        "goop.protocol": verdict.protocol or "none",
+        "goop.agent": _agent(verdict, expected_agent),
+    }
     _verdicts.add(1, {**about, "goop.verdict": verdict.verdict})
     for rule in {finding.rule for finding in verdict.of_severity(Severity.ERROR)}:
         _broken.add(1, {**about, "goop.rule": rule})
@@ -114,7 +126,9 @@ def _target(ctx: ServerRequestContext[Any, Any], is_known: IsKnown) -> str | Non
     return name if is_known(ctx.method, name) else OTHER
 
 
-def _attributes(method: str, target: str | None, ctx: ServerRequestContext[Any, Any]) -> dict[str, str]:
+def _attributes(
+    method: str, target: str | None, ctx: ServerRequestContext[Any, Any]
+) -> dict[str, str]:
     attributes = {
         "mcp.method.name": method,
         "mcp.protocol.version": ctx.protocol_version,
@@ -128,11 +142,18 @@ def _attributes(method: str, target: str | None, ctx: ServerRequestContext[Any, 
 
 
 @contextmanager
-def _span(name: str, attributes: Mapping[str, str], ctx: ServerRequestContext[Any, Any]) -> Iterator[trace.Span]:
-    span = _tracer.start_span(name, context=_parent(ctx), kind=trace.SpanKind.SERVER, attributes=attributes)
+def _span(
+    name: str, attributes: Mapping[str, str], ctx: ServerRequestContext[Any, Any]
+) -> Iterator[trace.Span]:
+    span = _tracer.start_span(
+        name, context=_parent(ctx), kind=trace.SpanKind.SERVER, attributes=attributes
+    )
     if not span.is_recording():
-        # Where nobody traces there is no span to hand on, and handing on takes longer than all else here.
-        with nullcontext() if span is trace.INVALID_SPAN else trace.use_span(span, end_on_exit=True):
+        # Where nobody traces there is no span to hand on, and handing on takes longer than all else
+        # here.
+        with (
+            nullcontext() if span is trace.INVALID_SPAN else trace.use_span(span, end_on_exit=True)
+        ):
             yield span
         return
     request = current_request()
@@ -141,7 +162,9 @@ def _span(name: str, attributes: Mapping[str, str], ctx: ServerRequestContext[An
     if isinstance(ctx.request_id, int):
         span.set_attribute("jsonrpc.request.id", str(ctx.request_id))
     # The text of an exception may hold anything.
-    with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+    with trace.use_span(
+        span, end_on_exit=True, record_exception=False, set_status_on_exception=False
+    ):
         yield span
 
 

@@ -32,5 +32,7 @@ def set_up(signal: str, *, version: str, environment: Mapping[str, str]) -> Call
 def _resource(version: str, environment: Mapping[str, str]) -> Resource:
     """Return what describes this process; what the variables say of it goes before."""
     resource = Resource.create({"service.version": version})
-    named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get(
+        "OTEL_RESOURCE_ATTRIBUTES", ""
+    )
     return resource if named else resource.merge(Resource({"service.name": "goop-mcp"}))

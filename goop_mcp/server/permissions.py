@@ -25,7 +25,9 @@ def name_of_caller() -> str | None:
     if token is None:
         return None
     return (
-        f"{token.client_id} {token.subject}" if token.subject and token.subject != token.client_id else token.client_id
+        f"{token.client_id} {token.subject}"
+        if token.subject and token.subject != token.client_id
+        else token.client_id
     )
 
 
@@ -39,13 +41,13 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
     if not is_offered(tool, scopes):
         missing = WRITE if READ in scopes else READ
         return (
-            f"{tool.name} needs the scope {missing}, which this token does not have; go on without it, "
-            "or ask whoever runs the server for a token that has it."
+            f"{tool.name} needs the scope {missing}, which this token does not have; go on without"
+            " it, or ask whoever runs the server for a token that has it."
         )
     if _looks(tool, arguments) and WORKSPACE not in scopes:
         return (
-            f"{_LOOKS} looks at the files of the project, which needs the scope {WORKSPACE}, and this token does not "
-            f"have it; call {tool.name} with {_LOOKS}=false."
+            f"{_LOOKS} looks at the files of the project, which needs the scope {WORKSPACE}, and"
+            f" this token does not have it; call {tool.name} with {_LOOKS}=false."
         )
     return None
 

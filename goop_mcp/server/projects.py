@@ -35,8 +35,10 @@ __all__ = ["Projects"]
 _ClaimsChecked = Annotated[
     bool,
     Field(
-        description="Record it only if the files, commits, task, state and memories it names are real; false: believe "
-        "it, for example when the project is on another machine.",
+        description=(
+            "Record it only if the files, commits, task, state and memories it names are real;"
+            " false: believe it, for example when the project is on another machine."
+        ),
         strict=True,
     ),
 ]

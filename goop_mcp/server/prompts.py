@@ -23,7 +23,8 @@ __all__ = ["add_prompts"]
 def add_prompts(server: MCPServer, application: "Application") -> None:
     """Offer every prompt that ships with the package.
 
-    Those about a project look into that of `application`, those about a reply judge it by its rules.
+    Those about a project look into that of `application`, those about a reply judge it by its
+    rules.
     """
     fill = partial(
         render_prompt,
@@ -40,7 +41,12 @@ class _ShippedPrompt(SdkPrompt):
 
     fill: Callable[[str, Mapping[str, str]], str] = Field(exclude=True)
 
-    async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> list[Message]:  # noqa: ARG002 - the SDK gives it
+    # The SDK passes the context
+    async def render(
+        self,
+        arguments: dict[str, Any] | None,
+        context: Context[Any, Any],  # noqa: ARG002
+    ) -> list[Message]:
         """Return the prompt as one message of the user. Raises GoopError."""
         return [UserMessage(await anyio.to_thread.run_sync(self.fill, self.name, arguments or {}))]
 

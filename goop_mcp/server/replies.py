@@ -48,28 +48,49 @@ __all__ = [
 LOOKING: Final = "looking for the files that the reply names"
 
 ReplyText = Annotated[
-    str, Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes)
+    str,
+    Field(description="The agent's whole reply, as it came.", max_length=DEFAULT_LIMITS.text_bytes),
 ]
-ProtocolName = Annotated[ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")]
+ProtocolName = Annotated[
+    ProtocolChoice, Field(description="The protocol of the envelope; auto detects it.")
+]
 JudgingMode = Annotated[
     Literal["lenient", "strict"],
-    Field(description="lenient mends faults of form and warns; strict makes each of them an error."),
+    Field(
+        description="lenient mends faults of form and warns; strict makes each of them an error."
+    ),
 ]
 AgentName = Annotated[
-    str | None, Field(description="The agent that was asked, for example goop-executor; null: any.", max_length=200)
+    str | None,
+    Field(
+        description="The agent that was asked, for example goop-executor; null: any.",
+        max_length=200,
+    ),
 ]
 PhaseName = Annotated[
     str | None,
-    Field(description="The current workflow phase, for example execute; null: any.", max_length=200),
+    Field(
+        description="The current workflow phase, for example execute; null: any.", max_length=200
+    ),
 ]
 WithClaims = Annotated[
     bool,
-    Field(description="Also look whether the files, commits, task, state and memories it names are real.", strict=True),
+    Field(
+        description=(
+            "Also look whether the files, commits, task, state and memories it names are real."
+        ),
+        strict=True,
+    ),
 ]
-Attempt = Annotated[int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)]
-Iteration = Annotated[int, Field(description="How many feedbacks were given on this edge.", ge=0, le=1000)]
+Attempt = Annotated[
+    int, Field(description="Which attempt at the same request this is.", ge=1, le=1000)
+]
+Iteration = Annotated[
+    int, Field(description="How many feedbacks were given on this edge.", ge=0, le=1000)
+]
 MaxIterations = Annotated[
-    int | None, Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000)
+    int | None,
+    Field(description="The limit in the feedback that was sent; null: the default.", ge=0, le=1000),
 ]
 PreviousRules = Annotated[
     list[Annotated[str, Field(max_length=200)]] | None,
@@ -78,8 +99,11 @@ PreviousRules = Annotated[
 Known = Annotated[
     AnyObject | None,
     Field(
-        description="What else you know, above all the state_changes you stored: counters, policy, evidence, "
-        "dependencies, batch and so on; a name in it wins over the argument. null: nothing."
+        description=(
+            "What else you know, above all the state_changes you stored: counters, policy,"
+            " evidence, dependencies, batch and so on; a name in it wins over the argument. null:"
+            " nothing."
+        )
     ),
 ]
 
@@ -186,7 +210,9 @@ class Replies:
 
         How long rules take that were brought along is known to nobody.
         """
-        at_once = len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
+        at_once = (
+            len(text) <= LONGEST_AT_ONCE and not check_workspace and not self._application.rules
+        )
         return judge() if at_once else await anyio.to_thread.run_sync(judge)
 
     def _check_claims(
@@ -218,6 +244,11 @@ class Replies:
         return route(project=here.settings.project, store=here.store, looked=teller(ctx, LOOKING))
 
 
-def routing_context(*, context: Mapping[str, object] | None, **arguments: object) -> "RoutingContext":
-    """Return what a caller knows: the arguments of a tool, over which a name in `context` wins. Raises ContextError."""
+def routing_context(
+    *, context: Mapping[str, object] | None, **arguments: object
+) -> "RoutingContext":
+    """Return what a caller knows: the arguments of a tool, over which a name in `context` wins.
+
+    Raises ContextError.
+    """
     return goop_mcp.RoutingContext.from_dict({**arguments, **(context or {})})

@@ -22,7 +22,10 @@ __all__ = ["add_resources"]
 _MARKDOWN = "text/markdown"
 _SCHEMAS = "goop://schemas/{protocol}/{version}"
 _OTHER_DOCUMENTS = {
-    "visual_style": ("The visual style", "The form of messages that agents show to people, each with an example."),
+    "visual_style": (
+        "The visual style",
+        "The form of messages that agents show to people, each with an example.",
+    ),
 }
 """Title and description of a page that is about no protocol, by its name."""
 
@@ -33,7 +36,9 @@ def add_resources(server: GoopServer, book: RuleBook) -> None:
         "goop://rules",
         name="rules",
         title="All rules",
-        description="Every rule with its severity in both modes, what it catches and how to mend it.",
+        description=(
+            "Every rule with its severity in both modes, what it catches and how to mend it."
+        ),
         mime_type=_MARKDOWN,
     )(partial(rules_markdown, book))
     for schema in list_schemas():
@@ -60,7 +65,11 @@ def _schema_resource(schema: Schema) -> FunctionResource:
 
 def _document_resource(name: str) -> FunctionResource:
     title, description = _OTHER_DOCUMENTS.get(
-        name, (f"How {name} works", f"What an envelope of {name} holds and how it is judged, for authors of agents.")
+        name,
+        (
+            f"How {name} works",
+            f"What an envelope of {name} holds and how it is judged, for authors of agents.",
+        ),
     )
     return FunctionResource(
         uri=f"goop://docs/{name}",
@@ -77,7 +86,9 @@ def _template_resource(template: Template) -> FunctionResource:
         uri=f"goop://templates/{template.name}",
         name=f"template-{template.name}",
         title=template.title,
-        description=f"{template.description} A prompt with {len(template.slots)} slots to be filled in.",
+        description=(
+            f"{template.description} A prompt with {len(template.slots)} slots to be filled in."
+        ),
         mime_type=_MARKDOWN,
         fn=partial(read_template, template.name),
     )
@@ -115,7 +126,10 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
         _SCHEMAS,
         name="schema",
         title="One schema",
-        description="The machine contract that a version of a protocol is judged by: an XSD, or a JSON Schema.",
+        description=(
+            "The machine contract that a version of a protocol is judged by: an XSD, or a JSON"
+            " Schema."
+        ),
     )
     def schema(protocol: str, version: str) -> str:
         return find_schema(protocol, version).text
@@ -136,7 +150,10 @@ def _add_patterns(server: GoopServer, book: RuleBook) -> None:
         "goop://templates/{name}",
         name="template",
         title="One template",
-        description="A whole prompt for a common task, or the form of a document; its slots are told at its top.",
+        description=(
+            "A whole prompt for a common task, or the form of a document; its slots are told at its"
+            " top."
+        ),
         mime_type=_MARKDOWN,
     )
     def template(name: str) -> str:

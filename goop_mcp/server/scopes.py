@@ -1,4 +1,7 @@
-"""What a caller may do. Without tokens, on stdio and on this machine, everybody may do everything."""
+"""What a caller may do.
+
+Without tokens, on stdio and on this machine, everybody may do everything.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,8 +13,13 @@ WRITE: Final = "write"
 WORKSPACE: Final = "workspace"
 
 SCOPES: Final[Mapping[str, str]] = {
-    READ: "judge replies, read documents, memories and the state of the project; every caller needs it",
-    WRITE: "call tools that change something: record_report, build_handoff, save_memory, forget_memory",
+    READ: (
+        "judge replies, read documents, memories and the state of the project; every caller"
+        " needs it"
+    ),
+    WRITE: (
+        "call tools that change something: record_report, build_handoff, save_memory, forget_memory"
+    ),
     WORKSPACE: "let claims be held against the files and commits of the project: check_workspace",
 }
 """Every scope and what it allows."""

@@ -33,11 +33,16 @@ class Stamps:
         """Return a stamp for each of `uris`, None for what is not there. Raises StoreError."""
         kept = [uri for uri in uris if self._is_kept(uri)]
         rows = self._of_rows(kept) if kept else {}
-        return {uri: _both(rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None) for uri in uris}
+        return {
+            uri: _both(rows.get(uri), self._of_file(_NAMES[uri]) if uri in _NAMES else None)
+            for uri in uris
+        }
 
     def _is_kept(self, uri: str) -> bool:
         """Tell whether the database has a part in the resource."""
-        return uri.startswith(MEMORIES) or (uri in _RECORDED and not self._application.settings.writes_files)
+        return uri.startswith(MEMORIES) or (
+            uri in _RECORDED and not self._application.settings.writes_files
+        )
 
     def _of_rows(self, uris: Collection[str]) -> Mapping[str, object]:
         def ask(reading: "Reading") -> tuple[int, Mapping[str, object]]:

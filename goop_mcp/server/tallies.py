@@ -4,7 +4,10 @@ __all__ = ["Tally"]
 
 
 class Tally:
-    """Adds up by client; whoever has nothing any more is forgotten. However many there are, a look takes as long."""
+    """Adds up by client; whoever has nothing any more is forgotten.
+
+    However many there are, a look takes as long.
+    """
 
     def __init__(self) -> None:
         self.total = 0

@@ -24,7 +24,11 @@ class _Arguments(FuncMetadata):
         """Return `data` with lists and objects in place of texts that hold them, where no text is allowed."""
         parsed = super().pre_parse_json(data)
         return {
-            name: given if parsed[name] is given or self._is_text(name, given, parsed[name]) else parsed[name]
+            name: (
+                given
+                if parsed[name] is given or self._is_text(name, given, parsed[name])
+                else parsed[name]
+            )
             for name, given in data.items()
         }
 
@@ -36,7 +40,8 @@ class _Arguments(FuncMetadata):
         return str in kinds and not (isinstance(parsed, list) and list in kinds)
 
 
-def _kinds(annotation: Any) -> Iterator[object]:  # noqa: ANN401 - any annotation there is
+# Any annotation there is
+def _kinds(annotation: Any) -> Iterator[object]:  # noqa: ANN401
     """Return the kinds of values that one of the alternatives of `annotation` names."""
     origin = get_origin(annotation)
     if origin is Annotated:

@@ -1,4 +1,7 @@
-"""The tools: read the arguments, call the operation, present the value. The docstrings are what clients read."""
+"""The tools: read the arguments, call the operation, present the value.
+
+The docstrings are what clients read.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -18,10 +21,18 @@ from goop_mcp.server.texts import keep_texts
 
 __all__ = ["offered_tools"]
 
-_ONLY_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_COUNTS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
-_ADDS_ONCE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_REMOVES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+_ONLY_LOOKS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_COUNTS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+_ADDS_ONCE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_REMOVES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
 _ADDS_A_FILE = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
@@ -37,7 +48,9 @@ def offered_tools(application: Application) -> list[Tool]:
         _tool(replies.route_next_action, title="Say what happens next"),
         _tool(projects.record_report, title="Record a report", annotations=_ADDS_ONCE),
         _tool(projects.project_status, title="Say how the project stands"),
-        _tool(Handoffs(application).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE),
+        _tool(
+            Handoffs(application).build_handoff, title="Build a handoff", annotations=_ADDS_A_FILE
+        ),
         _tool(memories.save_memory, title="Save a memory", annotations=_ADDS_ONCE),
         _tool(memories.search_memory, title="Search the memory"),
         _tool(memories.get_memory, title="Read a memory"),
@@ -45,7 +58,13 @@ def offered_tools(application: Application) -> list[Tool]:
         _tool(RulePages(application).explain_rule, title="Explain a rule"),
     ]
     if application.settings.hook_tool:
-        tools.append(_tool(HookChecks(application).hook_check, title="Answer a hook of the host", annotations=_COUNTS))
+        tools.append(
+            _tool(
+                HookChecks(application).hook_check,
+                title="Answer a hook of the host",
+                annotations=_COUNTS,
+            )
+        )
     return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
 
 
@@ -58,11 +77,14 @@ def _aliases(memories: Memories) -> list[Tool]:
 
 
 def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ONLY_LOOKS) -> Tool:
-    tool = Tool.from_function(function, title=title, description=_description(function), annotations=annotations)
+    tool = Tool.from_function(
+        function, title=title, description=_description(function), annotations=annotations
+    )
     keep_texts(tool)
     # Names that are not listed are refused, which the SDK would neither do nor say.
     tool.parameters = {**_without_titles(tool.parameters), "additionalProperties": False}
-    # Clients hold each answer against the schema, and so do the tests; once more here takes a twentieth of a call.
+    # Clients hold each answer against the schema, and so do the tests; once more here takes a
+    # twentieth of a call.
     tool.fn_metadata.output_model = None
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
     return tool
@@ -84,7 +106,11 @@ def _without_titles(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _each_without_titles(schemas: JsonValue) -> JsonValue:
-    return {name: _plain(schema) for name, schema in schemas.items()} if isinstance(schemas, dict) else schemas
+    return (
+        {name: _plain(schema) for name, schema in schemas.items()}
+        if isinstance(schemas, dict)
+        else schemas
+    )
 
 
 def _plain(value: JsonValue) -> JsonValue:

@@ -1,7 +1,8 @@
 """Stdin and stdout without threads: the SDK hands each line to another thread, three times a call.
 
-Pipes and sockets say when they are ready, and files always are, so that one thread can serve them and nothing is left
-waiting in a read when the server is to end. For anything else (a terminal, Windows) the SDK's own way has to do.
+Pipes and sockets say when they are ready, and files always are, so that one thread can serve them
+and nothing is left waiting in a read when the server is to end. For anything else (a terminal,
+Windows) the SDK's own way has to do.
 """
 
 import json
@@ -104,7 +105,8 @@ class Incoming:
                 left_out.clear()
             begun += rest
             if len(begun) > LONGEST_LINE:
-                # Of all that is too long, the beginning and the last bytes are kept: there its id stands.
+                # Of all that is too long, the beginning and the last bytes are kept: there its id
+                # stands.
                 left_out = left_out or begun[:_ENDS]
                 del begun[:-_ENDS]
         if begun and (line := await self._line(begun, left_out)) is not None:
@@ -116,13 +118,19 @@ class Incoming:
         if not self._heard_message:
             self._heard_message = not left_out and _is_message(line)
             self._heard_text = self._heard_text or bool(left_out or line.strip())
-        reason = f"the line has more than {LONGEST_LINE:,} bytes; send less at a time" if left_out else None
+        reason = (
+            f"the line has more than {LONGEST_LINE:,} bytes; send less at a time"
+            if left_out
+            else None
+        )
         reason = reason or too_large(bytes(line))
         if reason is None or self._refuse is None:
             self._owed.note_line(line)
             return line.decode(errors="replace")
         error = {"code": INVALID_REQUEST, "message": reason}
-        await self._refuse(json.dumps({"jsonrpc": "2.0", "id": _id(left_out or line, line), "error": error}) + "\n")
+        await self._refuse(
+            json.dumps({"jsonrpc": "2.0", "id": _id(left_out or line, line), "error": error}) + "\n"
+        )
         return None
 
     async def _read(self) -> bytes:
@@ -155,7 +163,10 @@ def _is_message(line: bytes | bytearray) -> bool:
 
 
 class Outgoing:
-    """Lines that go out; the SDK writes to it as to a file. A client that does not read holds up nobody else."""
+    """Lines that go out; the SDK writes to it as to a file.
+
+    A client that does not read holds up nobody else.
+    """
 
     def __init__(self, descriptor: int, owed: Owed) -> None:
         """Take the open `descriptor` of a pipe, a socket or a file."""
@@ -182,14 +193,20 @@ class Outgoing:
 
 @contextmanager
 def take_stdin(owed: Owed, *, refuse: Refuse | None = None) -> Iterator[Incoming | None]:
-    """Keep stdin for the client: whoever else reads it in the meantime, a child too, meets its end. None: not ours."""
+    """Keep stdin for the client: whoever else reads it in the meantime, a child too, meets its end.
+
+    None: not ours.
+    """
     with _taken(_STDIN, lambda: os.open(os.devnull, os.O_RDONLY)) as descriptor:
         yield None if descriptor is None else Incoming(descriptor, owed, refuse=refuse)
 
 
 @contextmanager
 def take_stdout(owed: Owed) -> Iterator[Outgoing | None]:
-    """Keep stdout for the client: what else is printed in the meantime goes to stderr. None: not ours."""
+    """Keep stdout for the client: what else is printed in the meantime goes to stderr.
+
+    None: not ours.
+    """
     with _taken(_STDOUT, _stderr_or_nothing) as descriptor:
         yield None if descriptor is None else Outgoing(descriptor, owed)
 

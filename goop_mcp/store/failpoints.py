@@ -31,5 +31,8 @@ def failpoint(point: Failpoint) -> None:
 
 
 def install(action: Callable[[Failpoint], None] | None) -> None:
-    """Do `action` at every failpoint of this process from now on, None for nothing. For tests; there is no switch."""
+    """Do `action` at every failpoint of this process from now on, None for nothing.
+
+    For tests; there is no switch.
+    """
     _installed[:] = [] if action is None else [action]

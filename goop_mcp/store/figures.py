@@ -35,8 +35,8 @@ class FigureFilter:
 class ReplyCounts:
     """Replies that were judged, and calls or turns of agents that ended.
 
-    `unknown` replies never came: the call failed or was cancelled. Of the `calls`, `accepted_calls` ended with an
-    accepted reply, `accepted_at_once` of them with the first.
+    `unknown` replies never came: the call failed or was cancelled. Of the `calls`, `accepted_calls`
+    ended with an accepted reply, `accepted_at_once` of them with the first.
     """
 
     accepted: int = 0
@@ -67,10 +67,12 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What was recorded. The name of an agent is None where nobody named it; weeks are those of ISO 8601, in order.
+    """What was recorded.
 
-    Agents stand by the number of their replies, `rules` by the number of replies that broke them, the most first.
-    `reports` counts the recorded envelopes by status.
+    The name of an agent is None where nobody named it; weeks are those of ISO 8601, in order.
+
+    Agents stand by the number of their replies, `rules` by the number of replies that broke them,
+    the most first. `reports` counts the recorded envelopes by status.
     """
 
     replies: ReplyCounts
@@ -86,10 +88,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one engine says it. `schema` stands before the names of tables, `wanted` restricts their rows.
+    """How one engine says it.
 
-    `week` is the week of `created_at`, `each_rule` what is joined to a row to have its rules one by one, each in the
-    column `rule`.
+    `schema` stands before the names of tables, `wanted` restricts their rows.
+
+    `week` is the week of `created_at`, `each_rule` what is joined to a row to have its rules one by
+    one, each in the column `rule`.
     """
 
     schema: str
@@ -137,30 +141,47 @@ class _Questions:
         self._ask, self._dialect = ask, dialect
         columns, wanted = "agent, created_at, result, number, ended, rules", dialect.wanted
         self._replies = (
-            f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted} UNION ALL "  # noqa: S608 - see above
-            f"SELECT {columns} FROM {dialect.schema}judgements WHERE {wanted} AND surface <> 'gate') AS replies"
+            # See above
+            f"(SELECT {columns} FROM {dialect.schema}attempts WHERE {wanted} UNION ALL "  # noqa: S608
+            f"SELECT {columns} FROM {dialect.schema}judgements WHERE {wanted} AND surface <>"
+            " 'gate') AS replies"
         )
 
     def replies(self, by: str) -> dict[Any, ReplyCounts]:
-        return {name: ReplyCounts(*counts) for name, *counts in self._grouped(by, _REPLY_COUNTS, self._replies)}
+        return {
+            name: ReplyCounts(*counts)
+            for name, *counts in self._grouped(by, _REPLY_COUNTS, self._replies)
+        }
 
     def prompts(self, by: str) -> dict[Any, PromptCounts]:
         schema, wanted = self._dialect.schema, self._dialect.wanted
-        gated = f"(SELECT * FROM {schema}judgements WHERE {wanted} AND surface = 'gate') AS prompts"  # noqa: S608 - see above
-        return {name: PromptCounts(*counts) for name, *counts in self._grouped(by, _PROMPT_COUNTS, gated)}
+        # See above
+        gated = f"(SELECT * FROM {schema}judgements WHERE {wanted} AND surface = 'gate') AS prompts"  # noqa: S608
+        return {
+            name: PromptCounts(*counts)
+            for name, *counts in self._grouped(by, _PROMPT_COUNTS, gated)
+        }
 
     def endings(self) -> tuple[Ending, ...]:
         counted = f"SELECT ended, number, count(*) FROM {self._replies} WHERE ended IS NOT NULL GROUP BY 1, 2"  # noqa: S608
-        return tuple(sorted((Ending(*row) for row in self._ask(counted)), key=lambda each: (each.ended, each.number)))
+        return tuple(
+            sorted(
+                (Ending(*row) for row in self._ask(counted)),
+                key=lambda each: (each.ended, each.number),
+            )
+        )
 
     def rules(self) -> dict[str, int]:
         rows = f"{self._replies} {self._dialect.each_rule}"
-        found: dict[str, int] = dict(map(tuple, self._grouped(self._dialect.rule, "count(*)", rows)))
+        found: dict[str, int] = dict(
+            map(tuple, self._grouped(self._dialect.rule, "count(*)", rows))
+        )
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
     def reports(self) -> dict[str | None, int]:
         schema, wanted = self._dialect.schema, self._dialect.wanted
-        statuses = f"(SELECT status FROM {schema}reports WHERE {wanted}) AS statuses"  # noqa: S608 - see above
+        # See above
+        statuses = f"(SELECT status FROM {schema}reports WHERE {wanted}) AS statuses"  # noqa: S608
         return dict(map(tuple, self._grouped("status", "count(*)", statuses)))
 
     def _grouped(self, by: str, counts: str, rows: str) -> Sequence[Sequence[Any]]:

@@ -7,9 +7,17 @@ from goop_mcp.errors import StoreError, StoreFullError, StoreReadOnlyError
 __all__ = ["file_fault"]
 
 _FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
-_READ_ONLY = "{name} must not be written; give this user write permission on the file and on its folder"
-_TOO_MANY = "too many files are open to use {name}; close some, or raise the limit (ulimit -n), and try again"
-_LINK = "{name} is a symbolic link, which is not followed; put the file itself there, or name another database"
+_READ_ONLY = (
+    "{name} must not be written; give this user write permission on the file and on its folder"
+)
+_TOO_MANY = (
+    "too many files are open to use {name}; close some, or raise the limit (ulimit -n), and try"
+    " again"
+)
+_LINK = (
+    "{name} is a symbolic link, which is not followed; put the file itself there, or name another"
+    " database"
+)
 _NO_FOLDER = "the folder of {name} does not exist; create it, or name another database"
 
 _FAULTS: dict[int, tuple[type[StoreError], str]] = {
@@ -34,4 +42,6 @@ def file_fault(error: OSError | int, name: str) -> StoreError:
     if text:
         return kind(text.format(name=name))
     reason = errno.errorcode.get(number, "an unknown fault")
-    return StoreError(f"{name} cannot be used ({reason}); look after the disk, or name another database")
+    return StoreError(
+        f"{name} cannot be used ({reason}); look after the disk, or name another database"
+    )

@@ -11,7 +11,8 @@ else:
 
 __all__ = ["give_lock", "take_lock", "take_lock_if_free"]
 
-# Windows locks bytes, and locked bytes cannot be read: the one that is locked lies far behind whatever is in the file.
+# Windows locks bytes, and locked bytes cannot be read: the one that is locked lies far behind
+# whatever is in the file.
 _LOCKED_BYTE = 1 << 30
 _WINDOWS_PAUSE = 0.005
 

@@ -11,7 +11,20 @@ MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 
 _KINDS: Final = frozenset(
     [
-        *("9p", "afs", "ceph", "cifs", "coda", "drvfs", "fuse", "fuseblk", "glusterfs", "gpfs", "lustre", "ncpfs"),
+        *(
+            "9p",
+            "afs",
+            "ceph",
+            "cifs",
+            "coda",
+            "drvfs",
+            "fuse",
+            "fuseblk",
+            "glusterfs",
+            "gpfs",
+            "lustre",
+            "ncpfs",
+        ),
         *("nfs", "nfs4", "ocfs2", "pvfs2", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs"),
     ]
 )
@@ -25,7 +38,10 @@ def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str 
     if sys.platform == "win32":
         return "a network share" if str(folder).startswith("\\\\") else None
     try:
-        device, mounts = folder.stat().st_dev, mount_table.read_text(encoding="utf-8", errors="replace")
+        device, mounts = (
+            folder.stat().st_dev,
+            mount_table.read_text(encoding="utf-8", errors="replace"),
+        )
     except OSError:
         return None
     wanted = f"{os.major(device)}:{os.minor(device)}"

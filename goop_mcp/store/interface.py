@@ -1,4 +1,7 @@
-"""The small interface behind which the databases stand. Both adapters pass one contract suite (tests/store)."""
+"""The small interface behind which the databases stand.
+
+Both adapters pass one contract suite (tests/store).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +32,10 @@ T = TypeVar("T")
 
 
 class Reading(Protocol):
-    """One consistent view of a project's rows. Forgotten memories are seen by `memory` and `memory_by_uid` only."""
+    """One consistent view of a project's rows.
+
+    Forgotten memories are seen by `memory` and `memory_by_uid` only.
+    """
 
     def revision(self) -> int:
         """Return the revision of the last change, 0 for a project without any."""
@@ -85,7 +91,9 @@ class Reading(Protocol):
         """Return how many memories of each type there are; a type without any is left out."""
         ...
 
-    def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
+    def search(
+        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+    ) -> list[SearchHit]:
         """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
         ...
 
@@ -116,7 +124,8 @@ class Reading(Protocol):
     ) -> list[Event]:
         """Return events in the order in which they happened, those after `after_revision` only.
 
-        `document` is the one they are shown in, `kinds` and `month` (such as 2026-11) restrict them further.
+        `document` is the one they are shown in, `kinds` and `month` (such as 2026-11) restrict them
+        further.
         """
         ...
 
@@ -137,7 +146,9 @@ class Reading(Protocol):
         """Return what we know of the files we wrote, ordered by path."""
         ...
 
-    def attempts(self, *, since: str | None = None, limit: int | None = None) -> list[StoredAttempt]:
+    def attempts(
+        self, *, since: str | None = None, limit: int | None = None
+    ) -> list[StoredAttempt]:
         """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
         ...
 
@@ -154,7 +165,10 @@ class Writing(Reading, Protocol):
         ...
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
-        """Add a memory. The caller has looked for key and fingerprint in this transaction; both must be free."""
+        """Add a memory.
+
+        The caller has looked for key and fingerprint in this transaction; both must be free.
+        """
         ...
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
@@ -164,7 +178,9 @@ class Writing(Reading, Protocol):
         """
         ...
 
-    def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
+    def forget_memory(
+        self, id: int, *, forgotten_at: str, purge: bool = False
+    ) -> StoredMemory | None:
         """Empty a memory's texts and vectors, free its key, take it out of the index; `purge` removes the row itself.
 
         Returns the memory as it was, None when there is none or, unless it is to be purged, it is forgotten already.
@@ -172,7 +188,10 @@ class Writing(Reading, Protocol):
         ...
 
     def add_report(self, new: NewReport) -> StoredReport:
-        """Record an envelope. The caller has looked for the key in this transaction; it must be free."""
+        """Record an envelope.
+
+        The caller has looked for the key in this transaction; it must be free.
+        """
         ...
 
     def add_event(self, new: NewEvent) -> Event:
@@ -180,7 +199,10 @@ class Writing(Reading, Protocol):
         ...
 
     def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
-        """Record attempts; no revision is used. The caller sees to it that call and number are free together."""
+        """Record attempts; no revision is used.
+
+        The caller sees to it that call and number are free together.
+        """
         ...
 
     def add_judgement(self, new: NewJudgement) -> None:
@@ -193,9 +215,12 @@ class Writing(Reading, Protocol):
 
 
 class Store(Protocol):
-    """One project's database. Safe to use from many threads; nothing is opened before the first call.
+    """One project's database.
 
-    All methods raise the errors of `goop_mcp.errors` under StoreError and nothing of a database library.
+    Safe to use from many threads; nothing is opened before the first call.
+
+    All methods raise the errors of `goop_mcp.errors` under StoreError and nothing of a database
+    library.
     """
 
     @property
@@ -218,18 +243,26 @@ class Store(Protocol):
         ...
 
     def read(self, ask: Callable[[Reading], T]) -> T:
-        """Run `ask` on one consistent view and return its answer. A database that does not exist reads as empty."""
+        """Run `ask` on one consistent view and return its answer.
+
+        A database that does not exist reads as empty.
+        """
         ...
 
     def write(
-        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+        self,
+        change: Callable[[Writing], T],
+        *,
+        then: Callable[[T], None] | None = None,
+        timeout: float = 30.0,
     ) -> T:
         """Run `change` in one transaction and return its answer once it is on disk.
 
-        Writers of all processes wait in one queue, at most `timeout` seconds each. An exception of `change` takes
-        everything back and is raised again. `then` runs after the commit while the queue still waits: it replaces
-        files that follow from the change, must be short, and its failure is logged and does not take the commit
-        back. Both run in a thread of the store and must not write to it in turn.
+        Writers of all processes wait in one queue, at most `timeout` seconds each. An exception of
+        `change` takes everything back and is raised again. `then` runs after the commit while the
+        queue still waits: it replaces files that follow from the change, must be short, and its
+        failure is logged and does not take the commit back. Both run in a thread of the store and
+        must not write to it in turn.
         """
         ...
 

@@ -27,7 +27,10 @@ _durations = metrics.get_meter(_NAME).create_histogram(
 
 
 class MeasuredStore:
-    """Another store, each of whose views and changes is a span and a figure. See `goop_mcp.store.interface.Store`."""
+    """Another store, each of whose views and changes is a span and a figure.
+
+    See `goop_mcp.store.interface.Store`.
+    """
 
     def __init__(self, store: Store) -> None:
         """Measure `store`."""
@@ -58,7 +61,11 @@ class MeasuredStore:
             return self._store.read(ask)
 
     def write(
-        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+        self,
+        change: Callable[[Writing], T],
+        *,
+        then: Callable[[T], None] | None = None,
+        timeout: float = 30.0,
     ) -> T:
         """Run `change` in one transaction and return its answer once it is on disk."""
         with self._measured("write"):
@@ -85,11 +92,14 @@ class MeasuredStore:
         attributes = {"db.system.name": self._store.engine, "db.operation.name": operation}
         span = _tracer.start_span(operation, kind=trace.SpanKind.CLIENT, attributes=attributes)
         started = perf_counter()
-        # Where nobody traces there is no span to hand on. The text of an exception may name places and people.
+        # Where nobody traces there is no span to hand on. The text of an exception may name places
+        # and people.
         with (
             nullcontext()
             if span is trace.INVALID_SPAN
-            else trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
+            else trace.use_span(
+                span, end_on_exit=True, record_exception=False, set_status_on_exception=False
+            )
         ):
             try:
                 yield

@@ -35,32 +35,47 @@ def open_store(
         return _sqlite(given, Path(project), seconds)
     if given.scheme in _POSTGRES:
         return _postgres(given, project_id, tenant)
-    raise SettingsError(f"the database is {given}; expected sqlite:///FILE or postgresql://USER@HOST/NAME")
+    raise SettingsError(
+        f"the database is {given}; expected sqlite:///FILE or postgresql://USER@HOST/NAME"
+    )
 
 
 def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
-    from goop_mcp.store.sqlite import DatabaseFile, SqliteStore  # noqa: PLC0415 - most starts do without
+    # Most starts do without
+    from goop_mcp.store.sqlite import DatabaseFile, SqliteStore  # noqa: PLC0415
 
     rest = url.reveal().partition("://")[2]
     name = unquote(rest.partition("?")[0].removeprefix("/"))
-    if not rest.startswith("/") or "?" in rest or name in {"", ":memory:"} or name.endswith("/") or "\0" in name:
-        raise SettingsError(f"the database is {url}; expected sqlite:///FILE, where FILE is a path and nothing else")
+    if (
+        not rest.startswith("/")
+        or "?" in rest
+        or name in {"", ":memory:"}
+        or name.endswith("/")
+        or "\0" in name
+    ):
+        raise SettingsError(
+            f"the database is {url}; expected sqlite:///FILE, where FILE is a path and nothing else"
+        )
     path = project / name
     shown = path.relative_to(project).as_posix() if path.is_relative_to(project) else path.name
     # A name that is mistyped must not leave folders anywhere on the machine.
     inside = project in Path(os.path.normpath(path)).parents
     migrations = load_migrations("sqlite")
-    file = DatabaseFile(path=path, name=shown, migrations=migrations, makes_folder=inside, seconds=seconds)
+    file = DatabaseFile(
+        path=path, name=shown, migrations=migrations, makes_folder=inside, seconds=seconds
+    )
     return SqliteStore(file)
 
 
 def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:
     if not project_id:
         raise SettingsError(
-            f"the database is {url}, which may hold many projects; say which with --project-id or GOOP_PROJECT_ID"
+            f"the database is {url}, which may hold many projects; say which with --project-id or"
+            " GOOP_PROJECT_ID"
         )
     try:
-        from goop_mcp.store.postgres import PostgresStore  # noqa: PLC0415 - the driver is an extra and costs 0.1 s
+        # The driver is an extra and costs 0.1 s
+        from goop_mcp.store.postgres import PostgresStore  # noqa: PLC0415
     except ImportError as error:
         raise SettingsError(
             f"the database is {url}, for which the driver is missing; install goop-mcp[postgres]"

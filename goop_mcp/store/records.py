@@ -1,4 +1,7 @@
-"""What the store keeps, as frozen values. Times are UTC in ISO 8601, ids and revisions count from 1."""
+"""What the store keeps, as frozen values.
+
+Times are UTC in ISO 8601, ids and revisions count from 1.
+"""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -37,9 +40,9 @@ MOST_OF_A_SKETCH: Final = 64
 class NewMemory:
     """A memory to be added; redacted and within the limits already (STORAGE, section 3).
 
-    `uid` names it across databases. `idempotency_key` and `fingerprint` (of normalised title and content) are each
-    unique among the memories of a project that are not forgotten. `importance` is 0 to 1. `sketches` are numbers below
-    2 ** 63 that memories of nearly the same words share.
+    `uid` names it across databases. `idempotency_key` and `fingerprint` (of normalised title and
+    content) are each unique among the memories of a project that are not forgotten. `importance` is
+    0 to 1. `sketches` are numbers below 2 ** 63 that memories of nearly the same words share.
     """
 
     uid: str
@@ -60,7 +63,10 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMemory:
-    """A memory as it lies in the database. A forgotten one keeps id, uid, type and times; its texts are empty."""
+    """A memory as it lies in the database.
+
+    A forgotten one keeps id, uid, type and times; its texts are empty.
+    """
 
     id: int
     uid: str
@@ -93,7 +99,10 @@ class MemoryWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories count. Empty means no restriction; `concepts` asks for at least one of them, in any case."""
+    """Which memories count.
+
+    Empty means no restriction; `concepts` asks for at least one of them, in any case.
+    """
 
     types: tuple[MemoryType, ...] = ()
     concepts: tuple[str, ...] = ()
@@ -102,7 +111,10 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A memory that was found and its place in the list, best first. `score` is comparable within one list only."""
+    """A memory that was found and its place in the list, best first.
+
+    `score` is comparable within one list only.
+    """
 
     memory: StoredMemory
     score: float
@@ -110,7 +122,10 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewReport:
-    """An accepted envelope to be recorded, redacted already. `envelope`, `verdict` and `decision` are JSON."""
+    """An accepted envelope to be recorded, redacted already.
+
+    `envelope`, `verdict` and `decision` are JSON.
+    """
 
     protocol: str
     idempotency_key: str
@@ -136,8 +151,9 @@ class StoredReport(NewReport):
 class NewEvent:
     """Something that happened, for the append-only chronicle.
 
-    `kind` is a word such as report, decision, handoff, transition; `author` an agent's name or "human". `document`
-    is the file the event is shown in (CHRONICLE.md, ADL.md), None for none; `text` is its Markdown there.
+    `kind` is a word such as report, decision, handoff, transition; `author` an agent's name or
+    "human". `document` is the file the event is shown in (CHRONICLE.md, ADL.md), None for none;
+    `text` is its Markdown there.
     """
 
     kind: str
@@ -159,8 +175,9 @@ class Event(NewEvent):
 class Projection:
     """What we last wrote to a file of the project (STORAGE, section 4).
 
-    `path` is relative to the project, with `/`. `sha256` is of the bytes known to lie on disk, None before the first
-    write; `pending_sha256` of the bytes that were about to replace them, None when nothing is under way.
+    `path` is relative to the project, with `/`. `sha256` is of the bytes known to lie on disk, None
+    before the first write; `pending_sha256` of the bytes that were about to replace them, None when
+    nothing is under way.
     """
 
     path: str
@@ -173,11 +190,12 @@ class Projection:
 class NewAttempt:
     """One message to an agent and how its reply was judged, for statistics.
 
-    `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` says how it was asked.
-    `rules` are those that rejected the reply, `repairs` those by which its form was mended; each rule stands once.
-    `seconds` is the time of the call; `tokens` is None where the agent did not say. `message` and `reply` are redacted,
-    and None unless somebody asked for texts. `ended` says of the last attempt why the call ended, in the words of
-    `goop_mcp.retry`, "accepted_at_last" where an acceptance came with the last reply that the policy allowed; None
+    `call_id` is the same for the attempts of one call, which `number` counts from 1. `way` says how
+    it was asked. `rules` are those that rejected the reply, `repairs` those by which its form was
+    mended; each rule stands once. `seconds` is the time of the call; `tokens` is None where the
+    agent did not say. `message` and `reply` are redacted, and None unless somebody asked for texts.
+    `ended` says of the last attempt why the call ended, in the words of `goop_mcp.retry`,
+    "accepted_at_last" where an acceptance came with the last reply that the policy allowed; None
     for the others.
     """
 
@@ -209,9 +227,10 @@ class StoredAttempt(NewAttempt):
 class NewJudgement:
     """A reply or prompt that was judged where nobody keeps attempts, for statistics.
 
-    `surface` says where: the tool record_report, a host's hook, the gate before a spawn, whose texts are prompts.
-    `has_envelope` tells whether there was one, `rules` which ones rejected it. A hook says with `number` which reply of
-    a turn it was, counted from 1, and with `ended` of the last one why the turn ended, as an attempt does.
+    `surface` says where: the tool record_report, a host's hook, the gate before a spawn, whose
+    texts are prompts. `has_envelope` tells whether there was one, `rules` which ones rejected it. A
+    hook says with `number` which reply of a turn it was, counted from 1, and with `ended` of the
+    last one why the turn ended, as an attempt does.
     """
 
     surface: Surface

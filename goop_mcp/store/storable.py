@@ -3,12 +3,21 @@
 from dataclasses import fields
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.records import NewAttempt, NewEvent, NewJudgement, NewMemory, NewReport, Projection
+from goop_mcp.store.records import (
+    NewAttempt,
+    NewEvent,
+    NewJudgement,
+    NewMemory,
+    NewReport,
+    Projection,
+)
 
 __all__ = ["refuse_unstorable"]
 
 
-def refuse_unstorable(record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection) -> None:
+def refuse_unstorable(
+    record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection,
+) -> None:
     """Raise StoreError when a text of `record` holds NUL or a lone surrogate."""
     for field in fields(record):
         value = getattr(record, field.name)
@@ -23,4 +32,6 @@ def _refuse(name: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise StoreError(f"{name} holds half of a character at {error.start + 1}; take it out") from error
+        raise StoreError(
+            f"{name} holds half of a character at {error.start + 1}; take it out"
+        ) from error

@@ -17,7 +17,8 @@ MOST_WORDS = 32
 def query_words(query: str) -> tuple[str, ...]:
     """Return the different words of a query in their order, none for a query of punctuation only.
 
-    Case is left as it is: the engines fold it in the same way as they folded the text, which casefold() does not.
+    Case is left as it is: the engines fold it in the same way as they folded the text, which
+    casefold() does not.
     """
     words = dict.fromkeys(WORD.findall(unicodedata.normalize("NFC", query)))
     return tuple(words)[:MOST_WORDS]

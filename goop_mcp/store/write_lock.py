@@ -16,7 +16,9 @@ _NOTE_LENGTH = 48
 
 
 class WriteLock:
-    """The lock of one database, for one thread at a time. Its file is opened once and never deleted by us.
+    """The lock of one database, for one thread at a time.
+
+    Its file is opened once and never deleted by us.
 
     `name` is what people call the file. Methods raise errors under StoreError.
     """
@@ -34,7 +36,8 @@ class WriteLock:
                 take_lock(file)
             except OSError as error:
                 raise file_fault(error, self._name) from error
-            # Somebody may have removed the folder meanwhile: a lock on a file that nobody else finds guards nothing.
+            # Somebody may have removed the folder meanwhile: a lock on a file that nobody else
+            # finds guards nothing.
             if self._is_current(file):
                 break
             self.forget()
@@ -71,7 +74,9 @@ class WriteLock:
 
     def _open(self) -> int:
         if self._file is None:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            flags = (
+                os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            )
             try:
                 self._file = os.open(self._path, flags, 0o644)
             except OSError as error:
@@ -92,7 +97,8 @@ def _note_holder(file: int) -> None:
     """Write down who holds the lock since when, unless it stands there already: that is true for a second."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
     note = f"{os.getpid()} {since}".ljust(_NOTE_LENGTH - 1).encode() + b"\n"
-    # The note only helps those who wait: a disk without room for it is no reason to refuse the lock.
+    # The note only helps those who wait: a disk without room for it is no reason to refuse the
+    # lock.
     with suppress(OSError):
         os.lseek(file, 0, os.SEEK_SET)
         if os.read(file, _NOTE_LENGTH) != note:

@@ -53,7 +53,8 @@ class WriteQueue:
     def run(self, work: Callable[[], T], *, timeout: float) -> T:
         """Return what `work` returns, or raise what it raises.
 
-        Raises StoreBusyError when its turn has not come after `timeout` seconds; once begun it is waited for.
+        Raises StoreBusyError when its turn has not come after `timeout` seconds; once begun it is
+        waited for.
         """
         future: Future[T] = Future()
         with self._in_line(_turn(work, future)):
@@ -64,7 +65,8 @@ class WriteQueue:
                     return future.result()
                 raise self._busy(timeout) from None
             except BaseException:
-                # Whoever leaves the line, interrupted for example, must not be written for afterwards.
+                # Whoever leaves the line, interrupted for example, must not be written for
+                # afterwards.
                 future.cancel()
                 raise
 
@@ -77,7 +79,8 @@ class WriteQueue:
             thread, self._thread = self._thread, None
         if thread is not None:
             self._turns.put(None)
-            # A thread that still waits for a hung process has nothing left to do; it ends with this process.
+            # A thread that still waits for a hung process has nothing left to do; it ends with this
+            # process.
             thread.join(0 if self._is_waiting_for_lock else _LAST_MOMENTS)
 
     @contextmanager
@@ -87,7 +90,9 @@ class WriteQueue:
             if self._closed:
                 raise StoreError(f"{self._name} has been closed; open it again")
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="goop-mcp writer", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._serve, name="goop-mcp writer", daemon=True
+                )
                 self._thread.start()
             self._callers += 1
             self._turns.put(turn)
@@ -100,7 +105,9 @@ class WriteQueue:
 
     def _refuse_inner_call(self) -> None:
         if self._thread is threading.current_thread():
-            raise StoreError("a change must neither start another one nor close the store; do all in one change")
+            raise StoreError(
+                "a change must neither start another one nor close the store; do all in one change"
+            )
 
     def _serve(self) -> None:
         while (turn := self._turns.get()) is not None:
@@ -125,8 +132,8 @@ class WriteQueue:
     def _busy(self, timeout: float) -> StoreBusyError:
         holder = self._lock.holder() or "another program"
         return StoreBusyError(
-            f"{self._name} is held by {holder}, longer than the {timeout:g} s that were waited; nothing was written: "
-            "try again, or end that process if it hangs"
+            f"{self._name} is held by {holder}, longer than the {timeout:g} s that were waited;"
+            " nothing was written: try again, or end that process if it hangs"
         )
 
 

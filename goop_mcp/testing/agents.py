@@ -36,7 +36,9 @@ class ScriptedAgent:
     it gives the last one for ever.
     """
 
-    def __init__(self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False) -> None:
+    def __init__(
+        self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False
+    ) -> None:
         self.messages: list[Message] = []
         self._script: Sequence[ScriptedReply] = [_scripted(each) for each in replies]
         self._repeat_last = repeat_last
@@ -73,14 +75,20 @@ class ScriptedAgent:
         if self._repeat_last and self._script:
             return self._script[min(number, len(self._script)) - 1]
         if number > len(self._script):
-            raise ScriptEndedError(f"asked {number} times; the script has {len(self._script)} replies")
+            raise ScriptEndedError(
+                f"asked {number} times; the script has {len(self._script)} replies"
+            )
         return self._script[number - 1]
 
 
 def _scripted(reply: str | BaseException | ScriptedReply) -> ScriptedReply:
     if isinstance(reply, ScriptedReply):
         return reply
-    return ScriptedReply(failure=reply) if isinstance(reply, BaseException) else ScriptedReply(text=reply)
+    return (
+        ScriptedReply(failure=reply)
+        if isinstance(reply, BaseException)
+        else ScriptedReply(text=reply)
+    )
 
 
 def _say(reply: ScriptedReply) -> str:

@@ -31,9 +31,10 @@ _FOLDER: Final = Path(__file__).parent / "corpus"
 class CorruptedReply:
     """One reply as a model may send it.
 
-    `wanted` is the right answer: "read" as it is, "mended" with a repair listed, "refused" with a finding; one of
-    `rules` at least, where there are any, must be named. `protocol` is what to ask for. `narrative` is what the agent
-    tells in the envelope, None where the reply must be refused. `never` is the harm that a careless reader does here.
+    `wanted` is the right answer: "read" as it is, "mended" with a repair listed, "refused" with a
+    finding; one of `rules` at least, where there are any, must be named. `protocol` is what to ask
+    for. `narrative` is what the agent tells in the envelope, None where the reply must be refused.
+    `never` is the harm that a careless reader does here.
     """
 
     id: str
@@ -95,7 +96,9 @@ def load_corpus() -> tuple[CorruptedReply, ...]:
 @cache
 def _read_corpus() -> tuple[CorruptedReply, ...]:
     files = sorted(_FOLDER.glob("*.jsonl"))
-    return tuple(_from_line(line) for file in files for line in file.read_text("utf-8").splitlines())
+    return tuple(
+        _from_line(line) for file in files for line in file.read_text("utf-8").splitlines()
+    )
 
 
 def _from_line(line: str) -> CorruptedReply:

@@ -30,9 +30,9 @@ Never = Literal[
 class Corruption:
     """One kind of corrupted reply.
 
-    `make` does it to a good reply. `rules` are the rules of which one at least must be named: by a repair where
-    "mended" is wanted, by an error where "refused" is; a name without a family is that of the reply's own. `adds` is
-    what a right reading finds behind the narrative.
+    `make` does it to a good reply. `rules` are the rules of which one at least must be named: by a
+    repair where "mended" is wanted, by an error where "refused" is; a name without a family is that
+    of the reply's own. `adds` is what a right reading finds behind the narrative.
     """
 
     kind: str
@@ -45,17 +45,26 @@ class Corruption:
 
 
 def placed(
-    kind: str, what: str, make: Callable[[GoodReply], str], *, never: Never = "text lost", adds: str = ""
+    kind: str,
+    what: str,
+    make: Callable[[GoodReply], str],
+    *,
+    never: Never = "text lost",
+    adds: str = "",
 ) -> Corruption:
     """Return a kind that leaves the envelope good and puts it into an odd place."""
     return Corruption(kind=kind, what=what, wanted="read", make=make, never=never, adds=adds)
 
 
-def mended(kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, adds: str = "") -> Corruption:
+def mended(
+    kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, adds: str = ""
+) -> Corruption:
     """Return a kind that is a slip of form with one reading only."""
     return Corruption(kind=kind, what=what, wanted="mended", make=make, rules=rules, adds=adds)
 
 
-def refused(kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, never: Never) -> Corruption:
+def refused(
+    kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, never: Never
+) -> Corruption:
     """Return a kind that leaves open what the agent means."""
     return Corruption(kind=kind, what=what, wanted="refused", make=make, rules=rules, never=never)

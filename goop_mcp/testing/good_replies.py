@@ -38,19 +38,29 @@ class GoodReply:
 
     @classmethod
     def of(cls, text: str) -> "GoodReply":
-        """Take `text` apart. Raises NotCorruptibleError when it is not accepted as it stands, nothing mended."""
+        """Take `text` apart.
+
+        Raises NotCorruptibleError when it is not accepted as it stands, nothing mended.
+        """
         verdict = validate(text, mode="strict")
         if not verdict.accepted or verdict.span is None or verdict.protocol is None:
-            rules = ", ".join(sorted({finding.rule for finding in verdict.findings})) or "no envelope"
+            rules = (
+                ", ".join(sorted({finding.rule for finding in verdict.findings})) or "no envelope"
+            )
             raise NotCorruptibleError(
-                f"the reply is not good to begin with: {rules}; expected one that strict mode accepts"
+                f"the reply is not good to begin with: {rules}; expected one that strict mode"
+                " accepts"
             )
         if verdict.protocol == "agent_request":
-            raise NotCorruptibleError("an agent_request is a prompt; expected the reply of an agent")
+            raise NotCorruptibleError(
+                "an agent_request is a prompt; expected the reply of an agent"
+            )
         envelope = verdict.read_text[slice(*verdict.span)]
         syntax: Syntax = "xml" if envelope.startswith("<") else "json"
         start, end = _narrative_of(envelope, syntax)
-        return cls(protocol=verdict.protocol, envelope=envelope, syntax=syntax, start=start, end=end)
+        return cls(
+            protocol=verdict.protocol, envelope=envelope, syntax=syntax, start=start, end=end
+        )
 
     @property
     def narrative(self) -> str:
@@ -82,7 +92,11 @@ class GoodReply:
         """
         for match in re.finditer(pattern, self.envelope):
             if self._leaves_narrative(match):
-                new = match.expand(replacement) if isinstance(replacement, str) else replacement(match)
+                new = (
+                    match.expand(replacement)
+                    if isinstance(replacement, str)
+                    else replacement(match)
+                )
                 return self.envelope[: match.start()] + new + self.envelope[match.end() :]
         raise NotCorruptibleError(
             f"nothing in the envelope looks like {pattern}; choose another kind, or a fuller reply"

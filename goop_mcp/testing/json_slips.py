@@ -19,7 +19,9 @@ def _words(words: str) -> Callable[[GoodReply], str]:
     return lambda good: fenced(good.adding(words), "json")
 
 
-def _slip(pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> Callable[[GoodReply], str]:
+def _slip(
+    pattern: str, replacement: str | Callable[[re.Match[str]], str]
+) -> Callable[[GoodReply], str]:
     return lambda good: fenced(good.changed(pattern, replacement), "json")
 
 
@@ -57,18 +59,46 @@ def _packed(envelope: str) -> str:
 
 JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     placed(
-        "fence_inside_text", "a fence within the narrative", _words(r"See:\n```\nrun\n```\n"), adds="See: ``` run ```"
+        "fence_inside_text",
+        "a fence within the narrative",
+        _words(r"See:\n```\nrun\n```\n"),
+        adds="See: ``` run ```",
     ),
     placed("wrong_order", "the fields stand in another order", _written(_reversed_order)),
     placed("invented_field", "a field that nobody knows", _slip(r"^\{", r'{"mood": "cheerful", ')),
     mended("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
-    mended("comments", "a comment", _slip(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "), _LOOSE),
-    mended("python_dict", "a dict of Python", _written(lambda envelope: repr(json.loads(envelope))), _LOOSE),
     mended(
-        "smart_quotes", "typographic quotes", _written(lambda envelope: re.sub('"([^"]*)"', r"“\1”", envelope)), _LOOSE
+        "comments",
+        "a comment",
+        _slip(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "),
+        _LOOSE,
     ),
-    mended("raw_line_break", "a line break within a string", _words("Then:\nmore."), _LOOSE, adds="Then: more."),
-    mended("unescaped_quote", "a quote within a string", _words('Renamed "a" to b.'), _LOOSE, adds='Renamed "a" to b.'),
+    mended(
+        "python_dict",
+        "a dict of Python",
+        _written(lambda envelope: repr(json.loads(envelope))),
+        _LOOSE,
+    ),
+    mended(
+        "smart_quotes",
+        "typographic quotes",
+        _written(lambda envelope: re.sub('"([^"]*)"', r"“\1”", envelope)),
+        _LOOSE,
+    ),
+    mended(
+        "raw_line_break",
+        "a line break within a string",
+        _words("Then:\nmore."),
+        _LOOSE,
+        adds="Then: more.",
+    ),
+    mended(
+        "unescaped_quote",
+        "a quote within a string",
+        _words('Renamed "a" to b.'),
+        _LOOSE,
+        adds='Renamed "a" to b.',
+    ),
     refused(
         "last_brace_missing",
         "the last brace is missing, and no fence says that the block had ended",
@@ -84,7 +114,13 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     ),
     mended("wrapped", "wrapped in an object of one key", _keyed, _LOOSE),
     mended("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
-    refused("cut_at_70_percent", "cut off after seven tenths", _cut, "envelope/truncated", never="cut reply accepted"),
+    refused(
+        "cut_at_70_percent",
+        "cut off after seven tenths",
+        _cut,
+        "envelope/truncated",
+        never="cut reply accepted",
+    ),
     refused(
         "cut_in_narrative",
         "cut off within the narrative",
@@ -99,7 +135,13 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
         "placeholder-left",
         never="placeholder accepted",
     ),
-    refused("status_missing", "no status", _slip(_STATUS + r",?\s*", ""), "missing-field", never="value guessed"),
+    refused(
+        "status_missing",
+        "no status",
+        _slip(_STATUS + r",?\s*", ""),
+        "missing-field",
+        never="value guessed",
+    ),
     refused("empty", "nothing at all", lambda _: "", "no-envelope", never="made up from nothing"),
     refused(
         "duplicate_key",
@@ -109,7 +151,11 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
         never="one of two taken",
     ),
     refused(
-        "not_a_number", "NaN for a status", _slip(_STATUS, r'"status": NaN'), "json/malformed", never="value guessed"
+        "not_a_number",
+        "NaN for a status",
+        _slip(_STATUS, r'"status": NaN'),
+        "json/malformed",
+        never="value guessed",
     ),
     refused(
         "fields_packed_in_string",

@@ -13,7 +13,10 @@ _MEGABYTE: Final = 1_000_000
 
 _OTHER_FENCE: Final = "```python\nprint({'ok': 1 < 2})\n```\n\n"
 _OTHER_PROTOCOL: Final = {
-    "xml": '{"status": "success", "summary": "Another agent said so", "deliverables": [{"path": "a.md"}]}',
+    "xml": (
+        '{"status": "success", "summary": "Another agent said so", "deliverables": [{"path":'
+        ' "a.md"}]}'
+    ),
     "json": "<goop_report><status>COMPLETE</status></goop_report>",
 }
 
@@ -46,29 +49,67 @@ def _indented_by_host(good: GoodReply) -> str:
 
 
 def _escaped_by_host(good: GoodReply) -> str:
-    return f"<task-notification>\n<result>{html.escape(good.fenced)}</result>\n</task-notification>\n"
+    return (
+        f"<task-notification>\n<result>{html.escape(good.fenced)}</result>\n</task-notification>\n"
+    )
 
 
 PLACES: Final[tuple[Corruption, ...]] = (
     placed("bare", "the envelope and nothing else", lambda good: good.envelope),
     placed("prose_and_fence", "prose, then the envelope in a fence", lambda good: good.fenced),
-    placed("prose_without_fence", "prose, then the envelope without a fence", lambda good: unfenced(good.envelope)),
-    placed("think_block_with_draft", "a draft in a think block, then the answer", _in_think, never="draft taken"),
+    placed(
+        "prose_without_fence",
+        "prose, then the envelope without a fence",
+        lambda good: unfenced(good.envelope),
+    ),
+    placed(
+        "think_block_with_draft",
+        "a draft in a think block, then the answer",
+        _in_think,
+        never="draft taken",
+    ),
     placed(
         "draft_then_final",
         "a draft in a fence, then the answer",
         lambda good: _draft_in_fence(good) + good.fenced,
         never="draft taken",
     ),
-    placed("unclosed_fence", "the fence is never closed", lambda good: good.fenced.rstrip().rstrip("`")),
-    placed("other_fence_first", "code in another language comes first", lambda good: _OTHER_FENCE + good.fenced),
-    placed("lone_think_end", "a draft, a lone end of thinking, then the answer", _behind_lone_end, never="draft taken"),
+    placed(
+        "unclosed_fence", "the fence is never closed", lambda good: good.fenced.rstrip().rstrip("`")
+    ),
+    placed(
+        "other_fence_first",
+        "code in another language comes first",
+        lambda good: _OTHER_FENCE + good.fenced,
+    ),
+    placed(
+        "lone_think_end",
+        "a draft, a lone end of thinking, then the answer",
+        _behind_lone_end,
+        never="draft taken",
+    ),
     placed("quoted_example", "an example is quoted first", _as_example, never="example taken"),
-    placed("fence_of_another_name", "the fence says that it holds text", lambda good: fenced(good.envelope, "text")),
-    placed("byte_order_mark", "a byte order mark before the envelope", lambda good: "\ufeff" + good.envelope),
-    placed("windows_line_ends", "lines end as on Windows", lambda good: good.fenced.replace("\n", "\r\n")),
-    placed("long_prose", "a megabyte of prose comes first", lambda good: long_prose() + good.fenced),
-    placed("indented_by_host", "a host indents the reply and adds lines of its own", _indented_by_host),
+    placed(
+        "fence_of_another_name",
+        "the fence says that it holds text",
+        lambda good: fenced(good.envelope, "text"),
+    ),
+    placed(
+        "byte_order_mark",
+        "a byte order mark before the envelope",
+        lambda good: "\ufeff" + good.envelope,
+    ),
+    placed(
+        "windows_line_ends",
+        "lines end as on Windows",
+        lambda good: good.fenced.replace("\n", "\r\n"),
+    ),
+    placed(
+        "long_prose", "a megabyte of prose comes first", lambda good: long_prose() + good.fenced
+    ),
+    placed(
+        "indented_by_host", "a host indents the reply and adds lines of its own", _indented_by_host
+    ),
     refused(
         "two_protocols",
         "envelopes of two protocols, and neither ends the text",
@@ -86,13 +127,19 @@ PLACES: Final[tuple[Corruption, ...]] = (
 )
 
 XML_PLACES: Final[tuple[Corruption, ...]] = (
-    placed("prose_after", "a line of prose with a < comes after", lambda good: f"{good.fenced}\nDone <3\n"),
+    placed(
+        "prose_after",
+        "a line of prose with a < comes after",
+        lambda good: f"{good.fenced}\nDone <3\n",
+    ),
     placed("escaped_by_host", "a host escapes the reply", _escaped_by_host),
 )
 
 JSON_PLACES: Final[tuple[Corruption, ...]] = (
     placed(
-        "prose_after", "prose with braces comes after", lambda good: f"{good.fenced}\nUse {{name}} and {{}} there.\n"
+        "prose_after",
+        "prose with braces comes after",
+        lambda good: f"{good.fenced}\nUse {{name}} and {{}} there.\n",
     ),
 )
 

@@ -21,7 +21,9 @@ _FIELDS = ("id", "kind", "protocol", "wanted", "never")
 class MakeAgent(Protocol):
     """What the fixture `scripted_agent` gives: called as `ScriptedAgent` is."""
 
-    def __call__(self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False) -> ScriptedAgent:
+    def __call__(
+        self, *replies: str | BaseException | ScriptedReply, repeat_last: bool = False
+    ) -> ScriptedAgent:
         """Return a new agent."""
         ...
 
@@ -31,7 +33,9 @@ def scripted_agent() -> Iterator[MakeAgent]:
     """Make scripted agents; after the test, each must have given every reply it has."""
     agents: list[ScriptedAgent] = []
 
-    def make(*replies: str | BaseException | ScriptedReply, repeat_last: bool = False) -> ScriptedAgent:
+    def make(
+        *replies: str | BaseException | ScriptedReply, repeat_last: bool = False
+    ) -> ScriptedAgent:
         agents.append(ScriptedAgent(*replies, repeat_last=repeat_last))
         return agents[-1]
 
@@ -43,17 +47,25 @@ def scripted_agent() -> Iterator[MakeAgent]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
-    config.addinivalue_line("markers", f"corpus(**fields): only replies of the corpus with these {', '.join(_FIELDS)}")
+    config.addinivalue_line(
+        "markers", f"corpus(**fields): only replies of the corpus with these {', '.join(_FIELDS)}"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes `corrupted_reply` once for each reply that its marks leave."""
     if "corrupted_reply" not in metafunc.fixturenames:
         return
-    wanted = {name: value for mark in metafunc.definition.iter_markers("corpus") for name, value in mark.kwargs.items()}
+    wanted = {
+        name: value
+        for mark in metafunc.definition.iter_markers("corpus")
+        for name, value in mark.kwargs.items()
+    }
     unknown = sorted(set(wanted) - set(_FIELDS))
     if unknown:
-        raise pytest.UsageError(f"the mark corpus knows no {unknown[0]!r}; expected one of {', '.join(_FIELDS)}")
+        raise pytest.UsageError(
+            f"the mark corpus knows no {unknown[0]!r}; expected one of {', '.join(_FIELDS)}"
+        )
     cases = [case for case in load_corpus() if _fits(case, wanted)]
     metafunc.parametrize("corrupted_reply", cases, ids=[case.id for case in cases])
 

@@ -20,7 +20,9 @@ def _words(words: str) -> Callable[[GoodReply], str]:
     return lambda good: fenced(good.adding(words), "xml")
 
 
-def _slip(pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> Callable[[GoodReply], str]:
+def _slip(
+    pattern: str, replacement: str | Callable[[re.Match[str]], str]
+) -> Callable[[GoodReply], str]:
     return lambda good: fenced(good.changed(pattern, replacement), "xml")
 
 
@@ -54,7 +56,9 @@ def _bomb(good: GoodReply) -> str:
 
 
 def _elements_for_attributes(match: re.Match[str]) -> str:
-    children = "".join(f"<{name}>{value}</{name}>" for name, value in re.findall(r'([\w-]+)="([^"]*)"', match[2]))
+    children = "".join(
+        f"<{name}>{value}</{name}>" for name, value in re.findall(r'([\w-]+)="([^"]*)"', match[2])
+    )
     return f"<{match[1]}>{children}{match[3]}</{match[1]}>"
 
 
@@ -85,16 +89,52 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     placed("root_mentioned_first", "prose mentions the tag before", _mentioned),
     placed("cdata", "the narrative stands in CDATA", _cdata, adds="Login & logout, a < b."),
     placed(
-        "fence_inside_text", "a fence within the narrative", _words("See:\n```\nrun\n```\n"), adds="See: ``` run ```"
+        "fence_inside_text",
+        "a fence within the narrative",
+        _words("See:\n```\nrun\n```\n"),
+        adds="See: ``` run ```",
     ),
-    mended("bare_ampersand", "a bare &", _words("Login & logout."), "xml/unescaped", adds="Login & logout."),
-    mended("bare_less_than", "a bare <", _words("Holds while a < b."), "xml/unescaped", adds="Holds while a < b."),
-    mended("generics", "type parameters", _words("Map<String, T>."), "xml/unescaped", adds="Map<String, T>."),
-    mended("html_break", "a line break of HTML", _words("One.<br>Two."), "xml/unescaped", adds="One.<br>Two."),
     mended(
-        "ampersand_in_attribute", "a bare & in an attribute", _slip(r'="([\w./-]{3,})"', r'="\1&amp"'), "xml/unescaped"
+        "bare_ampersand",
+        "a bare &",
+        _words("Login & logout."),
+        "xml/unescaped",
+        adds="Login & logout.",
     ),
-    mended("html_entity", "an entity of HTML", _words("Ten&nbsp;tests."), "xml/unescaped", adds="Ten\u00a0tests."),
+    mended(
+        "bare_less_than",
+        "a bare <",
+        _words("Holds while a < b."),
+        "xml/unescaped",
+        adds="Holds while a < b.",
+    ),
+    mended(
+        "generics",
+        "type parameters",
+        _words("Map<String, T>."),
+        "xml/unescaped",
+        adds="Map<String, T>.",
+    ),
+    mended(
+        "html_break",
+        "a line break of HTML",
+        _words("One.<br>Two."),
+        "xml/unescaped",
+        adds="One.<br>Two.",
+    ),
+    mended(
+        "ampersand_in_attribute",
+        "a bare & in an attribute",
+        _slip(r'="([\w./-]{3,})"', r'="\1&amp"'),
+        "xml/unescaped",
+    ),
+    mended(
+        "html_entity",
+        "an entity of HTML",
+        _words("Ten&nbsp;tests."),
+        "xml/unescaped",
+        adds="Ten\u00a0tests.",
+    ),
     mended(
         "broken_cdata",
         "CDATA that is never closed",
@@ -103,16 +143,29 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         adds="<![CDATA[Login & logout.",
     ),
     mended(
-        "smart_quotes", "typographic quotes round an attribute", _slip(_ATTRIBUTE, r"\1=“\2”"), "xml/attribute-quotes"
+        "smart_quotes",
+        "typographic quotes round an attribute",
+        _slip(_ATTRIBUTE, r"\1=“\2”"),
+        "xml/attribute-quotes",
     ),
-    mended("unquoted_attribute", "an attribute without quotes", _slip(_ATTRIBUTE, r"\1=\2"), "xml/attribute-quotes"),
+    mended(
+        "unquoted_attribute",
+        "an attribute without quotes",
+        _slip(_ATTRIBUTE, r"\1=\2"),
+        "xml/attribute-quotes",
+    ),
     mended(
         "tag_in_wrong_case",
         "a tag in capitals",
         _slip(r"<(status)>(\w+)</\1>", r"<STATUS>\2</STATUS>"),
         "xml/name-case",
     ),
-    mended("end_tag_missing", "the end tag of the narrative is missing", _without_narrative_end, "xml/malformed"),
+    mended(
+        "end_tag_missing",
+        "the end tag of the narrative is missing",
+        _without_narrative_end,
+        "xml/malformed",
+    ),
     mended(
         "root_end_missing",
         "the last end tag is missing, all else is there",
@@ -120,7 +173,11 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         "envelope/root-not-closed",
     ),
     mended(
-        "control_character", "colours of a terminal", _words("\x1b[32mok\x1b[0m."), "xml/control-character", adds="ok."
+        "control_character",
+        "colours of a terminal",
+        _words("\x1b[32mok\x1b[0m."),
+        "xml/control-character",
+        adds="ok.",
     ),
     mended(
         "value_in_wrong_case",
@@ -141,7 +198,11 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         "the first part comes last",
         _slip(r"(?s)^(<[^>]*>\s*)(<(\w+)>[^<]*</\3>)(.*)(</[\w-]+>)$", r"\1\4\2\5"),
     ),
-    placed("invented_element", "an element that nobody knows", _slip(r"</[\w:-]+>$", r"<mood>cheerful</mood>\g<0>")),
+    placed(
+        "invented_element",
+        "an element that nobody knows",
+        _slip(r"</[\w:-]+>$", r"<mood>cheerful</mood>\g<0>"),
+    ),
     mended(
         "unknown_namespace",
         "a namespace that nobody knows",
@@ -196,7 +257,13 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         "missing-field",
         never="value guessed",
     ),
-    refused("cut_at_70_percent", "cut off after seven tenths", _cut, "envelope/truncated", never="cut reply accepted"),
+    refused(
+        "cut_at_70_percent",
+        "cut off after seven tenths",
+        _cut,
+        "envelope/truncated",
+        never="cut reply accepted",
+    ),
     refused(
         "cut_in_narrative",
         "cut off within the narrative",

@@ -7,7 +7,14 @@ __all__ = ["Value", "find_value"]
 
 _QUOTES = {
     opening: re.compile(f"[{closing}\n]")
-    for openings, closing in (('"', '"”“„‟'), ("'", "'’‘"), ("“”„", '“”"„‟'), ("‘’", "‘’'"), ("«", "»"), ("»", "«"))
+    for openings, closing in (
+        ('"', '"”“„‟'),
+        ("'", "'’‘"),
+        ("“”„", '“”"„‟'),
+        ("‘’", "‘’'"),
+        ("«", "»"),
+        ("»", "«"),
+    )
     for opening in openings
 }
 _CLOSING_QUOTES = frozenset("\"'”’“")

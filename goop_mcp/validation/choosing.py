@@ -19,8 +19,8 @@ __all__ = ["Choice", "choose"]
 class Choice:
     """A family and what it found in a text.
 
-    `others` are envelopes of other protocols that were seen and not taken. `ambiguous` is set when none of them can
-    be taken; `extraction` then has nothing chosen.
+    `others` are envelopes of other protocols that were seen and not taken. `ambiguous` is set when
+    none of them can be taken; `extraction` then has nothing chosen.
     """
 
     family: Family
@@ -32,8 +32,8 @@ class Choice:
 def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     """Return the family whose envelope is in `text`.
 
-    Of several protocols the envelope that ends the text is taken; an envelope inside another one is content. The
-    older and looser forms are looked for where nothing else is found.
+    Of several protocols the envelope that ends the text is taken; an envelope inside another one is
+    content. The older and looser forms are looked for where nothing else is found.
     """
     detected = len(families) > 1
     source, remarks, by_host = _as_read(text)
@@ -52,14 +52,21 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         ending = [choice for choice in live if _ends_text(choice)]
         if len(ending) != 1:
             return _ambiguous(live)
-        return replace(ending[0], others=tuple(choice for choice in live if choice is not ending[0]))
+        return replace(
+            ending[0], others=tuple(choice for choice in live if choice is not ending[0])
+        )
     if live:
         cut_off = _cut_off_after(live[0], choices)
         return live[0] if cut_off is None else replace(cut_off, others=(live[0],))
     found = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
     nothing = Extraction(source=source, blocks=(), chosen=None)
-    chosen = _older(source, [Choice(family, found.get(family.name, nothing)) for family in families], limits)
-    if chosen.extraction.chosen is not None and (cut_off := _cut_off_after(chosen, choices)) is not None:
+    chosen = _older(
+        source, [Choice(family, found.get(family.name, nothing)) for family in families], limits
+    )
+    if (
+        chosen.extraction.chosen is not None
+        and (cut_off := _cut_off_after(chosen, choices)) is not None
+    ):
         return replace(cut_off, others=(chosen,))
     return replace(chosen, extraction=_remarked(chosen.extraction, remarks, by_host=by_host))
 
@@ -70,7 +77,10 @@ def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
         return source, (), True
     if "\n" not in text and "\r" in text.strip():
         problem = LINE_ENDS.problem(
-            "the lines end with a carriage return alone; expected line feeds", offset=0, before="\\r", after="\\n"
+            "the lines end with a carriage return alone; expected line feeds",
+            offset=0,
+            before="\\r",
+            after="\\n",
         )
         return SourceText(text, text.replace("\r", "\n")), (problem,), False
     return SourceText(text), (), False
@@ -79,11 +89,16 @@ def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
 def _remarked(found: Extraction, remarks: tuple[Problem, ...], *, by_host: bool) -> Extraction:
     if found.chosen is None or not (remarks or by_host):
         return found
-    return replace(found, remarks=(*remarks, *found.remarks), host_transformed=found.host_transformed or by_host)
+    return replace(
+        found,
+        remarks=(*remarks, *found.remarks),
+        host_transformed=found.host_transformed or by_host,
+    )
 
 
 def _holds_any(lower: str, marks: Sequence[str]) -> bool:
-    for mark in marks:  # noqa: SIM110 - a third of the time of any(), for each reply and protocol
+    # A third of the time of any(), for each reply and protocol
+    for mark in marks:  # noqa: SIM110
         if mark in lower:
             return True
     return False
@@ -109,7 +124,12 @@ def _cut_off_after(whole: Choice, choices: Sequence[Choice]) -> Choice | None:
     for choice in choices:
         block = choice.extraction.chosen
         own = choice.family is whole.family
-        if block is not None and not block.complete and not own and _span(choice)[0] >= _span(whole)[1]:
+        if (
+            block is not None
+            and not block.complete
+            and not own
+            and _span(choice)[0] >= _span(whole)[1]
+        ):
             return choice
     return None
 
@@ -135,7 +155,8 @@ def _ends_text(choice: Choice) -> bool:
 def _ambiguous(live: Sequence[Choice]) -> Choice:
     names = [choice.family.name for choice in live]
     problem = AMBIGUOUS.problem(
-        f"envelopes of {len(names)} protocols ({', '.join(names)}), and none of them ends the text; expected one",
+        f"envelopes of {len(names)} protocols ({', '.join(names)}), and none of them ends the text;"
+        " expected one",
         offset=min(_span(choice)[0] for choice in live),
         found=", ".join(names),
     )

@@ -1,4 +1,7 @@
-"""What an envelope says is true of the world outside of it. The core only lists it; others look whether it is so."""
+"""What an envelope says is true of the world outside of it.
+
+The core only lists it; others look whether it is so.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -15,7 +15,10 @@ _COUNTED = Hit(message="another change of this kind", before="", after="")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace `source[start:end]` by `new`. `rule` is None for a part of an edit that is reported elsewhere."""
+    """Replace `source[start:end]` by `new`.
+
+    `rule` is None for a part of an edit that is reported elsewhere.
+    """
 
     start: int
     end: int

@@ -30,8 +30,10 @@ NO_ENVELOPE = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches='`protocol="auto"` and nothing in the text looks like an envelope',
-    why="Output that cannot be read must never count as done; the orchestrator would go on without knowing what "
-    "happened.",
+    why=(
+        "Output that cannot be read must never count as done; the orchestrator would go on without"
+        " knowing what happened."
+    ),
     fix="End the reply with the envelope; `goop-mcp prompt goop_report` shows its form.",
     requirements=("G-01", "S-09", "F-10"),
     example=Example(good=COMPLETE_REPLY, bad="Done. All tests pass.", reply=COMPLETE_REPLY),
@@ -41,10 +43,14 @@ MULTIPLE = Rule(
     id="envelope/multiple",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="several complete envelopes; the last one outside a thinking block is taken, all are listed in "
-    "`candidates`",
-    why="A reply may quote the template or an earlier draft. The agent's last word counts, and the caller should "
-    "know that there was more than one.",
+    catches=(
+        "several complete envelopes; the last one outside a thinking block is taken, all are listed"
+        " in `candidates`"
+    ),
+    why=(
+        "A reply may quote the template or an earlier draft. The agent's last word counts, and the"
+        " caller should know that there was more than one."
+    ),
     fix="Send one envelope only, as the last thing in the reply.",
     requirements=("G-04",),
     example=Example(
@@ -59,13 +65,21 @@ AMBIGUOUS = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches='`protocol="auto"`, envelopes of different protocols, and none of them ends the text',
-    why="A report may quote the request it answers. Where neither comes last, taking one would be a guess.",
-    fix="Send one envelope only, as the last thing in the reply; quote others inside of it or not at all.",
+    why=(
+        "A report may quote the request it answers. Where neither comes last, taking one would be a"
+        " guess."
+    ),
+    fix=(
+        "Send one envelope only, as the last thing in the reply; quote others inside of it or not"
+        " at all."
+    ),
     requirements=("G-04", "F-26"),
     example=Example(
         good="```\n",
-        bad='```\n\n```json\n{"status": "failure", "error": {"type": "technical_error", "message": "x"}}\n'
-        "```\n\nThat was all.\n",
+        bad=(
+            '```\n\n```json\n{"status": "failure", "error": {"type": "technical_error", "message":'
+            ' "x"}}\n```\n\nThat was all.\n'
+        ),
         reply=COMPLETE_REPLY,
     ),
 )
@@ -89,11 +103,18 @@ TRUNCATED = Rule(
     id="envelope/truncated",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="the envelope stops in the middle (cut-off reply); nothing is completed, no field of it is used for "
-    "routing",
-    why="A reply that hit the token limit may carry a complete status and nothing else. Completing it would invent "
-    "the rest.",
-    fix="Your reply was cut off. Send the whole envelope again, shorter: a brief summary, no long lists.",
+    catches=(
+        "the envelope stops in the middle (cut-off reply); nothing is completed, no field of it is"
+        " used for routing"
+    ),
+    why=(
+        "A reply that hit the token limit may carry a complete status and nothing else. Completing"
+        " it would invent the rest."
+    ),
+    fix=(
+        "Your reply was cut off. Send the whole envelope again, shorter: a brief summary, no long"
+        " lists."
+    ),
     requirements=("G-01", "S-09", "F-10", "H-31"),
     example=Example(
         good=COMPLETE_REPLY,
@@ -106,9 +127,15 @@ ROOT_NOT_CLOSED = Rule(
     id="envelope/root-not-closed",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="every part is closed and everything required is there, only the outermost end tag is missing; closed. In "
-    "JSON only where the closing fence follows: without it members may be missing, and it is `envelope/truncated`",
-    why="All of the agent's words are there, so closing the root adds no meaning. Anything less is a cut-off reply.",
+    catches=(
+        "every part is closed and everything required is there, only the outermost end tag is"
+        " missing; closed. In JSON only where the closing fence follows: without it members may be"
+        " missing, and it is `envelope/truncated`"
+    ),
+    why=(
+        "All of the agent's words are there, so closing the root adds no meaning. Anything less is"
+        " a cut-off reply."
+    ),
     fix="Close the envelope with its end tag.",
     requirements=("G-01", "S-09"),
     example=Example(good=f"{_ROOT_END}\n", bad="", reply=COMPLETE_REPLY),
@@ -133,8 +160,10 @@ HOST_TRANSFORMED = Rule(
     id="envelope/host-transformed",
     lenient=Severity.INFO,
     strict=Severity.INFO,
-    catches="a host had indented or XML-escaped the whole text, or put it into JSON of its own; that was undone before "
-    "reading",
+    catches=(
+        "a host had indented or XML-escaped the whole text, or put it into JSON of its own; that"
+        " was undone before reading"
+    ),
     why="Hosts hand a subagent's reply on in altered form. The agent did nothing wrong.",
     fix="Nothing to do: the host changed the text, not the agent.",
     requirements=("G-03",),
@@ -152,10 +181,15 @@ LINE_ENDS = Rule(
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
     catches="lines that end with a carriage return alone, in the whole text; read as line feeds",
-    why="Fences and headings stand on lines of their own. To most readers such a text is one single line.",
+    why=(
+        "Fences and headings stand on lines of their own. To most readers such a text is one single"
+        " line."
+    ),
     fix="End lines with a line feed.",
     requirements=("H-27", "G-03"),
-    example=Example(good=COMPLETE_REPLY, bad=COMPLETE_REPLY.replace("\n", "\r"), reply=COMPLETE_REPLY),
+    example=Example(
+        good=COMPLETE_REPLY, bad=COMPLETE_REPLY.replace("\n", "\r"), reply=COMPLETE_REPLY
+    ),
 )
 
 FOREIGN_BLOCK = Rule(
@@ -163,7 +197,10 @@ FOREIGN_BLOCK = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="agent_request only: an `xml` fence with another root; ignored",
-    why="A task about a pom.xml shows one. It is no handoff, and the agent that gets the prompt should know so too.",
+    why=(
+        "A task about a pom.xml shows one. It is no handoff, and the agent that gets the prompt"
+        " should know so too."
+    ),
     fix="Nothing to do unless the block was meant as the handoff: its root is <agent_request>.",
     requirements=("H-26",),
     example=Example(
@@ -196,15 +233,19 @@ TOO_DEEP = Rule(
     why="No envelope needs more than a few levels; deep nesting serves to exhaust a parser.",
     fix="Remove the deeply nested elements.",
     requirements=("H-60", "H-63"),
-    example=Example(good="  <memory>", bad=f"  <extra>{_DEEP}</extra>\n  <memory>", reply=COMPLETE_REPLY),
+    example=Example(
+        good="  <memory>", bad=f"  <extra>{_DEEP}</extra>\n  <memory>", reply=COMPLETE_REPLY
+    ),
 )
 
 CONFLICTING_DUPLICATE = Rule(
     id="envelope/conflicting-duplicate",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="an attribute or key twice, in different case, with different values; a root attribute that contradicts "
-    "its element",
+    catches=(
+        "an attribute or key twice, in different case, with different values; a root attribute that"
+        " contradicts its element"
+    ),
     why="Readers differ in which of the two they take, so the reply says two things at once.",
     fix="Keep the one value that is true, under the name of the schema.",
     requirements=("G-08", "S-13"),

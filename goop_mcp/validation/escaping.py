@@ -20,12 +20,17 @@ __all__ = [
 XML_BLANKS = " \t\r\n"
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-INVISIBLE = re.compile("[\u0085\u00a0\u00ad\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]")
+INVISIBLE = re.compile(
+    "[\u0085\u00a0\u00ad\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]"
+)
 ZERO_WIDTH = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _BLANKS = re.compile("[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
-# A colour of a terminal, or other characters. Without a repetition around: it would take memory for each of them.
-_PIECE = re.compile("\x1b\\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\ud800-\udfff\ufffe\uffff]+|\x1b")
+# A colour of a terminal, or other characters. Without a repetition around: it would take memory for
+# each of them.
+_PIECE = re.compile(
+    "\x1b\\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\ud800-\udfff\ufffe\uffff]+|\x1b"
+)
 STRAY = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos|#(?:9|10|13|3[2-9]|[4-9]\d|[1-9]\d{2,3}|[1-4]\d{4}|5[0-4]\d{3})"
     r"|#x(?:9|[aAdD]|[2-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-cA-C][0-9a-fA-F]{3}|1[0-9a-fA-F]{4}));)"
@@ -47,7 +52,8 @@ def escaped(stray: re.Match[str]) -> tuple[str, str]:
 
 
 def _html_character(entity: str) -> str | None:
-    from html.entities import html5  # noqa: PLC0415 - two thousand names, wanted once in a while
+    # Two thousand names, wanted once in a while
+    from html.entities import html5  # noqa: PLC0415
 
     return html5.get(entity)
 

@@ -55,9 +55,14 @@ FILE_NOT_FOUND = Rule(
     id="evidence/file-not-found",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="a file claimed as created, modified or delivered does not exist, or is a folder, a pipe or git's own",
+    catches=(
+        "a file claimed as created, modified or delivered does not exist, or is a folder, a pipe or"
+        " git's own"
+    ),
     why="The next agent would build on a file that nobody wrote.",
-    fix="Write the file, or name the one you really wrote, by its path from the top of the project.",
+    fix=(
+        "Write the file, or name the one you really wrote, by its path from the top of the project."
+    ),
     requirements=("F-15", "F-26", "G-22", "G-49"),
     example=Example(good=_FILE, bad='path="src/ghost.py" action="created"', reply=COMPLETE_REPLY),
 )
@@ -89,11 +94,16 @@ COMMIT_SUBJECT_DIFFERS = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="the commit exists, and its subject is another one",
-    why="The sha may be that of another commit; the chronicle would tell of work that it does not hold.",
+    why=(
+        "The sha may be that of another commit; the chronicle would tell of work that it does not"
+        " hold."
+    ),
     fix="Copy sha and subject of the same commit, as git log --oneline prints them.",
     requirements=("G-24", "G-49"),
     example=Example(
-        good=">feat(auth): add login endpoint<", bad=">feat(auth): add logout endpoint<", reply=COMPLETE_REPLY
+        good=">feat(auth): add login endpoint<",
+        bad=">feat(auth): add logout endpoint<",
+        reply=COMPLETE_REPLY,
     ),
 )
 
@@ -101,8 +111,10 @@ EMPTY_FILE = Rule(
     id="evidence/empty-file",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="a file claimed as created or modified is empty; `__init__.py`, `py.typed` and names that begin with a dot "
-    "may be",
+    catches=(
+        "a file claimed as created or modified is empty; `__init__.py`, `py.typed` and names that"
+        " begin with a dot may be"
+    ),
     why="An empty file passes for work that was never written.",
     fix="Write the file, or say why it is empty where it is described.",
     requirements=("G-22", "G-49"),
@@ -113,14 +125,18 @@ FILE_NOT_TOUCHED = Rule(
     id="evidence/file-not-touched",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="a file claimed as modified did not change since the task began; where nobody says when that was, a "
-    "warning in strict mode too, for a file that neither the last commit, nor a commit of the report, nor the working "
-    "copy changes",
+    catches=(
+        "a file claimed as modified did not change since the task began; where nobody says when"
+        " that was, a warning in strict mode too, for a file that neither the last commit, nor a"
+        " commit of the report, nor the working copy changes"
+    ),
     why="Work is counted that nobody did.",
     fix="Change the file, or leave it out of the report.",
     requirements=("G-22", "G-49"),
     example=Example(
-        good='path="src/plan.py" action="created"', bad='path="src/plan.py" action="modified"', reply=_TWO_FILES_REPLY
+        good='path="src/plan.py" action="created"',
+        bad='path="src/plan.py" action="modified"',
+        reply=_TWO_FILES_REPLY,
     ),
 )
 
@@ -131,13 +147,17 @@ COMMIT_UNRELATED = Rule(
     id="evidence/commit-unrelated",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="a commit touches none of the files that the report claims; where nobody says at which commit the task "
-    "began, a warning in strict mode too",
+    catches=(
+        "a commit touches none of the files that the report claims; where nobody says at which"
+        " commit the task began, a warning in strict mode too"
+    ),
     why="The sha is that of other work, or files of the commit were not reported.",
     fix="Name the commit of this work, and every file that it changes.",
     requirements=("G-24", "G-49"),
     example=Example(
-        good='sha="a1b2c3d">feat(auth): add login endpoint<', bad='sha="0a9b8c7">docs: plan<', reply=COMPLETE_REPLY
+        good='sha="a1b2c3d">feat(auth): add login endpoint<',
+        bad='sha="0a9b8c7">docs: plan<',
+        reply=COMPLETE_REPLY,
     ),
 )
 
@@ -148,8 +168,10 @@ COMMIT_ON_NO_BRANCH = Rule(
     id="evidence/commit-on-no-branch",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="the commit exists, and no branch, tag or working copy leads to it; where nobody says at which commit the "
-    "task began, a warning in strict mode too",
+    catches=(
+        "the commit exists, and no branch, tag or working copy leads to it; where nobody says at"
+        " which commit the task began, a warning in strict mode too"
+    ),
     why="Git removes such a commit after a while, and with it the work.",
     fix="Report the commit that is on your branch; an amended or rebased one has a new sha.",
     requirements=("G-24", "G-49"),
@@ -190,7 +212,9 @@ STATE_DIFFERS = Rule(
     fix="Read .goopspec/state.json again and report the state as it is.",
     requirements=("G-07", "G-18", "G-19"),
     example=Example(
-        good="<spec_locked>true</spec_locked>", bad="<spec_locked>false</spec_locked>", reply=COMPLETE_REPLY
+        good="<spec_locked>true</spec_locked>",
+        bad="<spec_locked>false</spec_locked>",
+        reply=COMPLETE_REPLY,
     ),
 )
 

@@ -50,7 +50,10 @@ class Expectations:
             for name in names:
                 value = getattr(self, name)
                 if not isinstance(value, kind | None):
-                    raise TypeError(f"expected {name} is {type(value).__name__}; expected {kind.__name__} or None")
+                    raise TypeError(
+                        f"expected {name} is {type(value).__name__}; expected {kind.__name__} or"
+                        " None"
+                    )
         for name, words in _CHOICES.items():
             if getattr(self, name) not in words:
                 raise UnknownNameError(name, str(getattr(self, name)), words)
@@ -62,6 +65,9 @@ _KINDS: Mapping[type, tuple[str, ...]] = {
     Mapping: ("sessions",),
     tuple: ("agents",),
 }
-_CHOICES: Mapping[str, tuple[str, ...]] = {"profile": get_args(Profile), "markdown": get_args(Markdown)}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "profile": get_args(Profile),
+    "markdown": get_args(Markdown),
+}
 
 NOTHING_EXPECTED = Expectations()

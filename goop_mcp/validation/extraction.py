@@ -1,6 +1,7 @@
 """Find the envelope in a reply: every block that looks like one, and which of them counts.
 
-The last complete block outside a thinking block counts (D-02), unless a cut-off one follows it (D-16).
+The last complete block outside a thinking block counts (D-02), unless a cut-off one follows it
+(D-16).
 """
 
 import re
@@ -48,8 +49,8 @@ JSON_STRING = "inside a string of a JSON object"
 class Extraction:
     """All blocks of a text in order, the chosen one, and whether a host had changed the text.
 
-    `remarks` are what a family noticed while it searched, also where it chose nothing; their offsets count from the
-    start of the text read.
+    `remarks` are what a family noticed while it searched, also where it chose nothing; their
+    offsets count from the start of the text read.
     """
 
     source: SourceText
@@ -62,7 +63,8 @@ class Extraction:
 def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
     """Return every block of `roots` in `source` (the last `most` of them) and the one that counts.
 
-    When no literal block is found, a text that a host had XML-escaped is unescaped once and read again (D-09).
+    When no literal block is found, a text that a host had XML-escaped is unescaped once and read
+    again (D-09).
     """
     text = source.read
     blocks = _find_blocks(text, roots)
@@ -78,7 +80,9 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
             source, blocks, chosen, transformed = unescaped, retried, found, True
     if chosen is not None and not transformed:
         transformed = _indented_by_host(text, chosen)
-    return Extraction(source=source, blocks=tuple(blocks[-most:]), chosen=chosen, host_transformed=transformed)
+    return Extraction(
+        source=source, blocks=tuple(blocks[-most:]), chosen=chosen, host_transformed=transformed
+    )
 
 
 def _outside_json(text: str, blocks: list[Block]) -> Iterator[Block]:
@@ -111,7 +115,10 @@ def _holds_escaped_root(text: str, roots: Roots) -> bool:
     if "&lt;" not in text:
         return False
     names = "|".join(re.escape(name) for name in roots.names)
-    return re.search(rf"&lt;(?:[A-Za-z_][\w.\-]*+:)?(?:{names})(?![\w.\-:])", text, re.IGNORECASE) is not None
+    return (
+        re.search(rf"&lt;(?:[A-Za-z_][\w.\-]*+:)?(?:{names})(?![\w.\-:])", text, re.IGNORECASE)
+        is not None
+    )
 
 
 def _find_blocks(text: str, roots: Roots) -> list[Block]:
@@ -155,8 +162,8 @@ def _outside(seen: Landscape, regions: Regions) -> tuple[list[Tag], list[Tag]]:
 def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
     """Return the blocks in order with the reasons why some may not be chosen.
 
-    What lies inside a complete block is content and no candidate (D-05); a cut-off block counts only if it may be
-    chosen.
+    What lies inside a complete block is content and no candidate (D-05); a cut-off block counts
+    only if it may be chosen.
     """
     judged: list[Block] = []
     reach = 0

@@ -1,4 +1,7 @@
-"""What a protocol family is to the core: find, read, judge, list claims, ask for. The core knows no family by name."""
+"""What a protocol family is to the core: find, read, judge, list claims, ask for.
+
+The core knows no family by name.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,7 +42,10 @@ class Reading:
 
 
 class Family(Protocol):
-    """One protocol with all its behaviour. A new one implements this and is listed in `protocols/__init__.py`."""
+    """One protocol with all its behaviour.
+
+    A new one implements this and is listed in `protocols/__init__.py`.
+    """
 
     @property
     def name(self) -> str:
@@ -73,7 +79,9 @@ class Family(Protocol):
         """Return whether `block` is this protocol's beyond doubt; asked where the protocol is detected (D-01)."""
         ...  # pragma: no cover
 
-    def read(self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge the chosen block."""
         ...  # pragma: no cover
 
@@ -86,7 +94,10 @@ class Family(Protocol):
         ...  # pragma: no cover
 
     def envelope_from(self, values: object) -> Envelope:
-        """Return the model whose `to_dict` gave `values`. Raises ValueError, which names the place."""
+        """Return the model whose `to_dict` gave `values`.
+
+        Raises ValueError, which names the place.
+        """
         ...  # pragma: no cover
 
     def absence(self, text: str) -> str:
@@ -133,7 +144,9 @@ class FamilyOnDemand:
         """Return whether `block` is this protocol's beyond doubt."""
         return self.loaded.is_marked(block)
 
-    def read(self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: "Extraction", block: "Block", expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge the chosen block."""
         return self.loaded.read(extraction, block, expected, limits)
 

@@ -1,7 +1,8 @@
 """From findings to words that an agent can act on.
 
-Every text starts with the same phrase and ends with exactly one instruction. It names the violated rules only: where,
-what was found, what was expected, what to do. No address, no library's words, no echo of the reply (PEERS, section 5).
+Every text starts with the same phrase and ends with exactly one instruction. It names the violated
+rules only: where, what was found, what was expected, what to do. No address, no library's words, no
+echo of the reply (PEERS, section 5).
 """
 
 from collections.abc import Sequence
@@ -22,21 +23,35 @@ _FEW_ERRORS = 2
 _LEAST_MESSAGE = 60
 _SKELETON_CHARACTERS = 500
 _RESEND = "Send the whole envelope again with these mended and nothing else changed."
-_SEND_ENVELOPE = "Send only the envelope, in this form and filled in; the rest of your reply is kept."
+_SEND_ENVELOPE = (
+    "Send only the envelope, in this form and filled in; the rest of your reply is kept."
+)
 _FOR_LAST_MESSAGE = {
-    _SEND_ENVELOPE: "Send your whole reply again with the envelope, in this form and filled in, at its end; "
-    "only your last message is handed on.",
-    _RESEND: "Send your whole reply again with these mended and nothing else changed; only your last message is "
-    "handed on.",
+    _SEND_ENVELOPE: (
+        "Send your whole reply again with the envelope, in this form and filled in, at its end; "
+        "only your last message is handed on."
+    ),
+    _RESEND: (
+        "Send your whole reply again with these mended and nothing else changed; only your last"
+        " message is handed on."
+    ),
 }
-_FIRST = {TRUNCATED.id: 0, TOO_LARGE.id: 1, "xml/doctype": 2, "xml/malformed": 3, "json/malformed": 3}
+_FIRST = {
+    TRUNCATED.id: 0,
+    TOO_LARGE.id: 1,
+    "xml/doctype": 2,
+    "xml/malformed": 3,
+    "json/malformed": 3,
+}
 
 
-def compose_feedback(findings: Sequence[Finding], *, no_envelope: bool, skeleton: str, limits: Limits) -> str:
+def compose_feedback(
+    findings: Sequence[Finding], *, no_envelope: bool, skeleton: str, limits: Limits
+) -> str:
     """Return what to tell the agent about the errors among `findings`.
 
-    `skeleton` is the smallest envelope of the protocol; it is shown when there was none. The text has at most
-    `limits.feedback_characters`; what does not fit is counted.
+    `skeleton` is the smallest envelope of the protocol; it is shown when there was none. The text
+    has at most `limits.feedback_characters`; what does not fit is counted.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if no_envelope:
@@ -85,10 +100,16 @@ def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
     if len(left) <= _FEW_ERRORS:
         return errors
     names = dict.fromkeys(_name_of(finding.path or "") for finding in left)
-    message = f"template text left in {len(left)} values: {', '.join(name for name in names if name)}"
+    message = (
+        f"template text left in {len(left)} values: {', '.join(name for name in names if name)}"
+    )
     fix = "Replace each by what is true; leave out what does not apply."
     first = replace(left[0], message=message, fix=fix)
-    return [first if finding is left[0] else finding for finding in errors if finding is left[0] or finding not in left]
+    return [
+        first if finding is left[0] else finding
+        for finding in errors
+        if finding is left[0] or finding not in left
+    ]
 
 
 def _name_of(path: str) -> str:

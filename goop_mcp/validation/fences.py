@@ -10,7 +10,8 @@ from goop_mcp.validation.list_fences import fences_in_lists
 __all__ = ["common_indentation", "fence_spans"]
 
 _INDENTED = re.compile(r"^([ \t]*+)(?=\S)", re.MULTILINE)
-# Where the items of lists have a say in what is a fence: one that is indented, or stands in the line of a marker.
+# Where the items of lists have a say in what is a fence: one that is indented, or stands in the
+# line of a marker.
 _INDENTED_FENCE = re.compile(r"^[ \t\-*+.)0-9]++(?:```|~~~)", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*+(?:[-*+]|\d{1,9}[.)])(?=\s|\Z)", re.MULTILINE)
 _HOST_LINE_WINDOW = 500
@@ -19,9 +20,10 @@ _HOST_LINE_WINDOW = 500
 def fence_spans(text: str) -> list[tuple[int, int, str]]:
     """Return (start of content, end of content, info string) of every fenced block, in order.
 
-    After CommonMark: backticks or tildes, closed by a run of the same character at least as long, up to three spaces
-    of indentation beyond that of the whole text or of the list item around, closed by the end of the item or of the
-    text if not before. The info string of a backtick fence holds no backtick. Fences inside a fence are content.
+    After CommonMark: backticks or tildes, closed by a run of the same character at least as long,
+    up to three spaces of indentation beyond that of the whole text or of the list item around,
+    closed by the end of the item or of the text if not before. The info string of a backtick fence
+    holds no backtick. Fences inside a fence are content.
     """
     if "```" not in text and "~~~" not in text:
         return []
@@ -31,7 +33,8 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     allowed = base + 3
     spans: list[tuple[int, int, str]] = []
     run, start, info = "", 0, ""
-    # One line after the other: a text of nothing but fences would take fifty times its size in memory.
+    # One line after the other: a text of nothing but fences would take fifty times its size in
+    # memory.
     for line_start, at, line_end in merge(_lines_with_runs(text, "`"), _lines_with_runs(text, "~")):
         mark = text[at:line_end]
         rest = mark.lstrip(mark[0])

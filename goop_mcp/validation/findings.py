@@ -23,8 +23,9 @@ class Severity(StrEnum):
 class Finding:
     """One fault or remark, as every surface shows it (INTERFACES, section 2).
 
-    `line` and `column` count from 1 in the text as the caller gave it and are None where no place is known.
-    `path` is an XPath or JSON pointer inside the envelope. `expected` lists the allowed values, if they are listed.
+    `line` and `column` count from 1 in the text as the caller gave it and are None where no place
+    is known. `path` is an XPath or JSON pointer inside the envelope. `expected` lists the allowed
+    values, if they are listed.
     """
 
     rule: str
@@ -67,8 +68,9 @@ class Repair:
 class Hit:
     """What a check saw, before mode and position are known.
 
-    `offset` counts characters from 0 in the text that was read; None means: look `path` up. `before` and `after`
-    are set when lenient mode mends the fault; `fix` replaces the rule's own instruction.
+    `offset` counts characters from 0 in the text that was read; None means: look `path` up.
+    `before` and `after` are set when lenient mode mends the fault; `fix` replaces the rule's own
+    instruction.
     """
 
     message: str
@@ -84,10 +86,12 @@ class Hit:
 def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:
     """Return `text` on one line, cut to `limit` characters, safe to quote in a message.
 
-    Only the part that can be shown is looked at, so that a field of megabytes costs nothing. Characters that a
-    terminal or an encoder would trip over are shown as escapes.
+    Only the part that can be shown is looked at, so that a field of megabytes costs nothing.
+    Characters that a terminal or an encoder would trip over are shown as escapes.
     """
     line = " ".join(text[: 4 * limit].split())
     if not line.isprintable():
-        line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+        line = "".join(
+            c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line
+        )
     return line if len(line) <= limit else line[: limit - 1] + "…"

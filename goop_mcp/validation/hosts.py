@@ -7,7 +7,14 @@ from goop_mcp.validation.escaping import INVISIBLE
 from goop_mcp.validation.positions import SourceText
 from goop_mcp.validation.safe_json import JsonValue, decode_object
 
-__all__ = ["HAND_BACK", "after_envelope", "host_tail", "is_host_line", "take_out_of_json", "unescape"]
+__all__ = [
+    "HAND_BACK",
+    "after_envelope",
+    "host_tail",
+    "is_host_line",
+    "take_out_of_json",
+    "unescape",
+]
 
 HAND_BACK = "[Subagent hand-back]"
 
@@ -103,7 +110,12 @@ def _result_of_stream(text: str, start: int) -> SourceText | None:
     """Return the reply in the last line of a stream; every line of it is an object with a type."""
     last = text.rstrip().rfind("\n") + 1
     first, result = decode_object(text, start), decode_object(text, last)
-    if first is None or result is None or _RESULT_LINE.search(text, last) is None or "type" not in first[0]:
+    if (
+        first is None
+        or result is None
+        or _RESULT_LINE.search(text, last) is None
+        or "type" not in first[0]
+    ):
         return None
     return _result_in(text, last, result[0])
 
@@ -119,7 +131,8 @@ def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
     if not isinstance(result, str | dict):
         return None
 
-    from goop_mcp.validation.json_places import nearest_place  # noqa: PLC0415 - few replies come so
+    # Few replies come so
+    from goop_mcp.validation.json_places import nearest_place  # noqa: PLC0415
     from goop_mcp.validation.json_strings import text_of_string  # noqa: PLC0415
 
     # What bears a status is a reply itself, and no host's.

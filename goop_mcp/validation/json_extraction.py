@@ -34,7 +34,9 @@ _QUOTE = "[\"'“”„‘’]"
 _OPENING = re.compile(
     rf"\{{(?>(?:\s|//[^\n]*\n|/\*[^*]*\*/)*)(?:{_QUOTE}(?P<key>[\w\-]*)(?P<closed>{_QUOTE})?|(?P<bare>\w++)\s*+:)?"
 )
-_OBJECTS_READ = 4  # for each candidate that is listed: not every object that holds a key becomes one
+_OBJECTS_READ = (
+    4  # for each candidate that is listed: not every object that holds a key becomes one
+)
 _BRACES_LOOKED_AT = 512  # an envelope is nested less deeply; what is open before them is prose
 _UNSEEN = ZERO_WIDTH.pattern[1:-1]
 _UNCLEAN_KEY = re.compile(rf'"[^"\\\n{_UNSEEN}]*+[{_UNSEEN}][^"\\\n]*+"\s*+:')
@@ -45,9 +47,9 @@ _ENCODED = re.compile(r'"(?>(?:\\[nrt]|\s)*)\{(?>(?:\\[nrt]|\s)*)\\"')
 class JsonShape:
     """What tells the envelopes of a protocol from other objects.
 
-    `name` is the key of a wrapper that is taken off. `keys` are those an envelope may begin with. `rank` says how much
-    an object looks like one: 0 is none at all, and only the last of the highest rank counts. `parts` are keys of other
-    objects that have a rank.
+    `name` is the key of a wrapper that is taken off. `keys` are those an envelope may begin with.
+    `rank` says how much an object looks like one: 0 is none at all, and only the last of the
+    highest rank counts. `parts` are keys of other objects that have a rank.
     """
 
     name: str
@@ -60,7 +62,11 @@ class JsonShape:
         """Prepare the search for a key, between quotes or bare."""
         names = "|".join(sorted(self.keys | self.parts | {self.name}))
         object.__setattr__(
-            self, "mention", re.compile(rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE)
+            self,
+            "mention",
+            re.compile(
+                rf"{_QUOTE}(?:{names}){_QUOTE}|(?<=[{{,\s])(?:{names})(?=\s*+:)", re.IGNORECASE
+            ),
         )
 
 
@@ -91,11 +97,13 @@ class JsonBlock(Block):
     object: JsonObject
 
 
-def extract_json(source: SourceText, find_blocks: Callable[[SourceText], list[Block]], limits: Limits) -> Extraction:
+def extract_json(
+    source: SourceText, find_blocks: Callable[[SourceText], list[Block]], limits: Limits
+) -> Extraction:
     """Return every envelope that `find_blocks` sees in `source`, and the one that counts.
 
-    When there is none, a text that a host had XML-escaped is unescaped once and read again (D-09), and so is an object
-    that was written as a JSON text (D-17).
+    When there is none, a text that a host had XML-escaped is unescaped once and read again (D-09),
+    and so is an object that was written as a JSON text (D-17).
     """
     text = source.read
     blocks = find_blocks(source)
@@ -111,12 +119,19 @@ def extract_json(source: SourceText, find_blocks: Callable[[SourceText], list[Bl
                 chosen = choose_last(blocks)
                 break
     return Extraction(
-        source=source, blocks=tuple(blocks[-limits.candidates :]), chosen=chosen, host_transformed=transformed
+        source=source,
+        blocks=tuple(blocks[-limits.candidates :]),
+        chosen=chosen,
+        host_transformed=transformed,
     )
 
 
 def _marked_as_encoded(block: Block) -> Block:
-    return replace(block, object=replace(block.object, encoded=True)) if isinstance(block, JsonBlock) else block
+    return (
+        replace(block, object=replace(block.object, encoded=True))
+        if isinstance(block, JsonBlock)
+        else block
+    )
 
 
 def _unescaped(text: str) -> SourceText | None:
@@ -140,7 +155,9 @@ def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> l
     ranked = [(rank, found) for rank, found in ranked if rank and not _is_mention(text, found)]
     highest = max((rank for rank, _ in ranked), default=0)
     blocks: list[Block] = [
-        JsonBlock(root=shape.name, start=found.start, end=found.end, complete=found.complete, object=found)
+        JsonBlock(
+            root=shape.name, start=found.start, end=found.end, complete=found.complete, object=found
+        )
         for rank, found in ranked
         if rank == highest
     ]
@@ -173,7 +190,9 @@ def _is_mention(text: str, found: JsonObject) -> bool:
         return False
     line_start = text.rfind("\n", 0, found.start) + 1
     line_end = text.find("\n", found.end)
-    around = text[line_start : found.start] + text[found.end : line_end if line_end >= 0 else len(text)]
+    around = (
+        text[line_start : found.start] + text[found.end : line_end if line_end >= 0 else len(text)]
+    )
     return "\n" not in text[found.start : found.end] and around.strip("` \t\r.") != ""
 
 
@@ -237,7 +256,9 @@ def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
     if loose.fault is None and not whole:
         loose.fault = Fault(loose.end, "a text or a comment is never closed; expected its end")
     loose.ending = Ending.WHOLE
-    return JsonObject(start=start, end=start + loose.end if whole else end, value=loose.value, loose=loose)
+    return JsonObject(
+        start=start, end=start + loose.end if whole else end, value=loose.value, loose=loose
+    )
 
 
 # Cut-off objects (D-16)

@@ -18,7 +18,11 @@ def text_in(values: _Values, name: str) -> str | None:
 def texts_in(values: _Values, name: str) -> tuple[str, ...]:
     """Return the texts of the list called `name`, in order."""
     listed = values.get(name)
-    return tuple([each for each in listed if isinstance(each, str)]) if isinstance(listed, list) else ()
+    return (
+        tuple([each for each in listed if isinstance(each, str)])
+        if isinstance(listed, list)
+        else ()
+    )
 
 
 def flag_in(values: _Values, name: str) -> bool | None:
@@ -41,4 +45,8 @@ def count_in(values: _Values, name: str) -> int | None:
 
 def others_in(values: _Values, known: frozenset[str]) -> dict[str, JsonValue]:
     """Return the members that are not called like one of `known`."""
-    return {} if values.keys() <= known else {name: value for name, value in values.items() if name not in known}
+    return (
+        {}
+        if values.keys() <= known
+        else {name: value for name, value in values.items() if name not in known}
+    )

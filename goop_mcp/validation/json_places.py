@@ -31,7 +31,12 @@ def _only_mention(source: str, name: str) -> int | None:
     """Return the place of a member of the outermost object whose name stands in `source` once, None for any other."""
     key = f'"{name}"'
     at = source.find(key)
-    if at < 0 or not name.isidentifier() or source.find(key, at + 1) >= 0 or source.count("{", 0, at) != 1:
+    if (
+        at < 0
+        or not name.isidentifier()
+        or source.find(key, at + 1) >= 0
+        or source.count("{", 0, at) != 1
+    ):
         return None
     colon = _skip_gap(source, at + len(key))
     return _skip_gap(source, colon + 1) if source[colon] == ":" else None

@@ -59,11 +59,14 @@ class JsonReading(Generic[M]):
 class JsonPlaces:
     """Finds JSON pointers in the source of an object.
 
-    `places` are those of all values where they are known. Where they are not, the source is sound: the first few
-    pointers are looked up one by one, and for many the source is read once with the place of each value.
+    `places` are those of all values where they are known. Where they are not, the source is sound:
+    the first few pointers are looked up one by one, and for many the source is read once with the
+    place of each value.
     """
 
-    def __init__(self, source: str, prefix: str = "", *, places: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, source: str, prefix: str = "", *, places: Mapping[str, int] | None = None
+    ) -> None:
         """`prefix` is the pointer of the envelope in the source, "" unless it has a wrapper."""
         self._source = source
         self._prefix = prefix
@@ -127,7 +130,9 @@ def read_json(
     return _close_or_cut_off(reading, read, found, text)
 
 
-def _close_or_cut_off(reading: JsonReading[M], read: ValuesReading[M], found: JsonObject, text: str) -> JsonReading[M]:
+def _close_or_cut_off(
+    reading: JsonReading[M], read: ValuesReading[M], found: JsonObject, text: str
+) -> JsonReading[M]:
     """Close the outermost brace where the model ended its block itself; otherwise the envelope was cut off (D-16).
 
     Without the closing fence nobody can tell whether members were still to come: a critic's reply that stops before its
@@ -164,7 +169,11 @@ def _loose_problems(loose: LooseObject, source: str, limits: Limits) -> list[Pro
     for pointer, offset in loose.doubled:
         key = pointer.rpartition("/")[2]
         message = f"key {excerpt(key, _SHOWN)!r} stands twice in one object; expected it once"
-        problems.append(json_rules.DUPLICATE_KEY.problem(message, path=pointer, offset=offset, found=excerpt(key)))
+        problems.append(
+            json_rules.DUPLICATE_KEY.problem(
+                message, path=pointer, offset=offset, found=excerpt(key)
+            )
+        )
     return problems
 
 
@@ -184,21 +193,39 @@ def _wrapper(name: str) -> Problem:
 
 
 def _encoded() -> Problem:
-    message = "the envelope is written as a text; expected the object itself, without quotes around it"
+    message = (
+        "the envelope is written as a text; expected the object itself, without quotes around it"
+    )
     return json_rules.LOOSE_SYNTAX.problem(message, offset=0, before='"{\\"…\\"}"', after='{"…"}')
 
 
 def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | None:
-    if len(source) > limits.field_bytes:  # what is shorter than one field is small enough in every way
+    if (
+        len(source) > limits.field_bytes
+    ):  # what is shorter than one field is small enough in every way
         if (size := utf8_length(source, limits.envelope_bytes)) > limits.envelope_bytes:
-            return TOO_LARGE.problem(f"the envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}")
+            return TOO_LARGE.problem(
+                f"the envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}"
+            )
         if (size := _longest(found.value)) > limits.field_bytes:
-            return TOO_LARGE.problem(f"one text has {size:,} bytes; expected at most {limits.field_bytes:,}", offset=0)
-    if (values := source.count(",") + 1) > limits.elements and (values := _values_in(found.value)) > limits.elements:
-        return TOO_LARGE.problem(f"the envelope has {values:,} values; expected at most {limits.elements:,}", offset=0)
+            return TOO_LARGE.problem(
+                f"one text has {size:,} bytes; expected at most {limits.field_bytes:,}", offset=0
+            )
+    if (values := source.count(",") + 1) > limits.elements and (
+        values := _values_in(found.value)
+    ) > limits.elements:
+        return TOO_LARGE.problem(
+            f"the envelope has {values:,} values; expected at most {limits.elements:,}", offset=0
+        )
     brackets = source.count("{") + source.count("[")
-    if brackets > limits.depth and nesting(source) > limits.depth and _depth(found.value, limits.depth) > limits.depth:
-        return TOO_DEEP.problem(f"objects and lists are nested over {limits.depth} levels deep", offset=0)
+    if (
+        brackets > limits.depth
+        and nesting(source) > limits.depth
+        and _depth(found.value, limits.depth) > limits.depth
+    ):
+        return TOO_DEEP.problem(
+            f"objects and lists are nested over {limits.depth} levels deep", offset=0
+        )
     return None
 
 
@@ -236,5 +263,9 @@ def _depth(value: JsonValue, enough: int) -> int:
     while level and depth <= enough:
         containers = [each for each in level if isinstance(each, dict | list)]
         depth += 1 if containers else 0
-        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
+        level = [
+            inner
+            for each in containers
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
     return depth

@@ -14,13 +14,22 @@ from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.escaping import ZERO_WIDTH
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.json_rules import LOOSE_SYNTAX
-from goop_mcp.validation.json_strings import CLOSERS, QUOTES, StringEnds, content_of, escape_pointer, wrong_escapes
+from goop_mcp.validation.json_strings import (
+    CLOSERS,
+    QUOTES,
+    StringEnds,
+    content_of,
+    escape_pointer,
+    wrong_escapes,
+)
 from goop_mcp.validation.safe_json import MOST_DIGITS, JsonObjectValue, JsonValue
 
 __all__ = ["Ending", "Fault", "LooseObject", "read_loosely"]
 
 _GAP = re.compile(r"[ \t\r\n]*+")
-_UNSEEN = re.compile("[\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
+_UNSEEN = re.compile(
+    "[\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
+)
 _WORD = re.compile(r"[^\s,:\[\]{}\"'“”„‘’/#…]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _BARE_KEY = re.compile(r"[A-Za-z_$][\w$-]*+")
@@ -51,9 +60,12 @@ class Fault:
 
 @dataclass(slots=True)
 class LooseObject:
-    """What was read. Offsets count from the start of the source; `places` are those of values by JSON pointer.
+    """What was read.
 
-    `fault` is None when the text could be read up to its end. `inside` is the pointer of the value at which it ends.
+    Offsets count from the start of the source; `places` are those of values by JSON pointer.
+
+    `fault` is None when the text could be read up to its end. `inside` is the pointer of the value
+    at which it ends.
     """
 
     value: JsonObjectValue = field(default_factory=dict)
@@ -93,7 +105,8 @@ class _LooseReader:
         self._at = 0
         self._found = LooseObject(places={"": 0})
         self._ends = StringEnds(source)
-        # Only the outermost brace is missing when the text ends behind a member of the outermost object.
+        # Only the outermost brace is missing when the text ends behind a member of the outermost
+        # object.
         self._only_root_open = False
 
     def read(self) -> LooseObject:
@@ -160,7 +173,9 @@ class _LooseReader:
         else:
             target.append(self._scalar(path, member=False))
 
-    def _value(self, path: str, depth: int, *, member: bool, holder: tuple[JsonObjectValue, str]) -> JsonValue:
+    def _value(
+        self, path: str, depth: int, *, member: bool, holder: tuple[JsonObjectValue, str]
+    ) -> JsonValue:
         self._skip_gap(path)
         character = self._peek()
         self._found.places[path] = self._at
@@ -208,8 +223,12 @@ class _LooseReader:
             return self._at - 1
         if character != bracket and _ELLIPSIS.match(self._source, self._at) is None:
             if character in QUOTES or character in "{[":
-                following = excerpt(self._source[self._at : self._at + _SHOWN].partition("\n")[0], _SHOWN)
-                raise _FaultError(Fault(self._at, f"a comma is missing; expected one before {following}"))
+                following = excerpt(
+                    self._source[self._at : self._at + _SHOWN].partition("\n")[0], _SHOWN
+                )
+                raise _FaultError(
+                    Fault(self._at, f"a comma is missing; expected one before {following}")
+                )
             raise self._unexpected(f"a comma or {bracket}")
         return None
 
@@ -225,7 +244,11 @@ class _LooseReader:
             self._at += 1
             end = self._at
         self._edit(
-            ellipsis.start(), end, "", f"{ellipsis[0]} stands for what was left out; expected all of it", pointer
+            ellipsis.start(),
+            end,
+            "",
+            f"{ellipsis[0]} stands for what was left out; expected all of it",
+            pointer,
         )
         return True
 
@@ -254,7 +277,13 @@ class _LooseReader:
                 self._edit(start, self._at, "", "comment; JSON has none", pointer)
             elif (unseen := _UNSEEN.match(source, start)) is not None:
                 self._at = unseen.end()
-                self._edit(start, self._at, " ", "invisible or unusual blank; expected a plain one", pointer)
+                self._edit(
+                    start,
+                    self._at,
+                    " ",
+                    "invisible or unusual blank; expected a plain one",
+                    pointer,
+                )
             else:
                 return
 
@@ -291,7 +320,11 @@ class _LooseReader:
             return key
         del self._found.edits[edits:]
         self._edit(
-            start, self._at, json.dumps(clean), f"invisible character in the key {excerpt(clean, _SHOWN)}", pointer
+            start,
+            self._at,
+            json.dumps(clean),
+            f"invisible character in the key {excerpt(clean, _SHOWN)}",
+            pointer,
         )
         return clean
 
@@ -311,7 +344,9 @@ class _LooseReader:
     def _word(self, word: str, path: str) -> bool | int | float | None:
         if word in _PYTHON:
             end = self._at + len(word)
-            self._edit(self._at, end, _PYTHON[word], f"{word} is Python; expected {_PYTHON[word]}", path)
+            self._edit(
+                self._at, end, _PYTHON[word], f"{word} is Python; expected {_PYTHON[word]}", path
+            )
             return _LITERALS[_PYTHON[word]]
         if word in _LITERALS:
             return _LITERALS[word]
@@ -343,7 +378,9 @@ class _LooseReader:
             self._edit(at, at + length, new, message, path)
         value = content_of(raw)
         if not value.isascii() and _HALF_PAIR.search(value):
-            raise _FaultError(Fault(start, "the text holds half of a surrogate pair; expected whole characters"))
+            raise _FaultError(
+                Fault(start, "the text holds half of a surrogate pair; expected whole characters")
+            )
         self._at = close + 1
         return value
 
@@ -353,7 +390,10 @@ class _LooseReader:
             self._at = len(self._source)
             raise _EndOfTextError
         raise _FaultError(
-            Fault(start, 'nobody can tell where this text ends; expected \\" for each quote inside of it')
+            Fault(
+                start,
+                'nobody can tell where this text ends; expected \\" for each quote inside of it',
+            )
         )
 
     def _unexpected(self, expected: str) -> _FaultError:

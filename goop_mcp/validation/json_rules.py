@@ -12,10 +12,18 @@ MALFORMED = Rule(
     id="json/malformed",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="no JSON, also after the mending of `json/loose-syntax`; also NaN and Infinity, integers of more than 40 "
-    "digits and halves of surrogate pairs",
-    why="Where the text has more than one reading, or none, a guess could change what the agent said.",
-    fix="Send one JSON object: keys and texts in double quotes, a comma between members, numbers without quotes.",
+    catches=(
+        "no JSON, also after the mending of `json/loose-syntax`; also NaN and Infinity, integers of"
+        " more than 40 digits and halves of surrogate pairs"
+    ),
+    why=(
+        "Where the text has more than one reading, or none, a guess could change what the agent"
+        " said."
+    ),
+    fix=(
+        "Send one JSON object: keys and texts in double quotes, a comma between members, numbers"
+        " without quotes."
+    ),
     requirements=("S-09", "F-26"),
     example=Example(good=_STATUS, bad='"status": success,', reply=FACTORY_REPLY),
 )
@@ -24,11 +32,20 @@ LOOSE_SYNTAX = Rule(
     id="json/loose-syntax",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="comments, trailing commas, `...`, keys without quotes, single or typographic quotes, Python literals, "
-    "raw line breaks in strings, in otherwise readable JSON; mended. Also an object or a text around the envelope, a "
-    "backslash that escapes nothing, and an unescaped quote where only one reading is possible",
-    why="The words are plain to see, but no JSON parser reads them. Mending keeps every letter of every text.",
-    fix="Write plain JSON: double quotes, no comments, no trailing comma, no `...`, true, false and null.",
+    catches=(
+        "comments, trailing commas, `...`, keys without quotes, single or typographic quotes,"
+        " Python literals, raw line breaks in strings, in otherwise readable JSON; mended. Also an"
+        " object or a text around the envelope, a backslash that escapes nothing, and an unescaped"
+        " quote where only one reading is possible"
+    ),
+    why=(
+        "The words are plain to see, but no JSON parser reads them. Mending keeps every letter of"
+        " every text."
+    ),
+    fix=(
+        "Write plain JSON: double quotes, no comments, no trailing comma, no `...`, true, false and"
+        " null."
+    ),
     requirements=("S-15", "F-26"),
     example=Example(good=_STATUS, bad='"status": "success", // all is done', reply=FACTORY_REPLY),
 )
@@ -41,7 +58,9 @@ DUPLICATE_KEY = Rule(
     why="Two statuses contradict each other, and readers differ in which one they take.",
     fix="Keep one of the two members.",
     requirements=("S-13", "F-10"),
-    example=Example(good=_STATUS, bad='"status": "failure", "status": "success",', reply=FACTORY_REPLY),
+    example=Example(
+        good=_STATUS, bad='"status": "failure", "status": "success",', reply=FACTORY_REPLY
+    ),
 )
 
 JSON_RULES = (MALFORMED, LOOSE_SYNTAX, DUPLICATE_KEY)

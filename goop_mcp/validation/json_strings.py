@@ -35,7 +35,9 @@ _KEY = (
     rf"|[{_TYPOGRAPHIC_SINGLE}][^{_TYPOGRAPHIC_SINGLE}\n]*+[{_TYPOGRAPHIC_SINGLE}'])\s*+:"
 )
 # A key without quotes; what may follow it tells it from a word of prose.
-_BARE_KEY = r"[A-Za-z_$][\w$-]*+\s*+:\s*+(?:[\"'\[{\-0-9]|true\b|false\b|null\b|True\b|False\b|None\b)"
+_BARE_KEY = (
+    r"[A-Za-z_$][\w$-]*+\s*+:\s*+(?:[\"'\[{\-0-9]|true\b|false\b|null\b|True\b|False\b|None\b)"
+)
 _REST = r"|//|/\*|\#|\.{3,}|…|\Z"
 # What may stand behind the quote that ends a text, by the place of the text.
 _FOLLOWS: Final[dict[str, re.Pattern[str]]] = {
@@ -52,11 +54,19 @@ _NO_COMMA: Final[dict[str, re.Pattern[str]]] = {
 }
 # Between two texts, or behind a key: a quote like that does not stand inside of a text.
 _STRUCTURE = re.compile(r"""["'“”]\s*(?:["'“”:])""")
-_STRICT = re.compile(r'[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"')
+_STRICT = re.compile(
+    r'[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"'
+)
 _ODD = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\s\S])|[\"\x00-\x1f]|\\\Z")
-_STRING_PART = re.compile(r'\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\s\S]|"')
+_STRING_PART = re.compile(
+    r'\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\s\S]|"'
+)
 _ESCAPES = frozenset('"\\/bfnrt')
-_CONTROL_ESCAPES = {chr(code): f"\\u{code:04x}" for code in range(32)} | {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_CONTROL_ESCAPES = {chr(code): f"\\u{code:04x}" for code in range(32)} | {
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+}
 _LINE_BREAK = "raw line break in a text; expected \\n"
 
 
@@ -88,14 +98,23 @@ class StringEnds:
         line_end = len(source) if line_end < 0 else line_end
         only = self._only_end(start, first.end(), line_end, closer, follows)
         if only is None and place in _NO_COMMA and _NO_COMMA[place].match(source, first.end()):
-            return first.end() - 1  # the text is plain to see; what is missing is the comma after it
+            return (
+                first.end() - 1
+            )  # the text is plain to see; what is missing is the comma after it
         return only
 
     def _only_end(
-        self, start: int, after: int, line_end: int, closer: re.Pattern[str], follows: re.Pattern[str]
+        self,
+        start: int,
+        after: int,
+        line_end: int,
+        closer: re.Pattern[str],
+        follows: re.Pattern[str],
     ) -> int | None:
         ends: list[int] = []
-        while after < line_end and (quote := closer.match(self._source, after, line_end)) is not None:
+        while (
+            after < line_end and (quote := closer.match(self._source, after, line_end)) is not None
+        ):
             after = quote.end()
             if follows.match(self._source, after):
                 ends.append(after - 1)
@@ -148,7 +167,8 @@ def _mended(odd: re.Match[str]) -> str:
         return text
     if text[1:] in QUOTES:
         return text[1:]
-    # The backslash is kept as a letter of the text; a control character after it needs an escape of its own.
+    # The backslash is kept as a letter of the text; a control character after it needs an escape of
+    # its own.
     kept = text[1:]
     return "\\\\" + _CONTROL_ESCAPES.get(kept, kept)
 

@@ -95,7 +95,12 @@ class ValueReader:
                 if each.missing is not None:
                     self.missing(each, f"{where}/{name}", blank=False)
                 continue
-            if value.__class__ is str and each.missing is not None and each.kind.textual and not value.strip():
+            if (
+                value.__class__ is str
+                and each.missing is not None
+                and each.kind.textual
+                and not value.strip()
+            ):
                 self.missing(each, f"{where}/{name}", blank=True)
                 continue
             read = each.kind.read(value, where, name, self)
@@ -110,16 +115,26 @@ class ValueReader:
             if other == name or value == values[other]:
                 continue
             path = f"{where}/{escape_pointer(name)}"
-            if not any(each.rule is CONFLICTING_DUPLICATE and each.hit.path == path for each in self.problems):
-                message = f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different values"
-                self.problems.append(CONFLICTING_DUPLICATE.problem(f"{message}; expected one key", path=path))
+            if not any(
+                each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
+                for each in self.problems
+            ):
+                message = (
+                    f"keys {excerpt(other, _SHOWN)!r} and {excerpt(name, _SHOWN)!r} have different"
+                    " values"
+                )
+                self.problems.append(
+                    CONFLICTING_DUPLICATE.problem(f"{message}; expected one key", path=path)
+                )
 
     def missing(self, each: "Field", where: str, *, blank: bool) -> None:
         """Report that a field is absent, null or blank."""
         if each.missing is not None:
             what = "is blank" if blank else "is missing"
             message = f"{each.name} {what}; expected {each.wanted or each.kind.expected}"
-            self.problems.append(each.missing.problem(message, path=where, fix=f"Add {_example(each)}."))
+            self.problems.append(
+                each.missing.problem(message, path=where, fix=f"Add {_example(each)}.")
+            )
 
     def wrong_type(self, value: JsonValue, where: str, step: str, kind: "Kind") -> None:
         """Report a value of another kind; template text is named as such."""
@@ -128,17 +143,27 @@ class ValueReader:
             return
         message = f"{step} is {describe(value)}; expected {kind.expected}"
         found = excerpt(value) if isinstance(value, str) else None
-        self.problems.append(self.rules.wrong_type.problem(message, path=f"{where}/{step}", found=found))
+        self.problems.append(
+            self.rules.wrong_type.problem(message, path=f"{where}/{step}", found=found)
+        )
 
     def placeholder(self, value: str, where: str, step: str, expected: str) -> None:
         """Report template text that was left in."""
-        message = f"template text left in: {step} is {excerpt(value, _SHOWN)!r}; expected {expected}"
-        problem = self.rules.placeholder.problem(message, path=f"{where}/{step}", found=excerpt(value))
+        message = (
+            f"template text left in: {step} is {excerpt(value, _SHOWN)!r}; expected {expected}"
+        )
+        problem = self.rules.placeholder.problem(
+            message, path=f"{where}/{step}", found=excerpt(value)
+        )
         self.problems.append(problem)
 
-    def template_texts(self, values: JsonObjectValue, where: str = "", *, but: str | None = None) -> None:
+    def template_texts(
+        self, values: JsonObjectValue, where: str = "", *, but: str | None = None
+    ) -> None:
         """Report the template text in all texts of `values`, also where the tables do not look; the key `but` aside."""
-        suspected = self.suspected if self.suspected is not None else self.look_for_template_text(values)
+        suspected = (
+            self.suspected if self.suspected is not None else self.look_for_template_text(values)
+        )
         if suspected:
             others = {key: value for key, value in values.items() if key != but}
             self._walk(others, where, Place.TEXT, suspected)
@@ -155,7 +180,11 @@ class ValueReader:
         return self.suspected is None or (bool(self.suspected) and value.strip() in self.suspected)
 
     def _walk(
-        self, holder: dict[str, JsonValue] | list[JsonValue], where: str, place: Place, suspected: frozenset[str]
+        self,
+        holder: dict[str, JsonValue] | list[JsonValue],
+        where: str,
+        place: Place,
+        suspected: frozenset[str],
     ) -> None:
         items = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, value in items:
@@ -177,8 +206,13 @@ class ValueReader:
         if weight is Severity.ERROR:
             self.placeholder(value, where, step, "the real value")
             return
-        message = f"template text left in: {step} holds a slot: {excerpt(value, _SHOWN)!r}; expected the real value"
-        self.problems.append(self.rules.slot_in_text.problem(message, path=path, found=excerpt(value)))
+        message = (
+            f"template text left in: {step} holds a slot: {excerpt(value, _SHOWN)!r}; expected the"
+            " real value"
+        )
+        self.problems.append(
+            self.rules.slot_in_text.problem(message, path=path, found=excerpt(value))
+        )
 
 
 class Kind(ABC):
@@ -272,7 +306,9 @@ class Formed(Name):
             reader.placeholder(value, where, step, self.expected)
         else:
             message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
-            reader.problems.append(self.otherwise.problem(message, path=f"{where}/{step}", found=excerpt(value)))
+            reader.problems.append(
+                self.otherwise.problem(message, path=f"{where}/{step}", found=excerpt(value))
+            )
         return value
 
     def fits(self, value: str) -> bool:
@@ -370,7 +406,15 @@ class Flag(Kind):
         return {"type": "boolean"}
 
 
-ANYTHING, TEXT, NAME, PATH, COUNT, NUMBER, FLAG = Anything(), Text(), Name(), Path(), Count(), Number(), Flag()
+ANYTHING, TEXT, NAME, PATH, COUNT, NUMBER, FLAG = (
+    Anything(),
+    Text(),
+    Name(),
+    Path(),
+    Count(),
+    Number(),
+    Flag(),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,16 +456,25 @@ class Word(Kind):
             return self._mended(reader.rules.value_alias, value, alias, (where, step), reader)
         message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
         found = excerpt(value) or None
-        problem = self.otherwise.problem(message, path=f"{where}/{step}", found=found, expected=self.words)
+        problem = self.otherwise.problem(
+            message, path=f"{where}/{step}", found=found, expected=self.words
+        )
         reader.problems.append(problem)
         return value
 
-    def _mended(self, rule: Rule, value: str, known: str, place: tuple[str, str], reader: ValueReader) -> str:
+    def _mended(
+        self, rule: Rule, value: str, known: str, place: tuple[str, str], reader: ValueReader
+    ) -> str:
         where, step = place
         found = excerpt(value)
         message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {known!r}"
         problem = rule.problem(
-            message, path=f"{where}/{step}", found=found, expected=self.words, before=found, after=known
+            message,
+            path=f"{where}/{step}",
+            found=found,
+            expected=self.words,
+            before=found,
+            after=known,
         )
         reader.problems.append(problem)
         return known
@@ -430,8 +483,13 @@ class Word(Kind):
         """See `Kind.schema`."""
         if not self.open:
             return {"enum": list(self.words)}
-        spellings = "|".join("".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in w) for w in self.words)
-        other = {"allOf": [{"$ref": "#/$defs/name"}, {"not": {"pattern": rf"^\s*(?:{spellings})\s*$"}}]}
+        spellings = "|".join(
+            "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in w)
+            for w in self.words
+        )
+        other = {
+            "allOf": [{"$ref": "#/$defs/name"}, {"not": {"pattern": rf"^\s*(?:{spellings})\s*$"}}]
+        }
         return {"anyOf": [{"enum": list(self.words)}, other]}
 
 
@@ -525,7 +583,9 @@ class Fields(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A member of an object. `missing` is the rule for its absence, None when it may be left out or null.
+    """A member of an object.
+
+    `missing` is the rule for its absence, None when it may be left out or null.
 
     `wanted` says in the finding what to put there, if that is more than the kind says.
     """
@@ -552,7 +612,8 @@ def fields_schema(table: Sequence[Field]) -> Schema:
 
 def text_definitions(rules: ValueRules) -> Schema:
     """Return the definitions that the schemas of values refer to."""
-    # Slots within texts take more than a pattern to tell; what is refused here is refused by the reader too.
+    # Slots within texts take more than a pattern to tell; what is refused here is refused by the
+    # reader too.
     slots = sorted(phrase for phrase in rules.prose.phrases if phrase.startswith("<"))
     template = {"pattern": f"^(?:{TEMPLATE.pattern})$(?!\\n)"}
     return {
@@ -563,7 +624,8 @@ def text_definitions(rules: ValueRules) -> Schema:
 
 
 def _collect_texts(value: JsonValue, texts: list[str]) -> None:
-    # By class and not by isinstance, which takes twice as long: every value of every reply comes by.
+    # By class and not by isinstance, which takes twice as long: every value of every reply comes
+    # by.
     if isinstance(value, str):
         texts.append(value.strip())
     elif value.__class__ is dict or value.__class__ is list:

@@ -1,6 +1,7 @@
 """Landmarks of a reply: the tags of the roots asked for, comments and CDATA, inline code.
 
-One linear scan. Mentions inside inline code are noted apart: they are no tags of an envelope (D-04).
+One linear scan. Mentions inside inline code are noted apart: they are no tags of an envelope
+(D-04).
 """
 
 import re

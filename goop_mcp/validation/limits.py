@@ -9,8 +9,9 @@ __all__ = ["DEFAULT_LIMITS", "Limits"]
 class Limits:
     """Largest sizes that are read. Over a limit the envelope is not parsed (D-84).
 
-    Sizes of texts are in bytes of UTF-8, `field_bytes` is the text of one element or attribute. `depth` counts
-    elements from the root, which is 1. Replace single values with `dataclasses.replace`.
+    Sizes of texts are in bytes of UTF-8, `field_bytes` is the text of one element or attribute.
+    `depth` counts elements from the root, which is 1. Replace single values with
+    `dataclasses.replace`.
     """
 
     text_bytes: int = 2 * 1024 * 1024

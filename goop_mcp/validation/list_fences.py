@@ -86,7 +86,9 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
     depth = blocks.matched(indent)
     if blocks.fence is not None:
         if depth >= blocks.fence.depth:
-            if indent - blocks.column(blocks.fence.depth) < _CODE and _closes(rest, blocks.fence.run):
+            if indent - blocks.column(blocks.fence.depth) < _CODE and _closes(
+                rest, blocks.fence.run
+            ):
                 blocks.end_fence(place[0])
             return
         blocks.end_fence(place[0])
@@ -115,10 +117,16 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
         if follows and _UNDERLINE.match(rest):
             blocks.paragraph = False  # it was a heading
             return
-        if marker is None or len(blocks.items) >= _DEEPEST or (follows and not _interrupts(rest, marker)):
+        if (
+            marker is None
+            or len(blocks.items) >= _DEEPEST
+            or (follows and not _interrupts(rest, marker))
+        ):
             blocks.quoted = rest.startswith(">") or (blocks.quoted and blocks.paragraph)
             words = rest.lstrip("> ")
-            blocks.paragraph = bool(words) and not (_BREAK.match(words) or _HEADING.match(words) or _opens(words))
+            blocks.paragraph = bool(words) and not (
+                _BREAK.match(words) or _HEADING.match(words) or _opens(words)
+            )
             return
 
         width = marker.end()

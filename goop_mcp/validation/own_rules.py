@@ -26,33 +26,45 @@ _WHERE_FORM_IS_READ = ("offset", "before", "after")
 def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
     """Raise RuleRefusedError unless `rules` are several rules that can be used beside ours.
 
-    `taken` are the first parts of ids that others must not have. What would never fire, or never reject, is refused: a
-    guard that does nothing looks like one that was passed.
+    `taken` are the first parts of ids that others must not have. What would never fire, or never
+    reject, is refused: a guard that does nothing looks like one that was passed.
     """
     if not isinstance(rules, list | tuple):
-        raise RuleRefusedError(f"rules is {type(rules).__name__}; expected Rule(...) in a list or a tuple")
+        raise RuleRefusedError(
+            f"rules is {type(rules).__name__}; expected Rule(...) in a list or a tuple"
+        )
     seen: set[str] = set()
     for rule in rules:
         if not isinstance(rule, Rule):
             raise RuleRefusedError(f"one of rules is {type(rule).__name__}; expected Rule(...)")
         if (fault := _fault_of_id(rule.id, taken) or _fault(rule)) is not None:
-            raise RuleRefusedError(f"rule {excerpt(str(rule.id), _LONGEST_ID)!r} cannot be used: {fault}")
+            raise RuleRefusedError(
+                f"rule {excerpt(str(rule.id), _LONGEST_ID)!r} cannot be used: {fault}"
+            )
         if rule.id in seen:
-            raise RuleRefusedError(f"two of rules are called {rule.id!r}; each needs an id of its own")
+            raise RuleRefusedError(
+                f"two of rules are called {rule.id!r}; each needs an id of its own"
+            )
         seen.add(rule.id)
 
 
 def _fault_of_id(name: object, taken: Collection[str]) -> str | None:
     if not isinstance(name, str) or len(name) > _LONGEST_ID or _ID.fullmatch(name) is None:
-        return "its id has another form; expected your own first part, a slash and a name, as in shop/ticket-missing"
+        return (
+            "its id has another form; expected your own first part, a slash and a name, as in"
+            " shop/ticket-missing"
+        )
     first = name.partition("/")[0]
     if first in taken:
-        return f"ids that begin with {first}/ are those of goop-mcp; expected a first part of your own"
+        return (
+            f"ids that begin with {first}/ are those of goop-mcp; expected a first part of your own"
+        )
     return None
 
 
 def _fault(rule: Rule) -> str | None:
-    # What type checkers see is looked at again: a severity that is a mere text would reject nothing.
+    # What type checkers see is looked at again: a severity that is a mere text would reject
+    # nothing.
     for name in ("lenient", "strict"):
         if not isinstance(weight := cast("object", getattr(rule, name)), Severity):
             return f"{name} is {excerpt(repr(weight), 40)}; expected one of Severity"
@@ -64,7 +76,10 @@ def _fault(rule: Rule) -> str | None:
     if not callable(rule.check):
         return "it has no check; expected a function of a model and of what is expected"
     if not _judges_envelopes(rule.model):
-        return "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or several"
+        return (
+            "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or"
+            " several"
+        )
     return None
 
 
@@ -77,7 +92,9 @@ def _is_envelope(model: type) -> bool:
     return hasattr(model, "to_dict") and hasattr(model, "partial")
 
 
-def run_own_rules(rules: Sequence[Rule], envelope: Envelope, expected: Expectations) -> list[Problem]:
+def run_own_rules(
+    rules: Sequence[Rule], envelope: Envelope, expected: Expectations
+) -> list[Problem]:
     """Return what the caller's own `rules` saw in `envelope`, in their order; each judges those of its model.
 
     An envelope that was cut off is judged by none, as by no other rule about its content. Raises RuleFailedError.
@@ -108,7 +125,10 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
 
 def _listed(rule: Rule, seen: object) -> list[object]:
     if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
-        raise RuleFailedError(rule.id, f"it returned {type(seen).__name__}; expected a Hit, several in a list, or None")
+        raise RuleFailedError(
+            rule.id,
+            f"it returned {type(seen).__name__}; expected a Hit, several in a list, or None",
+        )
     return list(seen)
 
 
@@ -127,12 +147,20 @@ def _place_of(error: BaseException) -> str:
 def _readable(rule: Rule, hit: object) -> Hit:
     """Return `hit` as it can be shown anywhere: its words are often those of the agent, of any length and kind."""
     if not isinstance(hit, Hit):
-        raise RuleFailedError(rule.id, f"it returned {type(hit).__name__} among others; expected Hits only")
+        raise RuleFailedError(
+            rule.id, f"it returned {type(hit).__name__} among others; expected Hits only"
+        )
     if any(getattr(hit, name) is not None for name in _WHERE_FORM_IS_READ):
-        raise RuleFailedError(rule.id, "its Hit has an offset, before or after; expected a path, as it mends nothing")
-    texts = {name: _text(rule, name, getattr(hit, name)) for name in ("message", "path", "found", "fix")}
+        raise RuleFailedError(
+            rule.id, "its Hit has an offset, before or after; expected a path, as it mends nothing"
+        )
+    texts = {
+        name: _text(rule, name, getattr(hit, name)) for name in ("message", "path", "found", "fix")
+    }
     if not texts["message"]:
-        raise RuleFailedError(rule.id, "its Hit has no message; expected what is, and what was expected")
+        raise RuleFailedError(
+            rule.id, "its Hit has no message; expected what is, and what was expected"
+        )
     return Hit(
         message=texts["message"],
         path=texts["path"],
@@ -144,11 +172,17 @@ def _readable(rule: Rule, hit: object) -> Hit:
 
 def _values(rule: Rule, values: object) -> tuple[str, ...] | None:
     if values is not None and not isinstance(values, list | tuple):
-        raise RuleFailedError(rule.id, f"its Hit has {type(values).__name__} as expected; expected several texts")
-    return None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
+        raise RuleFailedError(
+            rule.id, f"its Hit has {type(values).__name__} as expected; expected several texts"
+        )
+    return (
+        None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
+    )
 
 
 def _text(rule: Rule, name: str, text: object) -> str | None:
     if text is not None and not isinstance(text, str):
-        raise RuleFailedError(rule.id, f"its Hit has {type(text).__name__} as {name}; expected a text")
+        raise RuleFailedError(
+            rule.id, f"its Hit has {type(text).__name__} as {name}; expected a text"
+        )
     return None if text is None else excerpt(text, _LONGEST_TEXT)

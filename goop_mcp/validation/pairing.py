@@ -19,7 +19,8 @@ _START_TAG_WINDOW = 2_000
 _LINE_WINDOW = 200
 _TAGS_LOOKED_AT = 64
 _BEFORE_ROOT = re.compile(
-    r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(?:<(?:task_)?result>[ \t]*+)?(?:(?:`{3,}|~{3,})[\w \t]*+)?\Z"
+    r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(?:<(?:task_)?result>[ \t]*+)?(?:(?:`{3,}|~{3,})[\w"
+    r" \t]*+)?\Z"
 )
 _BLANKS = re.compile(r"\s*+")
 _PARTIAL_TAG = re.compile(r"<([A-Za-z_][\w.\-:]*+)?\Z")
@@ -28,10 +29,12 @@ _OTHER_END_TAG = re.compile(r"\s*+</(?!(?:task_)?result>|task>|task-notification
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """An envelope-like block. `start` and `end` are offsets in the text read; `root` is the root's name as listed.
+    """An envelope-like block.
 
-    `complete` is False for a block that was cut off; it then reaches to the end of the text or of its fence.
-    `why` is None for a block that may be chosen, else the reason why it may not.
+    `start` and `end` are offsets in the text read; `root` is the root's name as listed.
+
+    `complete` is False for a block that was cut off; it then reaches to the end of the text or of
+    its fence. `why` is None for a block that may be chosen, else the reason why it may not.
     """
 
     root: str
@@ -41,7 +44,9 @@ class Block:
     why: str | None = None
 
 
-def blocks_of(text: str, openers: Sequence[Tag], closers: Sequence[Tag], roots: Roots) -> list[Block]:
+def blocks_of(
+    text: str, openers: Sequence[Tag], closers: Sequence[Tag], roots: Roots
+) -> list[Block]:
     """Return the blocks that these tags make: complete ones, and a cut-off one (D-16)."""
     blocks: list[Block] = []
     for name in roots.names:
@@ -52,21 +57,34 @@ def blocks_of(text: str, openers: Sequence[Tag], closers: Sequence[Tag], roots: 
         if around is not None:
             pairs = [pair for pair in pairs if pair[0].start < around.start]
             unclosed = [around]
-        blocks.extend(Block(root=name, start=opener.start, end=closer.end) for opener, closer in pairs)
+        blocks.extend(
+            Block(root=name, start=opener.start, end=closer.end) for opener, closer in pairs
+        )
         rest = max((closer.end for _, closer in pairs), default=0)
-        cut_off = _last_cut_off(text, [tag for tag in unclosed if tag.start >= rest], roots.child_tags)
+        cut_off = _last_cut_off(
+            text, [tag for tag in unclosed if tag.start >= rest], roots.child_tags
+        )
         if cut_off is None:
             cut_off = _cut_off_in_name(text, name, rest)
         if cut_off is not None:
-            blocks.append(Block(root=name, start=cut_off, end=_end_of_cut_off(text, cut_off), complete=False))
+            blocks.append(
+                Block(root=name, start=cut_off, end=_end_of_cut_off(text, cut_off), complete=False)
+            )
     return blocks
 
 
-def _pair(text: str, openers: Sequence[Tag], closers: Sequence[Tag]) -> tuple[list[tuple[Tag, Tag]], list[Tag]]:
+def _pair(
+    text: str, openers: Sequence[Tag], closers: Sequence[Tag]
+) -> tuple[list[tuple[Tag, Tag]], list[Tag]]:
     """Return the pairs in order of their start, those inside others left out, and the start tags left open."""
     if len(openers) == 1 and len(closers) == 1 and openers[0].start < closers[0].start:
         return [(openers[0], closers[0])], []
-    tags = sorted([*((tag.start, tag, True) for tag in openers), *((tag.start, tag, False) for tag in closers)])
+    tags = sorted(
+        [
+            *((tag.start, tag, True) for tag in openers),
+            *((tag.start, tag, False) for tag in closers),
+        ]
+    )
     pairs: list[tuple[Tag, Tag]] = []
     stack: list[Tag] = []
     mentioned: Tag | None = None
@@ -125,11 +143,13 @@ def _ends_markup(text: str, at: int) -> bool:
 # Cut-off blocks
 
 
-def _cut_off_around(text: str, pairs: Sequence[tuple[Tag, Tag]], unclosed: Sequence[Tag]) -> Tag | None:
+def _cut_off_around(
+    text: str, pairs: Sequence[tuple[Tag, Tag]], unclosed: Sequence[Tag]
+) -> Tag | None:
     """Return the open start tag of an envelope that the last complete one is only a part of.
 
-    It is known by the end tag of another element behind the complete envelope: a report quoted as evidence, in a
-    report that was cut off later.
+    It is known by the end tag of another element behind the complete envelope: a report quoted as
+    evidence, in a report that was cut off later.
     """
     if not pairs:
         return None
@@ -158,7 +178,8 @@ def _begins_line(text: str, at: int) -> bool:
 def _child_follows(text: str, tag: Tag, child_tags: frozenset[str]) -> bool:
     """Return whether one of the protocol's child tags follows as markup, as far as the text goes.
 
-    A child tag counts at the beginning of a line or right behind another tag, not in the middle of a sentence.
+    A child tag counts at the beginning of a line or right behind another tag, not in the middle of
+    a sentence.
     """
     end = text.find(">", tag.end, tag.end + _START_TAG_WINDOW)
     if end < 0:
@@ -177,7 +198,9 @@ def _child_follows(text: str, tag: Tag, child_tags: frozenset[str]) -> bool:
 @lru_cache(maxsize=16)
 def _child_pattern(child_tags: frozenset[str]) -> re.Pattern[str]:
     names = "|".join(sorted(child_tags))
-    return re.compile(rf"(?:^[ \t>]*+|>\s*+)<(?:[\w.\-]++:)?(?:{names})[\s/>]", re.MULTILINE | re.IGNORECASE)
+    return re.compile(
+        rf"(?:^[ \t>]*+|>\s*+)<(?:[\w.\-]++:)?(?:{names})[\s/>]", re.MULTILINE | re.IGNORECASE
+    )
 
 
 def _cut_off_in_name(text: str, name: str, after: int) -> int | None:

@@ -7,7 +7,14 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.rules import Example, Rule
 
-__all__ = ["ABSOLUTE", "OUTSIDE_SESSION", "OUTSIDE_WORKSPACE", "PATH_RULES", "TEMPLATE_VARIABLE", "VARIABLE_LEFT"]
+__all__ = [
+    "ABSOLUTE",
+    "OUTSIDE_SESSION",
+    "OUTSIDE_WORKSPACE",
+    "PATH_RULES",
+    "TEMPLATE_VARIABLE",
+    "VARIABLE_LEFT",
+]
 
 _GOOD = '"path": ".factory/runs/20260121-a1b2/artifacts/system_architecture.md"'
 
@@ -15,8 +22,14 @@ OUTSIDE_WORKSPACE = Rule(
     id="path/outside-workspace",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="`..`, absolute outside the workspace (or no workspace known), `~`, drive letter, NUL, symlink leading out",
-    why="Somebody will write to this path or read from it. Nothing outside of the project is an agent's business.",
+    catches=(
+        "`..`, absolute outside the workspace (or no workspace known), `~`, drive letter, NUL,"
+        " symlink leading out"
+    ),
+    why=(
+        "Somebody will write to this path or read from it. Nothing outside of the project is an"
+        " agent's business."
+    ),
     fix="Name the file by its path from the top of the project, such as docs/plan.md.",
     requirements=("F-14", "H-61", "S-04"),
     example=Example(good=_GOOD, bad='"path": "../../etc/passwd"', reply=FACTORY_REPLY),
@@ -58,7 +71,9 @@ TEMPLATE_VARIABLE = Rule(
     id="path/template-variable",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="`{…}` or `<…>` left in a path; an error at the pre-spawn gate and where files are checked",
+    catches=(
+        "`{…}` or `<…>` left in a path; an error at the pre-spawn gate and where files are checked"
+    ),
     why="No file has that name: the template was copied and not filled in.",
     fix="Replace the variable by the real name.",
     requirements=("F-29", "H-10"),

@@ -37,9 +37,10 @@ _TIMES_DECODED = 2
 class PathBounds:
     """What paths are held against. All are texts; None means that the caller does not know.
 
-    `workspace` is the absolute path of the project folder: an absolute path inside it is made relative. Paths have to
-    stay inside `session_folder`, relative to the workspace, where it is given. `session_id` takes the place of a
-    `{session-id}` that was left in. With `final` the path is about to be used, and any other variable is an error.
+    `workspace` is the absolute path of the project folder: an absolute path inside it is made
+    relative. Paths have to stay inside `session_folder`, relative to the workspace, where it is
+    given. `session_id` takes the place of a `{session-id}` that was left in. With `final` the path
+    is about to be used, and any other variable is an error.
     """
 
     workspace: str | None = None
@@ -68,15 +69,21 @@ def path_problem(path: str, *, where: str, bounds: PathBounds = ANYWHERE_INSIDE)
     return read_path(path, where=where, bounds=bounds)[1]
 
 
-def read_path(path: str, *, where: str, bounds: PathBounds = ANYWHERE_INSIDE) -> tuple[str, Problem | None]:
+def read_path(
+    path: str, *, where: str, bounds: PathBounds = ANYWHERE_INSIDE
+) -> tuple[str, Problem | None]:
     """Return `path` as it is meant, relative to the workspace, and what is wrong with it.
 
-    One problem at most: what leads out comes before what is unfinished. A blank path is nobody's business here. Takes
-    time linear to the length of `path`.
+    One problem at most: what leads out comes before what is unfinished. A blank path is nobody's
+    business here. Takes time linear to the length of `path`.
     """
     if (bounds is ANYWHERE_INSIDE and _PLAIN.fullmatch(path)) or not path.strip():
         return path, None
-    filled = path if bounds.session_id is None else _SESSION.sub(bounds.session_id.replace("\\", r"\\"), path)
+    filled = (
+        path
+        if bounds.session_id is None
+        else _SESSION.sub(bounds.session_id.replace("\\", r"\\"), path)
+    )
     relative = _made_relative(filled, bounds.workspace)
     if (way := _way_out(relative)) is not None:
         return path, _outside(path, way, where)
@@ -152,24 +159,38 @@ def _inside(path: str, folder: str) -> bool:
 
 
 def _outside(path: str, way: str, where: str) -> Problem:
-    message = f"path {excerpt(path, 60)!r} leads out of the workspace: {way}; expected a path relative to the project"
+    message = (
+        f"path {excerpt(path, 60)!r} leads out of the workspace: {way}; expected a path relative to"
+        " the project"
+    )
     return OUTSIDE_WORKSPACE.problem(message, path=where, found=excerpt(path))
 
 
 def _outside_session(path: str, folder: str, where: str) -> Problem:
-    message = f"path {excerpt(path, 60)!r} lies outside of the session; expected one below {excerpt(folder, 60)!r}"
+    message = (
+        f"path {excerpt(path, 60)!r} lies outside of the session; expected one below"
+        f" {excerpt(folder, 60)!r}"
+    )
     return OUTSIDE_SESSION.problem(message, path=where, found=excerpt(path))
 
 
 def _absolute(path: str, relative: str, where: str) -> Problem:
     shown = excerpt(relative)
-    message = f"path {excerpt(path, 60)!r} is absolute; expected {excerpt(relative, 60)!r}, relative to the project"
-    return ABSOLUTE.problem(message, path=where, found=excerpt(path), before=excerpt(path), after=shown)
+    message = (
+        f"path {excerpt(path, 60)!r} is absolute; expected {excerpt(relative, 60)!r}, relative to"
+        " the project"
+    )
+    return ABSOLUTE.problem(
+        message, path=where, found=excerpt(path), before=excerpt(path), after=shown
+    )
 
 
 def _variable_left(path: str, variable: str, where: str, *, final: bool) -> Problem:
     rule = VARIABLE_LEFT if final else TEMPLATE_VARIABLE
-    message = f"path {excerpt(path, 80)!r} still holds {excerpt(variable, 40)!r}; expected the real name in its place"
+    message = (
+        f"path {excerpt(path, 80)!r} still holds {excerpt(variable, 40)!r}; expected the real name"
+        " in its place"
+    )
     return rule.problem(message, path=where, found=excerpt(path))
 
 

@@ -1,4 +1,7 @@
-"""validate(): find the envelope, read it, judge it, say what to mend. The whole program on one screen."""
+"""validate(): find the envelope, read it, judge it, say what to mend.
+
+The whole program on one screen.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +41,9 @@ class Examination:
     def verdict(self, more: Sequence[Problem] = ()) -> Verdict:
         """Weigh all problems; those of `more` name their place by path, as those of the family do."""
         reading = self.reading if not more else _with_more(self.reading, more, self.choice)
-        return weigh(self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits)
+        return weigh(
+            self.choice, reading, mode=self.mode, expected=self.expected, limits=self.limits
+        )
 
 
 def validate(
@@ -56,7 +61,9 @@ def validate(
     UnknownNameError for a protocol or mode that does not exist and TypeError when `text` is no `str`: those are
     mistakes of the caller.
     """
-    return examine(text, families, protocol=protocol, mode=mode, expected=expected, limits=limits).verdict()
+    return examine(
+        text, families, protocol=protocol, mode=mode, expected=expected, limits=limits
+    ).verdict()
 
 
 def examine(
@@ -75,7 +82,11 @@ def examine(
     """
     _check_arguments(text, families, protocol, mode, expected)
     expected = NOTHING_EXPECTED if expected is None else expected
-    asked = families if protocol == "auto" else [family for family in families if family.name == protocol]
+    asked = (
+        families
+        if protocol == "auto"
+        else [family for family in families if family.name == protocol]
+    )
     if (size := utf8_length(text, limits.text_bytes)) > limits.text_bytes:
         message = f"the text has {size:,} bytes; expected at most {limits.text_bytes:,}"
         choice = Choice(asked[0], Extraction(source=SourceText(text), blocks=(), chosen=None))
@@ -84,7 +95,8 @@ def examine(
         choice = choose(text, asked, limits)
         reading = _read(choice, expected, limits, named=protocol != "auto")
         if rules and reading.envelope is not None:
-            from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415 - only those who bring rules pay
+            # Only those who bring rules pay
+            from goop_mcp.validation.own_rules import run_own_rules  # noqa: PLC0415
 
             if seen := run_own_rules(rules, reading.envelope, expected):
                 reading = _with_more(reading, seen, choice)
@@ -109,7 +121,10 @@ def _read(choice: Choice, expected: Expectations, limits: Limits, *, named: bool
 
 def _with_more(reading: Reading, more: Sequence[Problem], choice: Choice) -> Reading:
     """Return `reading` with the problems that others than its family saw."""
-    return replace(reading, problems=[*reading.problems, *(_placed(problem, reading, choice) for problem in more)])
+    return replace(
+        reading,
+        problems=[*reading.problems, *(_placed(problem, reading, choice) for problem in more)],
+    )
 
 
 def _placed(problem: Problem, reading: Reading, choice: Choice) -> Problem:

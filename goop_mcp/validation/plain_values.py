@@ -5,7 +5,18 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from goop_mcp.validation.findings import excerpt
 
@@ -50,19 +61,26 @@ def model_from(kind: type[Model], values: object, path: str = "") -> Model:
     if not isinstance(values, Mapping):
         raise _unfit(path, values, "an object")
     hints = _hints(cast("Any", kind))
-    if missing := [name for name, (_, required) in hints.items() if required and name not in values]:
+    if missing := [
+        name for name, (_, required) in hints.items() if required and name not in values
+    ]:
         raise ValueError(f"{path or kind.__name__} has no {missing[0]!r}; expected a value for it")
 
     try:
         read = {
-            name: _read(hint, values[name], f"{path}.{name}") for name, (hint, _) in hints.items() if name in values
+            name: _read(hint, values[name], f"{path}.{name}")
+            for name, (hint, _) in hints.items()
+            if name in values
         }
     except RecursionError:
-        raise ValueError(f"{path or kind.__name__} is nested too deeply; expected what to_dict wrote") from None
+        raise ValueError(
+            f"{path or kind.__name__} is nested too deeply; expected what to_dict wrote"
+        ) from None
     return kind(**read)
 
 
-def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401 - a type, or what typing has for one
+# A type, or what typing has for one
+def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
     """Return `value` as a field of the type `hint` holds it."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
@@ -96,10 +114,14 @@ def _read_items(kinds: tuple[Any, ...], value: object, path: str) -> tuple[objec
     wanted = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
     if len(wanted) != len(value):
         raise _unfit(path, value, f"a list of {len(wanted)}")
-    return tuple(_read(kind, each, f"{path}[{n}]") for n, (kind, each) in enumerate(zip(wanted, value, strict=True)))
+    return tuple(
+        _read(kind, each, f"{path}[{n}]")
+        for n, (kind, each) in enumerate(zip(wanted, value, strict=True))
+    )
 
 
-def _read_plain(kind: Any, value: object, path: str) -> object:  # noqa: ANN401 - as above
+# As above
+def _read_plain(kind: Any, value: object, path: str) -> object:  # noqa: ANN401
     if issubclass(kind, StrEnum):
         if value not in list(kind):
             raise _unfit(path, value, f"one of {', '.join(kind)}")
@@ -113,7 +135,10 @@ def _read_plain(kind: Any, value: object, path: str) -> object:  # noqa: ANN401 
 
 
 def _unfit(path: str, value: object, expected: str) -> ValueError:
-    return ValueError(f"{path.lstrip('.') or 'the value'} is {excerpt(repr(value)[:200], 60)}; expected {expected}")
+    return ValueError(
+        f"{path.lstrip('.') or 'the value'} is {excerpt(repr(value)[:200], 60)}; expected"
+        f" {expected}"
+    )
 
 
 @cache

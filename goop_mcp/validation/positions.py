@@ -23,14 +23,20 @@ class Unread(Enum):
 class SourceText:
     """The text as the caller gave it, and the text in which envelopes are looked for.
 
-    The two are the same unless a host had escaped the reply; then `read` is the unescaped one and offsets in it are
-    traced back to the one that was given (D-09, D-12). Offsets count characters from 0.
+    The two are the same unless a host had escaped the reply; then `read` is the unescaped one and
+    offsets in it are traced back to the one that was given (D-09, D-12). Offsets count characters
+    from 0.
     """
 
     __slots__ = ("_objects", "_origins", "_starts", "given", "read")
 
-    def __init__(self, given: str, read: str | None = None, shifts: Iterable[tuple[int, int]] = ()) -> None:
-        """Wrap `given`. `shifts` holds (offset in `read`, offset in `given`) wherever their distance changes."""
+    def __init__(
+        self, given: str, read: str | None = None, shifts: Iterable[tuple[int, int]] = ()
+    ) -> None:
+        """Wrap `given`.
+
+        `shifts` holds (offset in `read`, offset in `given`) wherever their distance changes.
+        """
         self.given = given
         self.read = given if read is None else read
         self._objects: Sequence[PlainObject] | Unread | None = Unread.YET

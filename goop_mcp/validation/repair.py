@@ -14,7 +14,14 @@ from goop_mcp.validation import xml_rules
 from goop_mcp.validation.attribute_values import find_value
 from goop_mcp.validation.edits import Edit
 from goop_mcp.validation.envelope_rules import TOO_DEEP
-from goop_mcp.validation.escaping import FORBIDDEN, INVISIBLE, STRAY, escape_attribute, escaped, forbidden_runs
+from goop_mcp.validation.escaping import (
+    FORBIDDEN,
+    INVISIBLE,
+    STRAY,
+    escape_attribute,
+    escaped,
+    forbidden_runs,
+)
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.markup import Failure, Grammar, Place, XmlScan
 from goop_mcp.validation.rules import Rule
@@ -24,7 +31,9 @@ __all__ = ["scan_xml"]
 _S = "[ \t\r\n]"
 _CLEAN = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff<&"
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*+(?::[A-Za-z_][\w.\-]*+)?")
-_ATTRIBUTE = rf"(?<!{_S}){_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
+_ATTRIBUTE = (
+    rf"(?<!{_S}){_S}++([A-Za-z_][\w.\-:]*+){_S}*+={_S}*+(?:\"[^\"{_CLEAN}]*+\"|'[^'{_CLEAN}]*+')"
+)
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _REST_OF_TAG = re.compile(rf"((?>(?:{_ATTRIBUTE.replace('([A', '(?:[A')})*)){_S}*+(/?)>")
 _NAMESPACE = r"\sxmlns:{prefix}\s*=\s*[\"']([^\"'<>]*)[\"']"
@@ -106,7 +115,9 @@ class _Scanner:
     def edit(self, start: int, end: int, new: str, rule: Rule | None, message: str = "") -> None:
         self.result.edits.append(Edit(start, end, new, rule, message, self.path))
 
-    def fail(self, offset: int, message: str, *, rule: Rule = xml_rules.MALFORMED, fix: str | None = None) -> _StopScan:
+    def fail(
+        self, offset: int, message: str, *, rule: Rule = xml_rules.MALFORMED, fix: str | None = None
+    ) -> _StopScan:
         return _StopScan(Failure(rule, offset, message, self.path, fix))
 
     def text(self, start: int, end: int) -> None:
@@ -213,7 +224,9 @@ class _Scanner:
             if tag[0] != proper and tag[0].rstrip(" \t\r\n>") != proper[:-1]:
                 self.close_properly(tag, top, proper)
             return tag.end()
-        if top is None or not any(element.name.lower() == name.lower() for element in self.stack[:-1]):
+        if top is None or not any(
+            element.name.lower() == name.lower() for element in self.stack[:-1]
+        ):
             return self.escape(at)
         if top.kind == "text" and self.end_of_text(top, at) is not None:
             return self.escape(at)
@@ -223,12 +236,17 @@ class _Scanner:
         """Return the failure of an element that is still open at `at`; a misspelt end tag in it is named."""
         misspelt = _END_TAG.search(self.source, element.start, at)
         if misspelt is not None and element.kind == "text":
-            message = f"<{element.name}> opened here ends with {excerpt(misspelt[0], 40)}; expected </{element.name}>"
+            message = (
+                f"<{element.name}> opened here ends with {excerpt(misspelt[0], 40)}; expected"
+                f" </{element.name}>"
+            )
             return self.fail(element.start, message, fix=f"Write </{element.name}> as its end tag.")
         line = self.source.count("\n", element.start, at)
         lines = f", {line} lines earlier," if line > 1 else ""
         message = f"<{element.name}> opened here{lines} is not closed before {before}"
-        return self.fail(element.start, message, fix=f"Close <{element.name}> with </{element.name}>.")
+        return self.fail(
+            element.start, message, fix=f"Close <{element.name}> with </{element.name}>."
+        )
 
     def end_of_text(self, element: _Open, at: int) -> int | None:
         """Return where the text of `element` ends behind `at`; None when that end tag belongs to a later element."""
@@ -244,14 +262,23 @@ class _Scanner:
             rule = None
         else:
             rule = None if top.written != top.name else xml_rules.NAME_CASE
-        self.edit(tag.start(), tag.end(), proper, rule, f"end tag {excerpt(tag[0], 40)}; expected {proper}")
+        self.edit(
+            tag.start(),
+            tag.end(),
+            proper,
+            rule,
+            f"end tag {excerpt(tag[0], 40)}; expected {proper}",
+        )
 
     def unfinished(self, at: int, name: re.Match[str] | None) -> int:
         """Deal with a tag that has no `>`: the text stops in it, or it is none."""
         if self.last_closing < at and self.last_opening == at and self.stack:
             self.result.tail = at
             return at
-        if name is not None and self.local(name[0].lstrip("</ \t\r\n")).lower() in self.grammar.names:
+        if (
+            name is not None
+            and self.local(name[0].lstrip("</ \t\r\n")).lower() in self.grammar.names
+        ):
             raise self.fail(at, f"tag {excerpt(name[0], 40)} has no closing >")
         return self.escape(at)
 
@@ -287,9 +314,13 @@ class _Scanner:
             self.prefix = f"{prefix}:"
             message = f"root <{name[0]}> has a prefix; expected <{root}>"
             declared = _NAMESPACE.format(prefix=re.escape(prefix))
-            tag = re.compile(declared).search(self.source, name.end(), self.source.find(">", name.end()) + 1)
+            tag = re.compile(declared).search(
+                self.source, name.end(), self.source.find(">", name.end()) + 1
+            )
             known = tag is not None and tag[1] in self.grammar.namespaces
-            self.edit(at + 1, name.end(), root, None if known else xml_rules.UNKNOWN_NAMESPACE, message)
+            self.edit(
+                at + 1, name.end(), root, None if known else xml_rules.UNKNOWN_NAMESPACE, message
+            )
         elif plain != root:
             message = f"element is <{plain}>; expected <{root}>"
             self.edit(at + 1, name.end(), root, xml_rules.NAME_CASE, message)
@@ -312,7 +343,9 @@ class _Scanner:
         inner = self.next_end_tag(proper, at)
         if inner is not None and inner < end and not self.stands_elsewhere(proper, at, inner, end):
             message = f"element <{plain}> stands inside <{parent.name}>; expected text only"
-            raise self.fail(at, message, fix=f"Move <{plain}> out of <{parent.name}>, or write &lt;{plain}&gt;.")
+            raise self.fail(
+                at, message, fix=f"Move <{plain}> out of <{parent.name}>, or write &lt;{plain}&gt;."
+            )
         return self.escape(at)
 
     def stands_elsewhere(self, name: str, at: int, inner: int, end: int) -> bool:
@@ -323,10 +356,17 @@ class _Scanner:
         source = self.source
         before = source[max(at - _QUOTE_WINDOW, self.stack[-1].start) : at].rpartition("\n")[2]
         after = source[source.find(">", inner) + 1 : min(end, inner + _QUOTE_WINDOW)]
-        if inner - at > _QUOTE_WINDOW or "\n" in source[at:inner] or not before.strip() or not after.strip():
+        if (
+            inner - at > _QUOTE_WINDOW
+            or "\n" in source[at:inner]
+            or not before.strip()
+            or not after.strip()
+        ):
             return False
         first = self.next_start_tag(name, 0)
-        return (first is not None and first < self.stack[-1].start) or self.next_start_tag(name, end) is not None
+        return (first is not None and first < self.stack[-1].start) or self.next_start_tag(
+            name, end
+        ) is not None
 
     def is_bare_mention(self, at: int, plain: str, parent: _Open) -> bool:
         """Return whether a tag named like the element around it lacks what a real one has: its attributes, its case."""
@@ -339,7 +379,11 @@ class _Scanner:
         """Return whether an unknown tag has its end within the parent, and a declared prefix if it has one (D-15)."""
         prefix, _, bare = plain.rpartition(":")
         rest = _REST_OF_TAG.match(self.source, name_end)
-        if prefix and prefix not in self.prefixes and (rest is None or f"xmlns:{prefix}" not in rest[1]):
+        if (
+            prefix
+            and prefix not in self.prefixes
+            and (rest is None or f"xmlns:{prefix}" not in rest[1])
+        ):
             return False
         if rest is not None and rest[2]:
             return True
@@ -379,7 +423,9 @@ class _Scanner:
         else:
             end, closed = rest.end(), bool(rest[2])
             if rest[1]:
-                self.check_names([(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end)
+                self.check_names(
+                    [(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end
+                )
         self.result.places.setdefault(path, Place(at, end))
         if closed:
             self.stack.pop()
@@ -393,15 +439,25 @@ class _Scanner:
         is_root = len(self.stack) == 1
         for name, start, end in attributes:
             lower = name.lower()
-            proper = lower if lower in self.grammar.attributes and self.stack[-1].kind != "free" else name
+            proper = (
+                lower
+                if lower in self.grammar.attributes and self.stack[-1].kind != "free"
+                else name
+            )
             if proper in seen:
-                raise self.fail(base + start, f"attribute {name} stands twice in one tag", fix=f"Write {name} once.")
+                raise self.fail(
+                    base + start,
+                    f"attribute {name} stands twice in one tag",
+                    fix=f"Write {name} once.",
+                )
             seen.add(proper)
             if name.startswith("xmlns"):
                 self.namespace(name, base + start, base + end, is_root=is_root)
             elif proper != name:
                 message = f"attribute is {name}; expected {proper}"
-                self.edit(base + start, base + start + len(name), proper, xml_rules.NAME_CASE, message)
+                self.edit(
+                    base + start, base + start + len(name), proper, xml_rules.NAME_CASE, message
+                )
 
     def namespace(self, name: str, start: int, end: int, *, is_root: bool) -> None:
         prefix = name[6:]
@@ -409,7 +465,9 @@ class _Scanner:
         if not prefix and is_root and value in self.grammar.namespaces:
             return
         if is_root and (not prefix or f"{prefix}:" == self.prefix):
-            message = f"root is in a namespace: {excerpt(self.source[start:end], 60)}; expected none"
+            message = (
+                f"root is in a namespace: {excerpt(self.source[start:end], 60)}; expected none"
+            )
             rule = None if prefix else xml_rules.UNKNOWN_NAMESPACE
             self.edit(start, end, "", rule, message)
         elif prefix:
@@ -427,11 +485,17 @@ class _Scanner:
                 return position + 1 + closed, closed
             name = _NAME.match(source, position)
             if name is None:
-                raise self.fail(position, f"start tag of <{self.stack[-1].name}> is not well-formed")
+                raise self.fail(
+                    position, f"start tag of <{self.stack[-1].name}> is not well-formed"
+                )
             at = self.skip_blanks(name.end())
             if not source.startswith("=", at):
-                message = f"attribute {excerpt(name[0], 40)} of <{self.stack[-1].name}> has no value"
-                raise self.fail(position, message, fix="Give the attribute a value between double quotes.")
+                message = (
+                    f"attribute {excerpt(name[0], 40)} of <{self.stack[-1].name}> has no value"
+                )
+                raise self.fail(
+                    position, message, fix="Give the attribute a value between double quotes."
+                )
             position = self.mend_value(name[0], self.skip_blanks(at + 1))
             found.append((name[0], name.start(), position))
 
@@ -441,7 +505,9 @@ class _Scanner:
         while position < len(source):
             character = source[position]
             if INVISIBLE.match(character) or FORBIDDEN.match(character):
-                message = f"invisible character in the tag <{self.stack[-1].name}>; expected a blank"
+                message = (
+                    f"invisible character in the tag <{self.stack[-1].name}>; expected a blank"
+                )
                 self.edit(position, position + 1, " ", xml_rules.CONTROL_CHARACTER, message)
             elif character not in " \t\r\n":
                 break
@@ -453,11 +519,16 @@ class _Scanner:
         source = self.source
         value = find_value(source, at)
         if value is None:
-            raise self.fail(at, f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value")
+            raise self.fail(
+                at,
+                f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value",
+            )
         if value.quoted:
             self.escape_value(name, value.start, value.end)
             if source[value.behind] not in " \t\r\n/>":
-                message = f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
+                message = (
+                    f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
+                )
                 self.edit(value.behind, value.behind, " ", xml_rules.ATTRIBUTE_QUOTES, message)
             return value.behind
         new = '"' + escape_attribute(source[value.start : value.end]) + '"'
@@ -470,7 +541,10 @@ class _Scanner:
         """Escape what the value of the attribute `name` may not hold literally."""
         value = self.source[start:end]
         for first, behind in forbidden_runs(value):
-            message = f"control character in attribute {excerpt(name, 40)} of {self.where()}; expected none"
+            message = (
+                f"control character in attribute {excerpt(name, 40)} of {self.where()}; expected"
+                " none"
+            )
             self.edit(start + first, start + behind, "", xml_rules.CONTROL_CHARACTER, message)
         for stray in STRAY.finditer(value):
             if stray[0] != "]]>":

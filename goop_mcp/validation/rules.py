@@ -19,8 +19,8 @@ Check = Callable[[Any, Expectations], "Hit | list[Hit] | None"]
 class Example:
     """A good and a bad line for a rule, and the whole reply in which the good one stands.
 
-    `reply` holds `good` exactly once; with `bad` in its place the rule fires. A `bad` of "" means that the line is
-    left out. Every example is run by the tests.
+    `reply` holds `good` exactly once; with `bad` in its place the rule fires. A `bad` of "" means
+    that the line is left out. Every example is run by the tests.
     """
 
     good: str
@@ -46,10 +46,10 @@ class Problem:
 class Rule:
     """One rule. The id is stable for ever (RULES).
 
-    `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check` judges a whole model;
-    rules without one are reported where the text is found, read or mended. `requirements` are for rules of this
-    project. `model` is the class of the envelopes that `check` judges, or several; None for a rule that its family
-    lists.
+    `catches` and `why` are for the rule's page. `fix` is an instruction to the agent. `check`
+    judges a whole model; rules without one are reported where the text is found, read or mended.
+    `requirements` are for rules of this project. `model` is the class of the envelopes that `check`
+    judges, or several; None for a rule that its family lists.
     """
 
     id: str

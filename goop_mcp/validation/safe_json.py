@@ -9,9 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["Braces", "JsonObjectValue", "JsonValue", "decode_object", "load_object", "nesting", "pair_braces"]
+__all__ = [
+    "Braces",
+    "JsonObjectValue",
+    "JsonValue",
+    "decode_object",
+    "load_object",
+    "nesting",
+    "pair_braces",
+]
 
-JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+JsonValue: TypeAlias = (
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
 """What JSON can say."""
 
 JsonObjectValue: TypeAlias = dict[str, Any]
@@ -32,8 +42,8 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 class Braces:
     """How the braces of a text pair up, all offsets in order.
 
-    `starts` and `ends` are those of the balanced objects that lie in no other one, `unclosed` the braces that are
-    never closed; these hide nothing.
+    `starts` and `ends` are those of the balanced objects that lie in no other one, `unclosed` the
+    braces that are never closed; these hide nothing.
     """
 
     starts: "array[int]" = field(default_factory=lambda: array("q"))
@@ -43,14 +53,18 @@ class Braces:
     def around(self, start: int, end: int) -> tuple[int, int] | None:
         """Return start and end of the object that holds all from `start` to `end`, None when there is none."""
         index = bisect_right(self.starts, start) - 1
-        return (self.starts[index], self.ends[index]) if index >= 0 and end <= self.ends[index] else None
+        return (
+            (self.starts[index], self.ends[index])
+            if index >= 0 and end <= self.ends[index]
+            else None
+        )
 
 
 def pair_braces(text: str) -> Braces:
     """Return the pairs of braces in `text`, in linear time.
 
-    Strings and comments count inside braces only, as prose holds quotation marks of its own, and a string ends with
-    its line.
+    Strings and comments count inside braces only, as prose holds quotation marks of its own, and a
+    string ends with its line.
     """
     braces = Braces()
     last_comment = text.rfind("*/")
@@ -164,5 +178,8 @@ def _refuse(constant: str) -> None:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_without_doubles, parse_constant=_refuse, parse_int=_integer, parse_float=_fraction
+    object_pairs_hook=_without_doubles,
+    parse_constant=_refuse,
+    parse_int=_integer,
+    parse_float=_fraction,
 )

@@ -26,7 +26,9 @@ _DOCTYPE_BEFORE = re.compile(
     r"(?>(?:\s|<!--(?>.*?-->)|<\?(?>.*?\?>))*)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_ATTRIBUTE = re.compile(r"(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|[“”‘’\"']?+([^\s<>]*+))")
+_ATTRIBUTE = re.compile(
+    r"(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|[“”‘’\"']?+([^\s<>]*+))"
+)
 _DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
 _DOCTYPE_WINDOW = 512 * 1024
 _DECLARATIONS = 4
@@ -37,7 +39,9 @@ _BEFORE_TEXT = re.compile(r"(?>(?:\s|<!\[CDATA\[|<!--(?>.*?-->))*)", re.DOTALL)
 
 
 def _parse(text: str) -> "etree._Element":
-    """Parse `text`, which must begin with the root's start tag. Raises XMLSyntaxError or UnicodeEncodeError.
+    """Parse `text`, which must begin with the root's start tag.
+
+    Raises XMLSyntaxError or UnicodeEncodeError.
 
     This is the only place in the package where a parser is built.
     """
@@ -119,7 +123,8 @@ class XmlEnvelope:
     def scan(self) -> XmlScan:
         """The scan of the source, made when it is first asked for."""
         if self._scan is None:
-            from goop_mcp.validation.repair import scan_xml  # noqa: PLC0415 - most envelopes need no mending
+            # Most envelopes need no mending
+            from goop_mcp.validation.repair import scan_xml  # noqa: PLC0415
 
             self._scan = scan_xml(self.source, self.grammar, depth=self.limits.depth)
         return self._scan
@@ -131,8 +136,8 @@ class XmlEnvelope:
     def locate(self, path: str, found: str | None) -> int | None:
         """Return the offset in `source` of the element, attribute or text that `path` leads to.
 
-        With `found`, the place is that of the value and not of the element. An element that is not there has the
-        place of the nearest element around it.
+        With `found`, the place is that of the value and not of the element. An element that is not
+        there has the place of the nearest element around it.
         """
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
@@ -143,7 +148,9 @@ class XmlEnvelope:
         if attribute:
             tag = self.source[place.start : place.tag_end]
             values = (each for each in _ATTRIBUTE.finditer(tag) if each[1].lower() == attribute)
-            return next((place.start + each.start(each.lastindex or 0) for each in values), place.start)
+            return next(
+                (place.start + each.start(each.lastindex or 0) for each in values), place.start
+            )
         if found:
             text = _BEFORE_TEXT.match(self.source, place.tag_end)
             if text is not None and text.end() < len(self.source):
@@ -166,7 +173,9 @@ class XmlEnvelope:
         is_there = True
         for name in names:
             plain, _, number = name.rstrip("]").partition("[")
-            child = next(islice(element.iterchildren(f"{{*}}{plain}"), int(number or 1) - 1, None), None)
+            child = next(
+                islice(element.iterchildren(f"{{*}}{plain}"), int(number or 1) - 1, None), None
+            )
             if child is None:
                 is_there = False
                 break
@@ -201,7 +210,9 @@ class XmlEnvelope:
             self.root = _parse(text)
         except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
             message = "the envelope is not well-formed on this line; expected matching tags"
-            self.problems.append(xml_rules.MALFORMED.problem(message, offset=_line_of(error, text, self.source)))
+            self.problems.append(
+                xml_rules.MALFORMED.problem(message, offset=_line_of(error, text, self.source))
+            )
             return
         self.mended = text
         self._over_limits_when_parsed()
@@ -238,7 +249,10 @@ class XmlEnvelope:
             most = max(len(element.attrib) for element in root.iter())
             if most > limits.attributes:
                 self._refuse(f"element has {most} attributes; expected at most {limits.attributes}")
-        if len(source) > limits.elements and (count := sum(1 for _ in root.iter())) > limits.elements:
+        if (
+            len(source) > limits.elements
+            and (count := sum(1 for _ in root.iter())) > limits.elements
+        ):
             self._refuse(f"envelope has {count:,} elements; expected at most {limits.elements:,}")
         if len(source) * 4 > limits.field_bytes:
             self._refuse_long_fields(root)
@@ -258,7 +272,9 @@ class XmlEnvelope:
             size = utf8_length(str(longest), self.limits.field_bytes)
             if size > self.limits.field_bytes:
                 tag = excerpt(str(element.tag), 40)
-                self._refuse(f"<{tag}> holds {size:,} bytes; expected at most {self.limits.field_bytes:,}")
+                self._refuse(
+                    f"<{tag}> holds {size:,} bytes; expected at most {self.limits.field_bytes:,}"
+                )
                 return
 
     def _refuse(self, message: str) -> None:
@@ -271,9 +287,13 @@ class XmlEnvelope:
             offset = _declaration_in(self.source)
         if offset is None and before.rstrip().endswith(">"):
             window = before[-_DOCTYPE_WINDOW:]
-            starts = [declaration.start() for declaration in _DOCTYPE.finditer(window)][-_DECLARATIONS:]
+            starts = [declaration.start() for declaration in _DOCTYPE.finditer(window)][
+                -_DECLARATIONS:
+            ]
             starts.append(window.upper().rfind("<!ENTITY"))
-            leading = next((at for at in starts if at >= 0 and _DOCTYPE_BEFORE.match(window, at)), None)
+            leading = next(
+                (at for at in starts if at >= 0 and _DOCTYPE_BEFORE.match(window, at)), None
+            )
             offset = None if leading is None else leading - len(window)
         if offset is None:
             return False
@@ -311,7 +331,9 @@ def _depth(source: str) -> int:
 
 
 def _failure_problem(failure: Failure) -> Problem:
-    return failure.rule.problem(failure.message, path=failure.path, offset=failure.offset, fix=failure.fix)
+    return failure.rule.problem(
+        failure.message, path=failure.path, offset=failure.offset, fix=failure.fix
+    )
 
 
 def _line_of(error: Exception, mended: str, source: str) -> int:

@@ -32,7 +32,9 @@ class CleanedTags:
         block = found.chosen
         if block is None or not self.problems:
             return found
-        inside = [each for each in self.problems if block.start <= (each.hit.offset or 0) < block.end]
+        inside = [
+            each for each in self.problems if block.start <= (each.hit.offset or 0) < block.end
+        ]
         return replace(found, remarks=(*found.remarks, *inside))
 
 
@@ -52,7 +54,9 @@ def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
         message = f"invisible character in the name {excerpt(name, 40)}; expected none"
         shown = excerpt(text[start:end], 60)
         problems.append(
-            xml_rules.CONTROL_CHARACTER.problem(message, offset=read, found=shown, before=shown, after=name)
+            xml_rules.CONTROL_CHARACTER.problem(
+                message, offset=read, found=shown, before=shown, after=name
+            )
         )
         read += len(name)
         last = end

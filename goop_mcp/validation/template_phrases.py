@@ -31,7 +31,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """The prose of one family's templates: whole values. What good examples of the family hold too is `kept`."""
+    """The prose of one family's templates: whole values.
+
+    What good examples of the family hold too is `kept`.
+    """
 
     phrases: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
@@ -121,7 +124,23 @@ PHRASES: Final = (
         ??
         ???
     """)
-    | frozenset({"...", "…", ". . .", "[...]", "[…]", "<...>", "<…>", "{...}", "{…}", "(...)", "(…)", "- ...", "- …"})
+    | frozenset(
+        {
+            "...",
+            "…",
+            ". . .",
+            "[...]",
+            "[…]",
+            "<...>",
+            "<…>",
+            "{...}",
+            "{…}",
+            "(...)",
+            "(…)",
+            "- ...",
+            "- …",
+        }
+    )
     | frozenset({"[todo]", "[tbd]", "<todo>", "<tbd>", "{todo}", "{tbd}", "(todo)", "(tbd)"})
 )
 
@@ -300,77 +319,92 @@ FACTORY_PROSE: Final = Prose(
 # Words of slots
 
 NO_SLOT: Final = words(
-    "pass passed fail failed ok okay wip n/a na x done skip skipped yes no none new fixed closed open draft info warn "
-    "warning error debug ready blocked complete completed partial pending true false null nil undefined nan optional "
-    "required deprecated unchanged internal breaking security hotfix nit minor major critical high medium low urgent "
-    "added removed changed merged reverted resolved rejected approved empty all any auto default stable beta alpha "
-    "lts rc draft locked unlocked success failure checkpoint untested unknown working redacted private omitted sic"
+    "pass passed fail failed ok okay wip n/a na x done skip skipped yes no none new fixed closed"
+    " open draft info warn warning error debug ready blocked complete completed partial pending"
+    " true false null nil undefined nan optional required deprecated unchanged internal breaking"
+    " security hotfix nit minor major critical high medium low urgent added removed changed merged"
+    " reverted resolved rejected approved empty all any auto default stable beta alpha lts rc draft"
+    " locked unlocked success failure checkpoint untested unknown working redacted private"
+    " omitted sic"
 ) | frozenset(
-    {"in progress", "skip ci", "ci skip", "no ci", "not run", "breaking change", "object object", "see below"}
+    {
+        "in progress",
+        "skip ci",
+        "ci skip",
+        "no ci",
+        "not run",
+        "breaking change",
+        "object object",
+        "see below",
+    }
 )
 """What stands in brackets and is a value: statuses, and tags of subjects."""
 
 NO_SLOT_IN: Final = {
     "[": words(
-        "httpget httppost httpput httpdelete httppatch fact theory test testmethod obsolete serializable authorize "
-        "allowanonymous apicontroller key jsonignore frombody flags object"
+        "httpget httppost httpput httpdelete httppatch fact theory test testmethod obsolete"
+        " serializable authorize allowanonymous apicontroller key jsonignore frombody flags object"
     ),
     "<": words(
-        "div span br hr p a b i ul ol li table tr td th html body head script style img svg button form input pre "
-        "main nav think thinking"
+        "div span br hr p a b i ul ol li table tr td th html body head script style img svg button"
+        " form input pre main nav think thinking"
     ),
     "{": frozenset[str](),
 }
 """What one kind of brackets holds that is code: attributes of C#, elements of HTML."""
 
 SLOT_NAMES: Final = words(
-    "topic topics feature component area section scope approach finding findings description summary reason insight "
-    "insights audience recommendation hypothesis technology rationale tradeoffs benefits blocker blockers deliverable "
-    "must-have wave subject goal outcome purpose requirement requirements criteria decision question answer evidence "
-    "explanation justification gap observation concern accomplishment tags facts concepts takeaway learnings "
-    "endpoint behaviour behavior scenario scenarios stack workaround mitigation symptom cause topic-name steps "
-    "pros cons tier details info message context what why"
+    "topic topics feature component area section scope approach finding findings description"
+    " summary reason insight insights audience recommendation hypothesis technology rationale"
+    " tradeoffs benefits blocker blockers deliverable must-have wave subject goal outcome purpose"
+    " requirement requirements criteria decision question answer evidence explanation justification"
+    " gap observation concern accomplishment tags facts concepts takeaway learnings endpoint"
+    " behaviour behavior scenario scenarios stack workaround mitigation symptom cause topic-name"
+    " steps pros cons tier details info message context what why"
 )
 """What names a slot wherever it stands in square brackets."""
 
 OPEN_NAMES: Final = words(
-    "name path file files type command id number date time version url agent status user task tasks phase project "
-    "module service branch title code label value field item option step pattern change changes result results test "
-    "tests test_file check spec plan query person team library tool method function class error word words list "
-    "sentence sentences link location choice severity category examples example strategy entry hash sha workflow "
-    "directory folder dir repo repository package language framework role owner"
+    "name path file files type command id number date time version url agent status user task tasks"
+    " phase project module service branch title code label value field item option step pattern"
+    " change changes result results test tests test_file check spec plan query person team library"
+    " tool method function class error word words list sentence sentences link location choice"
+    " severity category examples example strategy entry hash sha workflow directory folder dir repo"
+    " repository package language framework role owner"
 )
 """What names a slot together with another word, or at the end of a phrase."""
 
 MODIFIERS: Final = words(
-    "short brief specific exact main key next previous current suggested relevant optional new old other one-line "
-    "high-level search most important clear concrete actual expected affected related first second third final more "
-    "full long the a an of or and for to your our this that what why how 1-2 1-3 2-3 one two three number known "
-    "primary secondary missing real correct parent target source"
+    "short brief specific exact main key next previous current suggested relevant optional new old"
+    " other one-line high-level search most important clear concrete actual expected affected"
+    " related first second third final more full long the a an of or and for to your our this that"
+    " what why how 1-2 1-3 2-3 one two three number known primary secondary missing real correct"
+    " parent target source"
 )
 
 ROUTE_PARAMETERS: Final = words(
-    "id slug lang locale name user project token path version date type category tag page year month day key code team "
-    "org repo owner item module service file"
+    "id slug lang locale name user project token path version date type category tag page year"
+    " month day key code team org repo owner item module service file"
 )
 """Names in brackets that folders of web routers have."""
 
 LISTED: Final = words(
-    "yes no maybe true false pass fail passed failed skipped skip partial complete completed incomplete blocked "
-    "checkpoint "
-    "pending running done open closed high medium low critical major minor warning success failure questions "
-    "plan specify execute accept research discuss idle created modified deleted renamed moved added removed updated "
-    "changed create modify delete update add remove rename decision observation note todo session_summary "
-    "architecture rules config "
-    "skill readme api guide adl confirmed refuted inconclusive passing failing not-run approved rejected reject "
-    "approved_with_warnings needs_manual_review needs_manual not_applicable not_tested ux security performance data "
-    "spawn blocking conversation_only tdd spike standard none feat fix docs refactor perf build ci chore revert "
-    "unit integration e2e manual orchestrator user locked unlocked ready_for_review proceed_to_build "
-    "return_to_architect missing_input invalid_config ambiguous_requirements technical_error error not-started "
-    "not_started in_progress in-progress run_prerequisite_agent feedback_loop fix_and_retry ask_user manual_resolution "
-    "prerequisiteerror validationerror qualitygatefailure constitutionviolationerror branchexistserror timeouterror "
-    "externalserviceerror specify clarify checklist tasks analyze implement review taskstoissues untested verified "
-    "unverified optional required recommended file report"
+    "yes no maybe true false pass fail passed failed skipped skip partial complete completed"
+    " incomplete blocked checkpoint pending running done open closed high medium low critical major"
+    " minor warning success failure questions plan specify execute accept research discuss idle"
+    " created modified deleted renamed moved added removed updated changed create modify delete"
+    " update add remove rename decision observation note todo session_summary architecture rules"
+    " config skill readme api guide adl confirmed refuted inconclusive passing failing not-run"
+    " approved rejected reject approved_with_warnings needs_manual_review needs_manual"
+    " not_applicable not_tested ux security performance data spawn blocking conversation_only tdd"
+    " spike standard none feat fix docs refactor perf build ci chore revert unit integration e2e"
+    " manual orchestrator user locked unlocked ready_for_review proceed_to_build"
+    " return_to_architect missing_input invalid_config ambiguous_requirements technical_error error"
+    " not-started not_started in_progress in-progress run_prerequisite_agent feedback_loop"
+    " fix_and_retry ask_user manual_resolution prerequisiteerror validationerror qualitygatefailure"
+    " constitutionviolationerror branchexistserror timeouterror externalserviceerror specify"
+    " clarify checklist tasks analyze implement review taskstoissues untested verified unverified"
+    " optional required recommended file report"
 ) | frozenset(
     {
         "verification passed",
@@ -403,19 +437,20 @@ LISTED: Final = words(
 """What templates offer as choices."""
 
 COUNTED: Final = words(
-    "passed failed skipped passing failing pass fail changed tests "
-    "test of out total errors warnings files file tasks task waves wave "
-    "coverage covered minutes minute min mins seconds second s ms hours hour lines line percent in and complete "
-    "completed done created modified checks check items item all ran found issues issue target at count counts number "
-    "written tested searched current duration percentage importance score retries iteration iterations hypotheses "
-    "sources source steps step commits commit requirements requirement findings "
-    "recommendations about approx approximately"
+    "passed failed skipped passing failing pass fail changed tests test of out total errors"
+    " warnings files file tasks task waves wave coverage covered minutes minute min mins seconds"
+    " second s ms hours hour lines line percent in and complete completed done created modified"
+    " checks check items item all ran found issues issue target at count counts number written"
+    " tested searched current duration percentage importance score retries iteration iterations"
+    " hypotheses sources source steps step commits commit requirements requirement findings"
+    " recommendations about approx approximately"
 )
 """What is counted, and what stands around a count: next to one of these, N is no name."""
 
 NUMBERS: Final = words(
-    "count counts total current number passed failed passing failing skipped written tests coverage percentage percent "
-    "duration importance score tested searched ms seconds minutes lines created modified deleted retries"
+    "count counts total current number passed failed passing failing skipped written tests coverage"
+    " percentage percent duration importance score tested searched ms seconds minutes lines created"
+    " modified deleted retries"
 )
 """What the names of numbers hold."""
 

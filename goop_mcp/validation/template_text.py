@@ -1,8 +1,9 @@
 """Text of a template that an agent left as it was, where a value of its own is expected (D-22).
 
-Agents copy the form that they were given. What they copy is told from what they mean by its shape: a slot such as
-`[what was done]` is the whole value, a choice such as `high|medium|low` consists of listed words, and the prose of the
-published templates is a list. Everything here reads a value once, from left to right.
+Agents copy the form that they were given. What they copy is told from what they mean by its shape:
+a slot such as `[what was done]` is the whole value, a choice such as `high|medium|low` consists of
+listed words, and the prose of the published templates is a list. Everything here reads a value
+once, from left to right.
 """
 
 import re
@@ -80,15 +81,17 @@ _TICKET: Final = re.compile(r"[A-Z]{1,10}[ -]?[0-9]+")
 _NAMES: Final = re.compile(r"[\w.-]+(?:, ?[\w.-]+)+")
 _DUNDER: Final = re.compile(r"__[A-Za-z][^_\n]{0,80}(?:_[^_\n]{1,80}){0,9}__")
 _PYTHON: Final = words(
-    "init main name all call dict doc file class new del repr str eq hash len iter next enter exit getattr setattr "
-    "slots version author tests mocks pycache future annotations path module"
+    "init main name all call dict doc file class new del repr str eq hash len iter next enter exit"
+    " getattr setattr slots version author tests mocks pycache future annotations path module"
 )
 _NAME_SLOT: Final = re.compile(
     r"/?goop-(?:\[[^\[\]\s]{1,30}\]|<[^<>\s]{1,30}>|\{[^{}\s]{1,30}\})"
     r"|W(?:\[[^\[\]\s]{1,30}\]\.T\[[^\[\]\s]{1,30}\]|<[^<>\s]{1,30}>\.T<[^<>\s]{1,30}>|\{\w{1,30}\}\.T\{\w{1,30}\})"
 )
 _NOTE: Final = re.compile(r"(?:todo|tbd|fixme|xxx)[ :–—-]{1,5}")
-_SUBJECTS: Final = frozenset({"description", "short description", "message", "commit message", "subject", "summary"})
+_SUBJECTS: Final = frozenset(
+    {"description", "short description", "message", "commit message", "subject", "summary"}
+)
 _BRACKETED_LETTER: Final = re.compile(r"[\[<{]([NMYZnmyz]{1,2})[\]>}]|[<{]([Xx]{1,2})[>}]|\[(XX)\]")
 _COUNTS: Final = re.compile(r"[A-Za-z]+|[0-9]+|[^\sA-Za-z0-9]")
 _OPEN_COUNT: Final = re.compile(
@@ -106,11 +109,15 @@ _FREE_SLOT: Final = re.compile(
 _TEMPLATE_LANGUAGE: Final = re.compile(
     r"(?i:jinja|mustache|handlebars|liquid|helm|twig|django|vue|angular|svelte|interpolat|templat|f-string|icu\b)"
 )
-_PREPOSITIONS: Final = frozenset({"at", "in", "to", "for", "of", "by", "with", "on", "from", "because"})
+_PREPOSITIONS: Final = frozenset(
+    {"at", "in", "to", "for", "of", "by", "with", "on", "from", "because"}
+)
 _ASKING: Final = frozenset(
     {"what", "why", "how", "your", "brief", "short", "exact", "insert", "describe", "1-2", "e.g."}
 )
-_MARKUP: Final = frozenset({"tag", "tags", "element", "elements", "attribute", "node", "component", "block"})
+_MARKUP: Final = frozenset(
+    {"tag", "tags", "element", "elements", "attribute", "node", "component", "block"}
+)
 _IN_ANGLES: Final = words("topic feature approach finding reason insight recommendation hypothesis")
 _KNOWN_NAMES: Final = SLOT_NAMES | OPEN_NAMES
 _TOKENS: Final = re.compile(r"[\s_/-]+")
@@ -153,7 +160,10 @@ def suspects(values: Sequence[str], prose: Prose) -> frozenset[str]:
         value
         for value in values
         if (marked and _is_marked(value))
-        or (len(value) <= _LONGEST and ((listed and _is_listed(value, known)) or (asks and _asks(value.lower()))))
+        or (
+            len(value) <= _LONGEST
+            and ((listed and _is_listed(value, known)) or (asks and _asks(value.lower())))
+        )
     )
 
 
@@ -176,7 +186,8 @@ def _is_marked(text: str) -> bool:
 def _holds_letter(text: str) -> bool:
     """Return whether `text` has a letter that stands for a number, by itself.
 
-    Looked for letter by letter where they are few, as in most texts: ten times as fast as the pattern.
+    Looked for letter by letter where they are few, as in most texts: ten times as fast as the
+    pattern.
     """
     for letter in "NMXYZ":
         at, looked = text.find(letter), 0
@@ -212,7 +223,9 @@ def _looked_up(prose: Prose) -> frozenset[str]:
     return ended | frozenset(f"({phrase})" for phrase in phrases)
 
 
-def template_text(value: str, place: Place = Place.TEXT, prose: Prose = _NO_PROSE) -> Severity | None:
+def template_text(
+    value: str, place: Place = Place.TEXT, prose: Prose = _NO_PROSE
+) -> Severity | None:
     """Return how much it weighs that `value` is or holds template text; None when it does not.
 
     A whole value is an error, a slot within other text a warning.
@@ -253,7 +266,9 @@ def one_per_value(problems: "Sequence[Problem]") -> "Sequence[Problem]":
 
     A slot within other text is a warning and gives way to an error, and to a variable that was left in a path.
     """
-    left = {_value_of(problem): problem for problem in reversed(problems) if _is_placeholder(problem)}
+    left = {
+        _value_of(problem): problem for problem in reversed(problems) if _is_placeholder(problem)
+    }
     left.pop(None, None)
     if not left:
         return problems
@@ -306,7 +321,11 @@ def _is_subject(value: str) -> bool:
     """Return whether `value` is the form of a commit's subject: `feat(<scope>): <description>`."""
     head, colon, rest = value.partition("): ")
     scope = head.rpartition("(")[2].lower()
-    return bool(colon) and scope.strip("<>[]{}") == "scope" and (_bracketed(rest) or rest.lower() in _SUBJECTS)
+    return (
+        bool(colon)
+        and scope.strip("<>[]{}") == "scope"
+        and (_bracketed(rest) or rest.lower() in _SUBJECTS)
+    )
 
 
 def _is_note(lower: str) -> bool:
@@ -334,12 +353,18 @@ def _asks_here(lower: str) -> bool:
 
 def _is_choice(value: str) -> bool:
     """Return whether `value` is a choice of listed words; the first may be none, and others the prose for it."""
-    bare = value[1:-1] if value[0] in "[({<" and value[-1] in "])}>" and value.count(value[0]) == 1 else value
+    bare = (
+        value[1:-1]
+        if value[0] in "[({<" and value[-1] in "])}>" and value.count(value[0]) == 1
+        else value
+    )
     items = [item.strip() for item in bare.rstrip(".").split("|")]
     if not all(items):
         return False
     if items[0].lower() in ("none", "n/a"):
-        return all(item.lower() in LISTED or _bracketed(item) or _names_choice(item) for item in items[1:])
+        return all(
+            item.lower() in LISTED or _bracketed(item) or _names_choice(item) for item in items[1:]
+        )
     return all(item.lower() in LISTED or _bracketed(item) for item in items)
 
 
@@ -361,7 +386,11 @@ def _is_marked_slot(value: str) -> bool:
         return value.endswith("}") and value[2:3] != "{" and _is_slot("{", value[2:-1])
     if value.startswith("%"):
         inner = value[1:-1]
-        return value.endswith("%") and inner[:1].isalpha() and inner.replace("_", "").replace(" ", "").isalnum()
+        return (
+            value.endswith("%")
+            and inner[:1].isalpha()
+            and inner.replace("_", "").replace(" ", "").isalnum()
+        )
     inner = value[2:-2]
     if _DUNDER.fullmatch(value) is None or inner.lower() in NO_SLOT:
         return False
@@ -385,7 +414,8 @@ def _is_slots(value: str, place: Place) -> bool:
             at = between.end()
             continue
         width = 1
-        while value.startswith(opener * (width + 1), at) and width < 3:  # noqa: PLR2004 - {{{…}}} at most
+        # {{{…}}} at most
+        while value.startswith(opener * (width + 1), at) and width < 3:  # noqa: PLR2004
             width += 1
         end = value.find(close * width, at + width)
         inner = value[at + width : end]
@@ -422,7 +452,12 @@ def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
     if opener == "<" and (" extends " in text or " super " in text):
         return False
     key, colon, rest = text.partition(":")
-    return not (opener == "{" and colon and " " not in key and (len(rest.split()) <= _LEAST_WORDS or "." in key))
+    return not (
+        opener == "{"
+        and colon
+        and " " not in key
+        and (len(rest.split()) <= _LEAST_WORDS or "." in key)
+    )
 
 
 def _is_character_class(text: str) -> bool:
@@ -450,11 +485,21 @@ def _is_count(value: str, place: Place) -> bool:
     words = [piece for piece in pieces if piece[0].isalpha()]
     letters = sum(word in _LETTERS for word in words)
     # "N+1" is the name of a problem.
-    if not letters or "N+1" in value or any(word not in _LETTERS and word.lower() not in COUNTED for word in words):
+    if (
+        not letters
+        or "N+1" in value
+        or any(word not in _LETTERS and word.lower() not in COUNTED for word in words)
+    ):
         return False
     if any(not piece[0].isalnum() and piece not in ",./%~-:()+" for piece in pieces):
         return False
-    return place is Place.NUMBER or len(words) > letters or "%" in pieces or "~" in pieces or "/" in pieces
+    return (
+        place is Place.NUMBER
+        or len(words) > letters
+        or "%" in pieces
+        or "~" in pieces
+        or "/" in pieces
+    )
 
 
 # Slots within other text
@@ -466,7 +511,9 @@ def _slot_in_path(path: str) -> bool:
     for match in _PATH_SLOT.finditer(path):
         slot, inner = match[0], match[0][1:-1]
         if slot[0] == "[":
-            if (routed is not None and routed.end() <= match.start()) or not _is_known(inner, strict=False):
+            if (routed is not None and routed.end() <= match.start()) or not _is_known(
+                inner, strict=False
+            ):
                 continue
             if inner.lower() in ROUTE_PARAMETERS or path.startswith("(", match.end()):
                 continue
@@ -481,7 +528,12 @@ def _slot_in_path(path: str) -> bool:
 
 def _holds_slot(value: str) -> bool:
     """Return whether a known slot stands free in a sentence of `value`, outside of code and quotes."""
-    if _LETTER.search(value) and '"' not in value and "`" not in value and _OPEN_COUNT.search(value):
+    if (
+        _LETTER.search(value)
+        and '"' not in value
+        and "`" not in value
+        and _OPEN_COUNT.search(value)
+    ):
         return True
     fence = ""
     for line in value.split("\n"):
@@ -541,14 +593,18 @@ def _names_slot(line: str, match: re.Match[str]) -> bool:
     last = words[-1].lower().rstrip(":") if words else ""
     if match[1] is not None:
         return _is_known(name, strict=True) or (
-            closes and (last in _PREPOSITIONS or words[-1].endswith(":")) and _is_known(name, strict=False)
+            closes
+            and (last in _PREPOSITIONS or words[-1].endswith(":"))
+            and _is_known(name, strict=False)
         )
     if match[4] is not None:
         following = line[match.end() :].split()[:1]
         if following and following[0].lower().strip(".,") in _MARKUP:
             return False
         # Names with underscores are the elements of prompts and configuration.
-        return name in _IN_ANGLES or ("_" not in name and len(_TOKENS.split(name)) > 1 and _is_known(name, strict=True))
+        return name in _IN_ANGLES or (
+            "_" not in name and len(_TOKENS.split(name)) > 1 and _is_known(name, strict=True)
+        )
     return _is_known(name, strict=True)
 
 

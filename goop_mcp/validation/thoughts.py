@@ -107,7 +107,8 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
 def _may_have_marks(lower: str) -> bool:
     """Return whether a text, in lower case, has to be searched for marks.
 
-    Most texts that speak of reasons and of thinking have none; this looks at each such word, a tenth of a search.
+    Most texts that speak of reasons and of thinking have none; this looks at each such word, a
+    tenth of a search.
     """
     if "<" not in lower and "[think" not in lower and "[/think" not in lower and "◁" not in lower:
         return False

@@ -37,18 +37,24 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the candidate as JSON values."""
-        return {"protocol": self.protocol, "line": self.line, "chosen": self.chosen, "why": self.why}
+        return {
+            "protocol": self.protocol,
+            "line": self.line,
+            "chosen": self.chosen,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The judgement on one reply.
 
-    `verdict` is "rejected" exactly when a finding has severity "error". `findings` are in order of position and hold
-    at most the number of the limits; `omitted` counts the rest. `envelope` is what could be read, also of a rejected
-    reply. `repaired_text` is the envelope written again when lenient mode mended its form. `feedback` is None exactly
-    when the reply is accepted. `span` is the place of the envelope in `read_text`, in characters: the text as given,
-    or as it was before a host escaped it.
+    `verdict` is "rejected" exactly when a finding has severity "error". `findings` are in order of
+    position and hold at most the number of the limits; `omitted` counts the rest. `envelope` is
+    what could be read, also of a rejected reply. `repaired_text` is the envelope written again when
+    lenient mode mended its form. `feedback` is None exactly when the reply is accepted. `span` is
+    the place of the envelope in `read_text`, in characters: the text as given, or as it was before
+    a host escaped it.
     """
 
     verdict: Literal["accepted", "rejected"]
@@ -68,7 +74,9 @@ class Verdict:
     def __repr__(self) -> str:
         """Tell the judgement and how much there is of everything, and nothing of the reply: logs keep such texts."""
         version = None if self.version is None else excerpt(self.version, _SHOWN_VERSION)
-        counts = {f"{each}s": len(self.of_severity(each)) for each in Severity} | {"repairs": len(self.repairs)}
+        counts = {f"{each}s": len(self.of_severity(each)) for each in Severity} | {
+            "repairs": len(self.repairs)
+        }
         shown = {"verdict": self.verdict, "protocol": self.protocol, "version": version, **counts}
         return f"Verdict({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
@@ -94,7 +102,13 @@ class Verdict:
             "mode": self.mode,
             "findings": [finding.to_dict() for finding in self.findings],
             "repairs": [
-                {"rule": r.rule, "message": r.message, "line": r.line, "before": r.before, "after": r.after}
+                {
+                    "rule": r.rule,
+                    "message": r.message,
+                    "line": r.line,
+                    "before": r.before,
+                    "after": r.after,
+                }
                 for r in self.repairs
             ],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
@@ -116,12 +130,16 @@ class Verdict:
         written = values.get("envelope")
         verdict = model_from(cls, {**values, "envelope": None})
         if verdict.accepted and verdict.of_severity(Severity.ERROR):
-            raise ValueError("the verdict is accepted although there are errors; expected what to_dict wrote")
+            raise ValueError(
+                "the verdict is accepted although there are errors; expected what to_dict wrote"
+            )
         if written is None:
             return verdict
 
         # The families stand above this module, and are loaded by name like everywhere else.
         families = {each.name: each for each in import_module("goop_mcp.protocols").FAMILIES}
         if verdict.protocol not in families:
-            raise ValueError(f"protocol is {verdict.protocol!r}; expected one of {', '.join(families)}")
+            raise ValueError(
+                f"protocol is {verdict.protocol!r}; expected one of {', '.join(families)}"
+            )
         return replace(verdict, envelope=families[verdict.protocol].envelope_from(written))

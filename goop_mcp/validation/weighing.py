@@ -6,7 +6,15 @@ from dataclasses import replace
 from goop_mcp.validation import envelope_rules
 from goop_mcp.validation.choosing import Choice
 from goop_mcp.validation.expectations import Expectations
-from goop_mcp.validation.extraction import CHOSEN, CUT_OFF, EARLIER, OPEN_THINKING, THINKING, Block, Extraction
+from goop_mcp.validation.extraction import (
+    CHOSEN,
+    CUT_OFF,
+    EARLIER,
+    OPEN_THINKING,
+    THINKING,
+    Block,
+    Extraction,
+)
 from goop_mcp.validation.families import Reading
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Mode, Repair, Severity
@@ -23,13 +31,17 @@ OTHER_PROTOCOL = "of another protocol; one envelope counts, the one that ends th
 _RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-def weigh(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectations, limits: Limits) -> Verdict:
+def weigh(
+    choice: Choice, reading: Reading, *, mode: Mode, expected: Expectations, limits: Limits
+) -> Verdict:
     """Weigh the problems by mode, place them in the text as given, and put the verdict together."""
     family, extraction, source = choice.family, choice.extraction, choice.extraction.source
     chosen = extraction.chosen
     problems = one_per_value([*_remarks(extraction, reading), *reading.problems])
     rejected = any(problem.rule.severity(mode) is Severity.ERROR for problem in problems)
-    listed = _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
+    listed = (
+        _worst(problems, mode, limits.findings) if len(problems) > limits.findings else problems
+    )
     findings = [_finding(problem, source, reading, mode) for problem in listed]
     repairs = _repairs(listed, findings) if mode == "lenient" else []
     if len(findings) > 1:
@@ -38,7 +50,9 @@ def weigh(choice: Choice, reading: Reading, *, mode: Mode, expected: Expectation
     if rejected:
         no_envelope = chosen is None and choice.ambiguous is None and not _too_large(problems)
         skeleton = family.skeleton(expected) if no_envelope else ""
-        feedback = compose_feedback(findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits)
+        feedback = compose_feedback(
+            findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits
+        )
     return Verdict(
         verdict="rejected" if rejected else "accepted",
         protocol=family.name if chosen is not None else None,
@@ -72,16 +86,24 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
     """Return what is to be said of the choice itself; offsets are made to count from the chosen block."""
     problems: list[Problem] = []
     chosen = extraction.chosen
-    if extraction.blocks == (chosen,) and not extraction.remarks and not extraction.host_transformed:
+    if (
+        extraction.blocks == (chosen,)
+        and not extraction.remarks
+        and not extraction.host_transformed
+    ):
         return problems
     free = [block for block in extraction.blocks if block.why is None and block.complete]
     if len(free) > 1 and chosen is not None:
         message = f"{len(free)} complete envelopes; expected one, the last one is taken"
-        problems.append(envelope_rules.MULTIPLE.problem(message, offset=free[0].start - reading.start))
+        problems.append(
+            envelope_rules.MULTIPLE.problem(message, offset=free[0].start - reading.start)
+        )
     for block in extraction.blocks:
         if block.why in (THINKING, OPEN_THINKING):
             message = f"an envelope {block.why} was passed over"
-            problems.append(envelope_rules.IN_THINKING.problem(message, offset=block.start - reading.start))
+            problems.append(
+                envelope_rules.IN_THINKING.problem(message, offset=block.start - reading.start)
+            )
     if extraction.host_transformed and chosen is not None:
         message = "a host had indented, escaped or wrapped the text; that was undone before reading"
         problems.append(envelope_rules.HOST_TRANSFORMED.problem(message, offset=0))
@@ -96,7 +118,9 @@ def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode)
     offset = hit.offset
     if offset is None and hit.path is not None and reading.places is not None:
         offset = reading.places.locate(hit.path, hit.found)
-    line, column = (None, None) if offset is None else source.line_and_column(max(reading.start + offset, 0))
+    line, column = (
+        (None, None) if offset is None else source.line_and_column(max(reading.start + offset, 0))
+    )
     return Finding(
         rule=rule.id,
         severity=rule.severity(mode),
@@ -114,7 +138,11 @@ def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[R
     """Return what was mended, in order of position; `findings` are those of `problems`, one by one."""
     repairs = [
         Repair(
-            rule=finding.rule, message=finding.message, line=finding.line, before=before, after=problem.hit.after or ""
+            rule=finding.rule,
+            message=finding.message,
+            line=finding.line,
+            before=before,
+            after=problem.hit.after or "",
         )
         for problem, finding in zip(problems, findings, strict=True)
         if (before := problem.hit.before) is not None
@@ -142,7 +170,10 @@ def _candidates(choice: Choice) -> tuple[Candidate, ...]:
     ]
     why = OTHER_PROTOCOL if choice.ambiguous is not None else None
     source = choice.extraction.source
-    seen += [(source.origin(block.start), _candidate(block, choice, why=why)) for block in choice.extraction.blocks]
+    seen += [
+        (source.origin(block.start), _candidate(block, choice, why=why))
+        for block in choice.extraction.blocks
+    ]
     return tuple([candidate for _, candidate in sorted(seen, key=lambda each: each[0])])
 
 

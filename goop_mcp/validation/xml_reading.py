@@ -28,7 +28,8 @@ _SEVERAL_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*[2]]")
 class TreeReading(Generic[M]):
     """What a family's reader made of a tree.
 
-    `tangled`: the tree has to be mended before it can be read. `whole`: every required part is there.
+    `tangled`: the tree has to be mended before it can be read. `whole`: every required part is
+    there.
     """
 
     model: M
@@ -109,11 +110,14 @@ def _against_elements(root: "etree._Element") -> list[Problem]:
         text = element.text if element is not None and len(element) == 0 else None
         if text is not None and text.strip() and _folded(text) != _folded(str(value)):
             message = (
-                f"attribute {name} of <{etree.QName(root).localname}> is {excerpt(str(value), _SHOWN)!r}, "
-                f"but <{plain}> is {excerpt(text, _SHOWN)!r}; expected one of them"
+                f"attribute {name} of <{etree.QName(root).localname}> is"
+                f" {excerpt(str(value), _SHOWN)!r}, but <{plain}> is {excerpt(text, _SHOWN)!r};"
+                " expected one of them"
             )
             path = f"/{etree.QName(root).localname}/@{plain}"
-            problems.append(CONFLICTING_DUPLICATE.problem(message, path=path, found=excerpt(str(value))))
+            problems.append(
+                CONFLICTING_DUPLICATE.problem(message, path=path, found=excerpt(str(value)))
+            )
     return problems
 
 
@@ -125,9 +129,14 @@ def _doubled_attributes(element: "etree._Element") -> list[Problem]:
         other = first.setdefault(name.lower(), name)
         if other == name or _folded(element.attrib[other]) == _folded(value):
             continue
-        message = f"attributes {other} and {name} of <{etree.QName(element).localname}> have different values"
+        message = (
+            f"attributes {other} and {name} of <{etree.QName(element).localname}> have different"
+            " values"
+        )
         path = f"{_path(element)}/@{name.lower()}"
-        problems.append(CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path))
+        problems.append(
+            CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path)
+        )
     return problems
 
 
@@ -137,8 +146,16 @@ def _path(element: "etree._Element") -> str:
     each: etree._Element | None = element
     while each is not None:
         parent = each.getparent()
-        number = 1 + len([*each.itersiblings(str(each.tag), preceding=True)]) if parent is not None else 1
-        steps.append(f"{etree.QName(each).localname}[{number}]" if number > 1 else etree.QName(each).localname)
+        number = (
+            1 + len([*each.itersiblings(str(each.tag), preceding=True)])
+            if parent is not None
+            else 1
+        )
+        steps.append(
+            f"{etree.QName(each).localname}[{number}]"
+            if number > 1
+            else etree.QName(each).localname
+        )
         each = parent
     return "/" + "/".join(reversed(steps))
 
@@ -148,12 +165,17 @@ def _folded(text: str | bytes) -> str:
 
 
 def _read_cut_off(
-    reading: XmlReading[M], block: Block, text: str, read_tree: "Callable[[etree._Element], TreeReading[M]]"
+    reading: XmlReading[M],
+    block: Block,
+    text: str,
+    read_tree: "Callable[[etree._Element], TreeReading[M]]",
 ) -> XmlReading[M]:
     """Close the root where only its end tag is missing; otherwise show what is there, marked as partial (D-16)."""
     envelope = reading.envelope
     scan = envelope.scan
-    only_root = scan.tail is None and len(scan.unclosed) == 1 and after_envelope(text, block.end) is None
+    only_root = (
+        scan.tail is None and len(scan.unclosed) == 1 and after_envelope(text, block.end) is None
+    )
     tree_is_whole = False
     if envelope.close_and_parse(drop_tail=True) and envelope.root is not None:
         tree = read_tree(envelope.root)
@@ -167,7 +189,12 @@ def _read_cut_off(
             ]
             return reading
     reading.partial = True
-    not_closed = scan.tail is None and len(scan.unclosed) == 1 and reading.model is not None and tree_is_whole
+    not_closed = (
+        scan.tail is None
+        and len(scan.unclosed) == 1
+        and reading.model is not None
+        and tree_is_whole
+    )
     reading.problems = [_truncated(envelope, block, text, not_closed=not_closed)]
     return reading
 
@@ -178,13 +205,20 @@ def _truncated(envelope: XmlEnvelope, block: Block, text: str, *, not_closed: bo
     unclosed = envelope.scan.unclosed
     last = max(len(envelope.source.rstrip()) - 1, 0)
     if not_closed:
-        message = f"{end_tag} is missing behind the last part of the envelope; expected it before any other text"
+        message = (
+            f"{end_tag} is missing behind the last part of the envelope; expected it before any"
+            " other text"
+        )
         fix = f"Send the whole envelope again and end it with {end_tag}."
         return TRUNCATED.problem(message, path=f"/{envelope.grammar.root}", offset=last, fix=fix)
     line = text.count("\n", 0, block.start + last) + 1
     where = unclosed[-1] if unclosed else envelope.grammar.root
-    message = f"the envelope is cut off at line {line}, inside <{where}>; expected {end_tag} at its end"
-    return TRUNCATED.problem(message, path=f"/{'/'.join(unclosed)}" if unclosed else None, offset=last)
+    message = (
+        f"the envelope is cut off at line {line}, inside <{where}>; expected {end_tag} at its end"
+    )
+    return TRUNCATED.problem(
+        message, path=f"/{'/'.join(unclosed)}" if unclosed else None, offset=last
+    )
 
 
 def _text_between(root: "etree._Element") -> bool:

@@ -43,8 +43,8 @@ class Words(Generic[T]):
 class ValueRules:
     """The rules of one family about single values.
 
-    `parts` says what to write for each part that is required, `prose` is that of its templates, and the elements in
-    `lists` hold items that are numbered in paths.
+    `parts` says what to write for each part that is required, `prose` is that of its templates, and
+    the elements in `lists` hold items that are numbered in paths.
     """
 
     missing_field: Rule
@@ -89,14 +89,20 @@ def _shared_margin(lines: list[str]) -> int:
     """Return how many blanks all `lines` begin with in common; empty lines do not count."""
     margins = [line[: len(line) - len(line.lstrip(XML_BLANKS))] for line in lines if line]
     least, most = min(margins, default=""), max(margins, default="")
-    return next((at for at, (one, other) in enumerate(zip(least, most, strict=False)) if one != other), len(least))
+    return next(
+        (at for at, (one, other) in enumerate(zip(least, most, strict=False)) if one != other),
+        len(least),
+    )
 
 
 class XmlValueReader:
-    """Reads values out of a tree. `problems` collects what was seen, `tangled` whether the tree has to be mended first.
+    """Reads values out of a tree.
 
-    A tree is tangled when an element that holds text only has elements in it, or when a name is right but for its
-    case or namespace: the parser took for markup what was meant as text, or the other way round.
+    `problems` collects what was seen, `tangled` whether the tree has to be mended first.
+
+    A tree is tangled when an element that holds text only has elements in it, or when a name is
+    right but for its case or namespace: the parser took for markup what was meant as text, or the
+    other way round.
     """
 
     clean = staticmethod(clean_text)
@@ -117,7 +123,11 @@ class XmlValueReader:
         what = f"attribute {name[1:]}" if name.startswith("@") else f"<{name}>"
         owner = parent.rpartition("/")[2].partition("[")[0]
         message = f"{what} is missing in <{owner}>; it is always required"
-        self.report(self.rules.missing_field.problem(message, path=path, fix=f"Add {self.rules.parts[name]}."))
+        self.report(
+            self.rules.missing_field.problem(
+                message, path=path, fix=f"Add {self.rules.parts[name]}."
+            )
+        )
 
     def empty(self, path: str) -> None:
         """Note that the required element or attribute at `path` is blank."""
@@ -168,9 +178,13 @@ class XmlValueReader:
         if found is None:
             raw = self.attribute(element, name) or ""
             found = words.meanings.get(raw)
-        return found if found is not None else self.odd(raw, f"{path}/@{name}", words, element, name)
+        return (
+            found if found is not None else self.odd(raw, f"{path}/@{name}", words, element, name)
+        )
 
-    def odd(self, raw: str, path: str, words: Words[T], element: Element, attribute: str | None) -> T | None:
+    def odd(
+        self, raw: str, path: str, words: Words[T], element: Element, attribute: str | None
+    ) -> T | None:
         """Find out what is wrong with a value that is none of `words`; return what it is read as, if it is."""
         known = tuple(words.meanings)
         if _is_template_word(raw):
@@ -186,26 +200,42 @@ class XmlValueReader:
             return words.meanings[folded]
         if bare in words.aliases:
             return self.take_alias(seen, path, words, element, attribute)
-        what = f"{name_in(path)} is {excerpt(raw, 60)!r}" if raw else f"{name_in(path)} is absent or blank"
+        what = (
+            f"{name_in(path)} is {excerpt(raw, 60)!r}"
+            if raw
+            else f"{name_in(path)} is absent or blank"
+        )
         message = f"{what}; expected {_one_of(known)}"
-        self.report(words.otherwise.problem(message, path=path, found=excerpt(raw) or None, expected=known))
+        self.report(
+            words.otherwise.problem(message, path=path, found=excerpt(raw) or None, expected=known)
+        )
         return None
 
-    def take_alias(self, seen: str, path: str, words: Words[T], element: Element, attribute: str | None) -> T:
+    def take_alias(
+        self, seen: str, path: str, words: Words[T], element: Element, attribute: str | None
+    ) -> T:
         """Return what the alias `seen` is read as, and note it."""
         value, rule = words.aliases[without_emphasis(seen).lower()]
         new = str(value)
         message = f"{name_in(path)} is {seen!r}; expected {new!r}, which it is read as"
         expected = tuple(words.meanings)
-        self.report(rule.problem(message, path=path, found=seen, expected=expected, before=seen, after=new))
+        self.report(
+            rule.problem(message, path=path, found=seen, expected=expected, before=seen, after=new)
+        )
         set_value(element, attribute, new)
         return value
 
     def placeholder(self, raw: str, path: str, words: tuple[str, ...] | None) -> None:
         """Note that template text was left in."""
         expected = _one_of(words) if words else "the real value"
-        message = f"template text left in: {name_in(path)} is {excerpt(raw, 60)!r}; expected {expected}"
-        self.report(self.rules.placeholder_left.problem(message, path=path, found=excerpt(raw), expected=words))
+        message = (
+            f"template text left in: {name_in(path)} is {excerpt(raw, 60)!r}; expected {expected}"
+        )
+        self.report(
+            self.rules.placeholder_left.problem(
+                message, path=path, found=excerpt(raw), expected=words
+            )
+        )
 
     def template_texts(self, root: Element) -> None:
         """Note the template text in all texts and attributes of `root`, what the schema does not have included."""
@@ -237,25 +267,38 @@ class XmlValueReader:
             return
         path = _path_of(element, self.rules.lists)
         path = f"{path}/{step}" if step else path
-        if any(each.hit.path == path and each.rule.lenient is Severity.ERROR for each in self.problems):
+        if any(
+            each.hit.path == path and each.rule.lenient is Severity.ERROR for each in self.problems
+        ):
             return
         rule = self.rules.placeholder_left if weight is Severity.ERROR else self.rules.slot_in_text
         what = "is" if weight is Severity.ERROR else "holds a slot:"
-        message = f"template text left in: {name_in(path)} {what} {excerpt(value, 60)!r}; expected the real value"
+        message = (
+            f"template text left in: {name_in(path)} {what} {excerpt(value, 60)!r}; expected the"
+            " real value"
+        )
         self.report(rule.problem(message, path=path, found=excerpt(value.strip())))
 
-    def without_invisible(self, raw: str, path: str, element: Element, attribute: str | None) -> str:
+    def without_invisible(
+        self, raw: str, path: str, element: Element, attribute: str | None
+    ) -> str:
         """Return `raw` without invisible characters, reporting them."""
         seen = raw if raw.isascii() else visible(raw)
         if seen == raw or not seen:
             return raw
         message = f"invisible character in {excerpt(raw, 60)!r}; expected {seen!r}"
         shown = excerpt(raw)
-        self.report(xml_rules.CONTROL_CHARACTER.problem(message, path=path, found=shown, before=shown, after=seen))
+        self.report(
+            xml_rules.CONTROL_CHARACTER.problem(
+                message, path=path, found=shown, before=shown, after=seen
+            )
+        )
         set_value(element, attribute, seen)
         return seen
 
-    def mend_case(self, raw: str, proper: str, path: str, element: Element, attribute: str | None) -> None:
+    def mend_case(
+        self, raw: str, proper: str, path: str, element: Element, attribute: str | None
+    ) -> None:
         """Set a word in its proper case and note it."""
         message = f"{name_in(path)} is {excerpt(raw, 60)!r}; expected {proper!r}"
         shown = excerpt(raw)
@@ -273,7 +316,12 @@ class XmlValueReader:
         set_value(element, attribute, proper)
 
     def listed_name(
-        self, raw: str, path: str, element: Element, attribute: str | None, known: frozenset[str] = frozenset()
+        self,
+        raw: str,
+        path: str,
+        element: Element,
+        attribute: str | None,
+        known: frozenset[str] = frozenset(),
     ) -> str | None:
         """Return a name of an open list: the case of those in `known` is mended; None when template text was left."""
         if raw in known:
@@ -323,4 +371,5 @@ def set_value(element: Element, attribute: str | None, value: str) -> None:
 
 
 def _one_of(words: tuple[str, ...]) -> str:
-    return " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"  # noqa: PLR2004 - two words
+    # Two words
+    return " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"  # noqa: PLR2004

@@ -20,9 +20,9 @@ __all__ = [
 ]
 
 _TYPES = (
-    "creative debugger designer executor executor-frontend executor-frontend-high executor-frontend-low "
-    "executor-frontend-medium executor-high executor-low executor-medium explorer librarian orchestrator planner "
-    "researcher tester verifier wave-verifier writer"
+    "creative debugger designer executor executor-frontend executor-frontend-high"
+    " executor-frontend-low executor-frontend-medium executor-high executor-low executor-medium"
+    " explorer librarian orchestrator planner researcher tester verifier wave-verifier writer"
 )
 
 KNOWN_AGENTS = frozenset({f"goop-{kind}" for kind in _TYPES.split()} | {"memory-distiller"})
@@ -38,7 +38,13 @@ PHASE_AGENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "plan": ("goop-planner", "goop-explorer", "goop-creative"),
         "research": ("goop-researcher", "goop-explorer", "goop-librarian"),
-        "execute": ("goop-executor", "goop-debugger", "goop-designer", "goop-tester", "goop-writer"),
+        "execute": (
+            "goop-executor",
+            "goop-debugger",
+            "goop-designer",
+            "goop-tester",
+            "goop-writer",
+        ),
         "accept": ("goop-verifier", "goop-tester"),
     }
 )
@@ -48,7 +54,9 @@ STAND_INS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "plan": MappingProxyType({"goop-researcher": "goop-explorer"}),
         "research": MappingProxyType({"goop-verifier": "goop-tester"}),
-        "execute": MappingProxyType({"goop-debugger": "goop-executor-high", "goop-designer": "goop-executor-frontend"}),
+        "execute": MappingProxyType(
+            {"goop-debugger": "goop-executor-high", "goop-designer": "goop-executor-frontend"}
+        ),
         "accept": MappingProxyType({"goop-tester": "goop-verifier"}),
     }
 )
@@ -94,7 +102,9 @@ def plain_agent_name(name: str) -> str:
 def same_agent(one: str, other: str) -> bool:
     """Return whether two names mean the same agent, with and without `goop-`; all names of the orchestrator do."""
     first, second = (plain_agent_name(name) for name in (one, other))
-    first, second = (NEXT_AGENT_ALIASES.get(name, name).removeprefix("goop-") for name in (first, second))
+    first, second = (
+        NEXT_AGENT_ALIASES.get(name, name).removeprefix("goop-") for name in (first, second)
+    )
     return first == second
 
 

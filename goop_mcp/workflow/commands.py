@@ -8,16 +8,24 @@ from types import MappingProxyType
 from goop_mcp.validation.expectations import Profile
 from goop_mcp.workflow.gate_names import GateName
 
-__all__ = ["COMMANDS", "KNOWN_COMMANDS", "Command", "command_name", "usual_next", "usual_next_of_phase"]
+__all__ = [
+    "COMMANDS",
+    "KNOWN_COMMANDS",
+    "Command",
+    "command_name",
+    "usual_next",
+    "usual_next_of_phase",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command of the packages.
 
-    `phase` is the one it works in; None means that it stays in the current one. `needs` is the gate before it, `spec`
-    the lock it asks for beside any gate. `since` and `until` are the first and the last package version that has it,
-    None where it was there from the start or still is. `in_v1` tells whether profile v1 has it too.
+    `phase` is the one it works in; None means that it stays in the current one. `needs` is the gate
+    before it, `spec` the lock it asks for beside any gate. `since` and `until` are the first and
+    the last package version that has it, None where it was there from the start or still is.
+    `in_v1` tells whether profile v1 has it too.
     """
 
     name: str
@@ -32,11 +40,31 @@ class Command:
 
 
 _LISTED = (
-    Command(name="/goop-discuss", phase="plan", phase_in_v1="discuss", next=("/goop-plan",), in_v1=True),
-    Command(name="/goop-plan", phase="plan", needs=GateName.DISCOVERY, next=("/goop-execute",), in_v1=True),
+    Command(
+        name="/goop-discuss", phase="plan", phase_in_v1="discuss", next=("/goop-plan",), in_v1=True
+    ),
+    Command(
+        name="/goop-plan",
+        phase="plan",
+        needs=GateName.DISCOVERY,
+        next=("/goop-execute",),
+        in_v1=True,
+    ),
     Command(name="/goop-research", phase="research", next=("/goop-plan",)),
-    Command(name="/goop-specify", phase="specify", needs=GateName.DISCOVERY, next=("/goop-execute",), until="0.2.4"),
-    Command(name="/goop-execute", phase="execute", needs=GateName.SPEC, next=("/goop-accept",), in_v1=True),
+    Command(
+        name="/goop-specify",
+        phase="specify",
+        needs=GateName.DISCOVERY,
+        next=("/goop-execute",),
+        until="0.2.4",
+    ),
+    Command(
+        name="/goop-execute",
+        phase="execute",
+        needs=GateName.SPEC,
+        next=("/goop-accept",),
+        in_v1=True,
+    ),
     Command(
         name="/goop-accept",
         phase="accept",
@@ -45,13 +73,28 @@ _LISTED = (
         in_v1=True,
     ),
     Command(name="/goop-amend", needs_locked_spec=True, next=("/goop-execute",), in_v1=True),
-    Command(name="/goop-complete", phase="idle", needs=GateName.ACCEPTANCE, next=("/goop-milestone",), until="0.2.6"),
+    Command(
+        name="/goop-complete",
+        phase="idle",
+        needs=GateName.ACCEPTANCE,
+        next=("/goop-milestone",),
+        until="0.2.6",
+    ),
     Command(name="/goop-pr-review", phase="accept", needs=GateName.MERGE, since="0.2.7"),
     Command(name="/goop-quick", in_v1=True),
     *(Command(name=f"/goop-{name}", in_v1=True) for name in ("help", "setup", "status")),
     *(
         Command(name=f"/goop-{name}")
-        for name in ("debug", "map-codebase", "memory", "milestone", "pause", "recall", "remember", "resume")
+        for name in (
+            "debug",
+            "map-codebase",
+            "memory",
+            "milestone",
+            "pause",
+            "recall",
+            "remember",
+            "resume",
+        )
     ),
 )
 

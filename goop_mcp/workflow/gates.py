@@ -7,7 +7,16 @@ from types import MappingProxyType
 
 from goop_mcp.workflow.gate_names import GateName
 
-__all__ = ["GATES", "Bypass", "Condition", "Gate", "GateFacts", "GateName", "GateResult", "judge_gate"]
+__all__ = [
+    "GATES",
+    "Bypass",
+    "Condition",
+    "Gate",
+    "GateFacts",
+    "GateName",
+    "GateResult",
+    "judge_gate",
+]
 
 _VISION_SENTENCES = 3
 # "0 tasks remaining in Wave 0" would read as if all were done.
@@ -25,12 +34,15 @@ class Bypass(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFacts:
-    """What the gates look at; all numbers from 0. The defaults are those of an empty project, so no gate is passed.
+    """What the gates look at; all numbers from 0.
 
-    `vision_sentences` to `mitigated_risks` are counts from REQUIREMENTS.md, `must_haves` is the number in SPEC.md and
-    `traced_must_haves` how many of them some task serves. `open_tasks` are those not done in `open_wave`, the first
-    wave with open tasks, or the last wave; `open_tasks_in_all` those of all waves. `failed_checks` counts tasks whose
-    last report has a failed check. `user_accepted` is the word accept or accept-with-issues.
+    The defaults are those of an empty project, so no gate is passed.
+
+    `vision_sentences` to `mitigated_risks` are counts from REQUIREMENTS.md, `must_haves` is the
+    number in SPEC.md and `traced_must_haves` how many of them some task serves. `open_tasks` are
+    those not done in `open_wave`, the first wave with open tasks, or the last wave;
+    `open_tasks_in_all` those of all waves. `failed_checks` counts tasks whose last report has a
+    failed check. `user_accepted` is the word accept or accept-with-issues.
     """
 
     interview_complete: bool = False
@@ -85,7 +97,9 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """What became of a gate. `missing` lists the conditions that do not hold, also where it was bypassed.
+    """What became of a gate.
+
+    `missing` lists the conditions that do not hold, also where it was bypassed.
 
     `sentence` and `command` say what to do and are None when the gate is open.
     """
@@ -103,7 +117,10 @@ _DISCOVERY = Gate(
     before="/goop-plan",
     conditions=(
         Condition("the interview is complete", lambda facts: facts.interview_complete),
-        Condition("a vision of more than two sentences", lambda facts: facts.vision_sentences >= _VISION_SENTENCES),
+        Condition(
+            "a vision of more than two sentences",
+            lambda facts: facts.vision_sentences >= _VISION_SENTENCES,
+        ),
         Condition("at least one must-have", lambda facts: facts.interview_must_haves > 0),
         Condition("constraints", lambda facts: facts.constraints > 0),
         Condition("at least one item out of scope", lambda facts: facts.out_of_scope > 0),
@@ -123,7 +140,10 @@ _SPEC = Gate(
         Condition("the specification is locked", lambda facts: facts.spec_locked),
         Condition("SPEC.md exists", lambda facts: facts.spec_exists),
         Condition("BLUEPRINT.md exists", lambda facts: facts.blueprint_exists),
-        Condition("every must-have is traced to a task", lambda facts: 0 < facts.must_haves <= facts.traced_must_haves),
+        Condition(
+            "every must-have is traced to a task",
+            lambda facts: 0 < facts.must_haves <= facts.traced_must_haves,
+        ),
         Condition("the user has confirmed", lambda facts: facts.user_confirmed),
     ),
     sentence="Specification not locked. Run /goop-plan to confirm and lock first.",
@@ -137,9 +157,13 @@ _EXECUTION = Gate(
     conditions=(
         Condition(
             "all waves and tasks are done",
-            lambda facts: facts.total_tasks > 0 and facts.open_tasks == facts.open_tasks_in_all == 0,
+            lambda facts: (
+                facts.total_tasks > 0 and facts.open_tasks == facts.open_tasks_in_all == 0
+            ),
         ),
-        Condition("no failed check in the last report of any task", lambda facts: facts.failed_checks == 0),
+        Condition(
+            "no failed check in the last report of any task", lambda facts: facts.failed_checks == 0
+        ),
         Condition("no active blocker", lambda facts: facts.active_blockers == 0),
     ),
     sentence="Execution incomplete. {tasks} tasks remaining in Wave {wave}.",
@@ -153,7 +177,9 @@ _ACCEPTANCE = Gate(
     before="closing",
     conditions=(
         Condition("a verification report", lambda facts: facts.verification_report),
-        Condition("every must-have passed", lambda facts: 0 < facts.must_haves <= facts.passed_must_haves),
+        Condition(
+            "every must-have passed", lambda facts: 0 < facts.must_haves <= facts.passed_must_haves
+        ),
         Condition("the user says accept or accept-with-issues", lambda facts: facts.user_accepted),
     ),
     sentence="Acceptance not confirmed. Run /goop-accept first.",
@@ -188,13 +214,21 @@ def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None
         return GateResult(gate=name, passed=True)
     if bypass is not None and bypass in gate.bypasses and _forgivable(gate, missing):
         return GateResult(gate=name, passed=True, missing=missing, bypass=bypass)
-    return GateResult(gate=name, passed=False, missing=missing, sentence=_sentence(gate, facts), command=gate.command)
+    return GateResult(
+        gate=name,
+        passed=False,
+        missing=missing,
+        sentence=_sentence(gate, facts),
+        command=gate.command,
+    )
 
 
 def _sentence(gate: Gate, facts: GateFacts) -> str:
     if gate.name is GateName.EXECUTION and not facts.total_tasks:
         return _NO_TASKS
-    return gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace("{wave}", str(facts.open_wave))
+    return gate.sentence.replace("{tasks}", str(facts.open_tasks)).replace(
+        "{wave}", str(facts.open_wave)
+    )
 
 
 def _forgivable(gate: Gate, missing: tuple[str, ...]) -> bool:

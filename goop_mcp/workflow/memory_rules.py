@@ -1,7 +1,7 @@
 """Rules about what a memory tool is given. They are reported where a memory is saved or imported.
 
-An example is a list of calls, one JSON object a line: the arguments of save_memory, or of the package's own
-memory_save where `tool` says so.
+An example is a list of calls, one JSON object a line: the arguments of save_memory, or of the
+package's own memory_save where `tool` says so.
 """
 
 from goop_mcp.validation.findings import Severity
@@ -22,15 +22,23 @@ __all__ = [
     "UNSTORABLE_CHARACTER",
 ]
 
-_CALL = '{"title": "Sessions live in Redis", "content": "The cookie holds only an id.", "importance": 0.7}'
-_PACKAGE_CALL = '{"tool": "memory_save", "title": "Sessions", "content": "They live in Redis.", "importance": 8}'
+_CALL = (
+    '{"title": "Sessions live in Redis", "content": "The cookie holds only an id.", "importance":'
+    " 0.7}"
+)
+_PACKAGE_CALL = (
+    '{"tool": "memory_save", "title": "Sessions", "content": "They live in Redis.",'
+    ' "importance": 8}'
+)
 _KEYED_CALL = '{"title": "Retries", "content": "Three, then a person.", "idempotency_key": "w2t3"}'
 _TITLE = '"title": "Sessions live in Redis"'
 _CONTENT = '"content": "The cookie holds only an id."'
 _LARGEST_CONTENT = 65_536
 
 
-def _error(id: str, *, catches: str, why: str, fix: str, requirements: tuple[str, ...], example: Example) -> Rule:
+def _error(
+    id: str, *, catches: str, why: str, fix: str, requirements: tuple[str, ...], example: Example
+) -> Rule:
     return Rule(
         id=f"memory/{id}",
         lenient=Severity.ERROR,
@@ -60,7 +68,9 @@ TITLE_TOO_LONG = Rule(
     why="A title is what people read in a list; nothing of it is dropped.",
     fix="Write a title of at most 100 characters, and the rest in the content.",
     requirements=("P-18",),
-    example=Example(good=_TITLE, bad=f'"title": "{"long " * (LONGEST_TITLE // 5)}title"', reply=_CALL),
+    example=Example(
+        good=_TITLE, bad=f'"title": "{"long " * (LONGEST_TITLE // 5)}title"', reply=_CALL
+    ),
 )
 
 UNKNOWN_TYPE = _error(
@@ -75,7 +85,10 @@ UNKNOWN_TYPE = _error(
 IMPORTANCE_OUT_OF_RANGE = _error(
     "importance-out-of-range",
     catches="outside 0 to 1 on our tools; outside 1 to 10 on the compatibility names",
-    why="There are two scales, 0 to 1 and the package's 1 to 10; a guess would turn the least into the most.",
+    why=(
+        "There are two scales, 0 to 1 and the package's 1 to 10; a guess would turn the least into"
+        " the most."
+    ),
     fix="Write a number from 0 to 1: 0.7 for a decision, 0.5 for an observation, 0.4 for a note.",
     requirements=("G-27", "P-18"),
     example=Example(good='"importance": 0.7', bad='"importance": 8', reply=_CALL),
@@ -85,9 +98,15 @@ IMPORTANCE_AMBIGUOUS = Rule(
     id="memory/importance-ambiguous",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="exactly 1 on a compatibility name: highest on one scale, lowest on the other; read as the highest",
+    catches=(
+        "exactly 1 on a compatibility name: highest on one scale, lowest on the other; read as the"
+        " highest"
+    ),
     why="To lose an important memory is worse than to keep an unimportant one too high.",
-    fix="Use save_memory, whose importance is always 0 to 1, or write 10 for the highest and 2 for a low one.",
+    fix=(
+        "Use save_memory, whose importance is always 0 to 1, or write 10 for the highest and 2 for"
+        " a low one."
+    ),
     requirements=("G-27", "P-18"),
     example=Example(good='"importance": 8', bad='"importance": 1', reply=_PACKAGE_CALL),
 )
@@ -114,7 +133,10 @@ DUPLICATE = Rule(
     example=Example(
         good='"The cookie holds nothing else."',
         bad='"the cookie holds  ONLY an id."',
-        reply=f'{_CALL}\n{{"title": "Sessions live in Redis", "content": "The cookie holds nothing else."}}',
+        reply=(
+            f'{_CALL}\n{{"title": "Sessions live in Redis", "content": "The cookie holds nothing'
+            ' else."}'
+        ),
     ),
 )
 
@@ -127,7 +149,9 @@ KEY_REUSED = _error(
     example=Example(
         good='"idempotency_key": "w2t4"',
         bad='"idempotency_key": "w2t3"',
-        reply=f'{_KEYED_CALL}\n{{"title": "Timeouts", "content": "30 s", "idempotency_key": "w2t4"}}',
+        reply=(
+            f'{_KEYED_CALL}\n{{"title": "Timeouts", "content": "30 s", "idempotency_key": "w2t4"}}'
+        ),
     ),
 )
 

@@ -59,12 +59,20 @@ def workflow_markdown() -> str:
             _PROGRESS.replace("{resets}", ", ".join(f"`{key}`" for key in RESET_ON_CLOSE)),
             _GATES,
             _table(
-                ("gate", "stands before", "passes when", "sentence on failure", "run", "may be skipped for"),
+                (
+                    "gate",
+                    "stands before",
+                    "passes when",
+                    "sentence on failure",
+                    "run",
+                    "may be skipped for",
+                ),
                 map(_gate, GATES.values()),
             ),
             _COMMANDS,
             _table(
-                ("command", "phase", "needs", "usual next", "in versions", "in v1"), map(_command, COMMANDS.values())
+                ("command", "phase", "needs", "usual next", "in versions", "in v1"),
+                map(_command, COMMANDS.values()),
             ),
             _AGENTS,
             _table(("phase", "agents", "when one is missing, take"), map(_agents, PHASE_AGENTS)),
@@ -96,7 +104,10 @@ def _command(command: Command) -> tuple[str, ...]:
     following = " or ".join(f"`{name}`" for name in command.next)
     if older is not None and older not in command.next:
         following += f" [0.1.x] `{older}`"
-    versions = [f"from {command.since}" if command.since else "", f"until {command.until}" if command.until else ""]
+    versions = [
+        f"from {command.since}" if command.since else "",
+        f"until {command.until}" if command.until else "",
+    ]
     needs = command.needs or ("a locked specification" if command.needs_locked_spec else "")
     return (
         f"`{command.name}`",

@@ -7,7 +7,17 @@ from types import MappingProxyType
 
 from goop_mcp.validation.expectations import Profile
 
-__all__ = ["MOVES", "PHASES", "RESET_ON_CLOSE", "Move", "MoveKind", "Moves", "may_progress", "resets", "weigh_move"]
+__all__ = [
+    "MOVES",
+    "PHASES",
+    "RESET_ON_CLOSE",
+    "Move",
+    "MoveKind",
+    "Moves",
+    "may_progress",
+    "resets",
+    "weigh_move",
+]
 
 
 class MoveKind(StrEnum):
@@ -63,7 +73,9 @@ MOVES: Mapping[Profile, Mapping[str, Moves]] = MappingProxyType(
 )
 """Every phase of each profile and where it leads. Staying is always legal and not listed."""
 
-PHASES: Mapping[Profile, tuple[str, ...]] = MappingProxyType({name: tuple(moves) for name, moves in MOVES.items()})
+PHASES: Mapping[Profile, tuple[str, ...]] = MappingProxyType(
+    {name: tuple(moves) for name, moves in MOVES.items()}
+)
 """The phases of each profile, in the order of the work."""
 
 RESET_ON_CLOSE: Mapping[str, bool | int] = MappingProxyType(
@@ -111,8 +123,8 @@ def resets(move: Move) -> Mapping[str, bool | int]:
 def may_progress(move: Move, *, gate_passed: bool, manual_override: bool = False) -> bool:
     """Return whether `move` may happen without anybody asking for it.
 
-    Only three moves may, each behind its gate; wave counters alone never open one. While `manual_override` is set,
-    nothing progresses by itself.
+    Only three moves may, each behind its gate; wave counters alone never open one. While
+    `manual_override` is set, nothing progresses by itself.
     """
     if manual_override or not gate_passed:
         return False

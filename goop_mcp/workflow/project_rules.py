@@ -22,12 +22,15 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFacts:
-    """What the sides of a project say, side by side. None or empty means that a side is absent or silent.
+    """What the sides of a project say, side by side.
 
-    `state_fault` is (what is wrong, line, column) of a state.json that cannot be read, `state_read_only` the form of
-    one that is never written. `missing_files` are names of the reading order. The task lists hold ids as we write
-    them: `done_reported` by the last report of the task, `done_in_chronicle` and `open_in_chronicle` by the diary,
-    `done_in_state` by state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
+    None or empty means that a side is absent or silent.
+
+    `state_fault` is (what is wrong, line, column) of a state.json that cannot be read,
+    `state_read_only` the form of one that is never written. `missing_files` are names of the
+    reading order. The task lists hold ids as we write them: `done_reported` by the last report of
+    the task, `done_in_chronicle` and `open_in_chronicle` by the diary, `done_in_state` by
+    state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
     """
 
     state_fault: tuple[str, int, int] | None = None
@@ -83,9 +86,15 @@ def _state_read_only(facts: ProjectFacts, _expected: Expectations) -> Hit | None
 def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     return [
         Hit(
-            message=f"{name} is missing; expected .goopspec/{name}, which agents read before they start",
+            message=(
+                f"{name} is missing; expected .goopspec/{name}, which agents read before they start"
+            ),
             path=name,
-            fix="Go on without it, or write down the conventions of the project there." if name == _OPTIONAL else None,
+            fix=(
+                "Go on without it, or write down the conventions of the project there."
+                if name == _OPTIONAL
+                else None
+            ),
         )
         for name in facts.missing_files
     ]
@@ -93,10 +102,14 @@ def _missing(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
 
 def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     sides = {"CHRONICLE.md": facts.chronicle_phase, "the last report": facts.report_phase}
-    others = [f"{side} {phase}" for side, phase in sides.items() if phase not in (None, facts.state_phase)]
+    others = [
+        f"{side} {phase}" for side, phase in sides.items() if phase not in (None, facts.state_phase)
+    ]
     if facts.state_phase is None or not others:
         return None
-    message = f"state.json says phase {facts.state_phase}, {' and '.join(others)}; state.json counts"
+    message = (
+        f"state.json says phase {facts.state_phase}, {' and '.join(others)}; state.json counts"
+    )
     return Hit(message=message, path="state.json", found=facts.state_phase)
 
 
@@ -105,7 +118,10 @@ def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None
     if state is None or header is None or state == header:
         return None
     words = {True: "locked", False: "not locked"}
-    message = f"state.json says that the specification is {words[state]}, SPEC.md that it is {words[header]}"
+    message = (
+        f"state.json says that the specification is {words[state]}, SPEC.md that it is"
+        f" {words[header]}"
+    )
     return Hit(message=f"{message}; state.json counts", path="SPEC.md")
 
 
@@ -116,10 +132,22 @@ def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     hits = []
     # Before the first wave begins, the packages have not counted yet.
     if facts.waves_in_state != planned and (facts.waves_in_state or facts.current_wave):
-        message = f"state.json counts {facts.waves_in_state} waves, BLUEPRINT.md has {planned}; BLUEPRINT.md counts"
-        hits.append(Hit(message=message, path="state.json", found=str(facts.waves_in_state), expected=(str(planned),)))
+        message = (
+            f"state.json counts {facts.waves_in_state} waves, BLUEPRINT.md has {planned};"
+            " BLUEPRINT.md counts"
+        )
+        hits.append(
+            Hit(
+                message=message,
+                path="state.json",
+                found=str(facts.waves_in_state),
+                expected=(str(planned),),
+            )
+        )
     if facts.current_wave is not None and facts.current_wave > planned:
-        message = f"state.json is in wave {facts.current_wave}, BLUEPRINT.md ends with wave {planned}"
+        message = (
+            f"state.json is in wave {facts.current_wave}, BLUEPRINT.md ends with wave {planned}"
+        )
         hits.append(Hit(message=message, path="state.json", found=str(facts.current_wave)))
     return hits
 
@@ -136,12 +164,20 @@ def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit
         "state.json": dict.fromkeys(facts.open_in_state),
     }
     # Done tasks are many in a long project, open ones few.
-    disputed = [task for ids in open_.values() for task in ids if any(task in others for others in done.values())]
+    disputed = [
+        task
+        for ids in open_.values()
+        for task in ids
+        if any(task in others for others in done.values())
+    ]
     hits = []
     for task in dict.fromkeys(disputed):
         says_done = [side for side, ids in done.items() if task in ids]
         says_open = [side for side, ids in open_.items() if task in ids]
-        message = f"task {task} is done in {_and(says_done)} and open in {_and(says_open)}; the reports count"
+        message = (
+            f"task {task} is done in {_and(says_done)} and open in {_and(says_open)}; the reports"
+            " count"
+        )
         hits.append(Hit(message=message, path=task, found=task))
     return hits
 
@@ -150,17 +186,29 @@ def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hi
     if not facts.planned:
         return []
     recorded = dict.fromkeys(
-        (*facts.done_reported, *facts.open_reported, *facts.done_in_chronicle, *facts.open_in_chronicle)
+        (
+            *facts.done_reported,
+            *facts.open_reported,
+            *facts.done_in_chronicle,
+            *facts.open_in_chronicle,
+        )
     )
     planned = frozenset(facts.planned)
     unknown = [task for task in recorded if task not in planned]
     hits = [
-        Hit(message=f"task {task} is recorded; expected one that BLUEPRINT.md has", path=task, found=task)
+        Hit(
+            message=f"task {task} is recorded; expected one that BLUEPRINT.md has",
+            path=task,
+            found=task,
+        )
         for task in unknown[:_MOST_UNKNOWN_TASKS]
     ]
     if left := len(unknown) - len(hits):
         hits.append(
-            Hit(message=f"{left:,} more tasks are recorded that BLUEPRINT.md does not have", path="BLUEPRINT.md")
+            Hit(
+                message=f"{left:,} more tasks are recorded that BLUEPRINT.md does not have",
+                path="BLUEPRINT.md",
+            )
         )
     return hits
 
@@ -169,12 +217,28 @@ def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     hits = []
     if facts.untraced_must_haves:
         message = (
-            f"no task of BLUEPRINT.md serves {_and(facts.untraced_must_haves)}; expected a task for each must-have"
+            f"no task of BLUEPRINT.md serves {_and(facts.untraced_must_haves)}; expected a task for"
+            " each must-have"
         )
-        hits.append(Hit(message=message, path="SPEC.md", found=", ".join(facts.untraced_must_haves[:_MOST_NAMED])))
+        hits.append(
+            Hit(
+                message=message,
+                path="SPEC.md",
+                found=", ".join(facts.untraced_must_haves[:_MOST_NAMED]),
+            )
+        )
     if facts.idle_tasks:
-        message = f"BLUEPRINT.md has tasks without a must-have: {_and(facts.idle_tasks)}; expected one for each task"
-        hits.append(Hit(message=message, path="BLUEPRINT.md", found=", ".join(facts.idle_tasks[:_MOST_NAMED])))
+        message = (
+            f"BLUEPRINT.md has tasks without a must-have: {_and(facts.idle_tasks)}; expected one"
+            " for each task"
+        )
+        hits.append(
+            Hit(
+                message=message,
+                path="BLUEPRINT.md",
+                found=", ".join(facts.idle_tasks[:_MOST_NAMED]),
+            )
+        )
     return hits
 
 
@@ -182,7 +246,10 @@ def _drift_handoff(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     written, reported = facts.handoff_written, facts.last_report
     if written is None or reported is None or written >= reported:
         return None
-    message = f"HANDOFF.md was written {written}, the last report is of {reported}; expected a handoff that knows it"
+    message = (
+        f"HANDOFF.md was written {written}, the last report is of {reported}; expected a handoff"
+        " that knows it"
+    )
     return Hit(message=message, path="HANDOFF.md", found=written)
 
 
@@ -237,7 +304,9 @@ PROJECT_RULES = (
         severity=Severity.ERROR,
         catches="state.json cannot be read; it is left as it is",
         why="A file that is reset loses the lock on the specification; nobody would notice.",
-        fix="Mend state.json by hand at the place named, or put the newest checkpoint in its place.",
+        fix=(
+            "Mend state.json by hand at the place named, or put the newest checkpoint in its place."
+        ),
         requirements=("P-05", "P-16"),
         good='"state_fault": null',
         bad='"state_fault": ["it ends in the middle", 1, 14]',
@@ -246,7 +315,9 @@ PROJECT_RULES = (
         "state-read-only",
         _state_read_only,
         severity=Severity.INFO,
-        catches="state.json of version 2 (either shape), or older than version 1: read, never written",
+        catches=(
+            "state.json of version 2 (either shape), or older than version 1: read, never written"
+        ),
         why="Two shapes call themselves version 2; writing one as the other would destroy it.",
         fix="Go on reading; the package that made the file is the one to change it.",
         requirements=("P-16",),
@@ -277,8 +348,14 @@ PROJECT_RULES = (
         "drift-spec-lock",
         _drift_spec_lock,
         catches="specLocked and the header of SPEC.md differ",
-        why="People read the header, programs read state.json; one of them changes a contract that the other keeps.",
-        fix="Set the header of SPEC.md as state.json has it, or run /goop-plan to lock the specification.",
+        why=(
+            "People read the header, programs read state.json; one of them changes a contract that"
+            " the other keeps."
+        ),
+        fix=(
+            "Set the header of SPEC.md as state.json has it, or run /goop-plan to lock the"
+            " specification."
+        ),
         requirements=("G-18", "P-16"),
         good='"spec_locked_in_header": true',
         bad='"spec_locked_in_header": false',
@@ -307,7 +384,10 @@ PROJECT_RULES = (
         "drift-unknown-task",
         _drift_unknown_task,
         catches="a task is recorded that BLUEPRINT.md does not have",
-        why="Work outside of the plan is not counted, or the plan is not the one that was worked on.",
+        why=(
+            "Work outside of the plan is not counted, or the plan is not the one that was"
+            " worked on."
+        ),
         fix="Add the task to BLUEPRINT.md, or name the task that was meant.",
         requirements=("G-12", "G-58"),
         good='"done_reported": ["W1.T1"]',

@@ -31,7 +31,9 @@ _ONWARDS = '{"profile": "0.x", "start": "idle", "target": "plan"}'
 def facts_from_json(text: str) -> GateFacts:
     """Return the facts of an example; what it does not name keeps the default."""
     values = json.loads(text)
-    return GateFacts(**{each.name: values[each.name] for each in fields(GateFacts) if each.name in values})
+    return GateFacts(
+        **{each.name: values[each.name] for each in fields(GateFacts) if each.name in values}
+    )
 
 
 def move_from_json(text: str) -> Move:
@@ -48,10 +50,15 @@ def _gate_check(name: GateName) -> Check:
 
 
 def _gate_hit(result: GateResult) -> Hit:
-    return Hit(message=f"gate {result.gate} is closed; expected {', '.join(result.missing)}", fix=result.sentence)
+    return Hit(
+        message=f"gate {result.gate} is closed; expected {', '.join(result.missing)}",
+        fix=result.sentence,
+    )
 
 
-def _gate_rule(name: GateName, *, catches: str, why: str, requirements: tuple[str, ...], good: str, bad: str) -> Rule:
+def _gate_rule(
+    name: GateName, *, catches: str, why: str, requirements: tuple[str, ...], good: str, bad: str
+) -> Rule:
     gate = GATES[name]
     return Rule(
         id=f"workflow/gate-{name.lower()}",
@@ -86,7 +93,10 @@ GATE_RULES = (
     _gate_rule(
         GateName.EXECUTION,
         catches="/goop-accept with tasks open",
-        why="What is not built cannot be accepted; the wave counter alone says only that the last wave has begun.",
+        why=(
+            "What is not built cannot be accepted; the wave counter alone says only that the last"
+            " wave has begun."
+        ),
         requirements=("G-58",),
         good='"open_tasks": 0, "open_tasks_in_all": 0',
         bad='"open_tasks": 2, "open_tasks_in_all": 2',
@@ -108,7 +118,10 @@ def _illegal(move: Move, _expected: Expectations) -> Hit | None:
     moves = MOVES[move.profile].get(move.start)
     allowed = (*moves.legal, *moves.rework) if moves is not None else tuple(MOVES[move.profile])
     return Hit(
-        message=f"phase {move.start} does not lead to {move.target}; expected one of {', '.join(allowed)}",
+        message=(
+            f"phase {move.start} does not lead to {move.target}; expected one of"
+            f" {', '.join(allowed)}"
+        ),
         found=move.target,
         expected=allowed,
     )
@@ -137,11 +150,16 @@ REWORK_EDGE = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="a documented step back (execute to plan, research to plan)",
-    why="Going back is allowed, and whoever reads the history should see it; the lock on the specification stays.",
+    why=(
+        "Going back is allowed, and whoever reads the history should see it; the lock on the"
+        " specification stays."
+    ),
     fix="Go on; use /goop-amend where the locked specification has to change.",
     requirements=("G-43",),
     example=Example(
-        good='"start": "idle", "target": "plan"', bad='"start": "execute", "target": "plan"', reply=_ONWARDS
+        good='"start": "idle", "target": "plan"',
+        bad='"start": "execute", "target": "plan"',
+        reply=_ONWARDS,
     ),
     check=_rework,
 )

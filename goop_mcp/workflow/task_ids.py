@@ -20,7 +20,10 @@ _TASK = re.compile(r"(?:T|Task\s+)(\d{1,6})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class TaskId:
-    """A task by wave and number, both from 0. `task` is None for a wave alone; `guessed` marks an assumed wave."""
+    """A task by wave and number, both from 0.
+
+    `task` is None for a wave alone; `guessed` marks an assumed wave.
+    """
 
     wave: int
     task: int | None
@@ -35,8 +38,8 @@ class TaskId:
 def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | None:
     """Read any known spelling of a task id; None for anything else.
 
-    A task without a wave is taken for one of `current_wave`, and marked as guessed; without `current_wave` it is
-    None. Leading zeros do not count.
+    A task without a wave is taken for one of `current_wave`, and marked as guessed; without
+    `current_wave` it is None. Leading zeros do not count.
     """
     wanted = text.strip()
     for spelling in _SPELLINGS:
@@ -57,4 +60,6 @@ def normal_task_id(text: str, *, current_wave: int | None = None) -> str:
 
 def same_task(one: str, other: str, *, current_wave: int | None = None) -> bool:
     """Return whether two ids mean the same task: by their numbers, else by their text."""
-    return normal_task_id(one, current_wave=current_wave) == normal_task_id(other, current_wave=current_wave)
+    return normal_task_id(one, current_wave=current_wave) == normal_task_id(
+        other, current_wave=current_wave
+    )

@@ -92,7 +92,9 @@ def newest_blocks(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Bl
 
 def archive_text(document: str, month: str, blocks: Sequence[Block]) -> str:
     """Return the archive of `month` as its file holds it."""
-    return _title(document.removesuffix(".md"), month) + "".join(f"{block.text}\n\n" for block in blocks)
+    return _title(document.removesuffix(".md"), month) + "".join(
+        f"{block.text}\n\n" for block in blocks
+    )
 
 
 def read_archive_name(name: str) -> tuple[str, str] | None:
@@ -115,7 +117,9 @@ def archived_parts(path: str, blocks: Sequence[Block]) -> tuple[PlannedAppend, .
         months.setdefault(_month(block), []).append(f"{block.text}\n\n".encode())
 
     def part(month: str, entries: Sequence[bytes]) -> PlannedAppend:
-        return PlannedAppend(path, f"{stem}-{month}.md", _title(name, month).encode(), tuple(entries))
+        return PlannedAppend(
+            path, f"{stem}-{month}.md", _title(name, month).encode(), tuple(entries)
+        )
 
     return tuple(part(month, entries) for month, entries in months.items())
 

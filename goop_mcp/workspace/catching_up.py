@@ -5,7 +5,13 @@ from dataclasses import dataclass, field, replace
 from goop_mcp.store.interface import Reading, Store, Writing
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
-from goop_mcp.workspace.projections import PROJECTED, ProjectionPlan, Redact, is_behind, plan_projections
+from goop_mcp.workspace.projections import (
+    PROJECTED,
+    ProjectionPlan,
+    Redact,
+    is_behind,
+    plan_projections,
+)
 from goop_mcp.workspace.replacing import is_stray, sweep_strays
 from goop_mcp.workspace.state_writing import StatePlan, interrupted_change
 
@@ -36,7 +42,9 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
 
     def change(writing: Writing) -> tuple[StatePlan | None, ProjectionPlan]:
         state = interrupted_change(writing, files)
-        return state, plan_projections(writing, files, now=now, redact=redact, documents=_documents(writing))
+        return state, plan_projections(
+            writing, files, now=now, redact=redact, documents=_documents(writing)
+        )
 
     def then(plans: tuple[StatePlan | None, ProjectionPlan]) -> None:
         nonlocal done
@@ -52,13 +60,19 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
 
 
 def _has_work(reading: Reading, files: ProjectFiles) -> bool:
-    return is_behind(reading, files, documents=_documents(reading)) or interrupted_change(reading, files) is not None
+    return (
+        is_behind(reading, files, documents=_documents(reading))
+        or interrupted_change(reading, files) is not None
+    )
 
 
 def _documents(reading: Reading) -> tuple[str, ...]:
     """Return the projected documents below the folder, those of named sessions included."""
     known = (row.path.removeprefix(f"{FOLDER}/") for row in reading.projections())
-    return (*PROJECTED, *(name for name in known if "/" in name and name.rpartition("/")[2] in PROJECTED))
+    return (
+        *PROJECTED,
+        *(name for name in known if "/" in name and name.rpartition("/")[2] in PROJECTED),
+    )
 
 
 def _folders(store: Store) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Saved positions of a project, `.goopspec/checkpoints/<id>.json`. No form of them is laid down, so all are taken."""
+"""Saved positions of a project, `.goopspec/checkpoints/<id>.json`.
+
+No form of them is laid down, so all are taken.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +29,10 @@ _MILLISECONDS_FROM = 100_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """One saved position. `saved_at` is the time it tells, else when its file was changed; `phase` may be absent."""
+    """One saved position.
+
+    `saved_at` is the time it tells, else when its file was changed; `phase` may be absent.
+    """
 
     id: str
     path: str
@@ -56,12 +62,19 @@ class _File:
 
 
 def read_checkpoints(files: ProjectFiles) -> Checkpoints:
-    """Read the checkpoints of the project; one that cannot be read is a fault and stops no other. Changes nothing."""
+    """Read the checkpoints of the project; one that cannot be read is a fault and stops no other.
+
+    Changes nothing.
+    """
     faults: list[str] = []
     candidates = sorted(_candidates(files, faults), reverse=True)
     read = (_read(files, each, faults) for each in candidates[:MOST_READ])
-    found = sorted((each for each in read if each is not None), key=lambda each: each.saved_at, reverse=True)
-    return Checkpoints(found=tuple(found), faults=tuple(faults), unopened=len(candidates[MOST_READ:]))
+    found = sorted(
+        (each for each in read if each is not None), key=lambda each: each.saved_at, reverse=True
+    )
+    return Checkpoints(
+        found=tuple(found), faults=tuple(faults), unopened=len(candidates[MOST_READ:])
+    )
 
 
 def _candidates(files: ProjectFiles, faults: list[str]) -> list[_File]:
@@ -71,7 +84,9 @@ def _candidates(files: ProjectFiles, faults: list[str]) -> list[_File]:
         faults.append(str(error))
         return []
     except OSError as error:
-        faults.append(f"{CHECKPOINTS_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}")
+        faults.append(
+            f"{CHECKPOINTS_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}"
+        )
         return []
     candidates = [_file(files, f"{CHECKPOINTS_FOLDER}/{name}", faults) for name in names]
     return [each for each in candidates if each is not None]
@@ -103,7 +118,10 @@ def _read(files: ProjectFiles, file: _File, faults: list[str]) -> Checkpoint | N
         return None
     values = parse_object(text) if text is not None else {}
     if isinstance(values, JsonFault):
-        faults.append(f"{file.path} cannot be read at line {values.line}, column {values.column}: {values.message}")
+        faults.append(
+            f"{file.path} cannot be read at line {values.line}, column {values.column}:"
+            f" {values.message}"
+        )
         return None
     return Checkpoint(
         id=_text(values.get("id")) or file.path.rpartition("/")[2].removesuffix(_SUFFIX),
@@ -114,7 +132,9 @@ def _read(files: ProjectFiles, file: _File, faults: list[str]) -> Checkpoint | N
 
 
 def _saved_at(values: Mapping[str, JsonValue]) -> datetime | None:
-    return next((moment for key in _TIMES if (moment := _moment(values.get(key))) is not None), None)
+    return next(
+        (moment for key in _TIMES if (moment := _moment(values.get(key))) is not None), None
+    )
 
 
 def _moment(value: JsonValue) -> datetime | None:
@@ -122,9 +142,13 @@ def _moment(value: JsonValue) -> datetime | None:
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value.strip())
-            return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+            return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(
+                UTC
+            )
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS_FROM else value, UTC)
+            return datetime.fromtimestamp(
+                value / 1000 if value >= _MILLISECONDS_FROM else value, UTC
+            )
     except (ValueError, OverflowError, OSError):
         return None  # no time after all; that of the file is taken
     return None
@@ -135,7 +159,9 @@ def _phase(values: Mapping[str, JsonValue]) -> str | None:
     if phase := _text(values.get("phase")):
         return phase
     inside = (values.get(key) for key in _INSIDE)
-    return next((phase for each in inside if isinstance(each, Mapping) and (phase := _phase(each))), None)
+    return next(
+        (phase for each in inside if isinstance(each, Mapping) and (phase := _phase(each))), None
+    )
 
 
 def _text(value: JsonValue) -> str | None:

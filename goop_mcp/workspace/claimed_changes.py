@@ -32,13 +32,19 @@ _ANY_REF = ("--exclude=refs/stash", "--all")
 
 
 def check_changes(
-    claims: Claims, files: ProjectFiles, *, commits: Mapping[str, str], base: str | None, untrue: bool
+    claims: Claims,
+    files: ProjectFiles,
+    *,
+    commits: Mapping[str, str],
+    base: str | None,
+    untrue: bool,
 ) -> list[Problem]:
     """Return which files and commits do not fit together, or do not fit to what git knows.
 
-    `commits` maps the claimed ids to the whole ones, of those that are in the project's own repository. `base` is the
-    commit at which the task began; None, or no id, leaves it to a guess that is in the agent's favour. With `untrue`
-    some claim about files does not hold: what a commit has to do with these files is no question of its own then.
+    `commits` maps the claimed ids to the whole ones, of those that are in the project's own
+    repository. `base` is the commit at which the task began; None, or no id, leaves it to a guess
+    that is in the agent's favour. With `untrue` some claim about files does not hold: what a commit
+    has to do with these files is no question of its own then.
     """
     named = {claim.sha.lower() for claim in claims.commits}
     made = {id: full for id, full in commits.items() if id in named}
@@ -56,12 +62,16 @@ def check_changes(
 class _Changes:
     """What git knows of the commits and the files of one envelope."""
 
-    def __init__(self, claims: Claims, files: ProjectFiles, commits: Mapping[str, str], base: str | None) -> None:
+    def __init__(
+        self, claims: Claims, files: ProjectFiles, commits: Mapping[str, str], base: str | None
+    ) -> None:
         self._claims, self._files, self._commits, self._base = claims, files, commits, base
         self._repository = Repository(files.root)
         self._full = tuple(dict.fromkeys(commits.values()))
         self._inner = tuple(inner_repositories(claims, files))
-        self._paths = _bounded({path: None for claim in claims.files for path in self._spellings(claim)})
+        self._paths = _bounded(
+            {path: None for claim in claims.files for path in self._spellings(claim)}
+        )
 
     def problems(self, *, untrue: bool) -> Iterator[Problem]:
         """Yield what is wrong, commits first. Raises GitError."""
@@ -77,7 +87,9 @@ class _Changes:
                 yield self._unrelated(claim)
         modified = [claim for claim in self._claims.files if claim.kind == "modified"]
         if modified and self._paths:
-            yield from self._unchanged(modified, {path for paths in changed.values() for path in paths})
+            yield from self._unchanged(
+                modified, {path for paths in changed.values() for path in paths}
+            )
 
     def _changed_by_commits(self) -> dict[str, set[str]]:
         """Return what each commit changed of the files claimed; {} where files may lie in another repository."""
@@ -85,7 +97,9 @@ class _Changes:
             return {}
         return self._repository.touched(self._full, self._paths)
 
-    def _unchanged(self, modified: Sequence[FileClaim], committed: Collection[str]) -> Iterator[Problem]:
+    def _unchanged(
+        self, modified: Sequence[FileClaim], committed: Collection[str]
+    ) -> Iterator[Problem]:
         since = self._changed_since()
         if since is None:
             return
@@ -131,19 +145,24 @@ class _Changes:
         known, rule = "did not change since the task began", FILE_NOT_TOUCHED
         if self._base is None:
             known, rule = "is as it was before the last commit", NOT_TOUCHED_AS_FAR_AS_KNOWN
-        message = f"file {excerpt(claim.path, _SHOWN)!r} {known}; expected a change, as the reply says"
+        message = (
+            f"file {excerpt(claim.path, _SHOWN)!r} {known}; expected a change, as the reply says"
+        )
         return rule.problem(message, path=claim.where, found=excerpt(claim.path))
 
     def _on_no_branch(self, claim: CommitClaim) -> Problem:
         rule = COMMIT_ON_NO_BRANCH if self._base is not None else ON_NO_BRANCH_AS_FAR_AS_KNOWN
-        message = f"commit {excerpt(claim.sha, _SHOWN)!r} is on no branch; expected one that a branch leads to"
+        message = (
+            f"commit {excerpt(claim.sha, _SHOWN)!r} is on no branch; expected one that a branch"
+            " leads to"
+        )
         return rule.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
 
     def _unrelated(self, claim: CommitClaim) -> Problem:
         rule = COMMIT_UNRELATED if self._base is not None else UNRELATED_AS_FAR_AS_KNOWN
         message = (
-            f"commit {excerpt(claim.sha, _SHOWN)!r} changes none of the files that the reply names; "
-            "expected the commit of these files"
+            f"commit {excerpt(claim.sha, _SHOWN)!r} changes none of the files that the reply names;"
+            " expected the commit of these files"
         )
         return rule.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
 

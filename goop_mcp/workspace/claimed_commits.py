@@ -56,7 +56,11 @@ def inner_repositories(claims: Claims, files: ProjectFiles) -> Iterable[str]:
 
 
 def _looked_up(
-    commits: Sequence[CommitClaim], known: CommitLookup, doubt: str | None, claims: Claims, files: ProjectFiles
+    commits: Sequence[CommitClaim],
+    known: CommitLookup,
+    doubt: str | None,
+    claims: Claims,
+    files: ProjectFiles,
 ) -> list[Problem]:
     own = Repository(files.root)
     for folder in inner_repositories(claims, files) if known.missing else ():
@@ -64,8 +68,14 @@ def _looked_up(
         known = _joined(known, _known(inner, sorted(known.missing))[0])
     if known.missing and doubt is None and _is_shallow(own):
         doubt = "older commits were left out of this clone"
-    unknown = [claim for claim in commits if doubt is not None and claim.sha.lower() in known.missing]
-    problems = [problem for claim in commits if claim not in unknown and (problem := _judged(claim, known)) is not None]
+    unknown = [
+        claim for claim in commits if doubt is not None and claim.sha.lower() in known.missing
+    ]
+    problems = [
+        problem
+        for claim in commits
+        if claim not in unknown and (problem := _judged(claim, known)) is not None
+    ]
     return [*problems, _not_checked(unknown, doubt)] if unknown and doubt is not None else problems
 
 
@@ -140,7 +150,10 @@ def _judged(claim: CommitClaim, known: CommitLookup) -> Problem | None:
     if id in known.ambiguous:
         return _not_checked([claim], "more than one begins with these digits")
     if id in known.missing:
-        message = f"commit {shown!r} does not exist in this repository; expected the sha of a commit that was made"
+        message = (
+            f"commit {shown!r} does not exist in this repository; expected the sha of a commit that"
+            " was made"
+        )
         return COMMIT_NOT_FOUND.problem(message, path=where, found=found)
     subject, written = known.subjects[id], _subject(claim.message)
     if subject is None or _same_subject(written, subject):
@@ -164,12 +177,20 @@ def _same_subject(written: str, subject: str) -> bool:
 
 def _no_id(claim: CommitClaim) -> Problem:
     shown = excerpt(claim.sha, _SHOWN)
-    message = f"{shown!r} is no sha of a commit; expected 4 to 40 hexadecimal digits, as git printed them"
+    message = (
+        f"{shown!r} is no sha of a commit; expected 4 to 40 hexadecimal digits, as git printed them"
+    )
     return COMMIT_NOT_FOUND.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
 
 
 def _not_checked(claims: Sequence[CommitClaim], why: str) -> Problem:
     first = excerpt(claims[0].sha, _SHOWN)
-    what = f"commit {first!r} was" if len(claims) == 1 else f"{len(claims)} commits from {first!r} on were"
+    what = (
+        f"commit {first!r} was"
+        if len(claims) == 1
+        else f"{len(claims)} commits from {first!r} on were"
+    )
     message = f"{what} not looked up: {why}; expected a commit of the project's repository"
-    return NOT_CHECKED.problem(message, path=f"{claims[0].where}/@sha", found=excerpt(claims[0].sha))
+    return NOT_CHECKED.problem(
+        message, path=f"{claims[0].where}/@sha", found=excerpt(claims[0].sha)
+    )

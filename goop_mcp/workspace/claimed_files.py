@@ -6,7 +6,12 @@ from pathlib import PurePosixPath
 
 from goop_mcp.errors import GoopError, PathRefusedError
 from goop_mcp.validation.claims import Claims, FileClaim
-from goop_mcp.validation.evidence_rules import EMPTY_FILE, FILE_NOT_FOUND, FILE_STILL_THERE, NOT_CHECKED
+from goop_mcp.validation.evidence_rules import (
+    EMPTY_FILE,
+    FILE_NOT_FOUND,
+    FILE_STILL_THERE,
+    NOT_CHECKED,
+)
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.path_rules import OUTSIDE_SESSION, OUTSIDE_WORKSPACE, TEMPLATE_VARIABLE
 from goop_mcp.validation.paths import PathBounds, read_path
@@ -36,7 +41,11 @@ def check_files(
     looking = _Looking(files, _folders(claims))
     problems = []
     for number, claim in enumerate(claims.files, start=1):
-        problem = looking.problem(claim, session_ended=session_ended) if last[claim.path] is claim else None
+        problem = (
+            looking.problem(claim, session_ended=session_ended)
+            if last[claim.path] is claim
+            else None
+        )
         if problem is not None:
             problems.append(problem)
         if looked is not None:
@@ -44,7 +53,9 @@ def check_files(
     return problems
 
 
-def links_that_lead_out(claims: Claims, files: ProjectFiles, *, session_folder: str | None = None) -> list[Problem]:
+def links_that_lead_out(
+    claims: Claims, files: ProjectFiles, *, session_folder: str | None = None
+) -> list[Problem]:
     """Return a problem for each file that will be read or written and that a link takes out of the project (H-61).
 
     With `session_folder`, relative to the project, links have to stay inside of it.
@@ -89,7 +100,10 @@ class _Looking:
         if path is None:
             return None
         if claim.told and claim.kind in _MADE and is_too_long(path):
-            message = f"file {excerpt(claim.path, _SHOWN)!r} cannot be there: its path is too long for any system"
+            message = (
+                f"file {excerpt(claim.path, _SHOWN)!r} cannot be there: its path is too long for"
+                " any system"
+            )
             return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
         if (unusable := self.unusable(path)) is not None:
             return self._of_odd_name(claim, path) if claim.told else _unusable(claim, unusable)
@@ -109,8 +123,12 @@ class _Looking:
     def inside(self, claim: FileClaim) -> str | None:
         """Return the path relative to the project, None where it leads out or is unfinished: others report that."""
         path, problem = read_path(claim.path.strip(), where=claim.where, bounds=self._bounds)
-        refused = (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
-        return None if problem is not None and problem.rule.id in refused else path.replace("\\", "/")
+        refused = (
+            (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
+        )
+        return (
+            None if problem is not None and problem.rule.id in refused else path.replace("\\", "/")
+        )
 
     def _of_odd_name(self, claim: FileClaim, path: str) -> Problem:
         """Return what is wrong with a path that some system cannot hold; here there may be such a file all the same."""
@@ -122,7 +140,9 @@ class _Looking:
             return self._not_found(claim)
         return _not_checked(claim, "no file may have that name")
 
-    def _not_found(self, claim: FileClaim, hint: str = "expected it in the project, as the reply says") -> Problem:
+    def _not_found(
+        self, claim: FileClaim, hint: str = "expected it in the project, as the reply says"
+    ) -> Problem:
         message = f"file {excerpt(claim.path, _SHOWN)!r} does not exist; {hint}"
         return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
 
@@ -132,7 +152,8 @@ class _Looking:
         if any(part.casefold() == ".git" for part in parts):
             return _no_file(claim, "is git's own")
         kind = self._files.kind(path)
-        # What git keeps as one entry, a link to a folder or a repository of its own, can be created like a file.
+        # What git keeps as one entry, a link to a folder or a repository of its own, can be created
+        # like a file.
         entry = self._files.is_link(path) or (parts and self._files.exists(f"{path}/.git"))
         if kind is FileKind.FOLDER and not entry:
             return _no_file(claim, "is a folder")
@@ -142,7 +163,10 @@ class _Looking:
         name = parts[-1] if parts else ""
         if stamp is None or stamp.size or name in _MAY_BE_EMPTY or name.startswith("."):
             return None
-        message = f"file {excerpt(claim.path, _SHOWN)!r} is empty; expected what the reply says was written"
+        message = (
+            f"file {excerpt(claim.path, _SHOWN)!r} is empty; expected what the reply says was"
+            " written"
+        )
         return EMPTY_FILE.problem(message, path=claim.where, found=excerpt(claim.path))
 
     def unusable(self, path: str) -> str | None:
@@ -180,17 +204,23 @@ class _Looking:
         shown, found = excerpt(claim.path, _SHOWN), excerpt(claim.path)
         if claim.kind == "gone":
             message = f"file {shown!r} is still there; expected it to be deleted, as the reply says"
-            return FILE_STILL_THERE.problem(message, path=claim.where, found=found) if there else None
+            return (
+                FILE_STILL_THERE.problem(message, path=claim.where, found=found) if there else None
+            )
         if there:
             return None
         if claim.kind == "touched":
-            return _not_checked(claim, "it is not there, and the reply does not say what was done to it")
+            return _not_checked(
+                claim, "it is not there, and the reply does not say what was done to it"
+            )
         if claim.loose and claim.kind == "present" and "/" not in path:
             return _not_checked(claim, "nothing says in which folder it lies")
         other = self._other_spelling(path)
         if other is None:
             return self._not_found(claim)
-        return self._not_found(claim, f"there is {excerpt(other, _SHOWN)!r}, which is spelled otherwise")
+        return self._not_found(
+            claim, f"there is {excerpt(other, _SHOWN)!r}, which is spelled otherwise"
+        )
 
     def _is_there(self, path: str) -> bool:
         """Return whether `path` is there in exactly this spelling, also where the file system takes any case."""
@@ -217,7 +247,9 @@ class _Looking:
 
 def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
     """Return the file that `claim` means by its path relative to the project, None where that cannot be one."""
-    path, problem = read_path(claim.path.strip(), where=claim.where, bounds=PathBounds(workspace=files.root.as_posix()))
+    path, problem = read_path(
+        claim.path.strip(), where=claim.where, bounds=PathBounds(workspace=files.root.as_posix())
+    )
     if problem is not None and problem.rule.id in (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id):
         return None
     try:
@@ -243,7 +275,10 @@ def _plain(name: str) -> str:
 
 
 def _not_checked(claim: FileClaim, why: str) -> Problem:
-    message = f"file {excerpt(claim.path, _SHOWN)!r} was not looked for: {why}; expected a file of the project"
+    message = (
+        f"file {excerpt(claim.path, _SHOWN)!r} was not looked for: {why}; expected a file of the"
+        " project"
+    )
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.path))
 
 
@@ -269,5 +304,8 @@ def _no_file(claim: FileClaim, what: str) -> Problem:
 
 def _led_out_of(claim: FileClaim, folder: str) -> Problem:
     shown = excerpt(claim.path, _SHOWN)
-    message = f"path {shown!r} leads out of the session by a link; expected a file inside {excerpt(folder, _SHOWN)}"
+    message = (
+        f"path {shown!r} leads out of the session by a link; expected a file inside"
+        f" {excerpt(folder, _SHOWN)}"
+    )
     return OUTSIDE_SESSION.problem(message, path=claim.where, found=excerpt(claim.path))

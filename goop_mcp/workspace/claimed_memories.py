@@ -35,7 +35,9 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
     try:
         if not store.exists():
             return [_not_checked(memories, "the project has no memory yet")]
-        missing = store.read(lambda reading: [claim for claim in memories if not _is_saved(claim.title, reading)])
+        missing = store.read(
+            lambda reading: [claim for claim in memories if not _is_saved(claim.title, reading)]
+        )
     except (GoopError, OSError):
         return [_not_checked(memories, "the project memory cannot be read")]
     return [_not_found(claim) for claim in missing]
@@ -49,7 +51,10 @@ def _is_saved(title: str, reading: Reading) -> bool:
     words = _WORD.findall(unicodedata.normalize("NFC", plain[:LONGEST_TITLE]))[:_MOST_WORDS]
     words = words[:-1] if len(plain) > LONGEST_TITLE and len(words) > 1 else words
     if not words:
-        return any(_compared(each.title) in wanted for each in reading.memories(MemoryFilter(), limit=_HITS))
+        return any(
+            _compared(each.title) in wanted
+            for each in reading.memories(MemoryFilter(), limit=_HITS)
+        )
     hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
     return any(_compared(hit.memory.title) in wanted for hit in hits)
 

@@ -1,6 +1,7 @@
 """Templates of a project's documents: their headings and the fields that readers look for (P-15).
 
-A file begins with front matter as every template does (`operations/templates.py`); its slots are `project` and `date`.
+A file begins with front matter as every template does (`operations/templates.py`); its slots are
+`project` and `date`.
 """
 
 import re
@@ -9,7 +10,12 @@ from dataclasses import dataclass
 from goop_mcp.assets import list_assets, read_asset, split_front_matter
 from goop_mcp.errors import AssetBrokenError, UnknownNameError
 
-__all__ = ["DocumentTemplate", "document_template", "document_template_names", "read_document_template"]
+__all__ = [
+    "DocumentTemplate",
+    "document_template",
+    "document_template_names",
+    "read_document_template",
+]
 
 _FOLDER = "documents/"
 _SUFFIX = ".md"
@@ -34,7 +40,11 @@ class DocumentTemplate:
 def document_template_names() -> tuple[str, ...]:
     """Return the names of all templates of documents, sorted."""
     names = list_assets("templates", _SUFFIX)
-    return tuple(name.removeprefix(_FOLDER).removesuffix(_SUFFIX) for name in names if name.startswith(_FOLDER))
+    return tuple(
+        name.removeprefix(_FOLDER).removesuffix(_SUFFIX)
+        for name in names
+        if name.startswith(_FOLDER)
+    )
 
 
 def read_document_template(name: str) -> str:
@@ -46,9 +56,18 @@ def read_document_template(name: str) -> str:
 
 
 def document_template(name: str) -> DocumentTemplate:
-    """Return the template called `name`. Raises UnknownNameError, AssetBrokenError when its file is not in order."""
-    front, text = split_front_matter(read_document_template(name), file=f"the template {name}{_SUFFIX}")
+    """Return the template called `name`.
+
+    Raises UnknownNameError, AssetBrokenError when its file is not in order.
+    """
+    front, text = split_front_matter(
+        read_document_template(name), file=f"the template {name}{_SUFFIX}"
+    )
     try:
-        return DocumentTemplate(name=name, title=front["title"], description=front["description"], text=text)
+        return DocumentTemplate(
+            name=name, title=front["title"], description=front["description"], text=text
+        )
     except KeyError as error:
-        raise AssetBrokenError(f"the template {name}{_SUFFIX} cannot be used: it has no {error.args[0]}") from error
+        raise AssetBrokenError(
+            f"the template {name}{_SUFFIX} cannot be used: it has no {error.args[0]}"
+        ) from error

@@ -1,7 +1,9 @@
-"""Where the sides of a project disagree, and what its gates look at. Nothing is read or changed here.
+"""Where the sides of a project disagree, and what its gates look at.
 
-Which side counts: state.json for phase, lock and interview; BLUEPRINT.md for the number of waves and tasks; recorded
-reports for what is done; the chronicle for nothing (WORKFLOW, section 6).
+Nothing is read or changed here.
+
+Which side counts: state.json for phase, lock and interview; BLUEPRINT.md for the number of waves
+and tasks; recorded reports for what is done; the chronicle for nothing (WORKFLOW, section 6).
 """
 
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
@@ -33,7 +35,9 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
     """Return what the sides say, side by side, for the rules about projects."""
     state, fault, chronicle = project.state, project.state_fault, project.chronicle
     blueprint, spec = project.blueprint, project.spec
-    coverage = measure_coverage(spec, blueprint) if spec is not None and blueprint is not None else None
+    coverage = (
+        measure_coverage(spec, blueprint) if spec is not None and blueprint is not None else None
+    )
     tasks = chronicle.tasks if chronicle is not None else ()
     pending = state.pending_tasks if state is not None else ()
     return ProjectFacts(
@@ -47,29 +51,46 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
         spec_locked_in_header=spec.locked if spec is not None else None,
         waves_in_state=state.total_waves if state is not None else None,
         current_wave=state.current_wave if state is not None else None,
-        waves_in_blueprint=len(blueprint.waves) if blueprint is not None and blueprint.waves else None,
+        waves_in_blueprint=(
+            len(blueprint.waves) if blueprint is not None and blueprint.waves else None
+        ),
         planned=tuple(str(task.id) for task in blueprint.tasks) if blueprint is not None else (),
         done_reported=records.done,
         open_reported=records.open,
         done_in_chronicle=tuple(task.id for task in tasks if task.status is TaskStatus.DONE),
         open_in_chronicle=tuple(task.id for task in tasks if task.status is not TaskStatus.DONE),
-        done_in_state=tuple(normal_task_id(task.id) for task in pending if task.status == TaskStatus.DONE),
-        open_in_state=tuple(normal_task_id(task.id) for task in pending if task.status != TaskStatus.DONE),
+        done_in_state=tuple(
+            normal_task_id(task.id) for task in pending if task.status == TaskStatus.DONE
+        ),
+        open_in_state=tuple(
+            normal_task_id(task.id) for task in pending if task.status != TaskStatus.DONE
+        ),
         untraced_must_haves=coverage.untraced if coverage is not None else (),
         idle_tasks=tuple(map(str, coverage.idle_tasks)) if coverage is not None else (),
-        handoff_written=comparable_moment(project.handoff.generated) if project.handoff is not None else None,
+        handoff_written=(
+            comparable_moment(project.handoff.generated) if project.handoff is not None else None
+        ),
         last_report=comparable_moment(records.last_at or ""),
     )
 
 
 def gate_facts(
-    project: Project, records: Records, *, user_confirmed: bool | None = None, merge_confirmed: bool = False
+    project: Project,
+    records: Records,
+    *,
+    user_confirmed: bool | None = None,
+    merge_confirmed: bool = False,
 ) -> GateFacts:
     """Return what the gates look at, each fact from the side that counts for it.
 
     `user_confirmed` None takes the lock for the user's word, since only that word sets it.
     """
-    state, spec, blueprint, interview = project.state, project.spec, project.blueprint, project.interview
+    state, spec, blueprint, interview = (
+        project.state,
+        project.spec,
+        project.blueprint,
+        project.interview,
+    )
     locked = state is not None and state.spec_locked
     open_wave, open_tasks, open_in_all = _open_tasks(blueprint, records)
     coverage = measure_coverage(spec, blueprint) if spec is not None else None
@@ -92,10 +113,13 @@ def gate_facts(
         open_tasks=open_tasks,
         open_tasks_in_all=open_in_all,
         open_wave=open_wave,
-        failed_checks=len(records.failed) + len(project.work.failed if project.work is not None else ()),
+        failed_checks=len(records.failed)
+        + len(project.work.failed if project.work is not None else ()),
         active_blockers=len(records.blockers),
         verification_report=records.verified or (state is not None and state.verification_passed),
-        passed_must_haves=sum(each.passed or each.id in records.passed_must_haves for each in must_haves),
+        passed_must_haves=sum(
+            each.passed or each.id in records.passed_must_haves for each in must_haves
+        ),
         user_accepted=state is not None and state.acceptance_confirmed,
         merge_confirmed=merge_confirmed,
     )

@@ -48,10 +48,11 @@ def check_claims(
 ) -> list[Problem]:
     """Return what is wrong with `claims`, each problem with the path of the claim in the envelope.
 
-    `store` holds the project's memories, None where there is none. `session_state` is the state of the session that
-    the promised files belong to, in the caller's words; None reads it from the session's folder. `base` is the id of
-    the commit at which the task began, None where the caller does not know it. What cannot be checked is an info and
-    never blocks a reply. `looked` is told how many of the files were looked for.
+    `store` holds the project's memories, None where there is none. `session_state` is the state of
+    the session that the promised files belong to, in the caller's words; None reads it from the
+    session's folder. `base` is the id of the commit at which the task began, None where the caller
+    does not know it. What cannot be checked is an info and never blocks a reply. `looked` is told
+    how many of the files were looked for.
     """
     ended = has_ended(session_state if session_state is not None else _session_state(claims, files))
     of_files = check_files(claims, files, session_ended=ended, looked=looked)
@@ -94,7 +95,11 @@ def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Proble
     blueprint = written if work is None else plan_of(work, written)
     if blueprint is None:
         return [_task_not_checked(tasks[0], f"there is no {BLUEPRINT}")]
-    return [] if not blueprint.tasks else [_no_such_task(each) for each in tasks if not _is_planned(each, blueprint)]
+    return (
+        []
+        if not blueprint.tasks
+        else [_no_such_task(each) for each in tasks if not _is_planned(each, blueprint)]
+    )
 
 
 def _work(files: ProjectFiles) -> WorkRecords | None:
@@ -119,7 +124,10 @@ def _no_such_task(claim: TaskClaim) -> Problem:
 
 
 def _task_not_checked(claim: TaskClaim, why: str) -> Problem:
-    message = f"{excerpt(claim.id, _SHOWN)!r} was not looked up: {why}; expected a plan that names the task"
+    message = (
+        f"{excerpt(claim.id, _SHOWN)!r} was not looked up: {why}; expected a plan that names the"
+        " task"
+    )
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.id))
 
 
@@ -133,7 +141,11 @@ def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Prob
     if state is None:
         return [_state_not_checked(claims[0], f"there is no {STATE}")]
     if isinstance(state, StateFault):
-        return [_state_not_checked(claims[0], f"{STATE} is broken in line {state.line}: {state.message}")]
+        return [
+            _state_not_checked(
+                claims[0], f"{STATE} is broken in line {state.line}: {state.message}"
+            )
+        ]
     return list(_differences(claims, state))
 
 
@@ -151,7 +163,10 @@ def _differences(claims: Sequence[StateClaim], state: ProjectState) -> Iterator[
         unset = value == 0 and not isinstance(value, bool)
         if value != claim.value and not unset:
             name = _NAMES[claim.name]
-            message = f"{claim.name} is {_shown(claim.value)}; expected {_shown(value)}, as {name} of {STATE} says"
+            message = (
+                f"{claim.name} is {_shown(claim.value)}; expected {_shown(value)}, as {name} of"
+                f" {STATE} says"
+            )
             found, expected = _plain(claim.value), (_plain(value),)
             yield STATE_DIFFERS.problem(message, path=claim.where, found=found, expected=expected)
 

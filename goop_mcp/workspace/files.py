@@ -37,9 +37,12 @@ class FileStamp:
 
 
 class ProjectFiles:
-    """The files below one folder. Paths are relative to it, with `/`; links inside are followed, links out refused.
+    """The files below one folder.
 
-    Every method raises PathRefusedError for a path that leads out, with a text that names no absolute path.
+    Paths are relative to it, with `/`; links inside are followed, links out refused.
+
+    Every method raises PathRefusedError for a path that leads out, with a text that names no
+    absolute path.
     """
 
     def __init__(self, root: Path) -> None:
@@ -62,10 +65,13 @@ class ProjectFiles:
             raise _unusable(path, error) from None
         if not inside:
             raise PathRefusedError(
-                f"path {self.relative(path)!r} leads out of the project through a link; remove the link"
+                f"path {self.relative(path)!r} leads out of the project through a link; remove the"
+                " link"
             )
         if circle:
-            raise PathRefusedError(f"path {self.relative(path)!r} leads in a circle of links; remove them")
+            raise PathRefusedError(
+                f"path {self.relative(path)!r} leads in a circle of links; remove them"
+            )
         return names
 
     def _has_link(self, names: Sequence[str]) -> bool:
@@ -141,7 +147,9 @@ class ProjectFiles:
             raise _unusable(path, error) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise DocumentUnreadableError(f"{self.relative(path)} is no file; expected a text file there")
+            raise DocumentUnreadableError(
+                f"{self.relative(path)} is no file; expected a text file there"
+            )
         return descriptor
 
     def read_text(self, path: str, *, most: int = MOST_BYTES) -> str | None:
@@ -157,8 +165,8 @@ class ProjectFiles:
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             raise DocumentUnreadableError(
-                f"{self.relative(path)} is no text in UTF-8: byte 0x{content[error.start]:02x} in line {line}; "
-                "save it as UTF-8"
+                f"{self.relative(path)} is no text in UTF-8: byte 0x{content[error.start]:02x} in"
+                f" line {line}; save it as UTF-8"
             ) from None
 
     def names(self, path: str) -> tuple[str, ...]:
@@ -177,7 +185,9 @@ class ProjectFiles:
             return None
         if stat.S_ISLNK(found.st_mode):
             # Resolved a moment ago: whoever put a link there since wants something.
-            raise PathRefusedError(f"path {self.relative(path)!r} became a link while it was looked at")
+            raise PathRefusedError(
+                f"path {self.relative(path)!r} became a link while it was looked at"
+            )
         return found
 
     @contextmanager
@@ -194,4 +204,8 @@ def _unusable(path: str, error: OSError) -> PathRefusedError | DocumentUnreadabl
 
 
 def _reason(error: OSError) -> str:
-    return os.strerror(error.errno).lower() if error.errno is not None else "the system gives no reason"
+    return (
+        os.strerror(error.errno).lower()
+        if error.errno is not None
+        else "the system gives no reason"
+    )

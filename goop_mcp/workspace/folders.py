@@ -22,7 +22,10 @@ _LINK_MET = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """An open folder. `handle` is None where the system has no handles on folders; then `path` serves."""
+    """An open folder.
+
+    `handle` is None where the system has no handles on folders; then `path` serves.
+    """
 
     path: Path
     handle: int | None
@@ -51,11 +54,15 @@ class Folder:
 
     def replace(self, source: str, target: str) -> None:
         """Put the entry `source` in place of `target`."""
-        os.replace(self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+        os.replace(
+            self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle
+        )
 
     def link(self, source: str, target: str) -> None:
         """Give the entry `source` the name `target` too; raises FileExistsError where something has it."""
-        os.link(self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+        os.link(
+            self.name(source), self.name(target), src_dir_fd=self.handle, dst_dir_fd=self.handle
+        )
 
     def sync(self) -> None:
         """Wait until renames in this folder are on disk; does nothing where folders cannot be synced."""
@@ -67,8 +74,8 @@ class Folder:
 def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[Folder]:
     """Open the folder that `parts` lead to from `root`, one step at a time, through no link.
 
-    With `create` missing folders are made. Raises FileNotFoundError, NotADirectoryError where a file stands in the
-    way, and PathRefusedError where a link does.
+    With `create` missing folders are made. Raises FileNotFoundError, NotADirectoryError where a
+    file stands in the way, and PathRefusedError where a link does.
     """
     if not _HAS_HANDLES:
         path = root.joinpath(*parts)
@@ -95,6 +102,10 @@ def _step(handle: int, name: str, *, create: bool) -> int:
     try:
         return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW, dir_fd=handle)
     except OSError as error:
-        if error.errno in _LINK_MET and stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
-            raise PathRefusedError(f"folder {name!r} is a link; expected a folder of the project itself") from None
+        if error.errno in _LINK_MET and stat.S_ISLNK(
+            os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode
+        ):
+            raise PathRefusedError(
+                f"folder {name!r} is a link; expected a folder of the project itself"
+            ) from None
         raise

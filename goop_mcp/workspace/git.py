@@ -34,7 +34,8 @@ _SAFE = (
     f"core.hooksPath={os.devnull}",
     "-c",
     "core.disambiguate=commit",
-    # A folder that has the files of a repository itself, without a .git, may come with any checkout.
+    # A folder that has the files of a repository itself, without a .git, may come with any
+    # checkout.
     "-c",
     "safe.bareRepository=explicit",
 )
@@ -51,11 +52,13 @@ _COMPARED = (
     "--relative",
 )
 _STAMP = re.compile(
-    r"(?:(?<=\n)|\A)([^\0]++)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: [^\n]*\n  uid: [^\n]*\n"
+    r"(?:(?<=\n)|\A)([^\0]++)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: [^\n]*\n  uid:"
+    r" [^\n]*\n"
     r"  size: (\d+)\t[^\n]*\n"
 )
 _KEPT = ("PATH", "HOME")
-# The first asks newer versions of git never to fetch; the second refuses every way to fetch, whatever is configured.
+# The first asks newer versions of git never to fetch; the second refuses every way to fetch,
+# whatever is configured.
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 
 
@@ -67,8 +70,8 @@ class GitError(GoopError):
 class CommitLookup:
     """What is known of the ids that were asked for, each in exactly one of the three.
 
-    `subjects` maps those found to the subject of the commit, None where the commit is too large to be read, and `full`
-    maps them to their whole ids.
+    `subjects` maps those found to the subject of the commit, None where the commit is too large to
+    be read, and `full` maps them to their whole ids.
     """
 
     subjects: Mapping[str, str | None] = field(default_factory=dict)
@@ -95,7 +98,9 @@ class Repository:
             raise GitError("git gave an answer that was not expected")
         answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}
         found = {id: words for id, words in answers.items() if words[1:2] == ["commit"]}
-        subjects = self._subjects([words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT])
+        subjects = self._subjects(
+            [words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT]
+        )
         ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
         return CommitLookup(
             subjects={id: subjects.get(words[0]) for id, words in found.items()},
@@ -105,20 +110,29 @@ class Repository:
         )
 
     def is_shallow(self) -> bool:
-        """Return whether older commits were left out of this clone. Raises GitError as `look_up` does."""
+        """Return whether older commits were left out of this clone.
+
+        Raises GitError as `look_up` does.
+        """
         return self._run(["rev-parse", "--is-shallow-repository"], []).strip() == b"true"
 
     def parents(self) -> tuple[str, ...] | None:
         """Return the parents of the commit that is checked out, None where there is no commit yet."""
         try:
-            ids = self._run(["rev-list", "--parents", "--max-count=1", "HEAD"], []).decode("ascii").split()
+            ids = (
+                self._run(["rev-list", "--parents", "--max-count=1", "HEAD"], [])
+                .decode("ascii")
+                .split()
+            )
         except GitError:
             return None
         return tuple(ids[1:])
 
     def left_out(self, full_ids: Sequence[str], *, of: Sequence[str]) -> frozenset[str] | None:
         """Return which of the commits the refs or ids `of` do not lead to; None where that would take too long."""
-        found = self._run(["rev-list", f"--max-count={_MOST_WALKED}", *full_ids, "--not", *of], []).split()
+        found = self._run(
+            ["rev-list", f"--max-count={_MOST_WALKED}", *full_ids, "--not", *of], []
+        ).split()
         if len(found) >= _MOST_WALKED:
             return None
         return frozenset(full_ids) & {id.decode("ascii") for id in found}
@@ -142,8 +156,17 @@ class Repository:
 
     def staged(self, paths: Sequence[str]) -> set[str]:
         """Return which of `paths` differ between the commit that is checked out and the index."""
-        options = ["--cached", "--name-only", "-z", "--no-renames", "--relative", "--ignore-submodules=all"]
-        return set(self._names(["--literal-pathspecs", "diff-index", *options, "HEAD", "--", *paths], []))
+        options = [
+            "--cached",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--relative",
+            "--ignore-submodules=all",
+        ]
+        return set(
+            self._names(["--literal-pathspecs", "diff-index", *options, "HEAD", "--", *paths], [])
+        )
 
     def stamps(self, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return size and time of the last change (nanoseconds) of each of `paths` that git tracks, as it last saw it.
@@ -184,7 +207,8 @@ def _search_path() -> str:
 
 def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes) -> bytes:
     try:
-        process = subprocess.Popen(  # noqa: S603 - a list of our own words; nothing of a reply is among them
+        # A list of our own words; nothing of a reply is among them
+        process = subprocess.Popen(  # noqa: S603
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -193,7 +217,9 @@ def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes
             start_new_session=True,
         )
     except OSError as error:
-        raise GitError(f"git cannot be started ({(error.strerror or 'unknown reason').lower()})") from None
+        raise GitError(
+            f"git cannot be started ({(error.strerror or 'unknown reason').lower()})"
+        ) from None
     with process:
         try:
             answer, complaint = process.communicate(given, timeout=TIMEOUT)
@@ -220,7 +246,10 @@ def _reason(complaint: str) -> str:
         "not a git repository": "the project is no git repository",
         "dubious ownership": "the repository belongs to another user, and git refuses to read it",
     }
-    return next((words for sign, words in known.items() if sign in complaint), "git refuses to read the repository")
+    return next(
+        (words for sign, words in known.items() if sign in complaint),
+        "git refuses to read the repository",
+    )
 
 
 def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
@@ -237,7 +266,9 @@ def _commits(answer: bytes) -> Iterator[tuple[str, str]]:
 def _subject(commit: bytes) -> str:
     """Return the first paragraph of the message on one line, as git itself shows it."""
     head, _, message = commit.partition(b"\n\n")
-    encoding = next((line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8")
+    encoding = next(
+        (line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8"
+    )
     try:
         text = message.decode(encoding.decode("ascii"), "replace")
     except (LookupError, UnicodeDecodeError):

@@ -1,7 +1,8 @@
 """Whether the `.git` of a folder leads to a repository that knows nothing of the folder.
 
-A `.git` file names any folder of the machine, and inside a repository links and alternates name any other. In a project
-that somebody else made, they could make us tell which commits another repository holds and what they say.
+A `.git` file names any folder of the machine, and inside a repository links and alternates name any
+other. In a project that somebody else made, they could make us tell which commits another
+repository holds and what they say.
 """
 
 import os
@@ -49,7 +50,10 @@ def _knows(repository: Path, git: Path) -> bool:
         return (repository / _read(repository / "gitdir").strip()).resolve() == git.resolve()
     if (repository / "config").is_file():
         worktree = _WORKTREE.search(_read(repository / "config"))
-        return worktree is not None and (repository / worktree[1].strip()).resolve() == git.parent.resolve()
+        return (
+            worktree is not None
+            and (repository / worktree[1].strip()).resolve() == git.parent.resolve()
+        )
     return False
 
 
@@ -79,7 +83,9 @@ def _alternates(objects: Path) -> Iterator[Path]:
     if file.exists():
         for line in _read(file).splitlines():
             if line.startswith('"'):
-                raise ValueError("git reads escapes in quotes, so the name of the folder is another one")
+                raise ValueError(
+                    "git reads escapes in quotes, so the name of the folder is another one"
+                )
             if line.strip():
                 yield (objects / line.strip()).resolve()
 
@@ -93,7 +99,11 @@ def _places_of(objects: Path) -> Iterator[Path]:
     for place in (objects, objects / "pack"):
         if place.is_dir():
             with os.scandir(place) as entries:
-                yield from (Path(each.path).resolve() for each in islice(entries, _MOST_ENTRIES) if each.is_symlink())
+                yield from (
+                    Path(each.path).resolve()
+                    for each in islice(entries, _MOST_ENTRIES)
+                    if each.is_symlink()
+                )
 
 
 def _read(file: Path) -> str:

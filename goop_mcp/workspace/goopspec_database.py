@@ -78,7 +78,10 @@ class PlannedWave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The last result of a check; `wave` is None for one of the whole workflow. `status` as GoopSpec writes it."""
+    """The last result of a check; `wave` is None for one of the whole workflow.
+
+    `status` as GoopSpec writes it.
+    """
 
     wave: int | None
     name: str
@@ -112,10 +115,17 @@ class WorkRecords:
     @property
     def verified(self) -> bool:
         """Whether there are checks, and each of them has passed."""
-        return bool(self.verifications) and all(each.status == _PASSED for each in self.verifications)
+        return bool(self.verifications) and all(
+            each.status == _PASSED for each in self.verifications
+        )
 
     def _ids(self, wanted: Callable[[WaveTask], bool]) -> tuple[str, ...]:
-        return tuple(f"W{wave.number}.T{task.number}" for wave in self.waves for task in wave.tasks if wanted(task))
+        return tuple(
+            f"W{wave.number}.T{task.number}"
+            for wave in self.waves
+            for task in wave.tasks
+            if wanted(task)
+        )
 
 
 def read_state_text(files: ProjectFiles) -> str | None:
@@ -131,7 +141,9 @@ def read_state_text(files: ProjectFiles) -> str | None:
         if not states:
             return None
         active = meta.get("activeWorkflowId")
-        active = active if isinstance(active, str) and active in states else next(iter(sorted(states)))
+        active = (
+            active if isinstance(active, str) and active in states else next(iter(sorted(states)))
+        )
         return json.dumps({"version": 2, "activeWorkflowId": active, "workflows": states})
 
     return _read(files, ask, None)
@@ -186,20 +198,31 @@ def _work(rows: "_Rows", workflow: str) -> WorkRecords:
     for wave, name, status, detail in checks:
         number = numbers.get(wave)
         check = Verification(
-            wave=number if isinstance(number, int) else None, name=str(name), status=str(status), detail=str(detail)
+            wave=number if isinstance(number, int) else None,
+            name=str(name),
+            status=str(status),
+            detail=str(detail),
         )
         last.setdefault((wave, name), check)
     return WorkRecords(
         waves=tuple([_wave(row, tasks) for row in waves if isinstance(row[1], int)]),
         verifications=tuple(reversed(last.values())),
-        blockers=tuple([f"{text} ({severity})" if severity else str(text) for text, severity in blockers if text]),
+        blockers=tuple(
+            [
+                f"{text} ({severity})" if severity else str(text)
+                for text, severity in blockers
+                if text
+            ]
+        ),
     )
 
 
 def _wave(row: _Row, tasks: Sequence[_Row]) -> PlannedWave:
     id, number, title = row
     own = [task for task in tasks if task[0] == id and isinstance(task[1], int)]
-    return PlannedWave(number=_count(number), name=str(title), tasks=tuple([_task(*task[1:]) for task in own]))
+    return PlannedWave(
+        number=_count(number), name=str(title), tasks=tuple([_task(*task[1:]) for task in own])
+    )
 
 
 def _task(number: object, name: object, agent: object, status: object) -> WaveTask:
@@ -231,8 +254,14 @@ class _Rows:
 
     def __init__(self, connection: "apsw.Connection") -> None:
         self._connection = connection
-        tables = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
-        self._tables = {name for name, sql in tables if not str(sql).lstrip().upper().startswith("CREATE VIRTUAL")}
+        tables = connection.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
+        ).fetchall()
+        self._tables = {
+            name
+            for name, sql in tables
+            if not str(sql).lstrip().upper().startswith("CREATE VIRTUAL")
+        }
 
     def of(self, table: str, query: str, *values: str) -> list[_Row]:
         return list(self._connection.execute(query, values)) if table in self._tables else []
@@ -245,9 +274,12 @@ def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
         place = files.root.joinpath(*files.resolve(_PATH))
     except PathRefusedError:
         return absent
-    from goop_mcp.store.sqlite.read_only import read_only  # noqa: PLC0415 - only projects of 1.x load a database for it
+    # Only projects of 1.x load a database for it
+    from goop_mcp.store.sqlite.read_only import read_only  # noqa: PLC0415
 
     try:
         return read_only(place, lambda connection: ask(_Rows(connection)))
     except UnicodeDecodeError:
-        raise StoreError(f"{GOOPSPEC_DATABASE} cannot be read: it holds text that is no UTF-8") from None
+        raise StoreError(
+            f"{GOOPSPEC_DATABASE} cannot be read: it holds text that is no UTF-8"
+        ) from None

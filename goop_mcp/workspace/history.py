@@ -1,4 +1,7 @@
-"""Events of a day, `.goopspec/history/YYYY-MM-DD.json`. No form of them is laid down, so all are taken."""
+"""Events of a day, `.goopspec/history/YYYY-MM-DD.json`.
+
+No form of them is laid down, so all are taken.
+"""
 
 import re
 from collections.abc import Mapping
@@ -54,11 +57,17 @@ def read_history(files: ProjectFiles) -> History:
     The days count by their names, the events of a day from its last to its first. Never raises, changes nothing.
     """
     try:
-        days = sorted((name for name in files.names(HISTORY_FOLDER) if _DAY.fullmatch(name)), reverse=True)
+        days = sorted(
+            (name for name in files.names(HISTORY_FOLDER) if _DAY.fullmatch(name)), reverse=True
+        )
     except WorkspaceError as error:
         return History(faults=(str(error),))
     except OSError as error:
-        return History(faults=(f"{HISTORY_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}",))
+        return History(
+            faults=(
+                f"{HISTORY_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}",
+            )
+        )
     faults: list[str] = []
     events: list[HistoryEvent] = []
     for name in days[:MOST_DAYS]:
@@ -83,11 +92,15 @@ def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEv
         faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
         return []
     if isinstance(values, JsonFault):
-        faults.append(f"{path} cannot be read at line {values.line}, column {values.column}: {values.message}")
+        faults.append(
+            f"{path} cannot be read at line {values.line}, column {values.column}: {values.message}"
+        )
         return []
     listed = _listed(values)
     if listed is None:
-        faults.append(f"{path} holds no list of events; expected a list of objects, or an object with one")
+        faults.append(
+            f"{path} holds no list of events; expected a list of objects, or an object with one"
+        )
         return []
     read = (_event(each, name.removesuffix(".json")) for each in reversed(listed[-MOST_EVENTS:]))
     return [each for each in read if each is not None]
@@ -101,7 +114,11 @@ def _parsed(text: str) -> "JsonValue | JsonFault":
         return values if isinstance(values, JsonFault) else dict(values)
     values = parse_object(f"{_BEFORE}{text}}}")
     if isinstance(values, JsonFault):
-        return replace(values, column=max(1, values.column - len(_BEFORE))) if values.line == 1 else values
+        return (
+            replace(values, column=max(1, values.column - len(_BEFORE)))
+            if values.line == 1
+            else values
+        )
     return values[""]
 
 
@@ -115,13 +132,19 @@ def _event(value: JsonValue, day: str) -> HistoryEvent | None:
     """Return one event, None for a value that says nothing."""
     if not isinstance(value, Mapping):
         return (
-            HistoryEvent(day=day, time=None, text=_short(value)) if isinstance(value, str) and value.strip() else None
+            HistoryEvent(day=day, time=None, text=_short(value))
+            if isinstance(value, str) and value.strip()
+            else None
         )
     said = [value[key] for key in _WORDS if isinstance(value.get(key), str)]
     text = next((_short(each) for each in said if isinstance(each, str) and each.strip()), None)
-    moment = next((each for key in _TIMES if isinstance(each := value.get(key), str) and each.strip()), None)
+    moment = next(
+        (each for key in _TIMES if isinstance(each := value.get(key), str) and each.strip()), None
+    )
     return (
-        None if text is None else HistoryEvent(day=day, time=_short(moment) if moment is not None else None, text=text)
+        None
+        if text is None
+        else HistoryEvent(day=day, time=_short(moment) if moment is not None else None, text=text)
     )
 
 

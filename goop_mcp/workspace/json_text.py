@@ -8,7 +8,15 @@ from typing import TypeAlias
 
 from goop_mcp.validation.safe_json import JsonValue, decode_object, nesting
 
-__all__ = ["JsonFault", "Member", "Scalar", "line_and_column", "members", "parse_object", "set_values"]
+__all__ = [
+    "JsonFault",
+    "Member",
+    "Scalar",
+    "line_and_column",
+    "members",
+    "parse_object",
+    "set_values",
+]
 
 Scalar: TypeAlias = "bool | int | str | None"
 
@@ -38,7 +46,9 @@ class Member:
 
 
 def parse_object(text: str) -> Mapping[str, JsonValue] | JsonFault:
-    """Return the object that `text` is, or where it is broken. A byte order mark at the start does not count.
+    """Return the object that `text` is, or where it is broken.
+
+    A byte order mark at the start does not count.
 
     A key that stands twice is a fault too: nobody can tell which of its values other programs take.
     """
@@ -139,11 +149,15 @@ def _doubled(text: str, start: int) -> JsonFault:
         for member in members(text, ahead.pop()):
             if member.key in seen:
                 line, column = line_and_column(text, member.key_start)
-                return JsonFault(message=f"key {member.key!r} stands twice", line=line, column=column)
+                return JsonFault(
+                    message=f"key {member.key!r} stands twice", line=line, column=column
+                )
             seen.add(member.key)
             if text[member.start] == "{":
                 ahead.append(member.start)
-    return JsonFault(message="it says what no JSON may say, such as NaN or half a character", line=1, column=1)
+    return JsonFault(
+        message="it says what no JSON may say, such as NaN or half a character", line=1, column=1
+    )
 
 
 def _in_our_words(text: str, error: json.JSONDecodeError) -> str:

@@ -83,7 +83,9 @@ _RESOURCES = "goop://project/"
 _DEFAULT_WORKFLOW = "default"
 _OF_A_PHASE = frozenset({SPEC, BLUEPRINT, CHRONICLE, RESEARCH})
 _PLAIN_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_TAKEN_FOLDERS = frozenset({"archive", "checkpoints", "history", "phases", "quick", "sessions", "team"})
+_TAKEN_FOLDERS = frozenset(
+    {"archive", "checkpoints", "history", "phases", "quick", "sessions", "team"}
+)
 
 _NAMED_SESSION = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9-]*[a-z0-9]))*")
 _MOST_OF_A_NAME = 50
@@ -107,7 +109,9 @@ _SCHEMA_FILE = re.compile(rf"{re.escape(SCHEMAS_FOLDER)}/[a-z0-9.-]{{1,100}}\.xs
 _SESSION_FILE = re.compile(
     rf"{re.escape(SESSIONS_FOLDER)}/[0-9]{{8}}-[0-9]{{6}}-[a-z0-9-]+/(?:{'|'.join(SESSION_FILES)})"
 )
-_SESSION_ARCHIVE = re.compile(rf"{re.escape(SESSIONS_FOLDER)}/[A-Za-z0-9][A-Za-z0-9._-]{{0,199}}\.tar\.gz")
+_SESSION_ARCHIVE = re.compile(
+    rf"{re.escape(SESSIONS_FOLDER)}/[A-Za-z0-9][A-Za-z0-9._-]{{0,199}}\.tar\.gz"
+)
 
 
 def document_path(name: str, *, session: str | None = None) -> str:
@@ -115,7 +119,9 @@ def document_path(name: str, *, session: str | None = None) -> str:
 
     Raises PathRefusedError for an id that is none.
     """
-    return f"{FOLDER}/{name}" if session is None else f"{FOLDER}/sessions/{_checked(session)}/{name}"
+    return (
+        f"{FOLDER}/{name}" if session is None else f"{FOLDER}/sessions/{_checked(session)}/{name}"
+    )
 
 
 def document_uri(name: str) -> str:
@@ -136,7 +142,11 @@ def document_places(
     if name == STATE:
         return (root,)
     own = (f"{FOLDER}/{workflow}/{name}",) if workflow is not None and _has_folder(workflow) else ()
-    of_default = (f"{FOLDER}/{_DEFAULT_WORKFLOW}/{name}",) if has_default and workflow == _DEFAULT_WORKFLOW else ()
+    of_default = (
+        (f"{FOLDER}/{_DEFAULT_WORKFLOW}/{name}",)
+        if has_default and workflow == _DEFAULT_WORKFLOW
+        else ()
+    )
     of_phase = name in _OF_A_PHASE and phase is not None and is_plain_folder(phase)
     last = (f"{FOLDER}/phases/{phase}/{name}",) if of_phase else ()
     return (root, *own, *of_default) if name == HANDOFF else (*own, root, *last, *of_default)
@@ -152,7 +162,8 @@ def is_plain_folder(text: str) -> bool:
 
 def is_named_session(text: str) -> bool:
     """Return whether `text` can name a session below `.goopspec/sessions` (WORKFLOW, section 5)."""
-    return 2 <= len(text) <= _MOST_OF_A_NAME and _NAMED_SESSION.fullmatch(text) is not None  # noqa: PLR2004 - first and last letter
+    # First and last letter
+    return 2 <= len(text) <= _MOST_OF_A_NAME and _NAMED_SESSION.fullmatch(text) is not None  # noqa: PLR2004
 
 
 def session_folder(id: str) -> str:
@@ -161,12 +172,17 @@ def session_folder(id: str) -> str:
     Raises PathRefusedError for an id that is no plain name of a folder.
     """
     if len(relative_parts(id)) != 1 or "/" in id:
-        raise PathRefusedError(f"session {excerpt(id, 60)!r} is no name of a folder; expected YYYYMMDD-HHMMSS-slug")
+        raise PathRefusedError(
+            f"session {excerpt(id, 60)!r} is no name of a folder; expected YYYYMMDD-HHMMSS-slug"
+        )
     return f"{SESSIONS_FOLDER}/{id}"
 
 
 def session_archive(id: str) -> str:
-    """Return the file that the folder of a finished session is packed into. Raises as `session_folder`."""
+    """Return the file that the folder of a finished session is packed into.
+
+    Raises as `session_folder`.
+    """
     return f"{session_folder(id)}.tar.gz"
 
 
@@ -177,17 +193,23 @@ def may_write(path: str) -> bool:
 
 def may_create(path: str) -> bool:
     """Return whether `path` is one of the files that this program may lay down where nothing is yet."""
-    return may_write(path) or any(pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE, _SESSION_ARCHIVE))
+    return may_write(path) or any(
+        pattern.fullmatch(path) for pattern in (_LAID_DOWN, _SCHEMA_FILE, _SESSION_ARCHIVE)
+    )
 
 
 def _has_folder(workflow: str) -> bool:
-    return workflow != _DEFAULT_WORKFLOW and is_plain_folder(workflow) and workflow.lower() not in _TAKEN_FOLDERS
+    return (
+        workflow != _DEFAULT_WORKFLOW
+        and is_plain_folder(workflow)
+        and workflow.lower() not in _TAKEN_FOLDERS
+    )
 
 
 def _checked(session: str) -> str:
     if not is_named_session(session):
         raise PathRefusedError(
-            f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z, 0-9 and '-', "
-            "beginning and ending with a letter or digit"
+            f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z,"
+            " 0-9 and '-', beginning and ending with a letter or digit"
         )
     return session

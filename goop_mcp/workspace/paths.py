@@ -21,7 +21,9 @@ def relative_parts(path: str) -> tuple[str, ...]:
     cannot hold: over 255 bytes, or a device of Windows. A whole path has at most 4,095 bytes.
     """
     if not path.strip():
-        raise PathRefusedError("the path is empty; expected a path relative to the project, such as docs/plan.md")
+        raise PathRefusedError(
+            "the path is empty; expected a path relative to the project, such as docs/plan.md"
+        )
     problem = path_problem(path, where="")
     if problem is not None and problem.rule.id == "path/outside-workspace":
         raise PathRefusedError(problem.hit.message)
@@ -38,19 +40,27 @@ def relative_parts(path: str) -> tuple[str, ...]:
 def is_too_long(path: str) -> bool:
     """Return whether no system can hold a file by this path: over 4,095 bytes, or over 255 in one name."""
     names = [name.encode(errors="replace") for name in path.split("/")]
-    return len(b"/".join(names)) > MOST_BYTES_OF_A_PATH or any(len(name) > MOST_BYTES_OF_A_NAME for name in names)
+    return len(b"/".join(names)) > MOST_BYTES_OF_A_PATH or any(
+        len(name) > MOST_BYTES_OF_A_NAME for name in names
+    )
 
 
 def _refuse_name(name: str, path: str) -> None:
     try:
         length = len(name.encode())
     except UnicodeEncodeError:
-        raise _refused(path, "a name in it is half a character", "text that UTF-8 can hold") from None
+        raise _refused(
+            path, "a name in it is half a character", "text that UTF-8 can hold"
+        ) from None
     if length > MOST_BYTES_OF_A_NAME:
-        raise _refused(path, f"a name in it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_NAME}")
+        raise _refused(
+            path, f"a name in it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_NAME}"
+        )
     if name.partition(".")[0].rstrip(" ").upper() in _RESERVED:
         raise _refused(path, f"{name!r} is a device on Windows", "another name")
 
 
 def _refused(path: str, fault: str, expected: str) -> PathRefusedError:
-    return PathRefusedError(f"path {excerpt(path, 60)!r} cannot be used: {fault}; expected {expected}")
+    return PathRefusedError(
+        f"path {excerpt(path, 60)!r} cannot be used: {fault}; expected {expected}"
+    )

@@ -18,7 +18,9 @@ def find_document(files: ProjectFiles, name: str, *, state: ProjectState | None)
     if state is None:
         return document_path(name)
     has_default = state.profile == "v1" and is_there(files, document_path(GOOPSPEC_DATABASE))
-    places = document_places(name, workflow=state.workflow_id, phase=state.phase, has_default=has_default)
+    places = document_places(
+        name, workflow=state.workflow_id, phase=state.phase, has_default=has_default
+    )
     return next((path for path in places if is_there(files, path)), document_path(name))
 
 

@@ -42,7 +42,9 @@ def _target(report: ReportView, state: ProjectState, facts: GateFacts) -> str | 
     return target if passed else None
 
 
-def _counters(report: ReportView, state: ProjectState, blueprint: Blueprint | None) -> dict[str, int]:
+def _counters(
+    report: ReportView, state: ProjectState, blueprint: Blueprint | None
+) -> dict[str, int]:
     """Return the counters that change: the plan counts for the number of waves, and no wave is gone back to."""
     wave = report.wave
     planned = len(blueprint.waves) if blueprint is not None else 0

@@ -39,10 +39,10 @@ T = TypeVar("T")
 class Project:
     """What a project's folder says. A document that is absent or unreadable is None.
 
-    `exists` tells whether there is a folder at all. `paths` tells where each document that is there was found, by name
-    in the order of DOCUMENTS: a path, or the address of a rendered one. `missing` names those of the reading order that
-    are not. `unreadable` are sentences for people. `work` is what goopspec.db says of the active workflow, None where
-    there is none.
+    `exists` tells whether there is a folder at all. `paths` tells where each document that is there
+    was found, by name in the order of DOCUMENTS: a path, or the address of a rendered one.
+    `missing` names those of the reading order that are not. `unreadable` are sentences for people.
+    `work` is what goopspec.db says of the active workflow, None where there is none.
     """
 
     exists: bool
@@ -63,7 +63,9 @@ class Project:
         """What the project is called: by state.json, else by its contract or its plan."""
         if self.state is not None and self.state.project:
             return self.state.project
-        titles = [each.name for each in (self.spec, self.blueprint, self.interview) if each is not None]
+        titles = [
+            each.name for each in (self.spec, self.blueprint, self.interview) if each is not None
+        ]
         return next(filter(None, titles), None)
 
 
@@ -74,12 +76,15 @@ def read_project(
     rendered: Mapping[str, str] | None = None,
     entries_are_known: bool = False,
 ) -> Project:
-    """Read all documents of the project, or of its named `session`; creates nothing. An unreadable one stops no other.
+    """Read all documents of the project, or of its named `session`; creates nothing.
 
-    The folders of the active workflow and of the phase are looked into for the project itself, never for a session.
-    `rendered` are texts of documents, by name, that go before what lies in the folder; their path is their address.
-    With `entries_are_known` the chronicle is what people say there: our entries follow from reports the caller has.
-    Raises PathRefusedError for a session that is no id.
+    An unreadable one stops no other.
+
+    The folders of the active workflow and of the phase are looked into for the project itself,
+    never for a session. `rendered` are texts of documents, by name, that go before what lies in the
+    folder; their path is their address. With `entries_are_known` the chronicle is what people say
+    there: our entries follow from reports the caller has. Raises PathRefusedError for a session
+    that is no id.
     """
     state = _state(files, session)
     known = state if isinstance(state, ProjectState) else None
@@ -119,7 +124,9 @@ def _read_without_entries(text: str) -> Chronicle:
     return read_chronicle(without_blocks(text))
 
 
-def _work(files: ProjectFiles, state: ProjectState | None, unreadable: list[str]) -> WorkRecords | None:
+def _work(
+    files: ProjectFiles, state: ProjectState | None, unreadable: list[str]
+) -> WorkRecords | None:
     if state is None or state.profile != "v1":
         return None
     try:
@@ -149,8 +156,8 @@ def _unusable_names(state: ProjectState | None) -> list[str]:
     if workflow is None or is_plain_folder(workflow):
         return []
     return [
-        f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the documents of the root are read; "
-        "expected letters, digits, '.', '-' and '_'"
+        f"the active workflow {excerpt(workflow, 60)!r} is no name of a folder, so the documents of"
+        " the root are read; expected letters, digits, '.', '-' and '_'"
     ]
 
 

@@ -1,4 +1,7 @@
-"""Our entries inside documents of people: where they stand, how they are marked, what people added. Pure."""
+"""Our entries inside documents of people: where they stand, how they are marked, what people added.
+
+Pure.
+"""
 
 import hashlib
 import re
@@ -8,7 +11,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from goop_mcp.store.records import Event
-from goop_mcp.workspace.documents.markdown import Section, find_headings, normal_title, read_markdown
+from goop_mcp.workspace.documents.markdown import (
+    Section,
+    find_headings,
+    normal_title,
+    read_markdown,
+)
 from goop_mcp.workspace.layout import ADL, CHRONICLE
 
 __all__ = [
@@ -82,11 +90,15 @@ class Block:
 def blocks_of(events: Iterable[Event]) -> list[Block]:
     """Return one block for each revision among `events`, in order; what people wrote themselves makes none."""
     ours = filter(is_ours, events)
-    return [_block(revision, list(group)) for revision, group in groupby(ours, key=lambda e: e.revision)]
+    return [
+        _block(revision, list(group)) for revision, group in groupby(ours, key=lambda e: e.revision)
+    ]
 
 
 def _block(revision: int, events: Sequence[Event]) -> Block:
-    return Block(revision, _marked(revision, events), entries=len(events), month=events[0].created_at[:7])
+    return Block(
+        revision, _marked(revision, events), entries=len(events), month=events[0].created_at[:7]
+    )
 
 
 def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]) -> str:
@@ -136,7 +148,11 @@ def handoff_of(events: Sequence[Event]) -> str | None:
     if not handoffs:
         return None
     newest, earlier = handoffs[-1], handoffs[-2].revision if len(handoffs) > 1 else 0
-    notes = [each for each in events if each.kind == "imported" and earlier < each.revision <= newest.revision]
+    notes = [
+        each
+        for each in events
+        if each.kind == "imported" and earlier < each.revision <= newest.revision
+    ]
     return _whole_document(newest, notes)
 
 
@@ -147,7 +163,12 @@ def is_ours(event: Event) -> bool:
 
 def _whole_document(event: Event, notes: Sequence[Event]) -> str:
     added = [f"## Notes From People\n\n{_harmless(note.text)}" for note in notes]
-    return "\n\n".join([_harmless(event.text).rstrip("\n"), *added, f"<!-- goop:rev {event.revision} -->"]) + "\n"
+    return (
+        "\n\n".join(
+            [_harmless(event.text).rstrip("\n"), *added, f"<!-- goop:rev {event.revision} -->"]
+        )
+        + "\n"
+    )
 
 
 def people_wrote(text: str, *, document: str) -> list[str]:
@@ -156,7 +177,10 @@ def people_wrote(text: str, *, document: str) -> list[str]:
     if document == ADL:
         return [_whole(section) for section in root.walk() if section.title.startswith("[")]
     return [
-        piece for section in root.walk() if normal_title(section.title) in _IMPORTED_FROM for piece in _pieces(section)
+        piece
+        for section in root.walk()
+        if normal_title(section.title) in _IMPORTED_FROM
+        for piece in _pieces(section)
     ]
 
 
@@ -215,9 +239,15 @@ def _end_of_section(text: str, title: str | None) -> int | None:
     at = next((n for n, each in enumerate(headings) if normal_title(each.title) == title), None)
     if at is None:
         return None
-    following = next((each.start for each in headings[at + 1 :] if each.level <= headings[at].level), None)
+    following = next(
+        (each.start for each in headings[at + 1 :] if each.level <= headings[at].level), None
+    )
     body = text[headings[at].end : following].rstrip()
-    while following is not None and body.endswith(_DIVIDERS) and _LINE_END.split(body)[-1].strip() in _DIVIDERS:
+    while (
+        following is not None
+        and body.endswith(_DIVIDERS)
+        and _LINE_END.split(body)[-1].strip() in _DIVIDERS
+    ):
         body = body[: -len(_DIVIDERS[0])].rstrip()
     last = headings[at].end + len(body)
     end_of_line = _LINE_END.search(text, last)

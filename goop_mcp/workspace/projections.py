@@ -49,7 +49,8 @@ PROJECTED = (CHRONICLE, ADL, HANDOFF)
 
 _CONFLICT = re.compile(r"(.+)\.conflict-\d{1,18}\.md")
 
-# Versions before the archive wrote up to 16 MiB; with what people added it is still read, to be made smaller.
+# Versions before the archive wrote up to 16 MiB; with what people added it is still read, to be
+# made smaller.
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_LOOKUPS = 200
 _MOST_OF_A_REVISION = 200
@@ -87,9 +88,9 @@ class NewerDocument:
 
     def __str__(self) -> str:
         return (
-            f"the database is older than its own files: {self.path} shows revision {self.revision}, the database has "
-            f"{self.known}; put a newer copy back with goop-mcp restore FILE, unless the files came from another "
-            "machine. What they show is left as it is"
+            f"the database is older than its own files: {self.path} shows revision {self.revision},"
+            f" the database has {self.known}; put a newer copy back with goop-mcp restore FILE,"
+            " unless the files came from another machine. What they show is left as it is"
         )
 
 
@@ -97,8 +98,8 @@ class NewerDocument:
 class ProjectionPlan:
     """What follows from a transaction.
 
-    Entries to append to archives, files to replace, how many pieces of people's text were taken in, open conflicts,
-    and the documents that are newer than the database.
+    Entries to append to archives, files to replace, how many pieces of people's text were taken in,
+    open conflicts, and the documents that are newer than the database.
     """
 
     appends: tuple[PlannedAppend, ...] = ()
@@ -112,9 +113,11 @@ class ProjectionPlan:
 
         The caller holds the queue of writers; people's editors do not wait in it. Raises as `replace_file` does.
         """
-        moved = tuple(each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces)
-        # An entry stands in the archive before its document goes without it: killed in between, it stands in both, and
-        # the next change sees to that.
+        moved = tuple(
+            each.path for each in self.files if _digest(_read(files, each.path)) != each.replaces
+        )
+        # An entry stands in the archive before its document goes without it: killed in between, it
+        # stands in both, and the next change sees to that.
         for append in self.appends:
             if append.document not in moved:
                 append.apply(files)
@@ -141,7 +144,10 @@ def plan_projections(
     """
     known = writing.revision() if before is None else before
     rows = {row.path: row for row in writing.projections()}
-    plans = [_Document(writing, files, name=name, rows=rows, now=now, redact=redact).plan() for name in documents]
+    plans = [
+        _Document(writing, files, name=name, rows=rows, now=now, redact=redact).plan()
+        for name in documents
+    ]
     return ProjectionPlan(
         appends=tuple(append for plan in plans for append in plan.appends),
         files=tuple(file for plan in plans for file in plan.files),
@@ -164,7 +170,9 @@ def newer_documents(
     return tuple(found)
 
 
-def is_behind(reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED) -> bool:
+def is_behind(
+    reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
+) -> bool:
     """Tell whether `plan_projections` has anything to do: events not shown yet, or files not as they were written."""
     rows = {row.path: row for row in reading.projections()}
     # While people's change stands, what is ours is shown beside it.
@@ -174,7 +182,9 @@ def is_behind(reading: Reading, files: ProjectFiles, *, documents: Sequence[str]
         row = beside.get(path) or rows.get(path)
         if reading.document_revision(name) > (row.revision if row else 0):
             return True
-        if row is not None and _digest(_read(files, row.path)) != (row.pending_sha256 or row.sha256):
+        if row is not None and _digest(_read(files, row.path)) != (
+            row.pending_sha256 or row.sha256
+        ):
             return True
     return False
 
@@ -193,7 +203,14 @@ class _Document:
     """One document within one transaction."""
 
     def __init__(
-        self, writing: Writing, files: ProjectFiles, *, name: str, rows: dict[str, Projection], now: str, redact: Redact
+        self,
+        writing: Writing,
+        files: ProjectFiles,
+        *,
+        name: str,
+        rows: dict[str, Projection],
+        now: str,
+        redact: Redact,
     ) -> None:
         self.writing, self.files, self.now, self.redact = writing, files, now, redact
         self.name, self.kind = name, name.rpartition("/")[2]
@@ -211,10 +228,18 @@ class _Document:
         read = _read(self.files, self.path)
         self.text = None if isinstance(read, _Unreadable) else read
         if self.kind == HANDOFF:
-            return self._put_aside(self._newest_handoff()) if isinstance(read, _Unreadable) else self._plan_whole()
+            return (
+                self._put_aside(self._newest_handoff())
+                if isinstance(read, _Unreadable)
+                else self._plan_whole()
+            )
         self.old, self.kept = newest_blocks(self._not_archived())
         appends = self._plan_archive()
-        plan = self._put_aside(_joined(self.kept)) if isinstance(read, _Unreadable) else self._plan_entries()
+        plan = (
+            self._put_aside(_joined(self.kept))
+            if isinstance(read, _Unreadable)
+            else self._plan_entries()
+        )
         return replace(plan, appends=appends)
 
     # entries that the document shows no longer
@@ -238,7 +263,8 @@ class _Document:
         if not self.old:
             return ()
         known = self.archive.revision if self.archive is not None else 0
-        # This row is about revisions only; the column of what is under way holds the one that is aimed at.
+        # This row is about revisions only; the column of what is under way holds the one that is
+        # aimed at.
         through = str(self.old[-1].revision)
         row = Projection(path=archive_row(self.path), revision=known, pending_sha256=through)
         self.writing.set_projection(row)
@@ -254,7 +280,9 @@ class _Document:
             if revision in old or next(lookups, None) is None:
                 return old.get(revision)
             # Archived before, and here again with a file of an earlier time.
-            events = self.writing.events(after_revision=revision - 1, document=self.name, limit=_MOST_OF_A_REVISION)
+            events = self.writing.events(
+                after_revision=revision - 1, document=self.name, limit=_MOST_OF_A_REVISION
+            )
             return next(iter(blocks_of(each for each in events if each.revision == revision)), None)
 
         return remove_blocks(text, before=self.kept[0].revision, find=find)
@@ -277,12 +305,18 @@ class _Document:
             return self._write(lost)
         return self._plan_edited(row, lost, known)
 
-    def _plan_edited(self, row: Projection, lost: Sequence[Block], known: frozenset[str]) -> ProjectionPlan:
-        # The newest block may never have been written: its writer was killed between commit and rename.
+    def _plan_edited(
+        self, row: Projection, lost: Sequence[Block], known: frozenset[str]
+    ) -> ProjectionPlan:
+        # The newest block may never have been written: its writer was killed between commit and
+        # rename.
         unsure = row.revision if row.pending_sha256 is not None else row.revision + 1
-        changed = [block for block in lost if block.revision < unsure or block.begins_in(self.text or "")]
+        changed = [
+            block for block in lost if block.revision < unsure or block.begins_in(self.text or "")
+        ]
         if changed and self._dismissed():
-            assert self.conflict is not None  # noqa: S101 - what was dismissed was there
+            # What was dismissed was there
+            assert self.conflict is not None  # noqa: S101
             self._adopt(since=self.conflict.revision)
             lost = [block for block in lost if block.revision > self.conflict.revision]
         elif changed:
@@ -295,7 +329,9 @@ class _Document:
         if not blocks and shown is not None and shown == self.text:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
-        whole = insert_blocks(shown, blocks, document=self.kind) if blocks or shown is None else shown
+        whole = (
+            insert_blocks(shown, blocks, document=self.kind) if blocks or shown is None else shown
+        )
         data = whole.encode()
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
@@ -330,9 +366,13 @@ class _Document:
         ours = handoff_of(events)
         if ours is None or found == sha256(ours.encode()):
             return self._write_whole(None)
-        if self.text is None or (row is not None and found == row.sha256 != row.pending_sha256 is not None):
+        if self.text is None or (
+            row is not None and found == row.sha256 != row.pending_sha256 is not None
+        ):
             return self._write_whole(ours)
-        newer = row is None or any(is_ours(event) for event in events if event.revision > row.revision)
+        newer = row is None or any(
+            is_ours(event) for event in events if event.revision > row.revision
+        )
         if row is not None and found in (row.sha256, row.pending_sha256):
             return self._write_whole(ours if newer else None)
         return self._plan_edited_whole(ours, newer=newer)
@@ -350,7 +390,9 @@ class _Document:
 
     def _added_to(self, row: Projection) -> list[str] | None:
         """Return what people added to the handoff that was written last, None when they changed it otherwise."""
-        before = handoff_of([event for event in self._handoff_events() if event.revision <= row.revision])
+        before = handoff_of(
+            [event for event in self._handoff_events() if event.revision <= row.revision]
+        )
         return None if before is None or self.text is None else added_lines(before, self.text)
 
     def _write_whole(self, ours: str | None) -> ProjectionPlan:
@@ -370,7 +412,9 @@ class _Document:
         """Return the events that the newest handoff is made of, and the one that was written last."""
         written = self.row.revision if self.row is not None else None
         # What people add is carried from the handoff before: of each, two.
-        before = self.writing.event_revisions(self.name, without=PEOPLES_KINDS, up_to=written, limit=2)
+        before = self.writing.event_revisions(
+            self.name, without=PEOPLES_KINDS, up_to=written, limit=2
+        )
         newest = self.writing.event_revisions(self.name, without=PEOPLES_KINDS, limit=2)
         return self._events(min([*before, *newest], default=1) - 1)
 
@@ -378,7 +422,11 @@ class _Document:
 
     def _is_open_conflict(self, row: Projection) -> bool:
         match = _CONFLICT.fullmatch(row.path)
-        return match is not None and f"{match[1]}.md" == self.path and bool(row.sha256 or row.pending_sha256)
+        return (
+            match is not None
+            and f"{match[1]}.md" == self.path
+            and bool(row.sha256 or row.pending_sha256)
+        )
 
     def _put_aside(self, ours: str | None) -> ProjectionPlan:
         """Leave their file alone and write `ours` beside it, over an older one of ours that nobody touched."""
@@ -409,7 +457,9 @@ class _Document:
 
     def _settle_conflict(self) -> None:
         if self.conflict is not None:
-            self.writing.set_projection(Projection(path=self.conflict.path, revision=self.conflict.revision))
+            self.writing.set_projection(
+                Projection(path=self.conflict.path, revision=self.conflict.revision)
+            )
 
     # rows
 
@@ -418,7 +468,9 @@ class _Document:
 
     def _remember(self, path: str, *, sha: str | None, pending: str | None) -> None:
         revision = self.writing.revision()
-        self.writing.set_projection(Projection(path=path, revision=revision, sha256=sha, pending_sha256=pending))
+        self.writing.set_projection(
+            Projection(path=path, revision=revision, sha256=sha, pending_sha256=pending)
+        )
 
     def _taken(self, piece: str) -> str:
         """Return people's text as it may be kept: redacted, and without NUL, which no database takes."""
@@ -430,7 +482,9 @@ class _Document:
         return len(pieces)
 
     def _add(self, kind: str, author: str, text: str) -> None:
-        event = NewEvent(kind=kind, author=author, text=text, created_at=self.now, document=self.name)
+        event = NewEvent(
+            kind=kind, author=author, text=text, created_at=self.now, document=self.name
+        )
         self.writing.add_event(event)
 
 

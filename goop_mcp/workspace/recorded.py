@@ -20,9 +20,9 @@ _VERIFIERS = frozenset({"goop-verifier", "verifier", "wave-verifier", "goop-wave
 class Records:
     """What the reports say, by task ids as we write them.
 
-    A task is done when its last report is COMPLETE and no check in it failed. `blockers` are those of last reports
-    that are BLOCKED, and those that unfinished tasks name.
-    `phase` and `last_at` (ISO 8601) are those of the newest report, None without one.
+    A task is done when its last report is COMPLETE and no check in it failed. `blockers` are those
+    of last reports that are BLOCKED, and those that unfinished tasks name. `phase` and `last_at`
+    (ISO 8601) are those of the newest report, None without one.
     """
 
     done: tuple[str, ...] = ()
@@ -47,7 +47,8 @@ class _Standing(NamedTuple):
 class ReportLedger:
     """What all reports up to one say together. Does not change: `with_reports` returns another.
 
-    Each report is read once, when it is added, so that the cost of the next one does not grow with those before.
+    Each report is read once, when it is added, so that the cost of the next one does not grow with
+    those before.
     """
 
     def __init__(self) -> None:
@@ -68,10 +69,13 @@ class ReportLedger:
         for report in reports:
             envelope = _envelope(report)
             task = normal_task_id(report.task_id) if report.task_id else None
-            # Reports without a task follow each other: a later one of the same agent takes the place of an earlier one.
+            # Reports without a task follow each other: a later one of the same agent takes the
+            # place of an earlier one.
             key = task or f"({report.agent})"
             standings.pop(key, None)
-            standings[key] = _Standing(task, report.status, _failed(envelope), _blocker(report, envelope))
+            standings[key] = _Standing(
+                task, report.status, _failed(envelope), _blocker(report, envelope)
+            )
             if report.agent in _VERIFIERS:
                 later._verification = envelope
             later._phase = report.phase or later._phase
@@ -86,7 +90,8 @@ class ReportLedger:
         unfinished: list[str] = []
         failed: list[str] = []
         blockers: list[str] = []
-        # Newest first, in one pass: a long project has thousands of tasks, and each report asks for this.
+        # Newest first, in one pass: a long project has thousands of tasks, and each report asks for
+        # this.
         for each in reversed(self._standings.values()):
             if each.blocker is not None:
                 blockers.append(each.blocker)
@@ -137,7 +142,10 @@ def _failed(envelope: Mapping[str, JsonValue]) -> bool:
 def _passed(envelope: Mapping[str, JsonValue] | None) -> frozenset[str]:
     checks = _checks(envelope or {})
     return frozenset(
-        id for check in checks if check.get("passed") is True for id in must_haves_in(str(check.get("name")))
+        id
+        for check in checks
+        if check.get("passed") is True
+        for id in must_haves_in(str(check.get("name")))
     )
 
 
@@ -149,4 +157,8 @@ def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | N
     text = handoff.get("blockers") if isinstance(handoff, Mapping) else None
     if isinstance(text, str):
         return text
-    return f"{report.agent or 'an agent'} is blocked and does not say by what" if report.status == "BLOCKED" else None
+    return (
+        f"{report.agent or 'an agent'} is blocked and does not say by what"
+        if report.status == "BLOCKED"
+        else None
+    )

@@ -77,4 +77,6 @@ def _newest_events(reading: Reading, name: str, wanted: int) -> list[Event]:
 def _is_later(found: str, ours: str) -> bool:
     """Tell whether `found` says that it was generated after `ours`; one that names but the same day does not."""
     theirs = comparable_moment(read_handoff(found).generated or "", of_day=time.min)
-    return theirs is not None and theirs > (comparable_moment(read_handoff(ours).generated or "") or "")
+    return theirs is not None and theirs > (
+        comparable_moment(read_handoff(ours).generated or "") or ""
+    )

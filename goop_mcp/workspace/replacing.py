@@ -20,7 +20,16 @@ from goop_mcp.workspace.folders import Folder, open_folder
 from goop_mcp.workspace.layout import FOLDER, may_create, may_write
 from goop_mcp.workspace.paths import relative_parts
 
-__all__ = ["Missing", "append_file", "create_file", "is_stray", "place_file", "replace_file", "sha256", "sweep_strays"]
+__all__ = [
+    "Missing",
+    "append_file",
+    "create_file",
+    "is_stray",
+    "place_file",
+    "replace_file",
+    "sha256",
+    "sweep_strays",
+]
 
 _NEW_FILE_MODE = 0o644
 _PIECE = 1024 * 1024
@@ -47,7 +56,9 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def replace_file(files: ProjectFiles, path: str, data: bytes, *, allowed: Callable[[str], bool] = may_write) -> str:
+def replace_file(
+    files: ProjectFiles, path: str, data: bytes, *, allowed: Callable[[str], bool] = may_write
+) -> str:
     """Put `data` in place of the file at `path`, or create it; a reader sees the old or the new, whole.
 
     `allowed` tells which paths the caller may write; the default is what belongs to us in a project.
@@ -73,7 +84,8 @@ class Missing(Protocol):
 def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -> None:
     """Append to the file at `path`, or create it, what `missing` returns for its last `end` bytes.
 
-    A file that cannot take all of it keeps what fitted. The caller holds the queue of writers. Raises as replace_file.
+    A file that cannot take all of it keeps what fitted. The caller holds the queue of writers.
+    Raises as replace_file.
     """
     with _writing(files, path, may_write) as (folder, name):
         _mode(folder, name)
@@ -103,7 +115,9 @@ def _all_of(file: FileIO) -> bytes:
 
 
 def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
-    """Write `data` to `path` unless something is there already; tell whether it was written. Raises as replace_file.
+    """Write `data` to `path` unless something is there already; tell whether it was written.
+
+    Raises as replace_file.
 
     Nobody has to hold the queue of writers: of two who write at once one succeeds.
     """
@@ -117,15 +131,23 @@ def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
     return False
 
 
-def place_file(files: ProjectFiles, path: str, data: bytes, *, advice: str = "move it away first") -> None:
+def place_file(
+    files: ProjectFiles, path: str, data: bytes, *, advice: str = "move it away first"
+) -> None:
     """Write `data` to `path`; a file that says the same is left as it is. Raises as replace_file.
 
     UnwritableFileError also where another file is there already; `advice` says what to do then.
     """
     if create_file(files, path, data):
         return
-    if files.is_link(path) or files.kind(path) is not FileKind.FILE or files.read_bytes(path) != data:
-        raise UnwritableFileError(f"{files.relative(path)} is there already and says something else; {advice}")
+    if (
+        files.is_link(path)
+        or files.kind(path) is not FileKind.FILE
+        or files.read_bytes(path) != data
+    ):
+        raise UnwritableFileError(
+            f"{files.relative(path)} is there already and says something else; {advice}"
+        )
 
 
 def is_stray(name: str) -> bool:
@@ -152,10 +174,14 @@ def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _writing(files: ProjectFiles, path: str, allowed: Callable[[str], bool]) -> Iterator[tuple[Folder, str]]:
+def _writing(
+    files: ProjectFiles, path: str, allowed: Callable[[str], bool]
+) -> Iterator[tuple[Folder, str]]:
     parts = relative_parts(path)
     if not allowed("/".join(parts)):
-        raise PathRefusedError(f"path {excerpt(path, 60)!r} is not ours to write; expected a document that is")
+        raise PathRefusedError(
+            f"path {excerpt(path, 60)!r} is not ours to write; expected a document that is"
+        )
     try:
         with open_folder(files.root, _real_parts(files, parts[:-1]), create=True) as folder:
             yield folder, parts[-1]
@@ -177,14 +203,23 @@ def _mode(folder: Folder, name: str) -> int | None:
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(found.st_mode):
-        raise PathRefusedError(f"{name} is a link; expected the file itself, put it in place of the link")
+        raise PathRefusedError(
+            f"{name} is a link; expected the file itself, put it in place of the link"
+        )
     if not stat.S_ISREG(found.st_mode):
-        raise PathRefusedError(f"{name} is no file; expected a file there, move away what has its name")
+        raise PathRefusedError(
+            f"{name} is no file; expected a file there, move away what has its name"
+        )
     return stat.S_IMODE(found.st_mode)
 
 
 def _put(
-    folder: Folder, name: str, data: bytes, *, mode: int | None, into_place: Callable[[Folder, str, str], None]
+    folder: Folder,
+    name: str,
+    data: bytes,
+    *,
+    mode: int | None,
+    into_place: Callable[[Folder, str, str], None],
 ) -> None:
     temporary = f".{name}.{os.getpid()}.{secrets.token_hex(4)}.goop-tmp"
     try:
@@ -200,7 +235,8 @@ def _put(
 
 def _write_whole(folder: Folder, temporary: str, data: bytes, *, mode: int | None) -> None:
     descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
-    # A file object loops over short writes; a bare write on a full disk ends early without an error.
+    # A file object loops over short writes; a bare write on a full disk ends early without an
+    # error.
     with os.fdopen(descriptor, "wb") as file:
         failpoint(Failpoint.TEMPORARY_FILE)
         if mode is not None and hasattr(os, "fchmod"):
@@ -220,7 +256,8 @@ def _link(folder: Folder, temporary: str, name: str) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # Such a disk has no names that two can ask for at once; somebody may come between the look and this.
+        # Such a disk has no names that two can ask for at once; somebody may come between the look
+        # and this.
         _rename(folder, temporary, name)
     else:
         folder.unlink(temporary)
@@ -242,5 +279,7 @@ def _rename(folder: Folder, temporary: str, name: str) -> None:
 
 def _not_written(path: str, error: OSError) -> UnwritableFileError:
     code = error.errno if error.errno is not None else 0
-    reason = _REASONS.get(code) or (os.strerror(code).lower() if code else "the system gives no reason")
+    reason = _REASONS.get(code) or (
+        os.strerror(code).lower() if code else "the system gives no reason"
+    )
     return UnwritableFileError(f"{path} was not written: {reason}")

@@ -8,7 +8,11 @@ from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry
 
 __all__ = ["entry_of_report", "log_of_report"]
 
-_DONE: Mapping[int, str] = {1: "The bug was fixed.", 2: "The safeguard was added.", 3: "The obstacle was removed."}
+_DONE: Mapping[int, str] = {
+    1: "The bug was fixed.",
+    2: "The safeguard was added.",
+    3: "The obstacle was removed.",
+}
 """What an executor does by each of the rules that need nobody's word (WORKFLOW, section 4)."""
 
 _DECISION = "decision"
@@ -36,17 +40,27 @@ def entry_of_report(report: ReportView, *, time: str) -> ChronicleEntry:
 def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
     """Return the deviations by rules 1 to 3 and the decisions that `report` tells of, each once.
 
-    A deviation reads `RULE n DEVIATION: …`; rule 4 waits for the user and leaves nothing yet. Redact as above.
+    A deviation reads `RULE n DEVIATION: …`; rule 4 waits for the user and leaves nothing yet.
+    Redact as above.
     """
     files = tuple(file.path for file in report.files)
     found = [
-        AdlEntry(kind="DEVIATION", time=time, rule=rule, description=text, action=_DONE[rule], files=files)
+        AdlEntry(
+            kind="DEVIATION",
+            time=time,
+            rule=rule,
+            description=text,
+            action=_DONE[rule],
+            files=files,
+        )
         for rule, text in dict.fromkeys(_deviations(report))
     ]
     decision = report.extensions.get(_DECISION)
     if isinstance(decision, str) and decision.strip():
         action = report.summary or "The report says no more."
-        found.append(AdlEntry(kind="DECISION", time=time, description=decision, action=action, files=files))
+        found.append(
+            AdlEntry(kind="DECISION", time=time, description=decision, action=action, files=files)
+        )
     return tuple(found)
 
 
@@ -63,4 +77,6 @@ def _deviations(report: ReportView) -> Iterator[tuple[int, str]]:
 def _position(place: Place | None) -> str | None:
     if place is None:
         return None
-    return "/".join("–" if number is None else str(number) for number in (place.current, place.total))
+    return "/".join(
+        "–" if number is None else str(number) for number in (place.current, place.total)
+    )

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from goop_mcp.messages.quoting import line
 from goop_mcp.workspace.document_templates import document_template
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import ADL, BLUEPRINT, CHRONICLE, GIT_IGNORE, REQUIREMENTS, SPEC, STATE, document_path
+from goop_mcp.workspace.layout import (
+    ADL,
+    BLUEPRINT,
+    CHRONICLE,
+    GIT_IGNORE,
+    REQUIREMENTS,
+    SPEC,
+    STATE,
+    document_path,
+)
 from goop_mcp.workspace.replacing import create_file
 
 __all__ = ["Scaffolded", "create_project"]
@@ -22,7 +31,8 @@ _DOCUMENTS: Mapping[str, str] = {
 """What is laid down, with the name of its template."""
 
 _NOT_FOR_GIT = """\
-# The database of goop-mcp, copies of it, locks and files that are being written: they belong to this machine.
+# The database of goop-mcp, copies of it, locks and files that are being written: they belong to
+# this machine.
 /goop.db*
 /.lock
 .*.goop-tmp
@@ -38,7 +48,9 @@ class Scaffolded:
 
 
 def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
-    """Create the documents of a project and its state.json, each only where nothing is there. Calling again is safe.
+    """Create the documents of a project and its state.json, each only where nothing is there.
+
+    Calling again is safe.
 
     `now` is ISO 8601 in UTC. Raises PathRefusedError and UnwritableFileError.
     """
@@ -49,7 +61,9 @@ def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
     }
     texts[STATE] = json.dumps(_state(title, now), indent=2, ensure_ascii=False) + "\n"
     texts[GIT_IGNORE] = _NOT_FOR_GIT
-    done = {document_path(document): _create(files, document, text) for document, text in texts.items()}
+    done = {
+        document_path(document): _create(files, document, text) for document, text in texts.items()
+    }
     return Scaffolded(
         created=tuple(path for path, created in done.items() if created),
         kept=tuple(path for path, created in done.items() if not created),

@@ -33,7 +33,10 @@ _MODE = 0o644
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedSession:
-    """A session that was packed: where, from how many bytes to how many. `kept` are files that changed meanwhile."""
+    """A session that was packed: where, from how many bytes to how many.
+
+    `kept` are files that changed meanwhile.
+    """
 
     id: str
     path: str
@@ -56,7 +59,11 @@ def finished_sessions(files: ProjectFiles, *, before: datetime | None = None) ->
     When a session began is told by its id; one without a date counts as begun just now.
     """
     sessions = (read_session(files, id) for id in list_sessions(files))
-    return tuple(each.id for each in sessions if is_finished(each) and (before is None or _began(each.id) < before))
+    return tuple(
+        each.id
+        for each in sessions
+        if is_finished(each) and (before is None or _began(each.id) < before)
+    )
 
 
 def is_finished(session: SessionFolder) -> bool:
@@ -73,7 +80,9 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
     session = read_session(files, id)
     if not is_finished(session):
         state = f"the state {excerpt(session.status, 40)!r}" if session.status else "no state"
-        raise WorkspaceError(f"session {id} has {state}; expected one of {', '.join(sorted(FINISHED))}")
+        raise WorkspaceError(
+            f"session {id} has {state}; expected one of {', '.join(sorted(FINISHED))}"
+        )
     packed = list(_contents(files, session_folder(id)))
     archive = _archive(id, packed)
     if not dry_run:
@@ -114,7 +123,9 @@ def _walk(files: ProjectFiles, folder: str) -> Iterator[str]:
     for name in files.names(folder):
         path = f"{folder}/{name}"
         if files.is_link(path):
-            raise PathRefusedError(f"{path} is a link, which is not packed; remove it, or put the file itself there")
+            raise PathRefusedError(
+                f"{path} is a link, which is not packed; remove it, or put the file itself there"
+            )
         kind = files.kind(path)
         if kind is FileKind.FOLDER:
             yield from _walk(files, path)
@@ -127,7 +138,10 @@ def _walk(files: ProjectFiles, folder: str) -> Iterator[str]:
 def _archive(id: str, packed: list[_Packed]) -> bytes:
     """Return a tar with the files below the name of the session, compressed; the same files give the same bytes."""
     buffer = io.BytesIO()
-    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
+    with (
+        gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w") as tar,
+    ):
         for each in packed:
             member = tarfile.TarInfo(f"{id}/{each.path.removeprefix(session_folder(id) + '/')}")
             member.size, member.mode = len(each.content), _MODE
@@ -138,7 +152,9 @@ def _archive(id: str, packed: list[_Packed]) -> bytes:
 
 def _check(files: ProjectFiles, path: str, archive: bytes) -> None:
     if files.read_bytes(path) != archive:
-        raise UnwritableFileError(f"{path} was not written as it should be; the session's folder is left as it is")
+        raise UnwritableFileError(
+            f"{path} was not written as it should be; the session's folder is left as it is"
+        )
 
 
 def _remove(files: ProjectFiles, folder: str, packed: list[_Packed]) -> Iterator[str]:

@@ -20,9 +20,12 @@ _STATE, _PROMPT, _RESULT, _OUTPUT, _LOG = SESSION_FILES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFolder:
-    """What lies in a session's folder. `status` is the word of its state.json, None where it has none.
+    """What lies in a session's folder.
 
-    `result` is result.json, None while it is missing; `faults` say in words what is missing or cannot be read.
+    `status` is the word of its state.json, None where it has none.
+
+    `result` is result.json, None while it is missing; `faults` say in words what is missing or
+    cannot be read.
     """
 
     id: str
@@ -33,14 +36,20 @@ class SessionFolder:
     faults: tuple[str, ...] = ()
 
 
-def create_session(files: ProjectFiles, id: str, *, prompt: str, created_at: str, agent: str | None = None) -> str:
-    """Create the folder of session `id` with its five files and return its path. What is there already stays.
+def create_session(
+    files: ProjectFiles, id: str, *, prompt: str, created_at: str, agent: str | None = None
+) -> str:
+    """Create the folder of session `id` with its five files and return its path.
 
-    result.json is the agent's to write and begins as an empty object. Raises PathRefusedError for an id of another
-    form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
+    What is there already stays.
+
+    result.json is the agent's to write and begins as an empty object. Raises PathRefusedError for
+    an id of another form than YYYYMMDD-HHMMSS-slug, and UnwritableFileError.
     """
     if not is_session_id(id):
-        raise PathRefusedError(f"session {excerpt(id, 60)!r} has another form; expected YYYYMMDD-HHMMSS-slug")
+        raise PathRefusedError(
+            f"session {excerpt(id, 60)!r} has another form; expected YYYYMMDD-HHMMSS-slug"
+        )
     folder = session_folder(id)
     state = {"session_id": id, "status": "CREATED", "agent": agent, "created_at": created_at}
     contents = {
@@ -107,6 +116,8 @@ def _object(files: ProjectFiles, path: str, faults: list[str]) -> Mapping[str, J
     text = _text(files, path, faults)
     parsed = parse_object(text) if text is not None else None
     if isinstance(parsed, JsonFault):
-        faults.append(f"{path} cannot be read at line {parsed.line}, column {parsed.column}: {parsed.message}")
+        faults.append(
+            f"{path} cannot be read at line {parsed.line}, column {parsed.column}: {parsed.message}"
+        )
         return None
     return parsed

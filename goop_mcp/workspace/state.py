@@ -15,7 +15,15 @@ from goop_mcp.workspace.goopspec_database import read_state_text
 from goop_mcp.workspace.json_text import JsonFault, line_and_column, members, parse_object
 from goop_mcp.workspace.layout import STATE, document_path
 
-__all__ = ["PendingTask", "ProjectState", "StateFault", "StateShape", "parse_state", "read_state", "snake_case"]
+__all__ = [
+    "PendingTask",
+    "ProjectState",
+    "StateFault",
+    "StateShape",
+    "parse_state",
+    "read_state",
+    "snake_case",
+]
 
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {"acceptanceConfirmed": ("user_accepted",)}
 
@@ -43,8 +51,9 @@ class PendingTask:
 class ProjectState:
     """What state.json says. A key that is absent has the value that the packages take for it.
 
-    `phase` is the text as found, in lower case. `revision` is the file's own key, None when another program dropped
-    it; `token` names exactly these bytes, for whoever wants to change what was read. `text` is the whole file.
+    `phase` is the text as found, in lower case. `revision` is the file's own key, None when another
+    program dropped it; `token` names exactly these bytes, for whoever wants to change what was
+    read. `text` is the whole file.
     """
 
     shape: StateShape
@@ -88,11 +97,14 @@ class StateFault:
 _Values: TypeAlias = Mapping[str, JsonValue]
 
 
-def read_state(files: ProjectFiles, *, session: str | None = None) -> ProjectState | StateFault | None:
+def read_state(
+    files: ProjectFiles, *, session: str | None = None
+) -> ProjectState | StateFault | None:
     """Return what the project's state.json says, where it is broken, or None when there is none.
 
-    With `session` it is that of the named session. A project of GoopSpec 1.x has its state in goopspec.db, which goes
-    before the file. Nothing is changed. Raises PathRefusedError when the file lies outside of the project.
+    With `session` it is that of the named session. A project of GoopSpec 1.x has its state in
+    goopspec.db, which goes before the file. Nothing is changed. Raises PathRefusedError when the
+    file lies outside of the project.
     """
     try:
         kept = read_state_text(files) if session is None else None
@@ -110,8 +122,8 @@ def read_state(files: ProjectFiles, *, session: str | None = None) -> ProjectSta
 def parse_state(text: str) -> ProjectState | StateFault:
     """Return what the text of a state.json says, or where it is broken.
 
-    A key that counts for decisions and has a value of another type makes the file unreadable: a lock that is neither
-    true nor false must not be taken for open.
+    A key that counts for decisions and has a value of another type makes the file unreadable: a
+    lock that is neither true nor false must not be taken for open.
     """
     parsed = parse_object(text)
     if isinstance(parsed, JsonFault):
@@ -143,7 +155,9 @@ class _Reader:
     def state(self, text: str) -> ProjectState:
         phase = (self._text("phase") or "idle").strip().lower()
         revision = self.values.get("revision")
-        revision = revision if isinstance(revision, int) and not isinstance(revision, bool) else None
+        revision = (
+            revision if isinstance(revision, int) and not isinstance(revision, bool) else None
+        )
         execution = self._object(("execution",))
         return ProjectState(
             shape=self.shape,
@@ -231,17 +245,23 @@ def _shape(values: _Values) -> StateShape:
     if isinstance(version, bool) or version not in (1, 2):
         return StateShape.UNKNOWN
     workflows = isinstance(values.get("workflows"), Mapping)
-    return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004 - the version
+    # The version
+    return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004
 
 
 def _profile(shape: StateShape, phase: str) -> Profile:
-    if shape is StateShape.VERSION_2_WORKFLOWS or (phase in PHASES["v1"] and phase not in PHASES["0.x"]):
+    if shape is StateShape.VERSION_2_WORKFLOWS or (
+        phase in PHASES["v1"] and phase not in PHASES["0.x"]
+    ):
         return "v1"
     return "0.x"
 
 
 def _token(text: str, revision: int | None) -> str:
-    """Name these bytes. The hash is always part of it: another program may keep our revision and change the rest."""
+    """Name these bytes.
+
+    The hash is always part of it: another program may keep our revision and change the rest.
+    """
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return digest if revision is None else f"{revision}-{digest}"
 

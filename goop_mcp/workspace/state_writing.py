@@ -11,7 +11,13 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.layout import ADL, STATE, document_path
 from goop_mcp.workspace.replacing import replace_file, sha256
 from goop_mcp.workspace.state import ProjectState, read_state
-from goop_mcp.workspace.state_changes import PlannedState, StateChange, change_from_json, current_state, plan_change
+from goop_mcp.workspace.state_changes import (
+    PlannedState,
+    StateChange,
+    change_from_json,
+    current_state,
+    plan_change,
+)
 
 __all__ = ["StatePlan", "interrupted_change", "plan_state"]
 
@@ -34,9 +40,9 @@ class StatePlan:
     def apply(self, files: ProjectFiles) -> ProjectState:
         """Replace state.json and return what it says then; the caller holds the queue of writers.
 
-        Other programs do not wait in that queue: when one has written meanwhile, the change is decided again on what
-        lies there now. Raises StateMovedError instead when the caller named the state it had seen, and whatever
-        `current_state` and `plan_change` raise.
+        Other programs do not wait in that queue: when one has written meanwhile, the change is
+        decided again on what lies there now. Raises StateMovedError instead when the caller named
+        the state it had seen, and whatever `current_state` and `plan_change` raise.
         """
         planned = self.planned
         for _ in range(_ATTEMPTS):
@@ -46,16 +52,26 @@ class StatePlan:
                 continue
             replace_file(files, document_path(STATE), planned.after.text.encode())
             return planned.after
-        raise StateMovedError(f"{document_path(STATE)} is changed by another program again and again; try again later")
+        raise StateMovedError(
+            f"{document_path(STATE)} is changed by another program again and again; try again later"
+        )
 
 
 def plan_state(
-    writing: Writing, files: ProjectFiles, change: StateChange, *, now: str, author: str, seen: str | None = None
+    writing: Writing,
+    files: ProjectFiles,
+    change: StateChange,
+    *,
+    now: str,
+    author: str,
+    seen: str | None = None,
 ) -> StatePlan:
-    """Decide on `change` as the file lies there, and record it in this transaction. Nothing is written yet.
+    """Decide on `change` as the file lies there, and record it in this transaction.
 
-    A forced move adds an entry for ADL.md; call `plan_projections` after this. Raises what `current_state` and
-    `plan_change` raise; the transaction is then to be given up.
+    Nothing is written yet.
+
+    A forced move adds an entry for ADL.md; call `plan_projections` after this. Raises what
+    `current_state` and `plan_change` raise; the transaction is then to be given up.
     """
     state = current_state(files, seen=seen)
     revision = writing.next_revision()
@@ -63,10 +79,14 @@ def plan_state(
     writing.add_event(NewEvent(kind="state", author=author, text=change.to_json(), created_at=now))
     if planned.move is MoveKind.FORCED:
         text = adl_text(_forced_entry(planned, change, now=now))
-        writing.add_event(NewEvent(kind="decision", author=author, text=text, created_at=now, document=ADL))
+        writing.add_event(
+            NewEvent(kind="decision", author=author, text=text, created_at=now, document=ADL)
+        )
     before, after = sha256(state.text.encode()), sha256(planned.after.text.encode())
     path = document_path(STATE)
-    writing.set_projection(Projection(path=path, revision=revision, sha256=before, pending_sha256=after))
+    writing.set_projection(
+        Projection(path=path, revision=revision, sha256=before, pending_sha256=after)
+    )
     return StatePlan(planned=planned, change=change, now=now, revision=revision, seen=seen)
 
 
@@ -79,10 +99,17 @@ def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | Non
     if row is None or row.pending_sha256 is None:
         return None
     state = read_state(files)
-    if not isinstance(state, ProjectState) or sha256(state.text.encode()) != row.sha256 or not state.writable:
+    if (
+        not isinstance(state, ProjectState)
+        or sha256(state.text.encode()) != row.sha256
+        or not state.writable
+    ):
         return None
     events = reading.events(after_revision=row.revision - 1)
-    event = next((event for event in events if event.kind == "state" and event.revision == row.revision), None)
+    event = next(
+        (event for event in events if event.kind == "state" and event.revision == row.revision),
+        None,
+    )
     if event is None:
         return None
     change = change_from_json(event.text)
@@ -95,6 +122,9 @@ def _forced_entry(planned: PlannedState, change: StateChange, *, now: str) -> Ad
     return AdlEntry(
         kind="DECISION",
         time=now,
-        description=f"The phase was forced from {start} to {target}. Reason: {change.reason or 'none was given'}",
+        description=(
+            f"The phase was forced from {start} to {target}. Reason:"
+            f" {change.reason or 'none was given'}"
+        ),
         action=f"state.json is in phase {target}; the gates between were not asked.",
     )

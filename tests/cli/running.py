@@ -43,12 +43,19 @@ Done. 終わり
 """
 """A reply with two faults of form; the second stands behind a tab and wide characters."""
 
-MENDED = MENDABLE.replace("<Status>", "<status>").replace("</Status>", "</status>").replace("&&", "&amp;&amp;")
+MENDED = (
+    MENDABLE.replace("<Status>", "<status>")
+    .replace("</Status>", "</status>")
+    .replace("&&", "&amp;&amp;")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended, and its output decoded from UTF-8. On a terminal `out` holds what stderr said too."""
+    """How a run ended, and its output decoded from UTF-8.
+
+    On a terminal `out` holds what stderr said too.
+    """
 
     code: int
     out: str
@@ -57,11 +64,18 @@ class Ended:
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment for a run, without settings of the caller that would change the output."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}
+    }
     return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "xterm", **(extra or {})}
 
 
-def run(*arguments: str | Path, stdin: bytes = b"", cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+def run(
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+) -> Ended:
     """Run `goop-mcp` with `arguments` in pipes."""
     return run_command([*PROGRAM, *map(str, arguments)], stdin=stdin, cwd=cwd, env=env)
 
@@ -72,7 +86,11 @@ def run_in_shell(script: str, *, cwd: Path = ROOT, env: Mapping[str, str] | None
 
 
 def run_command(
-    command: list[str], *, stdin: bytes = b"", cwd: Path = ROOT, env: Mapping[str, str] | None = None
+    command: list[str],
+    *,
+    stdin: bytes = b"",
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
 ) -> Ended:
     """Run `command` and wait until it has ended."""
     ended = subprocess.run(
@@ -87,12 +105,16 @@ def run_command(
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
-def run_on_terminal(*arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+def run_on_terminal(
+    *arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Ended:
     """Run `goop-mcp` with `arguments` on a terminal of 80 columns."""
     return run_command_on_terminal([*PROGRAM, *map(str, arguments)], cwd=cwd, env=env)
 
 
-def run_command_on_terminal(command: list[str], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:
+def run_command_on_terminal(
+    command: list[str], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Ended:
     """Run `command` on a terminal of 80 columns."""
     terminal, side_of_program = pty.openpty()
     termios.tcsetwinsize(terminal, (TERMINAL_ROWS, TERMINAL_COLUMNS))

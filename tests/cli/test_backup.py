@@ -53,7 +53,9 @@ def test_a_server_that_runs_goes_on_with_what_was_put_back(backup: Path) -> None
     ended = in_project(backup.parent, "restore", "copy.db")
 
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(f"{NAME} holds what is in copy.db; what it held before is in {NAME}.2")
+    assert ended.out.startswith(
+        f"{NAME} holds what is in copy.db; what it held before is in {NAME}.2"
+    )
     assert uids(running) == {"uid-a", "uid-b", "uid-c"}
     add_named(running, "f")
     assert running.check() == []
@@ -93,7 +95,9 @@ def ruin_head(database: Path) -> None:
 
 
 @pytest.mark.parametrize("ruin", [ruin_pages, ruin_head, Path.unlink])
-def test_a_database_that_is_damaged_or_gone_is_there_again(backup: Path, ruin: Callable[[Path], object]) -> None:
+def test_a_database_that_is_damaged_or_gone_is_there_again(
+    backup: Path, ruin: Callable[[Path], object]
+) -> None:
     ruin(backup.parent / NAME)
 
     ended = in_project(backup.parent, "restore", "copy.db")
@@ -122,13 +126,21 @@ def newer(backup: Path) -> None:
     ("spoil", "said"),
     [
         (ruin_pages, "; nothing was put back: name another copy that goop-mcp backup has written"),
-        (ruin_head, "is no database; nothing was put back: name another copy that goop-mcp backup has written"),
+        (
+            ruin_head,
+            (
+                "is no database; nothing was put back: name another copy that goop-mcp backup has"
+                " written"
+            ),
+        ),
         (foreign, "belongs to another program"),
         (newer, "has version 99 of the tables"),
         (Path.unlink, "is no file"),
     ],
 )
-def test_a_backup_of_no_use_changes_nothing(backup: Path, spoil: Callable[[Path], object], said: str) -> None:
+def test_a_backup_of_no_use_changes_nothing(
+    backup: Path, spoil: Callable[[Path], object], said: str
+) -> None:
     spoil(backup)
 
     ended = in_project(backup.parent, "restore", "copy.db")

@@ -28,14 +28,18 @@ def assert_refused(ended: Ended, sentence: str) -> None:
         ("<goop_report>".encode("utf-32"), "is UTF-32; save it as UTF-8."),
     ],
 )
-def test_a_file_in_another_encoding_is_refused(command: str, content: bytes, fault: str, tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_refused(
+    command: str, content: bytes, fault: str, tmp_path: Path
+) -> None:
     (tmp_path / "reply.md").write_bytes(content)
     assert_refused(run(command, "reply.md", cwd=tmp_path), f"'reply.md' {fault}")
 
 
 @pytest.mark.parametrize("command", ["check", "repair"])
 def test_a_file_that_does_not_exist_is_refused(command: str, tmp_path: Path) -> None:
-    assert_refused(run(command, "reply.md", cwd=tmp_path), "'reply.md' does not exist; check the path.")
+    assert_refused(
+        run(command, "reply.md", cwd=tmp_path), "'reply.md' does not exist; check the path."
+    )
 
 
 @pytest.mark.parametrize("command", ["check", "repair"])
@@ -43,7 +47,9 @@ def test_a_folder_is_refused(command: str, tmp_path: Path) -> None:
     assert_refused(run(command, ".", cwd=tmp_path), "'.' is a folder; name the files in it.")
 
 
-def test_a_file_without_permission_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_permission_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     reply = tmp_path / "reply.md"
     reply.touch(mode=0)
     with ordinary_rights():
@@ -62,7 +68,10 @@ def test_a_path_that_leads_through_a_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/dev/zero", "-"])
 def test_an_endless_file_is_refused_without_reading_it_to_the_end(name: str) -> None:
     called = "standard input" if name == "-" else f"'{name}'"
-    sentence = f"{called} has more than {LIMIT} bytes, the most that is read; keep only the end of the reply, where"
+    sentence = (
+        f"{called} has more than {LIMIT} bytes, the most that is read; keep only the end of the"
+        " reply, where"
+    )
     ended = run_in_shell(f'"$@" check {name} < /dev/zero')
     assert_refused(ended, f"{sentence} the envelope stands.")
 
@@ -77,7 +86,9 @@ def test_a_file_of_50_megabytes_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_of_the_largest_size_is_judged(tmp_path: Path) -> None:
     report = ACCEPTED.read_bytes()
-    (tmp_path / "large.md").write_bytes(b"x" * (DEFAULT_LIMITS.text_bytes - len(report) - 1) + b"\n" + report)
+    (tmp_path / "large.md").write_bytes(
+        b"x" * (DEFAULT_LIMITS.text_bytes - len(report) - 1) + b"\n" + report
+    )
     assert run("check", "large.md", cwd=tmp_path).code == 0
 
 
@@ -103,7 +114,9 @@ def test_standard_input_named_twice_is_refused() -> None:
 
 def test_a_closed_standard_input_is_refused() -> None:
     assert_refused(run_in_shell('"$@" check - <&-'), "standard input is closed; name a file.")
-    assert_refused(run_in_shell('"$@" check <&-'), "no file is named, and nothing is piped in; name a file.")
+    assert_refused(
+        run_in_shell('"$@" check <&-'), "no file is named, and nothing is piped in; name a file."
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,26 +124,46 @@ def test_a_closed_standard_input_is_refused() -> None:
     [
         (["chek"], "there is no command 'chek'; did you mean 'check'?"),
         (["check", "--stricd"], "no such option '--stricd'; did you mean '--strict'?"),
-        (["check", "--protocol", "goop_reprot"], "there is no protocol 'goop_reprot'; did you mean 'goop_report'?"),
+        (
+            ["check", "--protocol", "goop_reprot"],
+            "there is no protocol 'goop_reprot'; did you mean 'goop_report'?",
+        ),
         (
             ["check", "--protocol", "soap", "missing.md"],
-            "there is no protocol 'soap'; known are auto, goop_report, agent_request, speckit, factory.",
+            (
+                "there is no protocol 'soap'; known are auto, goop_report, agent_request, speckit,"
+                " factory."
+            ),
         ),
         (
             ["check", "--format", "yaml"],
-            "invalid value for '--format': 'yaml' is not one of 'text', 'json', 'sarif', 'github'; "
-            "see goop-mcp check --help.",
+            (
+                "invalid value for '--format': 'yaml' is not one of 'text', 'json', 'sarif',"
+                " 'github'; see goop-mcp check --help."
+            ),
         ),
         (["repair"], "missing argument 'FILE|-'; see goop-mcp repair --help."),
         (
             ["rules", "goop_report/unknown-statu"],
-            "there is no rule 'goop_report/unknown-statu'; did you mean 'goop_report/unknown-status'?",
+            (
+                "there is no rule 'goop_report/unknown-statu'; did you mean"
+                " 'goop_report/unknown-status'?"
+            ),
         ),
-        (["schema", "goop_reprot"], "there is no schema 'goop_reprot'; did you mean 'goop_report'?"),
+        (
+            ["schema", "goop_reprot"],
+            "there is no schema 'goop_reprot'; did you mean 'goop_report'?",
+        ),
         (["schema", "--version", "0.1.6"], "--version needs a PROTOCOL before it."),
-        (["prompt", "goop_reprot"], "there is no prompt 'goop_reprot'; did you mean 'goop_report'?"),
+        (
+            ["prompt", "goop_reprot"],
+            "there is no prompt 'goop_reprot'; did you mean 'goop_report'?",
+        ),
         (["prompt", "--set", "agent=goop-tester"], "--set needs the NAME of a prompt before it."),
-        (["prompt", "goop_report", "--set", "x"], "--set 'x' has no equals sign; write --set key=value."),
+        (
+            ["prompt", "goop_report", "--set", "x"],
+            "--set 'x' has no equals sign; write --set key=value.",
+        ),
     ],
 )
 def test_a_wrong_call_is_refused(arguments: list[str], sentence: str) -> None:
@@ -165,7 +198,9 @@ def test_values_that_do_not_fit_are_refused_without_a_traceback(arguments: list[
     ],
     ids=" ".join,
 )
-def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(command: list[str], tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(
+    command: list[str], tmp_path: Path
+) -> None:
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
     cure = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away."
@@ -174,7 +209,9 @@ def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(comman
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
 @pytest.mark.parametrize("steering", ["\x1b[31m", "\u202e", "\x9b2J", "\u2066", "\u200b"])
-def test_no_form_of_output_steers_the_terminal_by_the_name_of_a_file(form: str, steering: str, tmp_path: Path) -> None:
+def test_no_form_of_output_steers_the_terminal_by_the_name_of_a_file(
+    form: str, steering: str, tmp_path: Path
+) -> None:
     names = [f"bad{steering}.md", f"missing{steering}.md"]
     (tmp_path / names[0]).write_bytes(REJECTED.read_bytes())
     ended = run("check", *names, "--format", form, cwd=tmp_path)

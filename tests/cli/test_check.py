@@ -23,7 +23,10 @@ def test_one_rejected_reply_among_accepted_ones_exits_1() -> None:
 
 
 def test_an_accepted_reply_without_findings_is_told_in_one_line() -> None:
-    assert run("check", ACCEPTED.name, cwd=CASES).out == f"{ACCEPTED.name}: accepted (goop_report 0.1.6)\n"
+    assert (
+        run("check", ACCEPTED.name, cwd=CASES).out
+        == f"{ACCEPTED.name}: accepted (goop_report 0.1.6)\n"
+    )
 
 
 def test_a_reply_is_read_from_a_pipe_when_no_file_is_named() -> None:
@@ -106,9 +109,13 @@ def test_the_base_of_the_task_can_be_named(workspace: Path) -> None:
     assert claim.count('path="a.py" action="modified"') == 1
 
     for arguments, severity in ((), "warning"), (("--strict", "--base", base), "error"):
-        out = " ".join(run("check", "--workspace", *arguments, stdin=claim.encode(), cwd=workspace).out.split())
+        out = " ".join(
+            run("check", "--workspace", *arguments, stdin=claim.encode(), cwd=workspace).out.split()
+        )
         assert "[evidence/file-not-touched]" in out
-        assert f"{severity}:" in out.partition("[evidence/file-not-touched]")[0].rpartition("[")[2], out
+        assert (
+            f"{severity}:" in out.partition("[evidence/file-not-touched]")[0].rpartition("[")[2]
+        ), out
 
 
 def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> None:
@@ -119,7 +126,10 @@ def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> 
     assert accepted.code == 0
     assert "memory" not in accepted.out
     forgetful = true.replace(">A note<", ">Another note<")
-    assert "[evidence/memory-not-found]" in run("check", "--workspace", stdin=forgetful.encode(), cwd=workspace).out
+    assert (
+        "[evidence/memory-not-found]"
+        in run("check", "--workspace", stdin=forgetful.encode(), cwd=workspace).out
+    )
 
     ended = run("check", "--workspace", "--project", workspace, stdin=lying.encode())
 
@@ -132,7 +142,9 @@ def test_claims_are_held_against_the_project_with_workspace(workspace: Path) -> 
 
 def test_claims_that_are_not_true_stand_in_every_format(workspace: Path) -> None:
     outputs = {
-        form: run("check", "--workspace", "--format", form, stdin=MENDED.encode(), cwd=workspace).out
+        form: (
+            run("check", "--workspace", "--format", form, stdin=MENDED.encode(), cwd=workspace).out
+        )
         for form in ("json", "sarif", "github")
     }
     (verdict,) = json.loads(outputs["json"])

@@ -9,11 +9,15 @@ import pytest
 from tests.cli.running import CASES, PROGRAM, run_command_on_terminal
 from tests.repository import ROOT
 
-EXAMPLE = re.compile(r"^(`{3,})console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)\1$", re.MULTILINE)
+EXAMPLE = re.compile(
+    r"^(`{3,})console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)\1$", re.MULTILINE
+)
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 # A reader types the examples of a section one after the other, in one project.
 SECTIONS = {
-    section.partition("\n")[0]: [(match["command"], match["output"]) for match in EXAMPLE.finditer(section)]
+    section.partition("\n")[0]: [
+        (match["command"], match["output"]) for match in EXAMPLE.finditer(section)
+    ]
     for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)
 }
 

@@ -11,7 +11,9 @@ from tests.protocols.agent_request.prompts import CASES, PROMPT, read_case
 from tests.requirements import requirement
 from tests.rights import ordinary_rights
 
-REFUSED = "❌ Invalid XML handoff in prompt file\nℹ️  Fix XML errors or remove XML block to proceed\n"
+REFUSED = (
+    "❌ Invalid XML handoff in prompt file\nℹ️  Fix XML errors or remove XML block to proceed\n"
+)
 REQUIRED = "mode, original_intent, current_task_summary, workflow, task_details, deliverables"
 SCHEMA = ".claude/schemas/agent-handoff-v1.xsd"
 
@@ -67,8 +69,9 @@ def test_no_other_program_is_needed(project: Path) -> None:
 
 @requirement("H-35")
 def test_a_prompt_without_a_block_proceeds_with_the_warning_of_section_3_4(project: Path) -> None:
-    assert gate(project, read_case("1_1_freeform")).err == (
-        "⚠️  Warning: No XML handoff block found in prompt.md\n"
+    assert (
+        gate(project, read_case("1_1_freeform")).err
+        == "⚠️  Warning: No XML handoff block found in prompt.md\n"
         "ℹ️  Proceeding with unstructured handoff (agent must parse prose)\n"
     )
 
@@ -86,10 +89,15 @@ def test_a_malformed_block_is_refused_in_the_words_of_section_3_4(project: Path)
 def test_every_line_with_a_fault_of_form_is_named(project: Path) -> None:
     prompt = "```xml\n<agent_request>\n<mode>spawn</workflow>\n<workflow>TDD</mode>\n</agent_request>\nmore\n```\n"
 
-    assert [line for line in gate(project, prompt).err.splitlines() if line.startswith("   Line ")] == [
+    assert [
+        line for line in gate(project, prompt).err.splitlines() if line.startswith("   Line ")
+    ] == [
         "   Line 3: Opening and ending tag mismatch: mode vs. workflow",
         "   Line 4: Opening and ending tag mismatch: workflow vs. mode",
-        "   Line 6: Extra content at the end of the document: text in the fence behind </agent_request>; expected none",
+        (
+            "   Line 6: Extra content at the end of the document: text in the fence behind"
+            " </agent_request>; expected none"
+        ),
     ]
 
 
@@ -115,19 +123,19 @@ def test_a_missing_part_is_refused_with_the_required_ones(project: Path) -> None
 
 def test_all_faults_are_named_at_once(project: Path) -> None:
     prompt = PROMPT.replace("spawn<", "fork<").replace("TDD<", "HOTFIX<").replace('"true"', '"yes"')
-    prompt = prompt.replace("  <original_intent>Let agents prove who they are</original_intent>\n", "")
+    prompt = prompt.replace(
+        "  <original_intent>Let agents prove who they are</original_intent>\n", ""
+    )
 
     assert gate(project, prompt).err == (
-        "❌ XML handoff validation failed (schema violation)\n"
-        "   Missing required element: original_intent\n"
-        "   Element 'mode': 'fork' is not a valid value of the atomic type 'ModeType'\n"
-        "   Element 'workflow': 'HOTFIX' is not a valid value of the atomic type 'WorkflowType'\n"
-        "   Element 'file', attribute 'required': 'yes' is not a valid value of the atomic type 'xs:boolean'\n"
-        "ℹ️  Allowed values of mode: spawn, conversation_only, blocking\n"
-        "ℹ️  Allowed values of workflow: SPIKE, TDD, standard, none\n"
-        "ℹ️  Allowed values of required: true, false, 1, 0\n"
-        f"ℹ️  Required fields: {REQUIRED}\n"
-        f"ℹ️  Schema: {SCHEMA}\n" + REFUSED
+        "❌ XML handoff validation failed (schema violation)\n   Missing required element:"
+        " original_intent\n   Element 'mode': 'fork' is not a valid value of the atomic type"
+        " 'ModeType'\n   Element 'workflow': 'HOTFIX' is not a valid value of the atomic type"
+        " 'WorkflowType'\n   Element 'file', attribute 'required': 'yes' is not a valid value of"
+        " the atomic type 'xs:boolean'\nℹ️  Allowed values of mode: spawn, conversation_only,"
+        " blocking\nℹ️  Allowed values of workflow: SPIKE, TDD, standard, none\nℹ️  Allowed values"
+        f" of required: true, false, 1, 0\nℹ️  Required fields: {REQUIRED}\nℹ️  Schema: {SCHEMA}\n"
+        + REFUSED
     )
 
 
@@ -143,7 +151,8 @@ def test_an_unknown_version_is_refused_by_its_number(project: Path) -> None:
 @requirement("H-61")
 def test_a_path_that_leads_out_is_refused_in_the_words_of_section_11_2(project: Path) -> None:
     assert gate(project, read_case("traversal")).err == (
-        "❌ Invalid deliverable path: ../../etc/passwd\n   Must be within workspace directory\n" + REFUSED
+        "❌ Invalid deliverable path: ../../etc/passwd\n   Must be within workspace directory\n"
+        + REFUSED
     )
 
 
@@ -164,7 +173,10 @@ def test_a_circle_of_links_is_refused(project: Path, path: str) -> None:
 
     ended = gate(project, PROMPT.replace("src/login.py", path))
     assert ended.code == 1
-    assert ended.err == f"❌ Invalid deliverable path: {path}\n   Must be within workspace directory\n" + REFUSED
+    assert (
+        ended.err
+        == f"❌ Invalid deliverable path: {path}\n   Must be within workspace directory\n" + REFUSED
+    )
 
 
 @requirement("H-61")
@@ -196,7 +208,8 @@ def test_deliverables_can_be_kept_inside_the_session(project: Path) -> None:
     refused = gate(project, PROMPT, "--containment", "session", name=name)
     assert refused.code == 1
     assert refused.err == (
-        f"❌ Invalid deliverable path: src/login.py\n   Must be within session directory: {session}\n" + REFUSED
+        "❌ Invalid deliverable path: src/login.py\n   Must be within session directory:"
+        f" {session}\n" + REFUSED
     )
     inside = PROMPT.replace("src/login.py", f"{session}/result.json")
     assert gate(project, inside, "--containment", "session", name=name).code == 0
@@ -206,7 +219,10 @@ def test_a_variable_left_in_a_path_is_refused_before_a_spawn(project: Path) -> N
     ended = gate(project, read_case("1_2_grafana"))
 
     assert ended.code == 1
-    assert "❌ Invalid deliverable path: docs/.scratch/sessions/{session-id}/result.json\n" in ended.err
+    assert (
+        "❌ Invalid deliverable path: docs/.scratch/sessions/{session-id}/result.json\n"
+        in ended.err
+    )
 
 
 @requirement("H-45")
@@ -214,16 +230,20 @@ def test_an_id_that_is_not_the_folder_of_the_prompt_is_warned_of(project: Path) 
     ended = gate(project, PROMPT, name="sessions/20260114-093000-logout/prompt.md")
 
     assert ended.code == 0
-    assert ended.err.startswith("⚠️  Warning: Line 6: session_id is '20260114-093000-login'; expected ")
+    assert ended.err.startswith(
+        "⚠️  Warning: Line 6: session_id is '20260114-093000-login'; expected "
+    )
 
 
 @requirement("H-33")
-def test_a_schema_file_that_is_not_there_is_warned_of_and_only_form_is_judged(project: Path) -> None:
+def test_a_schema_file_that_is_not_there_is_warned_of_and_only_form_is_judged(
+    project: Path,
+) -> None:
     ended = gate(project, read_case("7_1_s2_bad_enum"), "--schema", "nowhere.xsd")
 
     assert ended.code == 0
-    assert ended.err == (
-        "⚠️  Warning: Schema file not found: nowhere.xsd\n"
+    assert (
+        ended.err == "⚠️  Warning: Schema file not found: nowhere.xsd\n"
         "ℹ️  Proceeding without schema validation (only well-formedness checked)\n"
     )
     assert gate(project, read_case("7_1_s1_unclosed"), "--schema", "nowhere.xsd").code == 1
@@ -234,7 +254,12 @@ def test_a_schema_file_that_is_not_there_is_warned_of_and_only_form_is_judged(pr
 def test_a_schema_file_that_is_there_is_named_in_the_messages(project: Path) -> None:
     assert run("schema", "agent_request", "--install", cwd=project).code == 0
 
-    ended = gate(project, read_case("7_1_s2_bad_enum"), "--schema", ".claude/schemas/agent-handoff-v1-corrected.xsd")
+    ended = gate(
+        project,
+        read_case("7_1_s2_bad_enum"),
+        "--schema",
+        ".claude/schemas/agent-handoff-v1-corrected.xsd",
+    )
     assert ended.code == 1
     assert "ℹ️  Schema: .claude/schemas/agent-handoff-v1-corrected.xsd\n" in ended.err
 
@@ -252,7 +277,9 @@ def test_a_schema_file_that_is_there_is_named_in_the_messages(project: Path) -> 
         (["--adoption", "mandatory", "--workflow", "research"], 0),
     ],
 )
-def test_a_missing_block_is_refused_once_the_handoff_is_mandatory(project: Path, options: list[str], code: int) -> None:
+def test_a_missing_block_is_refused_once_the_handoff_is_mandatory(
+    project: Path, options: list[str], code: int
+) -> None:
     ended = gate(project, read_case("1_1_freeform"), *options)
 
     assert ended.code == code
@@ -260,14 +287,16 @@ def test_a_missing_block_is_refused_once_the_handoff_is_mandatory(project: Path,
 
 
 @requirement("H-39", "H-38")
-def test_the_log_of_the_session_receives_the_outcome_and_the_reasons_of_section_7_1(project: Path) -> None:
+def test_the_log_of_the_session_receives_the_outcome_and_the_reasons_of_section_7_1(
+    project: Path,
+) -> None:
     log = project / "session.log"
     log.write_text("before\n", encoding="utf-8")
     for name in ("6_1_backend_api", "7_1_s1_unclosed", "7_1_s2_bad_enum", "7_1_s3_missing_field"):
         gate(project, read_case(name), "--session-log", "session.log")
 
-    assert log.read_text(encoding="utf-8") == (
-        "before\n"
+    assert (
+        log.read_text(encoding="utf-8") == "before\n"
         "XML handoff validation: PASSED\n"
         "XML handoff validation: FAILED\n"
         "❌ XML handoff validation failed\n"
@@ -288,8 +317,12 @@ def test_the_log_of_the_session_receives_the_outcome_and_the_reasons_of_section_
 
 
 @requirement("H-39")
-@pytest.mark.parametrize(("name", "outcome"), [("6_1_backend_api", "PASSED"), ("7_1_s1_unclosed", "FAILED")])
-def test_the_log_of_the_process_tells_the_outcome_when_it_is_asked_to(project: Path, name: str, outcome: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "outcome"), [("6_1_backend_api", "PASSED"), ("7_1_s1_unclosed", "FAILED")]
+)
+def test_the_log_of_the_process_tells_the_outcome_when_it_is_asked_to(
+    project: Path, name: str, outcome: str
+) -> None:
     (project / "prompt.md").write_text(read_case(name), encoding="utf-8")
 
     ended = run("gate", "prompt.md", cwd=project, env={"GOOP_LOG_LEVEL": "INFO"})
@@ -310,7 +343,10 @@ def test_no_file_is_left_or_made_along_the_way(project: Path) -> None:
 
 
 def test_the_gate_takes_the_place_of_the_seeds_function_in_a_script(project: Path) -> None:
-    script = 'validate_prompt_xml() { "$@" gate prompt.md; }; if ! validate_prompt_xml "$@"; then echo stop; exit 1; fi'
+    script = (
+        'validate_prompt_xml() { "$@" gate prompt.md; }; if ! validate_prompt_xml "$@"; then echo'
+        " stop; exit 1; fi"
+    )
     (project / "prompt.md").write_text(read_case("7_1_s2_bad_enum"), encoding="utf-8")
     refused = run_in_shell(script, cwd=project)
     (project / "prompt.md").write_text(PROMPT, encoding="utf-8")
@@ -332,7 +368,11 @@ def test_a_fault_of_form_is_told_in_one_line_to_who_asks_for_the_fields(project:
     ended = gate(project, read_case("7_1_s1_unclosed"), "--fields")
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "XML syntax error: Line 9: Opening and ending tag mismatch: original_intent vs. agent_request\n"
+    assert (
+        ended.err
+        == "XML syntax error: Line 9: Opening and ending tag mismatch: original_intent vs."
+        " agent_request\n"
+    )
 
 
 @requirement("H-23")
@@ -361,7 +401,9 @@ def test_the_fields_of_an_accepted_request_are_printed_as_json(project: Path) ->
         (["prompt.md", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
     ],
 )
-def test_a_wrong_call_is_told_in_one_sentence(project: Path, arguments: list[str], said: str) -> None:
+def test_a_wrong_call_is_told_in_one_sentence(
+    project: Path, arguments: list[str], said: str
+) -> None:
     (project / "prompt.md").write_text(PROMPT, encoding="utf-8")
     ended = run("gate", *arguments, cwd=project)
 
@@ -373,7 +415,10 @@ def test_a_wrong_call_is_told_in_one_sentence(project: Path, arguments: list[str
 
 def test_no_prompt_of_the_cases_ends_in_a_traceback() -> None:
     # One process for all: whatever an exception would end, it ends this too.
-    script = "import sys; from goop_mcp.cli import main; print(*[main(['gate', each]) for each in sys.argv[1:]])"
+    script = (
+        "import sys; from goop_mcp.cli import main; print(*[main(['gate', each]) for each in"
+        " sys.argv[1:]])"
+    )
     cases = sorted(map(str, CASES.glob("*.md")))
     ended = run_command([sys.executable, "-c", script, *cases])
     assert ended.code == 0, ended.err
@@ -417,7 +462,12 @@ def test_a_prompt_is_refused_by_a_rule_of_ones_own_too(project: Path) -> None:
     refused = gate(project, PROMPT, *rules)
     assert (gate(project, PROMPT).code, refused.code) == (0, 1)
     assert "the intent names no ticket" in refused.err
-    assert gate(project, PROMPT.replace("<original_intent>", "<original_intent>SHOP-17: "), *rules).code == 0
+    assert (
+        gate(
+            project, PROMPT.replace("<original_intent>", "<original_intent>SHOP-17: "), *rules
+        ).code
+        == 0
+    )
 
 
 def test_a_rule_of_ones_own_that_fails_lets_no_prompt_through(project: Path) -> None:

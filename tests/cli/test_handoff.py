@@ -40,18 +40,27 @@ def test_the_prompt_is_printed_and_passes_the_gate(tmp_path: Path) -> None:
 def test_the_fields_may_come_from_a_file_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "fields.json").write_text("\ufeff" + json.dumps(FIELDS), encoding="utf-8")
 
-    assert run("handoff", "agent-request", "--json", "fields.json", cwd=tmp_path).out == build(tmp_path, FIELDS).out
+    assert (
+        run("handoff", "agent-request", "--json", "fields.json", cwd=tmp_path).out
+        == build(tmp_path, FIELDS).out
+    )
 
 
 def test_the_whole_answer_can_be_had_as_json(tmp_path: Path) -> None:
     answer = json.loads(build(tmp_path, {**FIELDS, "session_id": ID}, "--format", "json").out)
 
     assert list(answer) == ["kind", "text", "path", "verdict", "redactions", "size"]
-    assert (answer["kind"], answer["path"], answer["verdict"]["verdict"]) == ("agent_request", PLACE, "accepted")
+    assert (answer["kind"], answer["path"], answer["verdict"]["verdict"]) == (
+        "agent_request",
+        PLACE,
+        "accepted",
+    )
     assert not (tmp_path / PLACE).exists()
 
 
-def test_the_prompt_is_written_to_the_folder_of_its_session_and_its_path_is_printed(tmp_path: Path) -> None:
+def test_the_prompt_is_written_to_the_folder_of_its_session_and_its_path_is_printed(
+    tmp_path: Path,
+) -> None:
     ended = build(tmp_path, {**FIELDS, "session_id": ID}, "--write")
 
     assert (ended.code, ended.out, ended.err) == (0, f"{PLACE}\n", "")
@@ -69,7 +78,9 @@ def test_a_session_without_an_id_gets_one_of_the_time_and_the_title(tmp_path: Pa
     assert run("gate", written, cwd=tmp_path).err == ""
 
 
-def test_the_same_prompt_may_be_written_twice_and_another_one_never_takes_its_place(tmp_path: Path) -> None:
+def test_the_same_prompt_may_be_written_twice_and_another_one_never_takes_its_place(
+    tmp_path: Path,
+) -> None:
     fields = {**FIELDS, "session_id": ID}
     assert build(tmp_path, fields, "--write").code == 0
     assert build(tmp_path, fields, "--write").code == 0
@@ -77,8 +88,10 @@ def test_the_same_prompt_may_be_written_twice_and_another_one_never_takes_its_pl
 
     ended = build(tmp_path, {**fields, "title": "Another"}, "--write")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == (
-        f"goop-mcp: {PLACE} is there already and says something else; give another session_id, or move it away.\n"
+    assert (
+        ended.err
+        == f"goop-mcp: {PLACE} is there already and says something else; give another session_id,"
+        " or move it away.\n"
     )
     assert (tmp_path / PLACE).read_text(encoding="utf-8") == before
 
@@ -99,7 +112,10 @@ def test_a_warning_on_the_prompt_is_told_and_does_not_hold_it_up(tmp_path: Path)
     ended = build(tmp_path, {**FIELDS, "current_task_summary": "Login"})
 
     assert ended.code == 0
-    assert ended.err == "goop-mcp: warning: current_task_summary has 5 characters; expected 10 to 500.\n"
+    assert (
+        ended.err
+        == "goop-mcp: warning: current_task_summary has 5 characters; expected 10 to 500.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,11 +123,20 @@ def test_a_warning_on_the_prompt_is_told_and_does_not_hold_it_up(tmp_path: Path)
     [
         ({"titel": "x"}, "there is no field 'titel'; did you mean 'title'?"),
         ({"mode": "spwan"}, "there is no mode 'spwan'; did you mean 'spawn'?"),
-        ({"task_details": ["x"], "xsd_compat": 1}, "task_details is a list; expected a text; xsd_compat is a number"),
+        (
+            {"task_details": ["x"], "xsd_compat": 1},
+            "task_details is a list; expected a text; xsd_compat is a number",
+        ),
         ({"deliverables": "a.py"}, "deliverables is a text; expected a list"),
         ({"deliverables": [{"kind": "report", "txt": "x"}]}, "did you mean 'text'?"),
-        ({"original_intent": None, "deliverables": None}, "original_intent is missing; deliverables is missing"),
-        ({"session_id": "../../x"}, "session_id is '../../x'; expected date, time and a short name"),
+        (
+            {"original_intent": None, "deliverables": None},
+            "original_intent is missing; deliverables is missing",
+        ),
+        (
+            {"session_id": "../../x"},
+            "session_id is '../../x'; expected date, time and a short name",
+        ),
         ({"deliverables": [{"kind": "file", "path": "../x"}]}, "leads out of the workspace"),
     ],
 )
@@ -145,7 +170,10 @@ def test_what_is_no_json_object_cannot_be_read(tmp_path: Path, text: str, said: 
 
 def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     ended = build(tmp_path, '{"title": "a", "title": "b"}')
-    assert (ended.code, ended.err) == (1, "goop-mcp: 'title' is given twice; give each field once.\n")
+    assert (ended.code, ended.err) == (
+        1,
+        "goop-mcp: 'title' is given twice; give each field once.\n",
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +186,9 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         (["agent-request", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
     ],
 )
-def test_a_wrong_call_is_told_in_one_sentence(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_a_wrong_call_is_told_in_one_sentence(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
     ended = run("handoff", *arguments, cwd=tmp_path)
 
     assert (ended.code, ended.out) == (2, "")

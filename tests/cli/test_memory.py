@@ -49,8 +49,25 @@ def project(tmp_path: Path) -> Path:
     """Return a project with one memory."""
     ended = memory(
         tmp_path,
-        *("save", TITLE, "The keys rotate each night.", "--type", "decision", "--importance", "0.8"),
-        *("--concept", "auth", "--concept", "keys", "--fact", "RS256", "--source-file", "src/auth.ts"),
+        *(
+            "save",
+            TITLE,
+            "The keys rotate each night.",
+            "--type",
+            "decision",
+            "--importance",
+            "0.8",
+        ),
+        *(
+            "--concept",
+            "auth",
+            "--concept",
+            "keys",
+            "--fact",
+            "RS256",
+            "--source-file",
+            "src/auth.ts",
+        ),
         *("--agent", "goop-executor", "--session", "s1", "--key", "w2t3"),
     )
     assert (ended.code, ended.out, ended.err) == (0, "saved: memory 1\n", "")
@@ -60,7 +77,10 @@ def project(tmp_path: Path) -> Path:
 @requirement("P-18")
 def test_what_is_saved_is_shown_whole(project: Path) -> None:
     shown = as_json(project, "show", "1")
-    assert {name: shown[name] for name in ("id", "type", "title", "content", "importance", "concepts", "facts")} == {
+    assert {
+        name: shown[name]
+        for name in ("id", "type", "title", "content", "importance", "concepts", "facts")
+    } == {
         "id": 1,
         "type": "decision",
         "title": TITLE,
@@ -69,7 +89,11 @@ def test_what_is_saved_is_shown_whole(project: Path) -> None:
         "concepts": ["auth", "keys"],
         "facts": ["RS256"],
     }
-    assert (shown["source_files"], shown["agent"], shown["session_id"]) == (["src/auth.ts"], "goop-executor", "s1")
+    assert (shown["source_files"], shown["agent"], shown["session_id"]) == (
+        ["src/auth.ts"],
+        "goop-executor",
+        "s1",
+    )
     assert (shown["idempotency_key"], shown["revision"]) == ("w2t3", 1)
     ended = memory(project, "show", "1")
     for word in (
@@ -103,24 +127,41 @@ def test_a_duplicate_and_what_was_taken_out_are_told(project: Path) -> None:
 
 def test_every_fault_of_a_memory_is_told_and_nothing_is_made(tmp_path: Path) -> None:
     ended = memory(tmp_path, "save", " ", "a", "--importance", "8")
-    refused(ended, 1, "importance is 8.0; expected a number from 0 to 1; write a number from 0 to 1")
+    refused(
+        ended, 1, "importance is 8.0; expected a number from 0 to 1; write a number from 0 to 1"
+    )
     assert "title is blank; expected words" in ended.err
     assert list(tmp_path.iterdir()) == []
 
 
 def test_search_shows_the_best_first_with_the_part_that_fits(project: Path) -> None:
     memory(project, "save", "Tabs", "Indent by tabs.", "--type", "note")
-    found = as_json(project, "search", "rotating keys", "jose", "--type", "decision", "--concept", "AUTH")
+    found = as_json(
+        project, "search", "rotating keys", "jose", "--type", "decision", "--concept", "AUTH"
+    )
     assert [item["id"] for item in found["items"]] == [1]
     assert list(found["items"][0]) == [
-        *("id", "title", "type", "importance", "concepts", "snippet", "score", "created_at", "agent", "source_files")
+        *(
+            "id",
+            "title",
+            "type",
+            "importance",
+            "concepts",
+            "snippet",
+            "score",
+            "created_at",
+            "agent",
+            "source_files",
+        )
     ]
     ended = memory(project, "search", "jose")
     lines = ended.out.splitlines()
     assert (ended.code, ended.err, lines[0], lines[-1]) == (0, "", f"1. {TITLE}", "1 found")
 
 
-def test_a_search_that_finds_nothing_is_no_failure_and_says_how_to_ask_better(project: Path, tmp_path: Path) -> None:
+def test_a_search_that_finds_nothing_is_no_failure_and_says_how_to_ask_better(
+    project: Path, tmp_path: Path
+) -> None:
     ended = memory(project, "search", "zebra", "?!", "--type", "note")
     assert (ended.code, ended.out) == (0, "nothing found\n")
     assert "query 2 has no words" in ended.err
@@ -141,7 +182,9 @@ def test_a_list_goes_on_where_it_stopped(project: Path) -> None:
 
 
 def test_what_is_forgotten_is_gone_and_purging_removes_the_row(project: Path) -> None:
-    assert memory(project, "forget", "1").out == f'forgotten: memory 1 "{TITLE}"; its text is gone\n'
+    assert (
+        memory(project, "forget", "1").out == f'forgotten: memory 1 "{TITLE}"; its text is gone\n'
+    )
     refused(memory(project, "forget", "1"), 1, "memory 1 was forgotten on ")
     refused(memory(project, "show", "1"), 1, "memory 1 was forgotten on ")
     assert as_json(project, "forget", "1", "--purge")["purged"] is True
@@ -149,10 +192,16 @@ def test_what_is_forgotten_is_gone_and_purging_removes_the_row(project: Path) ->
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.md"])
-def test_an_export_is_read_back_the_same_in_another_project(project: Path, tmp_path: Path, name: str) -> None:
+def test_an_export_is_read_back_the_same_in_another_project(
+    project: Path, tmp_path: Path, name: str
+) -> None:
     memory(project, "save", "Fences", "```text\n## no heading\n```", "--type", "todo")
     ended = memory(project, "export", name)
-    assert (ended.code, ended.out, ended.err) == (0, "", f"goop-mcp: 2 memories written to {name}.\n")
+    assert (ended.code, ended.out, ended.err) == (
+        0,
+        "",
+        f"goop-mcp: 2 memories written to {name}.\n",
+    )
     (other := tmp_path / "other").mkdir()
     report = as_json(other, "import", f"../{name}")
     assert (report["saved"], report["unread"]) == (2, [])
@@ -166,27 +215,46 @@ def test_the_packages_scale_is_written_and_read(project: Path, tmp_path: Path) -
     (other := tmp_path / "other").mkdir()
     memory(other, "import", "-", "--scale", "packages", stdin=exported)
     assert as_json(other, "show", "1")["importance"] == 0.8
-    refused(memory(project, "export", "--as", "markdown", "--scale", "packages"), 2, "markdown is written on our scale")
+    refused(
+        memory(project, "export", "--as", "markdown", "--scale", "packages"),
+        2,
+        "markdown is written on our scale",
+    )
 
 
 def test_an_export_never_takes_the_place_of_a_file_unless_asked_to(project: Path) -> None:
     (project / "a.jsonl").write_text("mine", encoding="utf-8")
-    refused(memory(project, "export", "a.jsonl"), 2, "'a.jsonl' is there already; name another file, or write over it")
+    refused(
+        memory(project, "export", "a.jsonl"),
+        2,
+        "'a.jsonl' is there already; name another file, or write over it",
+    )
     assert (project / "a.jsonl").read_text(encoding="utf-8") == "mine"
     assert memory(project, "export", "a.jsonl", "--force").code == 0
     assert TITLE in (project / "a.jsonl").read_text(encoding="utf-8")
-    refused(memory(project, "export", "nowhere/a.jsonl"), 2, "cannot be written (no such file or directory)")
+    refused(
+        memory(project, "export", "nowhere/a.jsonl"),
+        2,
+        "cannot be written (no such file or directory)",
+    )
     assert sorted(path.name for path in project.iterdir()) == [".goopspec", "a.jsonl"]
 
 
 def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
-    lines = ['{"title": "a", "content": "b", "colour": 1}', "", "nope", '{"title": "", "content": "x"}']
+    lines = [
+        '{"title": "a", "content": "b", "colour": 1}',
+        "",
+        "nope",
+        '{"title": "", "content": "x"}',
+    ]
     ended = memory(tmp_path, "import", "-", stdin="\n".join(lines))
     assert (ended.code, ended.out) == (1, "1 saved, 2 not taken\n")
     assert ended.err.splitlines() == [
         "goop-mcp: line 3 was not taken: no JSON at column 1; expected one object on the line.",
-        "goop-mcp: line 4 was not taken: title is blank; expected words; "
-        "write what was learned in the content, and its gist in the title.",
+        (
+            "goop-mcp: line 4 was not taken: title is blank; expected words; "
+            "write what was learned in the content, and its gist in the title."
+        ),
         "goop-mcp: line 1: colour left out: a memory has no such field.",
     ]
     assert memory(tmp_path, "import", "-", stdin="\n").out == "nothing to import\n"
@@ -198,10 +266,16 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
         ([], "missing command; see goop-mcp memory --help"),
         (["serch"], "there is no memory command 'serch'; did you mean 'search'?"),
         (["save"], "missing argument 'TITLE'; see goop-mcp memory save --help"),
-        (["save", "a", "b", "--type", "idea"], "'idea' is not one of 'decision', 'observation', 'note', 'todo'"),
+        (
+            ["save", "a", "b", "--type", "idea"],
+            "'idea' is not one of 'decision', 'observation', 'note', 'todo'",
+        ),
         (["search"], "no query is given; write what is looked for"),
         (["search", "a", "--limit", "51"], "limit is 51; expected 1 to 50"),
-        (["search", "a", "--min-importance", "2"], "min_importance is 2.0; expected a number from 0 to 1"),
+        (
+            ["search", "a", "--min-importance", "2"],
+            "min_importance is 2.0; expected a number from 0 to 1",
+        ),
         (["search", *"abcdefghi"], "9 queries were given; expected 1 to 8 phrasings"),
         (["list", "--limit", "0"], "limit is 0; expected at least 1"),
         (["show", "one"], "'one' is not a valid integer"),
@@ -212,7 +286,10 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
             ["list", "--database", "mysql://u:tiger-4711-xyz@h/x"],
             "the database is mysql://u@h/x; expected sqlite:///FILE",
         ),
-        (["list", "--database", "postgresql://u:tiger-4711-xyz@h/x"], "say which with --project-id or GOOP_PROJECT_ID"),
+        (
+            ["list", "--database", "postgresql://u:tiger-4711-xyz@h/x"],
+            "say which with --project-id or GOOP_PROJECT_ID",
+        ),
     ],
 )
 def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
@@ -225,10 +302,14 @@ def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["save", "a", "b"], ["forget", "1"], ["export"], ["search", "a"]])
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["save", "a", "b"], ["forget", "1"], ["export"], ["search", "a"]]
+)
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "junk.db").write_bytes(b"no database" * 1_000)
-    refused(memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"), 2, "junk.db is no database")
+    refused(
+        memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"), 2, "junk.db is no database"
+    )
     assert (tmp_path / "junk.db").read_bytes() == b"no database" * 1_000
 
 
@@ -240,8 +321,23 @@ def test_another_database_may_be_named(tmp_path: Path) -> None:
 
 
 def test_on_a_terminal_everything_fits_and_the_content_is_asked_for(project: Path) -> None:
-    memory(project, "save", "word " * 19, "another " * 200, "--concept", "x" * 30, "--fact", "fact " * 40)
-    for arguments in (["list"], ["show", "2"], ["search", "another"], ["--help"], ["save", "--help"]):
+    memory(
+        project,
+        "save",
+        "word " * 19,
+        "another " * 200,
+        "--concept",
+        "x" * 30,
+        "--fact",
+        "fact " * 40,
+    )
+    for arguments in (
+        ["list"],
+        ["show", "2"],
+        ["search", "another"],
+        ["--help"],
+        ["save", "--help"],
+    ):
         ended = run_on_terminal("memory", *arguments, cwd=project, env={"NO_COLOR": "1"})
         assert ended.code == 0
         assert max(map(len, ended.out.splitlines())) <= 80
@@ -280,31 +376,45 @@ def test_truth_checks_look_into_the_database_that_is_named(tmp_path: Path, comma
 
 
 MEMORY_OF_THE_PROGRAM = (
-    "import resource, sys; from goop_mcp.__main__ import main; before = resource.getrusage(resource.RUSAGE_SELF)\n"
-    "sys.argv[1:] = {arguments!r}\n"
-    "try:\n    main()\nfinally:\n"
-    "    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before.ru_maxrss))"
+    "import resource, sys; from goop_mcp.__main__ import main; before ="
+    " resource.getrusage(resource.RUSAGE_SELF)\nsys.argv[1:] = {arguments!r}\ntry:\n   "
+    " main()\nfinally:\n    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss"
+    " - before.ru_maxrss))"
 )
 
 
 def test_neither_an_export_nor_an_import_holds_all_memories_at_once(tmp_path: Path) -> None:
     store = open_store(None, project=tmp_path)
-    many = [replace(new_memory(f"{n}"), content=f"Number {n}. " + "x" * 20_000) for n in range(3_000)]
+    many = [
+        replace(new_memory(f"{n}"), content=f"Number {n}. " + "x" * 20_000) for n in range(3_000)
+    ]
     add(store, *many)
     store.close()
 
-    for arguments in (["export", "all.jsonl"], ["import", "all.jsonl"], ["export", "all.md"], ["import", "all.md"]):
+    for arguments in (
+        ["export", "all.jsonl"],
+        ["import", "all.jsonl"],
+        ["export", "all.md"],
+        ["import", "all.md"],
+    ):
         program = MEMORY_OF_THE_PROGRAM.format(arguments=["memory", *arguments])
-        ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True
+        )
         assert ended.returncode == 0, ended.stderr
-        # 60 MB of texts; the pages of the database in memory and a few hundred memories are a third of that.
+        # 60 MB of texts; the pages of the database in memory and a few hundred memories are a third
+        # of that.
         assert int(ended.stderr.rpartition(b"\n")[2]) < 60_000
     assert (tmp_path / "all.jsonl").stat().st_size > 60_000_000
 
 
-def test_a_line_longer_than_any_memory_ends_an_import_and_what_was_before_it_stays(tmp_path: Path) -> None:
+def test_a_line_longer_than_any_memory_ends_an_import_and_what_was_before_it_stays(
+    tmp_path: Path,
+) -> None:
     good = json.dumps({"title": "Good", "content": "This one is taken."})
-    lines = [good] * 1 + [json.dumps({"title": f"n{n}", "content": f"Number {n}."}) for n in range(200)]
+    lines = [good] * 1 + [
+        json.dumps({"title": f"n{n}", "content": f"Number {n}."}) for n in range(200)
+    ]
     (tmp_path / "long.jsonl").write_text("\n".join([*lines, "x" * (16 * 1024 * 1024 + 1)]))
     refused(memory(tmp_path, "import", "long.jsonl"), 2, "in line 202; a memory is much shorter")
     assert len(listed(tmp_path)) > 0

@@ -29,7 +29,11 @@ TEXT = "shop/ticket-missing"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in (("shop_rules.py", FILE), ("with.md", WITH_TICKET), ("without.md", WITHOUT_TICKET)):
+    for name, text in (
+        ("shop_rules.py", FILE),
+        ("with.md", WITH_TICKET),
+        ("without.md", WITHOUT_TICKET),
+    ):
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 
@@ -47,7 +51,9 @@ def test_a_reply_is_judged_by_the_rules_in_a_file_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("check", "--format", "json"), ("route", "--format", "json")])
-def test_what_a_rule_prints_when_it_judges_does_not_either(folder: Path, command: tuple[str, ...]) -> None:
+def test_what_a_rule_prints_when_it_judges_does_not_either(
+    folder: Path, command: tuple[str, ...]
+) -> None:
     ended = run(*command, "--rules", "shop_rules.py:PRINTING", "without.md", cwd=folder)
     assert TICKET.id in json.dumps(json.loads(ended.out))
     assert "this rule judges" in ended.err
@@ -56,7 +62,9 @@ def test_what_a_rule_prints_when_it_judges_does_not_either(folder: Path, command
 def test_what_the_file_prints_does_not_go_among_the_verdicts(folder: Path) -> None:
     ended = checked(folder, "--rules", "shop_rules.py", "--format", "json", "without.md")
     (verdict,) = json.loads(ended.out)
-    assert [finding["rule"] for finding in verdict["findings"] if finding["severity"] == "error"] == [TICKET.id]
+    assert [
+        finding["rule"] for finding in verdict["findings"] if finding["severity"] == "error"
+    ] == [TICKET.id]
     assert ended.err == "these rules are loaded\n"
 
 
@@ -75,7 +83,10 @@ def test_rules_of_a_module_are_found_where_python_looks_for_modules(folder: Path
     (package / "rules.py").write_text(FILE, encoding="utf-8")
     path = f"{package.parent}:{Path(__file__).parents[2]}"
     for named, code in (("shop.rules", 1), ("shop.rules:WARNING", 0)):
-        assert run("check", "--rules", named, "without.md", cwd=folder, env={"PYTHONPATH": path}).code == code
+        assert (
+            run("check", "--rules", named, "without.md", cwd=folder, env={"PYTHONPATH": path}).code
+            == code
+        )
 
 
 def test_several_places_are_taken_together_and_a_single_rule_needs_no_list(folder: Path) -> None:
@@ -85,16 +96,28 @@ def test_several_places_are_taken_together_and_a_single_rule_needs_no_list(folde
 
 
 def test_every_format_knows_the_rule(folder: Path) -> None:
-    sarif = json.loads(checked(folder, "--rules", "shop_rules.py", "--format", "sarif", "without.md").out)
-    assert TICKET.why in [rule["fullDescription"]["text"] for rule in sarif["runs"][0]["tool"]["driver"]["rules"]]
-    assert TICKET.id in checked(folder, "--rules", "shop_rules.py", "--format", "github", "without.md").out
+    sarif = json.loads(
+        checked(folder, "--rules", "shop_rules.py", "--format", "sarif", "without.md").out
+    )
+    assert TICKET.why in [
+        rule["fullDescription"]["text"] for rule in sarif["runs"][0]["tool"]["driver"]["rules"]
+    ]
+    assert (
+        TICKET.id
+        in checked(folder, "--rules", "shop_rules.py", "--format", "github", "without.md").out
+    )
 
 
-def test_a_rule_that_fails_leaves_the_file_unjudged_and_the_others_too_and_exits_2(folder: Path) -> None:
+def test_a_rule_that_fails_leaves_the_file_unjudged_and_the_others_too_and_exits_2(
+    folder: Path,
+) -> None:
     (folder / "none.md").write_text("No envelope.", encoding="utf-8")
     ended = checked(folder, "--rules", "shop_rules.py:FAILING", "with.md", "none.md")
     assert ended.code == 2
-    assert "'with.md' was not judged: rule shop/ticket-missing failed: LookupError: no tracker" in ended.err
+    assert (
+        "'with.md' was not judged: rule shop/ticket-missing failed: LookupError: no tracker"
+        in ended.err
+    )
     assert "none.md: rejected" in ended.out
     assert "Traceback" not in ended.err
 
@@ -114,10 +137,14 @@ def test_a_rule_that_fails_leaves_the_file_unjudged_and_the_others_too_and_exits
     ],
 )
 @pytest.mark.parametrize("command", ["check", "serve"])
-def test_rules_that_cannot_be_used_are_told_in_one_sentence(folder: Path, command: str, named: str, said: str) -> None:
+def test_rules_that_cannot_be_used_are_told_in_one_sentence(
+    folder: Path, command: str, named: str, said: str
+) -> None:
     (folder / "slip.py").write_text("RULES = [", encoding="utf-8")
     (folder / "ends.py").write_text("raise SystemExit(0)", encoding="utf-8")
-    ended = run(command, "--rules", named, *(["without.md"] if command == "check" else []), cwd=folder)
+    ended = run(
+        command, "--rules", named, *(["without.md"] if command == "check" else []), cwd=folder
+    )
     assert ended.code == 2
     assert said in ended.err
     assert "Traceback" not in ended.err

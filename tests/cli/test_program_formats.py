@@ -31,7 +31,9 @@ def outcome(text: str, file: str = "reply.md") -> FileVerdicts:
 
 @given(words=st.text(), file=NAMES)
 @pytest.mark.parametrize("render", [render_text, render_json, render_sarif, render_github])
-def test_any_reply_can_be_rendered(render: Callable[[FileVerdicts], str], words: str, file: str) -> None:
+def test_any_reply_can_be_rendered(
+    render: Callable[[FileVerdicts], str], words: str, file: str
+) -> None:
     text = MENDABLE.replace("漢字", words).replace("true", words)
     assert render(outcome(text, file=file)).encode("utf-8", "backslashreplace")
 
@@ -43,7 +45,8 @@ def test_json_is_a_list_of_verdicts_with_their_files() -> None:
     ended = run("check", "--format", "json", ACCEPTED.name, REJECTED.name, cwd=CASES)
     assert ended.code == 1
     expected = [
-        {"file": path.name, **validate(path.read_text(encoding="utf-8")).to_dict()} for path in (ACCEPTED, REJECTED)
+        {"file": path.name, **validate(path.read_text(encoding="utf-8")).to_dict()}
+        for path in (ACCEPTED, REJECTED)
     ]
     assert json.loads(ended.out) == expected
 
@@ -85,8 +88,11 @@ def test_sarif_places_each_finding_in_the_file() -> None:
             "ruleIndex": 0,
             "level": "error",
             "message": {
-                "text": "Status is 'FAILED'; expected one of COMPLETE, PARTIAL, BLOCKED, CHECKPOINT. Choose the one "
-                "status that is true; work that failed is BLOCKED, with the reason in blockers."
+                "text": (
+                    "Status is 'FAILED'; expected one of COMPLETE, PARTIAL, BLOCKED, CHECKPOINT."
+                    " Choose the one status that is true; work that failed is BLOCKED, with the"
+                    " reason in blockers."
+                )
             },
             "locations": [
                 {
@@ -94,7 +100,9 @@ def test_sarif_places_each_finding_in_the_file() -> None:
                         "artifactLocation": {"uri": "derived_bad_status.xml"},
                         "region": {"startLine": 2, "startColumn": 11, "endColumn": 17},
                     },
-                    "logicalLocations": [{"fullyQualifiedName": "/goop_report/status", "kind": "element"}],
+                    "logicalLocations": [
+                        {"fullyQualifiedName": "/goop_report/status", "kind": "element"}
+                    ],
                 }
             ],
         }
@@ -157,7 +165,9 @@ def test_sarif_names_files_by_relative_references(file: str, uri: str) -> None:
 
 
 def test_sarif_names_an_absolute_path_below_the_current_folder_relative_to_it() -> None:
-    (result,) = json.loads(render_sarif(outcome("Done.", file=str(Path.cwd() / "a" / "b.md"))))["runs"][0]["results"]
+    (result,) = json.loads(render_sarif(outcome("Done.", file=str(Path.cwd() / "a" / "b.md"))))[
+        "runs"
+    ][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a/b.md"
 
 
@@ -186,17 +196,25 @@ def test_github_gets_one_annotation_a_finding() -> None:
     ended = run("check", "--format", "github", REJECTED.name, "missing.md", cwd=CASES)
     assert ended.code == 2
     assert ended.out.splitlines() == [
-        "::error file=derived_bad_status.xml,line=2,col=11,title=goop_report/unknown-status::status is 'FAILED'; "
-        "expected one of COMPLETE, PARTIAL, BLOCKED, CHECKPOINT%0AChoose the one status that is true; work that "
-        "failed is BLOCKED, with the reason in blockers.",
-        "::error file=missing.md,title=unreadable file::'missing.md' does not exist; check the path",
+        (
+            "::error"
+            " file=derived_bad_status.xml,line=2,col=11,title=goop_report/unknown-status::status is"
+            " 'FAILED'; expected one of COMPLETE, PARTIAL, BLOCKED, CHECKPOINT%0AChoose the one"
+            " status that is true; work that failed is BLOCKED, with the reason in blockers."
+        ),
+        (
+            "::error file=missing.md,title=unreadable file::'missing.md' does not exist; check the"
+            " path"
+        ),
     ]
 
 
 def test_github_knows_the_three_severities() -> None:
     text = MENDABLE.replace("<task_id>W1.T2</task_id>", "").replace("goop-executor", "executor")
     commands = [line.partition(" ")[0] for line in render_github(outcome(text)).splitlines()]
-    levels = [f"::{'notice' if f.severity == 'info' else f.severity}" for f in validate(text).findings]
+    levels = [
+        f"::{'notice' if f.severity == 'info' else f.severity}" for f in validate(text).findings
+    ]
     assert commands == levels
     assert set(levels) == {"::error", "::warning", "::notice"}
 
@@ -217,5 +235,9 @@ def test_github_properties_and_messages_cannot_break_out() -> None:
 def test_github_tells_the_place_in_standard_input_in_the_title() -> None:
     first = render_github(outcome(MENDABLE, file="-")).splitlines()[0]
     assert first.startswith("::warning title=<stdin>%3A4%3A3 xml/name-case::")
-    unread = FileVerdicts(checked=(), unread=(UnreadFile(file="-", message="standard input is closed"),))
-    assert render_github(unread) == "::error title=<stdin> unreadable file::standard input is closed\n"
+    unread = FileVerdicts(
+        checked=(), unread=(UnreadFile(file="-", message="standard input is closed"),)
+    )
+    assert (
+        render_github(unread) == "::error title=<stdin> unreadable file::standard input is closed\n"
+    )

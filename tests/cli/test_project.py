@@ -89,12 +89,22 @@ def test_a_session_is_handed_over(tmp_path: Path) -> None:
     with working_in(tmp_path) as workplace:
         record(workplace, report("W2.T1"))
     built = run("handoff", "session", cwd=tmp_path)
-    written = run("handoff", "session", "--write", "--json", "-", stdin=b'{"warnings": ["Mind the gap"]}', cwd=tmp_path)
+    written = run(
+        "handoff",
+        "session",
+        "--write",
+        "--json",
+        "-",
+        stdin=b'{"warnings": ["Mind the gap"]}',
+        cwd=tmp_path,
+    )
 
     assert (built.code, built.err, written.code, written.err) == (0, "", 0, "")
     assert read_handoff(built.out).completed[0].name == "W2.T1"
     assert written.out == ".goopspec/HANDOFF.md\n"
-    assert read_handoff((tmp_path / ".goopspec/HANDOFF.md").read_text(encoding="utf-8")).gotchas == ("Mind the gap",)
+    assert read_handoff(
+        (tmp_path / ".goopspec/HANDOFF.md").read_text(encoding="utf-8")
+    ).gotchas == ("Mind the gap",)
 
 
 def test_a_handoff_beside_one_of_somebody_else_is_told(tmp_path: Path) -> None:
@@ -141,7 +151,10 @@ def test_beside_a_shared_database_a_handoff_is_recorded_and_resumed_from_there(
     resumed = run("prompt", "resume_session", cwd=tmp_path, env=shop)
     status = run("status", cwd=tmp_path, env=shop)
 
-    assert (written.code, written.out) == (0, "recorded at revision 1, shown at goop://project/HANDOFF.md\n")
+    assert (written.code, written.out) == (
+        0,
+        "recorded at revision 1, shown at goop://project/HANDOFF.md\n",
+    )
     assert "What it says of the work: Half is done." in resumed.out
     assert "Phase, gates and plan are not known here" in status.out
     assert "shown at goop://project/HANDOFF.md" in status.out
@@ -149,5 +162,10 @@ def test_beside_a_shared_database_a_handoff_is_recorded_and_resumed_from_there(
 
 
 def test_a_prompt_about_no_project_asks_for_no_database(tmp_path: Path) -> None:
-    ended = run("prompt", "start_task", cwd=tmp_path, env={"GOOP_DATABASE_URL": "postgresql://goop@127.0.0.1:9/goop"})
+    ended = run(
+        "prompt",
+        "start_task",
+        cwd=tmp_path,
+        env={"GOOP_DATABASE_URL": "postgresql://goop@127.0.0.1:9/goop"},
+    )
     assert (ended.code, ended.err) == (0, "")

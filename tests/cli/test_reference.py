@@ -28,7 +28,10 @@ def test_the_list_fits_a_terminal() -> None:
 
 def test_the_page_of_a_rule_is_markdown_in_a_pipe() -> None:
     ended = run("rules", "goop_report/unknown-status")
-    assert (ended.code, ended.out) == (0, rule_page(RULES["goop_report/unknown-status"]).to_markdown())
+    assert (ended.code, ended.out) == (
+        0,
+        rule_page(RULES["goop_report/unknown-status"]).to_markdown(),
+    )
 
 
 def test_the_page_of_a_rule_is_wrapped_on_a_terminal_except_for_code() -> None:
@@ -39,7 +42,10 @@ def test_the_page_of_a_rule_is_wrapped_on_a_terminal_except_for_code() -> None:
 
 
 def test_a_rule_is_found_by_the_part_of_its_id_after_the_slash() -> None:
-    assert run("rules", "unknown-file-action").out == run("rules", "goop_report/unknown-file-action").out
+    assert (
+        run("rules", "unknown-file-action").out
+        == run("rules", "goop_report/unknown-file-action").out
+    )
 
 
 def test_rules_can_be_had_as_json() -> None:
@@ -50,7 +56,9 @@ def test_rules_can_be_had_as_json() -> None:
 
 def test_every_schema_is_listed() -> None:
     rows = run("schema").out.splitlines()
-    assert [row.split()[:2] for row in rows] == [[each.protocol, each.version] for each in list_schemas()]
+    assert [row.split()[:2] for row in rows] == [
+        [each.protocol, each.version] for each in list_schemas()
+    ]
 
 
 @pytest.mark.parametrize("version", [[], ["--version", "0.1.6"], ["--version", "0.1.4"]])

@@ -15,7 +15,13 @@ def repaired(content: bytes) -> bytes:
     """Return what `goop-mcp repair -` prints, byte for byte."""
     command = [*PROGRAM, "repair", "-"]
     ended = subprocess.run(
-        command, input=content, cwd=ROOT, env=environment(), check=True, capture_output=True, timeout=300
+        command,
+        input=content,
+        cwd=ROOT,
+        env=environment(),
+        check=True,
+        capture_output=True,
+        timeout=300,
     )
     return ended.stdout
 
@@ -28,20 +34,27 @@ def test_the_envelope_is_mended_and_the_rest_stays_as_it_is() -> None:
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", ["", "\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_the_last_one_and_a_byte_order_mark_stay(line_end: str, last: str, mark: str) -> None:
+def test_line_ends_the_last_one_and_a_byte_order_mark_stay(
+    line_end: str, last: str, mark: str
+) -> None:
     def as_written(text: str) -> bytes:
         return (mark + text.removesuffix("\n") + last).replace("\n", line_end).encode()
 
     assert repaired(as_written(MENDABLE)) == as_written(MENDED)
 
 
-@pytest.mark.parametrize("path", [ACCEPTED, CASES / "message_two_envelopes.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [ACCEPTED, CASES / "message_two_envelopes.md"], ids=lambda path: path.name
+)
 def test_what_needs_no_mending_is_printed_as_it_is(path: Path) -> None:
     assert repaired(path.read_bytes()) == path.read_bytes()
 
 
 def test_a_reply_without_faults_of_form_is_said_to_need_nothing() -> None:
-    assert run("repair", ACCEPTED.name, cwd=CASES).err == f"{ACCEPTED.name}: nothing to mend, printed as it is\n"
+    assert (
+        run("repair", ACCEPTED.name, cwd=CASES).err
+        == f"{ACCEPTED.name}: nothing to mend, printed as it is\n"
+    )
 
 
 def test_each_repair_is_told_on_stderr(tmp_path: Path) -> None:
@@ -84,7 +97,11 @@ def test_a_reply_that_check_accepts_in_an_older_form_is_printed_as_it_is(reply: 
     ended = run("repair", "-", stdin=reply.encode())
 
     assert (ended.code, ended.out) == (0, reply)
-    assert ended.err == "<stdin>: accepted and printed as it is; with its envelope written again it would be rejected\n"
+    assert (
+        ended.err
+        == "<stdin>: accepted and printed as it is; with its envelope written again it would be"
+        " rejected\n"
+    )
 
 
 def test_mending_twice_changes_nothing_more() -> None:

@@ -52,7 +52,12 @@ def test_rejected_reply_is_asked_for_again_and_ends_with_1(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("[", "is no JSON"), ('{"attempt": "two"}', "attempt"), ('{"attemptt": 2}', "attemptt"), ("[]", "is a list")],
+    [
+        ("[", "is no JSON"),
+        ('{"attempt": "two"}', "attempt"),
+        ('{"attemptt": 2}', "attemptt"),
+        ("[]", "is a list"),
+    ],
 )
 def test_context_of_a_wrong_shape_is_refused_by_field(text: str, said: str, tmp_path: Path) -> None:
     context = tmp_path / "context.json"
@@ -66,7 +71,9 @@ def test_context_of_a_wrong_shape_is_refused_by_field(text: str, said: str, tmp_
 
 
 def test_report_of_what_is_not_there_is_sent_back_with_workspace(tmp_path: Path) -> None:
-    decision = json.loads(run("route", EXECUTOR, "--workspace", "--project", tmp_path, "--format", "json").out)
+    decision = json.loads(
+        run("route", EXECUTOR, "--workspace", "--project", tmp_path, "--format", "json").out
+    )
 
     assert decision["rule"] == "R4"
     assert decision["actions"] == ["request_repair", "resume_same"]
@@ -76,7 +83,9 @@ def test_report_of_what_is_not_there_is_sent_back_with_workspace(tmp_path: Path)
 def test_the_reason_is_wrapped_to_the_terminal(tmp_path: Path) -> None:
     reply = tmp_path / "reply.md"
     text = Path(EXECUTOR).read_text(encoding="utf-8").replace("<blockers>None</blockers>", "")
-    reply.write_text(text.replace("goop-executor", "goop-executor" + "-of-many-words" * 9), encoding="utf-8")
+    reply.write_text(
+        text.replace("goop-executor", "goop-executor" + "-of-many-words" * 9), encoding="utf-8"
+    )
 
     shown = run_on_terminal("route", str(reply)).out.splitlines()
     start = next(at for at, line in enumerate(shown) if line.startswith("COMPLETE: "))

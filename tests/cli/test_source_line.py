@@ -24,7 +24,9 @@ from goop_mcp.cli.rendering.source_line import point_at
         ("", 1, None, "", "^"),
     ],
 )
-def test_carets_stand_below_what_is_meant(line: str, column: int, found: str | None, text: str, carets: str) -> None:
+def test_carets_stand_below_what_is_meant(
+    line: str, column: int, found: str | None, text: str, carets: str
+) -> None:
     assert point_at(line, column, found, room=40) == (text, carets)
 
 

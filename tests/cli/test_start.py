@@ -48,7 +48,11 @@ def test_without_a_command_and_without_standard_input_help_is_shown() -> None:
 
 
 def test_without_a_command_a_pipe_is_served_as_an_mcp_client() -> None:
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    client = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
     ended = run(stdin=json.dumps(request).encode() + b"\n")
     assert ended.code == 0
@@ -68,10 +72,14 @@ def test_help_lists_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["check", str(ACCEPTED)], ["repair", str(ACCEPTED)], ["rules"], ["schema"]]
+    "arguments",
+    [["--help"], ["check", str(ACCEPTED)], ["repair", str(ACCEPTED)], ["rules"], ["schema"]],
 )
 def test_no_command_loads_what_it_does_not_need(arguments: list[str]) -> None:
-    script = "import sys; from goop_mcp.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    script = (
+        "import sys; from goop_mcp.cli import main; main(sys.argv[1:]); print(*sys.modules,"
+        " file=sys.stderr)"
+    )
     ended = run_command([sys.executable, "-c", script, *arguments])
     assert ended.code == 0
     assert HEAVY & set(ended.err.split()) == set()
@@ -93,7 +101,8 @@ def open_as_soon_as_read(fifo: Path, process: subprocess.Popen[str]) -> int:
 def interrupted(process: subprocess.Popen[str]) -> str:
     """Interrupt `process` until it ends, and return what it says on stderr meanwhile.
 
-    An interrupt that comes just before a call that waits is seen after that call, or when the next one cuts it short.
+    An interrupt that comes just before a call that waits is seen after that call, or when the next
+    one cuts it short.
     """
     try:
         for _ in range(SECONDS // LONGEST_END):
@@ -109,19 +118,30 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> N
     fifo = tmp_path / "reply.md"
     os.mkfifo(fifo)
     command = [*PROGRAM, "check", str(fifo)]
-    with subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True
+    ) as process:
         writer = open_as_soon_as_read(fifo, process)
         said = interrupted(process)
     os.close(writer)
     assert (process.returncode, said.strip()) == (130, "")
 
 
-@pytest.mark.parametrize("module", ["click.core", "goop_mcp.cli.program", "goop_mcp.settings", "mcp"])
-def test_an_interrupt_while_the_program_is_loaded_ends_with_130_and_without_a_traceback(module: str) -> None:
+@pytest.mark.parametrize(
+    "module", ["click.core", "goop_mcp.cli.program", "goop_mcp.settings", "mcp"]
+)
+def test_an_interrupt_while_the_program_is_loaded_ends_with_130_and_without_a_traceback(
+    module: str,
+) -> None:
     # The interpreter names each module on stderr once it is loaded.
     command = [sys.executable, "-X", "importtime", "-m", "goop_mcp", "serve"]
     with subprocess.Popen(
-        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -145,21 +165,32 @@ def test_a_reader_that_stops_in_the_middle_of_a_long_output_sees_no_traceback() 
     assert (ended.out, ended.err) == ("[\n", "1\n")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="the system has no device that is always full"
+)
 @pytest.mark.parametrize("command", ["check", "repair"])
 def test_a_full_disk_is_told_and_exits_2(command: str) -> None:
     ended = run_in_shell(f'"$@" {command} {ACCEPTED.name} > /dev/full', cwd=CASES)
     assert ended.code == 2
-    assert ended.err.endswith("goop-mcp: the output cannot be written (No space left on device); write it elsewhere.\n")
+    assert ended.err.endswith(
+        "goop-mcp: the output cannot be written (No space left on device); write it elsewhere.\n"
+    )
 
 
 def test_a_terminal_that_knows_few_characters_gets_escapes() -> None:
-    few = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    few = {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "ascii",
+    }
     ended = run("check", stdin=MENDABLE.encode(), env=few)
     assert ended.code == 0
     assert r"<summary>\u6f22\u5b57 a && b.</summary>" in ended.out
 
 
 def test_a_mended_text_is_utf_8_whatever_the_terminal_takes() -> None:
-    ended = run("repair", "-", stdin=MENDABLE.encode(), env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    ended = run(
+        "repair", "-", stdin=MENDABLE.encode(), env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    )
     assert "漢字 a &amp;&amp; b." in ended.out

@@ -17,12 +17,17 @@ def gate(project: Path, prompt: str, *options: str) -> int:
 def test_what_the_gate_said_is_counted_where_that_is_asked_for(tmp_path: Path) -> None:
     assert gate(tmp_path, PROMPT) == 0
     assert not (tmp_path / ".goopspec").exists()
-    assert [gate(tmp_path, prompt, "--record") for prompt in (PROMPT, "Please do it.", "<agent_request>")] == [0, 0, 1]
+    assert [
+        gate(tmp_path, prompt, "--record")
+        for prompt in (PROMPT, "Please do it.", "<agent_request>")
+    ] == [0, 0, 1]
     people = run("stats", cwd=tmp_path)
     programs = run("stats", "--format", "json", "--project", tmp_path)
 
     assert (people.code, people.err, programs.code) == (0, "", 0)
-    assert people.out.startswith("## 🔮 GoopSpec · Statistics\n\nXML handoff adoption: 66.67% (2 / 3)\n")
+    assert people.out.startswith(
+        "## 🔮 GoopSpec · Statistics\n\nXML handoff adoption: 66.67% (2 / 3)\n"
+    )
     assert "⚠️ The gate refused 33.3% of the prompts" in people.out
     adoption = json.loads(programs.out)["adoption"]
     assert (adoption["prompts"], adoption["with_request"], adoption["refused"]) == (3, 2, 1)
@@ -40,7 +45,9 @@ def test_the_figures_are_restricted_by_time_and_agent(tmp_path: Path) -> None:
     gate(tmp_path, PROMPT, "--record")
 
     def prompts(*options: str) -> int:
-        found = json.loads(run("stats", "--format", "json", *options, cwd=tmp_path).out)["adoption"]["prompts"]
+        found = json.loads(run("stats", "--format", "json", *options, cwd=tmp_path).out)[
+            "adoption"
+        ]["prompts"]
         assert isinstance(found, int)
         return found
 

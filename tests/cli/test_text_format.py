@@ -40,7 +40,9 @@ derived_bad_status.xml: rejected (goop_report 0.1.6): 1 error
 """
 
 
-def rendered(text: str, *, width: int | None = None, file: str = "reply.md", limits: Limits | None = None) -> str:
+def rendered(
+    text: str, *, width: int | None = None, file: str = "reply.md", limits: Limits | None = None
+) -> str:
     """Return what is said of `text`, without styles."""
     verdict = validate(text, limits=limits or Limits())
     checked = CheckedFile(file=file, text=text, verdict=verdict)
@@ -60,7 +62,11 @@ def test_sentences_are_wrapped_to_the_width_of_a_terminal() -> None:
 @pytest.mark.parametrize("width", [1, 20, 40, 79, 80])
 def test_no_line_with_several_words_is_wider_than_the_terminal(width: int) -> None:
     source = rendered((CASES / "derived_bad_status.xml").read_text(encoding="utf-8"), width=width)
-    told = [line for line in source.splitlines() if " | " not in line and not line.startswith("reply.md: ")]
+    told = [
+        line
+        for line in source.splitlines()
+        if " | " not in line and not line.startswith("reply.md: ")
+    ]
     assert [line for line in told if len(line) > max(width, 50)] == []
 
 
@@ -71,11 +77,16 @@ def test_colours_are_for_terminals() -> None:
 
 @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_can_do_without_colours(variable: dict[str, str]) -> None:
-    assert "\x1b" not in run_on_terminal("check", "derived_bad_status.xml", cwd=CASES, env=variable).out
+    assert (
+        "\x1b"
+        not in run_on_terminal("check", "derived_bad_status.xml", cwd=CASES, env=variable).out
+    )
 
 
 def test_colours_can_be_asked_for_and_refused() -> None:
-    asked = run("check", "--color", "always", "derived_bad_status.xml", cwd=CASES, env={"NO_COLOR": "1"})
+    asked = run(
+        "check", "--color", "always", "derived_bad_status.xml", cwd=CASES, env={"NO_COLOR": "1"}
+    )
     assert "\x1b[31m" in asked.out
     refused = run_on_terminal("check", "--color", "never", "derived_bad_status.xml", cwd=CASES)
     assert "\x1b" not in refused.out
@@ -93,13 +104,17 @@ def test_a_byte_order_mark_does_not_shift_columns(tmp_path: Path) -> None:
 
 
 def test_control_characters_of_the_reply_never_reach_the_terminal() -> None:
-    hostile = MENDABLE.replace("漢字", "\x1b]0;title\x07\x00\u202e").replace("COMPLETE", "\x9b2JDONE")
+    hostile = MENDABLE.replace("漢字", "\x1b]0;title\x07\x00\u202e").replace(
+        "COMPLETE", "\x9b2JDONE"
+    )
     assert {c for c in rendered(hostile, file="a\x1b[1m.md") if not c.isprintable()} == {"\n"}
 
 
 def test_all_envelopes_are_listed_when_there_are_several() -> None:
     text = (CASES / "message_two_envelopes.md").read_text(encoding="utf-8")
-    listed = [line for line in rendered(text).splitlines() if line.startswith(("  > line", "    line"))]
+    listed = [
+        line for line in rendered(text).splitlines() if line.startswith(("  > line", "    line"))
+    ]
     assert listed == [
         "    line 4: an earlier envelope; the last one counts",
         "  > line 62: the last complete envelope outside thinking blocks",

@@ -1,7 +1,7 @@
 """Put our server to the conformance suite of the protocol, and show what became of each scenario.
 
-Exit code 1 when a scenario that counts fails, or when there are not as many as there should be; 77 when nothing could
-be tested, as without npm.
+Exit code 1 when a scenario that counts fails, or when there are not as many as there should be; 77
+when nothing could be tested, as without npm.
 """
 
 import re
@@ -22,7 +22,9 @@ _SCORED: Final = {"2025-11-25": 30, "2026-07-28": 37}
 """How many scenarios count, by the revision of the protocol whose requirements they are."""
 
 _LONGEST_RUN: Final = 300
-_SCENARIO: Final = re.compile(r"^(?P<mark>[✓✗]) (?P<name>\S+): (?P<passed>\d+) passed, (?P<failed>\d+) failed", re.M)
+_SCENARIO: Final = re.compile(
+    r"^(?P<mark>[✓✗]) (?P<name>\S+): (?P<passed>\d+) passed, (?P<failed>\d+) failed", re.M
+)
 _NOT_SCORED: Final = re.compile(r"^  [✓✗] (\S+) \(([\w-]+)\)", re.M)
 
 
@@ -60,10 +62,23 @@ def main() -> int:
 
 
 def _run(url: str, revision: str, place: Path) -> dict[str, Outcome]:
-    """Return the outcome of each scenario by its name. Raises RuntimeError when the suite says nothing."""
+    """Return the outcome of each scenario by its name.
+
+    Raises RuntimeError when the suite says nothing.
+    """
     program = _SUITE.file(_PACKAGE, "dist/index.js")
     ended = subprocess.run(
-        [_SUITE.node, program, "server", "--url", url, "--requirements", revision, "-o", place / revision],
+        [
+            _SUITE.node,
+            program,
+            "server",
+            "--url",
+            url,
+            "--requirements",
+            revision,
+            "-o",
+            place / revision,
+        ],
         cwd=place,
         env=_SUITE.environment(place),
         check=False,
@@ -74,12 +89,17 @@ def _run(url: str, revision: str, place: Path) -> dict[str, Outcome]:
     not_scored = {found[1]: found[2] for found in _NOT_SCORED.finditer(ended.stdout)}
     outcomes = {
         each["name"]: Outcome(
-            int(each["passed"]), int(each["failed"]), each["mark"] == "✓", not_scored.get(each["name"], "")
+            int(each["passed"]),
+            int(each["failed"]),
+            each["mark"] == "✓",
+            not_scored.get(each["name"], ""),
         )
         for each in _SCENARIO.finditer(ended.stdout)
     }
     if not outcomes:
-        raise RuntimeError(f"the suite ended with {ended.returncode}: {(ended.stderr or ended.stdout)[-1000:]}")
+        raise RuntimeError(
+            f"the suite ended with {ended.returncode}: {(ended.stderr or ended.stdout)[-1000:]}"
+        )
     return outcomes
 
 
@@ -94,7 +114,10 @@ def _print_table(outcomes: dict[str, dict[str, Outcome]]) -> None:
 def _score(revision: str, outcomes: dict[str, Outcome]) -> bool:
     scored = [outcome for outcome in outcomes.values() if not outcome.why_not_scored]
     passed = sum(outcome.succeeded for outcome in scored)
-    print(f"{revision}: {passed} of {len(scored)} scored scenarios passed; {_SCORED[revision]} are expected")
+    print(
+        f"{revision}: {passed} of {len(scored)} scored scenarios passed; {_SCORED[revision]} are"
+        " expected"
+    )
     return passed == len(scored) == _SCORED[revision]
 
 

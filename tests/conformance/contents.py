@@ -23,7 +23,8 @@ __all__ = ["add_contents"]
 _PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 # The head of a WAV file of one channel with 8,000 samples a second, and no samples.
 _WAV: Final = base64.b64encode(
-    b"RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00"
+    b"RIFF\x24\x00\x00\x00WAVEfmt"
+    b" \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00"
     b"data\x00\x00\x00\x00"
 ).decode()
 _IMAGE: Final = ImageContent(type="image", data=_PNG, mime_type="image/png")
@@ -58,7 +59,9 @@ def _add_tools(server: MCPServer) -> None:
     @server.tool()
     def test_embedded_resource() -> EmbeddedResource:
         """Return a resource."""
-        return _embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")
+        return _embedded(
+            "test://embedded-resource", "text/plain", "This is an embedded resource content."
+        )
 
     @server.tool()
     def test_multiple_content_types() -> list[ContentBlock]:
@@ -119,11 +122,15 @@ def _add_resources(server: MCPServer) -> None:
     def static_binary() -> bytes:
         return base64.b64decode(_PNG)
 
-    @server.resource("test://watched-resource", description="A text to be watched.", mime_type="text/plain")
+    @server.resource(
+        "test://watched-resource", description="A text to be watched.", mime_type="text/plain"
+    )
     def watched() -> str:
         return "This is the content of the watched resource."
 
-    @server.resource("test://template/{id}/data", description="Data of an id.", mime_type="application/json")
+    @server.resource(
+        "test://template/{id}/data", description="Data of an id.", mime_type="application/json"
+    )
     def data(id: str) -> str:
         return json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"})
 
@@ -140,7 +147,8 @@ def _add_prompts(server: MCPServer) -> None:
         return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
 
     @server.prompt()
-    def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:  # noqa: N803 - the suite's own name
+    # The suite's own name
+    def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:  # noqa: N803
         """Return a resource and a text."""
         resource = _embedded(resourceUri, "text/plain", "Embedded resource content for testing.")
         return [UserMessage(resource), UserMessage("Please process the embedded resource above.")]

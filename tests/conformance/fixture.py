@@ -1,7 +1,7 @@
 """Serve what the conformance suite expects, with everything of ours around it.
 
-Run as `python -m tests.conformance.fixture serve …`: the command line, the guards and limits of the network and the
-middlewares are the ones that users have; only what the server offers is more.
+Run as `python -m tests.conformance.fixture serve …`: the command line, the guards and limits of the
+network and the middlewares are the ones that users have; only what the server offers is more.
 """
 
 from mcp.server.context import ServerRequestContext
@@ -25,7 +25,9 @@ class WithFixtures(NetworkApplication):
         server = super()._server(application)
         add_contents(server)
         add_questions(server)
-        server._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
+        server._lowlevel_server.add_request_handler(
+            "logging/setLevel", SetLevelRequestParams, _set_level
+        )
         return server
 
 

@@ -64,7 +64,9 @@ def _add_pushed(server: MCPServer) -> None:
     async def test_sampling(prompt: str, ctx: Context) -> str:
         """Ask the client's model."""
         message = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
-        said = await ctx.session.create_message([message], max_tokens=100, related_request_id=ctx.request_id)
+        said = await ctx.session.create_message(
+            [message], max_tokens=100, related_request_id=ctx.request_id
+        )
         return f"LLM response: {_text(said)}"
 
     @server.tool()
@@ -84,7 +86,9 @@ def _add_pushed(server: MCPServer) -> None:
         return await _push(ctx, "Please choose", _CHOICES)
 
 
-async def _push(ctx: Context, message: str, fields: Mapping[str, object], *, required: list[str] | None = None) -> str:
+async def _push(
+    ctx: Context, message: str, fields: Mapping[str, object], *, required: list[str] | None = None
+) -> str:
     schema: dict[str, Any] = {"type": "object", "properties": fields, "required": required or []}
     said = await ctx.session.elicit_form(message, schema, related_request_id=ctx.request_id)
     return f"Elicitation completed: action={said.action}, content={said.content}"
@@ -92,7 +96,9 @@ async def _push(ctx: Context, message: str, fields: Mapping[str, object], *, req
 
 def _add_declared(server: MCPServer) -> None:
     @server.tool()
-    def test_x_mcp_header(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
+    def test_x_mcp_header(
+        region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
+    ) -> str:
         """Take an argument that stands in a header too."""
         return f"Region: {region}"
 
@@ -101,7 +107,9 @@ def _add_declared(server: MCPServer) -> None:
         """Need what a client may not have."""
         if ctx.client_capabilities is None or ctx.client_capabilities.sampling is None:
             wanted: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
-            raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool needs sampling", data=wanted)
+            raise MCPError(
+                MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool needs sampling", data=wanted
+            )
         return "The client has sampling."
 
     @server.tool()
@@ -115,7 +123,9 @@ def _add_declared(server: MCPServer) -> None:
             asked["greeting"] = _sampling("Generate a greeting", 50)
         if can is not None and can.elicitation is not None:
             asked["user_name"] = _form("What is your name?", "name")
-        return InputRequiredResult(input_requests=asked) if asked else "The client can answer nothing."
+        return (
+            InputRequiredResult(input_requests=asked) if asked else "The client can answer nothing."
+        )
 
 
 def _add_single_rounds(server: MCPServer) -> None:
@@ -161,7 +171,9 @@ def _add_rounds_with_state(server: MCPServer) -> None:
             "greeting": _sampling("Generate a greeting", 50),
             "client_roots": ListRootsRequest(method="roots/list"),
         }
-        return "All three came." if asked.keys() <= _answers(ctx).keys() else _ask("several", **asked)
+        return (
+            "All three came." if asked.keys() <= _answers(ctx).keys() else _ask("several", **asked)
+        )
 
     @server.tool()
     def test_input_required_result_multi_round(ctx: Context) -> str | InputRequiredResult:
@@ -188,7 +200,9 @@ def _confirm() -> InputRequiredResult:
 
 
 def _is_confirmed(ctx: Context) -> bool:
-    return ctx.request_state == "confirming" and isinstance(_answers(ctx).get("confirm"), ElicitResult)
+    return ctx.request_state == "confirming" and isinstance(
+        _answers(ctx).get("confirm"), ElicitResult
+    )
 
 
 def _ask(state: str | None = None, /, **asked: InputRequest) -> InputRequiredResult:
@@ -202,7 +216,9 @@ def _form(message: str, name: str, kind: Mapping[str, object] = _STRING) -> Elic
 
 def _sampling(question: str, most: int) -> CreateMessageRequest:
     message = SamplingMessage(role="user", content=TextContent(type="text", text=question))
-    return CreateMessageRequest(params=CreateMessageRequestParams(messages=[message], max_tokens=most))
+    return CreateMessageRequest(
+        params=CreateMessageRequestParams(messages=[message], max_tokens=most)
+    )
 
 
 def _answers(ctx: Context) -> Mapping[str, object]:

@@ -12,11 +12,17 @@ DOCS = ROOT / "docs"
 PAGES = tuple(
     sorted(
         path.relative_to(ROOT).as_posix()
-        for path in (*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "plugins").rglob("README.md"))
+        for path in (
+            *ROOT.glob("*.md"),
+            *DOCS.rglob("*.md"),
+            *(ROOT / "plugins").rglob("README.md"),
+        )
     )
 )
 
-_FENCE = re.compile(r"^(?P<mark>`{3,})(?P<language>\w*)\n(?P<text>.*?)^(?P=mark)$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?P<mark>`{3,})(?P<language>\w*)\n(?P<text>.*?)^(?P=mark)$", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)

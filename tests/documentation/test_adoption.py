@@ -64,7 +64,9 @@ def test_the_checklist_names_every_step_of_the_way() -> None:
 
 
 @requirement("H-70")
-def test_the_schema_is_put_in_place_and_sessions_are_created_only_with_a_sound_prompt(tmp_path: Path) -> None:
+def test_the_schema_is_put_in_place_and_sessions_are_created_only_with_a_sound_prompt(
+    tmp_path: Path,
+) -> None:
     assert run("schema", "agent_request", "--install", "--project", tmp_path).code == 0
     assert (tmp_path / ".claude" / "schemas" / "agent-handoff-v1.xsd").is_file()
 
@@ -74,7 +76,9 @@ def test_the_schema_is_put_in_place_and_sessions_are_created_only_with_a_sound_p
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "fork" in refused.stderr
-    assert (tmp_path / "docs" / ".scratch" / "sessions" / SESSION / "session.log").read_text(encoding="utf-8")
+    assert (tmp_path / "docs" / ".scratch" / "sessions" / SESSION / "session.log").read_text(
+        encoding="utf-8"
+    )
 
 
 @requirement("H-70")

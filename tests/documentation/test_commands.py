@@ -62,7 +62,9 @@ def test_a_word_of_make_that_is_shown_exists(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.MULTILINE))
     text = "\n".join(fence.text for fence in fences(page))
-    words = {match["word"] for match in (*MAKE.finditer(text), *INLINE_MAKE.finditer(read_page(page)))}
+    words = {
+        match["word"] for match in (*MAKE.finditer(text), *INLINE_MAKE.finditer(read_page(page)))
+    }
 
     assert words <= targets
 
@@ -70,7 +72,10 @@ def test_a_word_of_make_that_is_shown_exists(page: str) -> None:
 def test_the_marketplace_of_a_checkout_is_added_in_one_way_on_all_pages() -> None:
     added = {page: MARKETPLACE.findall(read_page(page)) for page in PAGES}
 
-    assert {page for page, folders in added.items() if folders} >= {"README.md", "docs/hosts/claude-code.md"}
+    assert {page for page, folders in added.items() if folders} >= {
+        "README.md",
+        "docs/hosts/claude-code.md",
+    }
     assert {folder for folders in added.values() for folder in folders} == {"./"}
     assert (ROOT / ".claude-plugin/marketplace.json").is_file()
 

@@ -37,7 +37,9 @@ def readme_reply() -> str:
 
 def mended_readme_reply() -> Verdict:
     changed = (
-        readme_reply().replace("FAILED", "BLOCKED").replace("<next_action>", '<next_action agent="goop-debugger">')
+        readme_reply()
+        .replace("FAILED", "BLOCKED")
+        .replace("<next_action>", '<next_action agent="goop-debugger">')
     )
     return validate(changed)
 
@@ -78,9 +80,14 @@ def test_the_python_of_the_library_page_runs(tmp_path: Path) -> None:
 
 
 def test_the_page_about_the_library_names_every_field_of_a_verdict() -> None:
-    table = read_page("docs/library.md").partition("## What comes out")[2].partition("## What happens")[0]
+    table = (
+        read_page("docs/library.md")
+        .partition("## What comes out")[2]
+        .partition("## What happens")[0]
+    )
     fields = re.findall(
-        r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("|"))
+        r"`(\w+)`",
+        "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("|")),
     )
     assert all(hasattr(mended_readme_reply(), field) for field in fields)
     assert len(fields) == 9
@@ -130,7 +137,10 @@ def test_a_rule_of_ones_own_says_nothing_where_the_summary_is_missing() -> None:
 def test_a_rule_that_a_page_names_exists() -> None:
     for page in ("README.md", STARTED, "docs/troubleshooting.md", "docs/writing-rules.md"):
         named = set(
-            re.findall(r"\b((?:goop_report|agent_request|envelope|xml|workflow)/[a-z]+-[a-z-]+)\b", read_page(page))
+            re.findall(
+                r"\b((?:goop_report|agent_request|envelope|xml|workflow)/[a-z]+-[a-z-]+)\b",
+                read_page(page),
+            )
         )
         assert named <= set(RULES)
 

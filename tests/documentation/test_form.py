@@ -43,7 +43,11 @@ FIELDS: dict[str, Any] = {
 }
 with_node = pytest.mark.skipif(NODE is None, reason="there is no node on the path")
 
-_TEXT = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"), include_characters="\n\t `<>&\"'"))
+_TEXT = st.text(
+    st.characters(
+        codec="utf-8", categories=("L", "N", "P", "S", "Zs"), include_characters="\n\t `<>&\"'"
+    )
+)
 _LINE = st.text("ab-_/.é<&>\"' ", min_size=1, max_size=12)
 
 
@@ -67,7 +71,10 @@ def changed(**fields: object) -> dict[str, Any]:
 @requirement("H-64")
 @with_node
 def test_the_prompt_of_the_form_is_that_of_the_program() -> None:
-    bare = {name: FIELDS[name] for name in ("original_intent", "current_task_summary", "mode", "workflow")}
+    bare = {
+        name: FIELDS[name]
+        for name in ("original_intent", "current_task_summary", "mode", "workflow")
+    }
     bare |= {"task_details": "x", "deliverables": [{"kind": "report", "text": "y"}]}
 
     for fields, answer in zip([FIELDS, bare], said([FIELDS, bare]), strict=True):
@@ -84,7 +91,12 @@ def test_whatever_is_written_into_the_form_comes_out_as_the_program_writes_it(
     drawn: list[tuple[str, str, str, str]],
 ) -> None:
     forms = [
-        changed(task_details=f"do {details}", context=context, target_agent=f"x{agent}", title=f"t {title}")
+        changed(
+            task_details=f"do {details}",
+            context=context,
+            target_agent=f"x{agent}",
+            title=f"t {title}",
+        )
         for details, context, agent, title in drawn
     ]
     for fields, answer in zip(forms, said(forms), strict=True):
@@ -100,7 +112,9 @@ def test_whatever_is_written_into_the_form_comes_out_as_the_program_writes_it(
 @requirement("H-64")
 def test_every_mode_and_every_workflow_can_be_chosen() -> None:
     chosen = {
-        name: re.findall(r'<option value="(\w+)">', PAGE.partition(f'id="{name}"')[2].partition("</select>")[0])
+        name: re.findall(
+            r'<option value="(\w+)">', PAGE.partition(f'id="{name}"')[2].partition("</select>")[0]
+        )
         for name in ("mode", "workflow")
     }
     assert set(chosen["mode"]) == {str(mode) for mode in RequestMode}
@@ -118,8 +132,14 @@ def test_every_mode_and_every_workflow_can_be_chosen() -> None:
         ({"mode": "fork"}, "mode is none of spawn, conversation_only, blocking"),
         ({"workflow": "waterfall"}, "workflow is none of SPIKE, TDD, standard, none"),
         ({"deliverables": []}, "nothing has to be delivered; add a file, a decision or a report"),
-        ({"deliverables": [{"kind": "file", "path": " "}]}, "deliverable 1 is a file without a path"),
-        ({"deliverables": [{"kind": "file", "path": "a/../../b"}]}, "path of deliverable 1 leads out of the project"),
+        (
+            {"deliverables": [{"kind": "file", "path": " "}]},
+            "deliverable 1 is a file without a path",
+        ),
+        (
+            {"deliverables": [{"kind": "file", "path": "a/../../b"}]},
+            "path of deliverable 1 leads out of the project",
+        ),
         (
             {"deliverables": [{"kind": "file", "path": "/etc/x"}]},
             "path of deliverable 1 is not relative to the project",
@@ -127,10 +147,15 @@ def test_every_mode_and_every_workflow_can_be_chosen() -> None:
         ({"session_id": "login"}, "session has another form than 20260114-093000-login"),
         ({"task_details": "a\u0000b"}, "a text holds a control character, which XML cannot carry"),
         ({"task_details": "see {{goal}}"}, "a slot such as {{name}} was not filled in"),
-        ({"context": "<agent_request>x</agent_request>"}, "title or prose holds a request of its own"),
+        (
+            {"context": "<agent_request>x</agent_request>"},
+            "title or prose holds a request of its own",
+        ),
     ],
 )
-def test_what_the_program_refuses_the_form_says_beforehand(fields: dict[str, Any], fault: str) -> None:
+def test_what_the_program_refuses_the_form_says_beforehand(
+    fields: dict[str, Any], fault: str
+) -> None:
     (answer,) = said([changed(**fields)])
     assert fault in answer["faults"]
     with pytest.raises((ValueError, OSError)):

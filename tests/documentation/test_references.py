@@ -14,7 +14,11 @@ REQUIREMENT = re.compile(r"\b[GPVSFH]-\d{2}\b")
 
 def test_every_decision_that_is_referred_to_has_its_heading() -> None:
     headings = set(re.findall(r"^### (D-\d+)$", DECISIONS, re.MULTILINE))
-    sources = [path for folder in ("goop_mcp", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    sources = [
+        path
+        for folder in ("goop_mcp", "tests", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
     texts = [*sources, *DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.toml")]
     dangling = {
         f"{path.relative_to(ROOT)}: {id}"

@@ -13,7 +13,13 @@ from tests.documentation.pages import DOCS, PAGES, read_page
 from tests.repository import ROOT
 
 pytest.importorskip("sphinx", reason="the site is built with the extra docs")
-FETCHED = ("//script/@src", "//link[not(@rel='canonical')]/@href", "//img/@src", "//iframe/@src", "//source/@src")
+FETCHED = (
+    "//script/@src",
+    "//link[not(@rel='canonical')]/@href",
+    "//img/@src",
+    "//iframe/@src",
+    "//source/@src",
+)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 
 
@@ -34,7 +40,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(folder / "html"),
     ]
     ended = subprocess.run(
-        [sys.executable, "-m", "sphinx", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "sphinx", *words],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert ended.returncode == 0, ended.stderr
     return folder / "html"
@@ -58,7 +69,9 @@ def test_every_page_of_the_folder_is_in_the_site(site: Path) -> None:
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
-    fetched = {address for page in pages_of(site) for query in FETCHED for address in found(page, query)}
+    fetched = {
+        address for page in pages_of(site) for query in FETCHED for address in found(page, query)
+    }
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
 
     assert not {address for address in fetched if urlsplit(address).netloc}

@@ -36,7 +36,14 @@ def _without_network() -> list[str]:
         return []
     command = [unshare, "--map-root-user", "--net", shell, "-c", _INSIDE, "sh"]
     allowed = subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0
-    print("without any network" if allowed else "with the network in reach: this system gives no namespace", flush=True)
+    print(
+        (
+            "without any network"
+            if allowed
+            else "with the network in reach: this system gives no namespace"
+        ),
+        flush=True,
+    )
     return command if allowed else []
 
 

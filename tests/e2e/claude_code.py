@@ -19,14 +19,27 @@ __all__ = [
     "write_project",
 ]
 
-AGENT = "---\nname: goop-executor\ndescription: Builds one task of the plan.\n---\nYou build one task.\n"
-_EVENTS = ("SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse", "UserPromptSubmit")
+AGENT = (
+    "---\nname: goop-executor\ndescription: Builds one task of the plan.\n---\nYou build one"
+    " task.\n"
+)
+_EVENTS = (
+    "SubagentStop",
+    "Stop",
+    "SubagentStart",
+    "SessionStart",
+    "PostToolUse",
+    "UserPromptSubmit",
+)
 
 
 def hook_settings(command: str = "goop-mcp") -> dict[str, object]:
     """Return project settings with our hook on every event that it answers."""
     hook = {"type": "command", "command": command, "args": ["hook", "claude-code"], "timeout": 30}
-    return {"hooks": {event: [{"hooks": [hook]}] for event in _EVENTS}, "enabledMcpjsonServers": ["goop"]}
+    return {
+        "hooks": {event: [{"hooks": [hook]}] for event in _EVENTS},
+        "enabledMcpjsonServers": ["goop"],
+    }
 
 
 def write_project(sandbox: Sandbox, *, settings: Mapping[str, object] | None) -> None:
@@ -34,7 +47,10 @@ def write_project(sandbox: Sandbox, *, settings: Mapping[str, object] | None) ->
     agents = sandbox.project / ".claude" / "agents"
     agents.mkdir(parents=True)
     (agents / "goop-executor.md").write_text(AGENT, encoding="utf-8")
-    write_json(sandbox.project / ".mcp.json", {"mcpServers": {"goop": {"command": "goop-mcp", "args": ["serve"]}}})
+    write_json(
+        sandbox.project / ".mcp.json",
+        {"mcpServers": {"goop": {"command": "goop-mcp", "args": ["serve"]}}},
+    )
     if settings is not None:
         write_json(sandbox.project / ".claude" / "settings.json", settings)
 
@@ -70,7 +86,14 @@ def run_claude(
     if not background:
         environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
-    command: list[str | Path] = [CLAUDE_CODE.path, "-p", prompt, "--output-format", "stream-json", "--verbose"]
+    command: list[str | Path] = [
+        CLAUDE_CODE.path,
+        "-p",
+        prompt,
+        "--output-format",
+        "stream-json",
+        "--verbose",
+    ]
     return sandbox.run([*command, *arguments, "--allowedTools", *tools], environment=environment)
 
 

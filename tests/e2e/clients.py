@@ -13,7 +13,16 @@ from pathlib import Path
 from tests.npm import NO_NPM
 from tests.repository import CACHE, ROOT
 
-__all__ = ["CLAUDE_CODE", "CLIENTS", "CODEX", "OPENCODE", "Client", "Ended", "Sandbox", "make_sandbox"]
+__all__ = [
+    "CLAUDE_CODE",
+    "CLIENTS",
+    "CODEX",
+    "OPENCODE",
+    "Client",
+    "Ended",
+    "Sandbox",
+    "make_sandbox",
+]
 
 _CACHE = Path(os.environ.get("GOOP_E2E_CLIENTS") or CACHE / "clients")
 _LONGEST_INSTALL = 900
@@ -43,7 +52,11 @@ class Client:
         if self.path.exists():
             return None
         told = self.folder / "absent.txt"
-        reason = told.read_text(encoding="utf-8") if told.exists() else "it was not installed; run make e2e"
+        reason = (
+            told.read_text(encoding="utf-8")
+            if told.exists()
+            else "it was not installed; run make e2e"
+        )
         return f"{self.package}@{self.version} is not there: {reason}"
 
     def install(self) -> None:
@@ -65,7 +78,9 @@ class Client:
         wanted = f"{self.package}@{self.version}"
         command = [npm, "install", "--prefix", str(self.folder), "--no-audit", "--no-fund", wanted]
         try:
-            ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LONGEST_INSTALL)
+            ended = subprocess.run(
+                command, check=False, capture_output=True, text=True, timeout=_LONGEST_INSTALL
+            )
         except subprocess.TimeoutExpired:
             return f"npm took longer than {_LONGEST_INSTALL} seconds"
         if ended.returncode:
@@ -81,7 +96,10 @@ CLIENTS = (CLAUDE_CODE, OPENCODE, CODEX)
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a client ended; `lines` are the JSON lines that it printed. `seconds` is the time it took."""
+    """How a client ended; `lines` are the JSON lines that it printed.
+
+    `seconds` is the time it took.
+    """
 
     code: int
     out: str
@@ -106,7 +124,12 @@ class Sandbox:
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment of a client: `goop-mcp`, `sh` and `node` are on its path."""
         node = shutil.which("node")
-        folders = [str(self.programs), *([str(Path(node).parent)] if node else []), "/usr/bin", "/bin"]
+        folders = [
+            str(self.programs),
+            *([str(Path(node).parent)] if node else []),
+            "/usr/bin",
+            "/bin",
+        ]
         return {
             "PATH": os.pathsep.join(folders),
             "HOME": str(self.home),

@@ -36,7 +36,9 @@ def hooks(command: str = "goop-mcp hook codex") -> dict[str, object]:
     return {"hooks": {event: [group] for event in _EVENTS}}
 
 
-def write_home(sandbox: Sandbox, model: ScriptedModel, *, command: str = "goop-mcp hook codex") -> None:
+def write_home(
+    sandbox: Sandbox, model: ScriptedModel, *, command: str = "goop-mcp hook codex"
+) -> None:
     """Lay down the model, an agent and the hooks where Codex looks for those of a person."""
     folder = sandbox.home / ".codex"
     (folder / "agents").mkdir(parents=True)
@@ -46,9 +48,14 @@ def write_home(sandbox: Sandbox, model: ScriptedModel, *, command: str = "goop-m
 
 
 def run_codex(sandbox: Sandbox, prompt: str) -> Ended:
-    """Ask Codex one thing and wait until it has ended. A person would have allowed the hooks before."""
+    """Ask Codex one thing and wait until it has ended.
+
+    A person would have allowed the hooks before.
+    """
     switches = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--json"]
-    return sandbox.run([CODEX.path, "exec", *switches, prompt], environment={"FAKE_KEY": "test-key"})
+    return sandbox.run(
+        [CODEX.path, "exec", *switches, prompt], environment={"FAKE_KEY": "test-key"}
+    )
 
 
 def final_text(ended: Ended) -> str:

@@ -43,7 +43,11 @@ class Conversation:
     @property
     def first_words(self) -> str:
         """The text of the first message of the user; hosts put their reminders before the task."""
-        said = (each.text for each in self.messages if each.role == "user" and not each.text.startswith(_SURROUNDINGS))
+        said = (
+            each.text
+            for each in self.messages
+            if each.role == "user" and not each.text.startswith(_SURROUNDINGS)
+        )
         return next(said, "")
 
     def said_by(self, *roles: str) -> str:
@@ -61,7 +65,10 @@ class Conversation:
 
 def read_conversation(body: Json, *, form: Form) -> Conversation:
     """Return the conversation in the body of a request."""
-    messages = [_message(each) for each in _objects(body.get("input" if form == "responses" else "messages"))]
+    messages = [
+        _message(each)
+        for each in _objects(body.get("input" if form == "responses" else "messages"))
+    ]
     system = "\n".join(_texts(body.get("instructions" if form == "responses" else "system")))
     if system:
         messages.insert(0, Message("prompt", system))
@@ -80,7 +87,11 @@ def _message(value: Json) -> Message:
         return Message("assistant", "", (".".join(str(part) for part in called if part),))
     if value.get("type") == "function_call_output":
         return Message("tool", "\n".join(_texts(value.get("output"))))
-    calls = [str(block.get("name")) for block in _objects(value.get("content")) if block.get("type") == "tool_use"]
+    calls = [
+        str(block.get("name"))
+        for block in _objects(value.get("content"))
+        if block.get("type") == "tool_use"
+    ]
     calls += [_tool_name(call) for call in _objects(value.get("tool_calls"))]
     return Message(str(value.get("role")), "\n".join(_texts(value.get("content"))), tuple(calls))
 

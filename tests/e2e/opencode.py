@@ -13,12 +13,23 @@ from dataclasses import dataclass
 from tests.e2e.clients import OPENCODE, Ended, Sandbox
 from tests.e2e.scripted_model import ScriptedModel
 
-__all__ = ["HELPER", "Served", "delegate", "handed_back", "install", "run_opencode", "served", "write_project"]
+__all__ = [
+    "HELPER",
+    "Served",
+    "delegate",
+    "handed_back",
+    "install",
+    "run_opencode",
+    "served",
+    "write_project",
+]
 
 _PASSWORD = "only-for-this-run"  # noqa: S105 - of a server that lives for one test
 _PATIENCE = 300
 _AGENTS = {
-    "goop-executor": "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n",
+    "goop-executor": (
+        "---\ndescription: Builds one task of the plan.\nmode: subagent\n---\nYou build one task.\n"
+    ),
     "helper": "---\ndescription: Helps.\nmode: subagent\n---\nYou help.\n",
 }
 HELPER = "helper"
@@ -27,7 +38,13 @@ _PROVIDER = {
     "npm": "@ai-sdk/openai-compatible",
     "name": "Fake",
     "options": {"baseURL": "http://127.0.0.1:{env:FAKE_PORT}/v1", "apiKey": "test-key"},
-    "models": {"fake-model": {"name": "Fake", "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
+    "models": {
+        "fake-model": {
+            "name": "Fake",
+            "tool_call": True,
+            "limit": {"context": 100000, "output": 8000},
+        }
+    },
 }
 _SETTINGS = {
     "model": "fake/fake-model",
@@ -42,7 +59,9 @@ _SETTINGS = {
 
 def write_project(sandbox: Sandbox) -> None:
     """Lay down the model and two agents; goop-mcp is not registered yet."""
-    (sandbox.project / "opencode.json").write_text(json.dumps(_SETTINGS, indent=2), encoding="utf-8")
+    (sandbox.project / "opencode.json").write_text(
+        json.dumps(_SETTINGS, indent=2), encoding="utf-8"
+    )
     agents = sandbox.project / ".opencode" / "agents"
     agents.mkdir(parents=True)
     for name, text in _AGENTS.items():
@@ -51,13 +70,22 @@ def write_project(sandbox: Sandbox) -> None:
 
 def install(sandbox: Sandbox, host: str = "opencode") -> None:
     """Register goop-mcp as a person would."""
-    ended = sandbox.run([sandbox.programs / "goop-mcp", "install", host, "--command", "goop-mcp"], environment={})
+    ended = sandbox.run(
+        [sandbox.programs / "goop-mcp", "install", host, "--command", "goop-mcp"], environment={}
+    )
     assert ended.code == 0, ended.err
 
 
 def opencode_environment(model: ScriptedModel) -> dict[str, str]:
     """Return what OpenCode needs beside the sandbox; without the retries an offline start waits for a minute."""
-    switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE", "CLAUDE_CODE")
+    switches = (
+        "AUTOUPDATE",
+        "MODELS_FETCH",
+        "LSP_DOWNLOAD",
+        "DEFAULT_PLUGINS",
+        "SHARE",
+        "CLAUDE_CODE",
+    )
     return {
         "FAKE_PORT": str(model.port),
         "npm_config_fetch_retries": "0",
@@ -77,7 +105,11 @@ def delegate(sandbox: Sandbox, model: ScriptedModel, prompt: str) -> Ended:
 
 def handed_back(model: ScriptedModel) -> str:
     """Return what the task tool gave to the main agent."""
-    main = [each for each in model.conversations if "GOOP-MAIN" in each.first_words and each.has_called("task")]
+    main = [
+        each
+        for each in model.conversations
+        if "GOOP-MAIN" in each.first_words and each.has_called("task")
+    ]
     return main[-1].said_by("tool")
 
 
@@ -85,9 +117,16 @@ def handed_back(model: ScriptedModel) -> str:
 def served(sandbox: Sandbox, model: ScriptedModel) -> Iterator["Served"]:
     """Run `opencode serve` on a free port until the end of the context."""
     command = [str(OPENCODE.path), "serve", "--port", "0", "--hostname", "127.0.0.1"]
-    environment = sandbox.environment({**opencode_environment(model), "OPENCODE_SERVER_PASSWORD": _PASSWORD})
+    environment = sandbox.environment(
+        {**opencode_environment(model), "OPENCODE_SERVER_PASSWORD": _PASSWORD}
+    )
     with subprocess.Popen(
-        command, cwd=sandbox.project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        cwd=sandbox.project,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         try:
             yield Served(_address(process))
@@ -115,13 +154,15 @@ class Served:
 
     def _ask(self, method: str, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
         key = base64.b64encode(f"opencode:{_PASSWORD}".encode()).decode()
-        request = urllib.request.Request(  # noqa: S310 - the address is that of the server started above
+        # The address is that of the server started above
+        request = urllib.request.Request(  # noqa: S310
             f"{self.address}{path}",
             data=json.dumps(body).encode(),
             method=method,
             headers={"authorization": f"Basic {key}", "content-type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310 - as above
+        # As above
+        with urllib.request.urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310
             value = json.load(response)
         assert isinstance(value, dict)
         return value

@@ -1,4 +1,6 @@
-"""What the scripted model answers. It looks only at the conversation it is sent, so retries change nothing.
+"""What the scripted model answers.
+
+It looks only at the conversation it is sent, so retries change nothing.
 
 Marks in the task choose the scene:
 

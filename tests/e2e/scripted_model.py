@@ -104,7 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
         said = self.server.script(conversation)
         number = len(self.server.conversations)
         if isinstance(said, Refusal):
-            error = {"type": "error", "error": {"type": said.kind, "message": "Please try again later."}}
+            error = {
+                "type": "error",
+                "error": {"type": said.kind, "message": "Please try again later."},
+            }
             self._send(json.dumps(error).encode(), "application/json", status=said.status)
         elif conversation.form == "responses":
             self._send(_response(said, number), "text/event-stream")
@@ -129,13 +132,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def _message(conversation: Conversation, said: str | ToolCall, number: int) -> tuple[dict[str, object], str]:
+def _message(
+    conversation: Conversation, said: str | ToolCall, number: int
+) -> tuple[dict[str, object], str]:
     """Return a message in one piece and why it stops."""
     if isinstance(said, str):
         block: dict[str, object] = {"type": "text", "text": said}
         stop = "end_turn"
     else:
-        block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": said.name, "input": said.arguments}
+        block = {
+            "type": "tool_use",
+            "id": f"toolu_{number:04}",
+            "name": said.name,
+            "input": said.arguments,
+        }
         stop = "tool_use"
     message: dict[str, object] = {
         "id": f"msg_{number:04}",
@@ -163,7 +173,10 @@ def _events(conversation: Conversation, said: str | ToolCall, number: int) -> by
         ("content_block_start", {"index": 0, "content_block": block}),
         ("content_block_delta", {"index": 0, "delta": delta}),
         ("content_block_stop", {"index": 0}),
-        ("message_delta", {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 5}}),
+        (
+            "message_delta",
+            {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 5}},
+        ),
         ("message_stop", {}),
     ]
     return _stream(events)
@@ -172,11 +185,19 @@ def _events(conversation: Conversation, said: str | ToolCall, number: int) -> by
 def _response(said: str | ToolCall, number: int) -> bytes:
     if isinstance(said, str):
         content = [{"type": "output_text", "text": said}]
-        item: dict[str, object] = {"type": "message", "id": f"msg_{number:04}", "role": "assistant", "content": content}
+        item: dict[str, object] = {
+            "type": "message",
+            "id": f"msg_{number:04}",
+            "role": "assistant",
+            "content": content,
+        }
     else:
         namespace, _, name = said.name.rpartition(".")
         item = {"type": "function_call", "call_id": f"call_{number:04}", "name": name}
-        item |= {"arguments": json.dumps(said.arguments), **({"namespace": namespace} if namespace else {})}
+        item |= {
+            "arguments": json.dumps(said.arguments),
+            **({"namespace": namespace} if namespace else {}),
+        }
     head = {"id": f"resp_{number:04}"}
     usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
     events: list[tuple[str, Json]] = [
@@ -188,15 +209,22 @@ def _response(said: str | ToolCall, number: int) -> bytes:
 
 
 def _stream(events: Iterable[tuple[str, Json]]) -> bytes:
-    lines = (f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n" for name, data in events)
+    lines = (
+        f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n" for name, data in events
+    )
     return "".join(lines).encode()
 
 
 def _completion(conversation: Conversation, said: str | ToolCall, number: int) -> bytes:
-    delta: dict[str, object] = {"role": "assistant", "content": said if isinstance(said, str) else None}
+    delta: dict[str, object] = {
+        "role": "assistant",
+        "content": said if isinstance(said, str) else None,
+    }
     if isinstance(said, ToolCall):
         function = {"name": said.name, "arguments": json.dumps(said.arguments)}
-        delta["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]
+        delta["tool_calls"] = [
+            {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+        ]
     end = "stop" if isinstance(said, str) else "tool_calls"
     chunks: list[Json] = [
         {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},

@@ -28,7 +28,9 @@ MARKETPLACE = ROOT / "plugins" / "claude-code"
 PLUGIN = MARKETPLACE / "goop-mcp"
 IN_PLUGIN = "goop-mcp:goop-executor"
 
-pytestmark = pytest.mark.skipif(CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or "")
+pytestmark = pytest.mark.skipif(
+    CLAUDE_CODE.absence() is not None, reason=CLAUDE_CODE.absence() or ""
+)
 
 
 def subagent_turns(model: ScriptedModel) -> list[Conversation]:
@@ -45,7 +47,9 @@ def assert_ended_well(ended: Ended) -> None:
     assert ended.seconds < patience()
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
@@ -54,7 +58,9 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(sandbox: Sandbox, mo
     assert final_text(ended) == DONE
 
 
-def test_without_the_hook_the_bad_report_reaches_the_main_agent(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_without_the_hook_the_bad_report_reaches_the_main_agent(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=None)
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
@@ -73,13 +79,19 @@ def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_k
     assert final_text(ended) == DONE
 
 
-def test_a_subagent_is_told_the_rules_before_it_starts(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_subagent_is_told_the_rules_before_it_starts(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings())
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate"))
-    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by("user", "system")
+    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by(
+        "user", "system"
+    )
 
 
-def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_the_main_agent_of_a_project_of_goopspec_is_told_what_to_read(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings())
     (sandbox.project / ".goopspec").mkdir()
     assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN delegate"))
@@ -101,14 +113,18 @@ def test_an_agent_that_repeats_itself_is_asked_once(sandbox: Sandbox, model: Scr
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-OWN report")
     assert_ended_well(ended)
     assert MENDED in final_text(ended)
 
 
-def test_a_main_agent_that_never_mends_keeps_its_last_words(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_main_agent_that_never_mends_keeps_its_last_words(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings())
     ended = run_claude(sandbox, model, "GOOP-MAIN GOOP-OWN GOOP-STUBBORN report")
     assert_ended_well(ended)
@@ -125,10 +141,14 @@ def test_a_subagent_in_the_background_is_sent_back_while_the_main_agent_waits(
     assert requests_to_mend(model) == 1
     told = handed_back(model)
     assert "&lt;status&gt;COMPLETE" in told
-    assert told.index("<task-notification>") < told.index(OPENING), "the main agent was judged while it waited"
+    assert told.index("<task-notification>") < told.index(OPENING), (
+        "the main agent was judged while it waited"
+    )
 
 
-def test_a_hook_that_cannot_be_started_lets_the_session_go_on(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_hook_that_cannot_be_started_lets_the_session_go_on(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings("no-such-program"))
     ended = run_claude(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
@@ -142,7 +162,9 @@ def test_the_model_calls_a_tool_of_the_server(sandbox: Sandbox, model: ScriptedM
     assert "goop_report/unknown-status" in answered
 
 
-def test_the_plugin_sends_a_report_of_its_own_agent_back(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_the_plugin_sends_a_report_of_its_own_agent_back(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     prompt = f"GOOP-MAIN GOOP-TOOL delegate agent={IN_PLUGIN}"
     ended = run_claude(sandbox, model, prompt, arguments=["--plugin-dir", PLUGIN])
     assert_ended_well(ended)
@@ -161,7 +183,9 @@ def test_the_plugin_is_installed_from_its_marketplace(
     assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
     assert requests_to_mend(model) == 1
     assert MENDED in handed_back(model)
-    assert list(sandbox.home.rglob("hook-attempts.json")), "the count lies in the folder that the host gives a plugin"
+    assert list(sandbox.home.rglob("hook-attempts.json")), (
+        "the count lies in the folder that the host gives a plugin"
+    )
 
 
 @pytest.mark.parametrize("folder", [PLUGIN, MARKETPLACE, ROOT])
@@ -170,22 +194,36 @@ def test_the_plugin_passes_the_strict_check_of_the_host(sandbox: Sandbox, folder
     assert ended.code == 0, ended.out
 
 
-def test_a_plugin_without_the_program_lets_the_session_go_on(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_plugin_without_the_program_lets_the_session_go_on(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     (sandbox.programs / "goop-mcp").unlink()
-    ended = run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}", arguments=["--plugin-dir", PLUGIN])
+    ended = run_claude(
+        sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}", arguments=["--plugin-dir", PLUGIN]
+    )
     assert_ended_well(ended)
     assert final_text(ended) == DONE
 
 
-def test_the_background_report_of_an_agent_that_was_let_go_is_marked(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_the_background_report_of_an_agent_that_was_let_go_is_marked(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox, settings=hook_settings())
-    assert_ended_well(run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate", background=True))
+    assert_ended_well(
+        run_claude(sandbox, model, "GOOP-MAIN GOOP-STUBBORN delegate", background=True)
+    )
     assert "goop-mcp: the report of this agent is not accepted" in handed_back(model)
 
 
-def test_a_hook_may_ask_the_server_in_place_of_a_process(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_hook_may_ask_the_server_in_place_of_a_process(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     names = ("agent_id", "agent_type", "session_id")
-    asked = {"event": "SubagentStop", "text": "${last_assistant_message}", "active": "${stop_hook_active}"}
+    asked = {
+        "event": "SubagentStop",
+        "text": "${last_assistant_message}",
+        "active": "${stop_hook_active}",
+    }
     hook = {"type": "mcp_tool", "server": "goop", "tool": "hook_check", "timeout": 20}
     hook |= {"input": {**asked, **{name: f"${{{name}}}" for name in names}}}
     settings = {"hooks": {"SubagentStop": [{"hooks": [hook]}]}, "enabledMcpjsonServers": ["goop"]}
@@ -201,7 +239,9 @@ def test_the_cost_of_a_session_that_goes_on_is_counted_once(sandbox: Sandbox) ->
     reports = iter((BAD_REPORTS[1], GOOD_REPORT))
     with scripted_model(lambda _conversation: next(reports)) as model:
         environment = sandbox.environment(claude_environment(sandbox, model))
-        agent = claude_code(program=str(CLAUDE_CODE.path), folder=sandbox.project, environment=environment)
+        agent = claude_code(
+            program=str(CLAUDE_CODE.path), folder=sandbox.project, environment=environment
+        )
         outcome = ask_until_accepted_sync(agent, "Add the login endpoint.", protocol="goop_report")
 
     assert outcome.accepted
@@ -222,7 +262,9 @@ def test_a_rate_limit_is_repeated_in_the_session_in_which_it_failed(sandbox: San
     with scripted_model(script) as model:
         settings = {**claude_environment(sandbox, model), "CLAUDE_CODE_MAX_RETRIES": "0"}
         agent = claude_code(
-            program=str(CLAUDE_CODE.path), folder=sandbox.project, environment=sandbox.environment(settings)
+            program=str(CLAUDE_CODE.path),
+            folder=sandbox.project,
+            environment=sandbox.environment(settings),
         )
         outcome = ask_until_accepted_sync(agent, "Add the login endpoint.", protocol="goop_report")
 
@@ -232,4 +274,6 @@ def test_a_rate_limit_is_repeated_in_the_session_in_which_it_failed(sandbox: San
     assert refused.usage == Usage(tokens=0, cost=0.0, input_tokens=0, output_tokens=0)
     assert outcome.usage.input_tokens == 10 * (len(asked) - 1)
     assert answered.conversation_id == agent.session
-    assert asked[-1].said_by("user").count("Add the login endpoint.") == 2, "the session that was refused went on"
+    assert asked[-1].said_by("user").count("Add the login endpoint.") == 2, (
+        "the session that was refused went on"
+    )

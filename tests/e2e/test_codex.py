@@ -27,7 +27,9 @@ def assert_ended_well(ended: Ended) -> None:
     assert ended.seconds < patience()
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_home(sandbox, model)
     ended = run_codex(sandbox, "GOOP-MAIN delegate")
     assert_ended_well(ended)
@@ -47,27 +49,37 @@ def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_k
     assert final_text(ended) == DONE
 
 
-def test_a_subagent_is_told_the_rules_before_it_starts(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_subagent_is_told_the_rules_before_it_starts(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_home(sandbox, model)
     assert_ended_well(run_codex(sandbox, "GOOP-MAIN delegate"))
-    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by("user", "developer")
+    assert "Your last message must end with one envelope" in subagent_turns(model)[0].said_by(
+        "user", "developer"
+    )
 
 
-def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_bad_report_of_the_main_agent_is_sent_back_and_mended(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_home(sandbox, model)
     ended = run_codex(sandbox, "GOOP-MAIN GOOP-OWN report")
     assert_ended_well(ended)
     assert MENDED in final_text(ended)
 
 
-def test_a_main_agent_that_never_mends_keeps_its_last_words(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_main_agent_that_never_mends_keeps_its_last_words(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_home(sandbox, model)
     ended = run_codex(sandbox, "GOOP-MAIN GOOP-OWN GOOP-STUBBORN report")
     assert_ended_well(ended)
     assert final_text(ended).strip() == BAD_REPORTS[3].strip()
 
 
-def test_a_hook_that_cannot_be_started_lets_the_session_go_on(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_a_hook_that_cannot_be_started_lets_the_session_go_on(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_home(sandbox, model, command="no-such-program hook codex")
     ended = run_codex(sandbox, "GOOP-MAIN delegate")
     assert_ended_well(ended)

@@ -8,7 +8,16 @@ import pytest
 from goop_mcp.validation.feedback import OPENING
 from tests.e2e.clients import CLAUDE_CODE, OPENCODE, Ended, Sandbox, make_sandbox
 from tests.e2e.conversation import Conversation
-from tests.e2e.opencode import HELPER, Served, delegate, handed_back, install, run_opencode, served, write_project
+from tests.e2e.opencode import (
+    HELPER,
+    Served,
+    delegate,
+    handed_back,
+    install,
+    run_opencode,
+    served,
+    write_project,
+)
 from tests.e2e.pace import patience
 from tests.e2e.script import BAD_REPORTS, DONE
 from tests.e2e.scripted_model import ScriptedModel, scripted_model
@@ -77,7 +86,9 @@ def said(_running: tuple[Served, ScriptedModel]) -> ScriptedModel:
     return _running[1]
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(installed: Sandbox, model: ScriptedModel) -> None:
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(
+    installed: Sandbox, model: ScriptedModel
+) -> None:
     ended = delegate(installed, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert requests_to_mend(model) == 1
@@ -85,21 +96,27 @@ def test_a_bad_report_of_a_subagent_is_sent_back_and_mended(installed: Sandbox, 
     assert BAD_REPORTS[0] not in handed_back(model)
 
 
-def test_without_the_plugin_the_bad_report_reaches_the_main_agent(sandbox: Sandbox, model: ScriptedModel) -> None:
+def test_without_the_plugin_the_bad_report_reaches_the_main_agent(
+    sandbox: Sandbox, model: ScriptedModel
+) -> None:
     write_project(sandbox)
     ended = delegate(sandbox, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_a_plugin_that_cannot_start_goop_mcp_breaks_nothing(installed: Sandbox, model: ScriptedModel) -> None:
+def test_a_plugin_that_cannot_start_goop_mcp_breaks_nothing(
+    installed: Sandbox, model: ScriptedModel
+) -> None:
     (installed.programs / "goop-mcp").unlink()
     ended = delegate(installed, model, "GOOP-MAIN delegate")
     assert_ended_well(ended)
     assert BAD_REPORTS[0] in handed_back(model)
 
 
-def test_a_bad_report_of_a_subagent_is_sent_back_and_mended_under_serve(server: Served, said: ScriptedModel) -> None:
+def test_a_bad_report_of_a_subagent_is_sent_back_and_mended_under_serve(
+    server: Served, said: ScriptedModel
+) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN delegate"))
     assert requests_to_mend(said) == 1
     assert MENDED in handed_back(said)
@@ -111,10 +128,15 @@ def test_an_agent_that_never_mends_ends_after_two_requests_with_its_last_words_k
     assert_ended_well(server.delegate("GOOP-MAIN GOOP-STUBBORN delegate"))
     assert requests_to_mend(said) == 2
     assert f"<task_result>\n{BAD_REPORTS[2]}" in handed_back(said)
-    assert "<goop_check>goop-mcp lets the report of goop-executor pass although it is not" in handed_back(said)
+    assert (
+        "<goop_check>goop-mcp lets the report of goop-executor pass although it is not"
+        in handed_back(said)
+    )
 
 
-def test_an_agent_that_says_the_same_again_is_asked_no_more(server: Served, said: ScriptedModel) -> None:
+def test_an_agent_that_says_the_same_again_is_asked_no_more(
+    server: Served, said: ScriptedModel
+) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN GOOP-SAME delegate"))
     assert requests_to_mend(said) == 1
     assert BAD_REPORTS[0] in handed_back(said)
@@ -126,9 +148,13 @@ def test_an_agent_that_owes_no_report_is_left_alone(server: Served, said: Script
     assert BAD_REPORTS[0] in handed_back(said)
 
 
-def test_the_agent_is_told_how_to_report_before_it_works(server: Served, said: ScriptedModel) -> None:
+def test_the_agent_is_told_how_to_report_before_it_works(
+    server: Served, said: ScriptedModel
+) -> None:
     assert_ended_well(server.delegate("GOOP-MAIN delegate"))
-    assert "must end with one envelope in this form" in subagent_turns(said)[0].said_by("system", "prompt")
+    assert "must end with one envelope in this form" in subagent_turns(said)[0].said_by(
+        "system", "prompt"
+    )
 
 
 def test_the_model_calls_our_tool(server: Served, said: ScriptedModel) -> None:
@@ -138,7 +164,9 @@ def test_the_model_calls_our_tool(server: Served, said: ScriptedModel) -> None:
     assert MENDED in handed_back(said)
 
 
-def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(server: Served, said: ScriptedModel) -> None:
+def test_a_bad_report_of_the_main_agent_is_sent_back_under_serve(
+    server: Served, said: ScriptedModel
+) -> None:
     server.delegate("GOOP-MAIN GOOP-OWN report")
     asked = wait_for_feedback(said)
     assert asked.said_by("assistant").strip() == BAD_REPORTS[1].strip()
@@ -157,6 +185,8 @@ def test_claude_code_lists_the_server_after_install(sandbox: Sandbox) -> None:
     # A server of a project is started in folders only that the person has said to trust.
     trusted = {"projects": {str(sandbox.project): {"hasTrustDialogAccepted": True}}}
     (sandbox.home / ".claude.json").write_text(json.dumps(trusted), encoding="utf-8")
-    ended = sandbox.run([CLAUDE_CODE.path, "mcp", "list"], environment={"CLAUDE_CODE_TMPDIR": str(sandbox.scratch)})
+    ended = sandbox.run(
+        [CLAUDE_CODE.path, "mcp", "list"], environment={"CLAUDE_CODE_TMPDIR": str(sandbox.scratch)}
+    )
     assert "goop: goop-mcp" in ended.out
     assert "Connected" in ended.out, ended.out + ended.err

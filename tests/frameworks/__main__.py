@@ -1,7 +1,8 @@
 """Run the tests of each agent framework in an environment of its own, and show what became of them.
 
-Frameworks do not agree on the versions of what they need, so none of them is a dependency of the tests. The
-environments stay in a folder beside the sources and are made anew when what they need changes.
+Frameworks do not agree on the versions of what they need, so none of them is a dependency of the
+tests. The environments stay in a folder beside the sources and are made anew when what they need
+changes.
 """
 
 import hashlib
@@ -20,7 +21,10 @@ LONGEST_INSTALL, LONGEST_RUN = 1200, 600
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What is installed, and what is tested there. `beside` is false where our own dependencies cannot be met."""
+    """What is installed, and what is tested there.
+
+    `beside` is false where our own dependencies cannot be met.
+    """
 
     name: str
     packages: tuple[str, ...]
@@ -43,7 +47,10 @@ def main() -> int:
     wanted = sys.argv[1:]
     unknown = set(wanted) - {each.name for each in ENVIRONMENTS}
     if unknown:
-        print(f"there is no framework {', '.join(sorted(unknown))}; known are {[each.name for each in ENVIRONMENTS]}")
+        print(
+            f"there is no framework {', '.join(sorted(unknown))}; known are"
+            f" {[each.name for each in ENVIRONMENTS]}"
+        )
         return 2
     results = {each: _tested(each) for each in ENVIRONMENTS if not wanted or each.name in wanted}
     print()
@@ -61,7 +68,9 @@ def _tested(environment: Environment) -> str:
     files = [f"tests/frameworks/test_{name}.py" for name in environment.tests]
     # Warnings are the frameworks' own here.
     command = [_python(folder), "-m", "pytest", "-q", "-W", "default", "--disable-warnings", *files]
-    done = subprocess.run(command, cwd=ROOT, timeout=LONGEST_RUN, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, timeout=LONGEST_RUN, capture_output=True, text=True, check=False
+    )
     print(done.stdout, done.stderr, sep="", flush=True)
     summary = done.stdout.strip().rpartition("\n")[2]
     return summary if done.returncode == 0 else f"failed: {summary}"
@@ -83,8 +92,18 @@ def _install(environment: Environment, folder: Path) -> str:
         ]
     )
     for words in rounds:
-        command = [_python(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
-        done = subprocess.run(command, timeout=LONGEST_INSTALL, capture_output=True, text=True, check=False)
+        command = [
+            _python(folder),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            *words,
+        ]
+        done = subprocess.run(
+            command, timeout=LONGEST_INSTALL, capture_output=True, text=True, check=False
+        )
         if done.returncode:
             return done.stderr.strip().rpartition("\n")[2]
     stamp.write_text(wanted, encoding="utf-8")

@@ -28,7 +28,9 @@ async def with_client(prompt: str, address: str) -> dict[str, Any]:
     outcomes: list[Outcome] = []
     options = ClaudeAgentOptions(
         hooks=envelope_hooks(protocol="goop_report", on_stop=outcomes.append),
-        agents={"goop-executor": AgentDefinition(description="Does tasks.", prompt="End with a report.")},
+        agents={
+            "goop-executor": AgentDefinition(description="Does tasks.", prompt="End with a report.")
+        },
         allowed_tools=["Agent"],
         env={"ANTHROPIC_BASE_URL": address},
     )
@@ -43,7 +45,11 @@ async def with_command(prompt: str, environment: dict[str, str]) -> dict[str, An
     """Ask the program itself, and again with --resume."""
     agent = claude_code(program=str(PROGRAM), environment=environment)
     outcome = await ask_until_accepted(agent, prompt, protocol="goop_report")
-    return {"result": outcome.text, "outcomes": [shown(outcome)], "failure": str(outcome.failure or "")}
+    return {
+        "result": outcome.text,
+        "outcomes": [shown(outcome)],
+        "failure": str(outcome.failure or ""),
+    }
 
 
 def shown(outcome: Outcome) -> dict[str, Any]:

@@ -28,11 +28,14 @@ PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 def names_of(heading: str, **given: object) -> dict[str, Any]:
     """Run the recipe under `heading` with the names that it leaves to the reader, and return what it defines."""
-    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    section = re.search(
+        rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL
+    )
     assert section is not None, f"docs/frameworks.md has no section {heading}"
     defined: dict[str, Any] = dict(given)
     for recipe in re.findall(r"^```python\n(.*?)^```$", section[1], re.MULTILINE | re.DOTALL):
-        exec(compile(recipe, f"frameworks.md, {heading}", "exec"), defined)  # noqa: S102 - our own page
+        # Our own page
+        exec(compile(recipe, f"frameworks.md, {heading}", "exec"), defined)  # noqa: S102
     return defined
 
 
@@ -59,11 +62,15 @@ def factory_reply(**changed: object) -> str:
     values: dict[str, object] = {
         "status": "success",
         "summary": "The login form checks its input on the server.",
-        "deliverables": [{"path": "src/login.py", "type": "config", "description": "The login form"}],
+        "deliverables": [
+            {"path": "src/login.py", "type": "config", "description": "The login form"}
+        ],
         "next_action": "ready_for_review",
         "confidence": "high",
     }
-    return json.dumps({name: value for name, value in (values | changed).items() if value is not None})
+    return json.dumps(
+        {name: value for name, value in (values | changed).items() if value is not None}
+    )
 
 
 class RateLimitedError(Exception):

@@ -12,7 +12,12 @@ from typing import Any
 
 __all__ = ["scripted_messages"]
 
-_USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+_USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
 
 
 @contextmanager
@@ -72,7 +77,11 @@ def _first_text(body: dict[str, Any]) -> str:
 
 
 def _delegation(words: str) -> dict[str, Any]:
-    task = {"description": "do it", "prompt": f"GOOP-SUB please {words}", "subagent_type": "goop-executor"}
+    task = {
+        "description": "do it",
+        "prompt": f"GOOP-SUB please {words}",
+        "subagent_type": "goop-executor",
+    }
     return {"type": "tool_use", "id": "toolu_0001", "name": "Agent", "input": task}
 
 
@@ -104,7 +113,16 @@ def _events(body: dict[str, Any], block: dict[str, Any]) -> bytes:
         ("content_block_start", {"index": 0, "content_block": empty}),
         ("content_block_delta", {"index": 0, "delta": delta}),
         ("content_block_stop", {"index": 0}),
-        ("message_delta", {"delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None}, "usage": _USAGE}),
+        (
+            "message_delta",
+            {
+                "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+                "usage": _USAGE,
+            },
+        ),
         ("message_stop", {}),
     ]
-    return b"".join(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode() for name, data in events)
+    return b"".join(
+        f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
+        for name, data in events
+    )

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed here; make frameworks tests it")
+pytest.importorskip(
+    "claude_agent_sdk", reason="claude-agent-sdk is not installed here; make frameworks tests it"
+)
 
 from claude_agent_sdk import HookMatcher
 
@@ -48,7 +50,8 @@ def main_event(text: str, **changed: object) -> dict[str, Any]:
     return {key: value for key, value in told.items() if not key.startswith("agent_")}
 
 
-async def answer(hooks: dict[Any, list[HookMatcher]], told: dict[str, Any]) -> Any:  # noqa: ANN401 - the hook's JSON
+# The hook's JSON
+async def answer(hooks: dict[Any, list[HookMatcher]], told: dict[str, Any]) -> Any:  # noqa: ANN401
     [matcher] = hooks[told["hook_event_name"]]
     [hook] = matcher.hooks
     return await hook(told, None, {"signal": None})
@@ -61,7 +64,9 @@ async def test_the_recipe_blocks_a_bad_report_and_lets_a_good_one_go() -> None:
     assert blocked["decision"] == "block"
     assert blocked["reason"].startswith(OPENING)
     assert await answer(hooks, event(GOOD, stop_hook_active=True)) == {}
-    assert [(outcome.accepted, len(outcome.attempts)) for outcome in defined["outcomes"]] == [(True, 2)]
+    assert [(outcome.accepted, len(outcome.attempts)) for outcome in defined["outcomes"]] == [
+        (True, 2)
+    ]
     assert hooks["SubagentStop"][0].matcher == "goop-.*"
 
 
@@ -74,7 +79,9 @@ async def test_the_same_report_again_is_let_go_with_a_word_about_what_is_left() 
     hooks = envelope_hooks(on_stop=outcomes.append)
     await answer(hooks, event(BAD_STATUS))
     said = await answer(hooks, event(BAD_STATUS))
-    assert said == {"systemMessage": "the report was not accepted (no_progress): goop_report/unknown-status"}
+    assert said == {
+        "systemMessage": "the report was not accepted (no_progress): goop_report/unknown-status"
+    }
     assert outcomes[0].text == BAD_STATUS
 
 
@@ -111,7 +118,10 @@ async def test_an_older_host_that_names_only_the_transcript_is_understood(tmp_pa
 
 
 async def test_a_failure_of_the_hook_lets_the_agent_stop(tmp_path: Path) -> None:
-    assert await answer(envelope_hooks(), event(None, agent_transcript_path=str(tmp_path / "gone"))) == {}
+    assert (
+        await answer(envelope_hooks(), event(None, agent_transcript_path=str(tmp_path / "gone")))
+        == {}
+    )
 
 
 async def test_the_main_agent_may_chat_and_is_judged_where_it_reports() -> None:
@@ -133,7 +143,9 @@ async def test_the_main_agent_is_left_alone_while_subagents_run() -> None:
 @pytest.mark.parametrize("kind", ["shell", "bash", "local_bash"])
 async def test_a_shell_in_the_background_does_not_switch_judging_off(kind: str) -> None:
     # A server for development runs as long as the session.
-    told = main_event(BAD_STATUS) | {"background_tasks": [{"id": "1", "type": kind, "status": "running"}]}
+    told = main_event(BAD_STATUS) | {
+        "background_tasks": [{"id": "1", "type": kind, "status": "running"}]
+    }
     assert "decision" in await answer(envelope_hooks(), told)
 
 
@@ -159,10 +171,14 @@ async def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     for text in (BAD_STATUS, BAD_STATUS):
         for number in range(1200):
             await answer(hooks, event(text, session_id=str(number)))
-    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("no_progress", 2)] * 1200
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("no_progress", 2)
+    ] * 1200
 
 
-@pytest.mark.parametrize("policy", [RetryPolicy(max_attempts=9), RetryPolicy(when_exhausted="raise")])
+@pytest.mark.parametrize(
+    "policy", [RetryPolicy(max_attempts=9), RetryPolicy(when_exhausted="raise")]
+)
 def test_a_policy_that_the_host_cannot_keep_is_refused(policy: RetryPolicy) -> None:
     with pytest.raises(PolicyError):
         envelope_hooks(policy=policy)
@@ -170,7 +186,10 @@ def test_a_policy_that_the_host_cannot_keep_is_refused(policy: RetryPolicy) -> N
 
 def played(tmp_path: Path, *arguments: str) -> dict[str, Any]:
     """Play a scene with the real program, a scripted model and no network."""
-    if shutil.which("unshare") is None or subprocess.run([*WITHOUT_NETWORK, "true"], check=False).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*WITHOUT_NETWORK, "true"], check=False).returncode
+    ):
         pytest.skip("no namespace without network can be made here (unshare -rn)")
     for name in ("home", "scratch"):
         (tmp_path / name).mkdir()
@@ -203,7 +222,9 @@ def played(tmp_path: Path, *arguments: str) -> dict[str, Any]:
     return scene
 
 
-def test_the_real_client_keeps_its_subagent_at_work_until_the_report_is_accepted(tmp_path: Path) -> None:
+def test_the_real_client_keeps_its_subagent_at_work_until_the_report_is_accepted(
+    tmp_path: Path,
+) -> None:
     scene = played(tmp_path, "client", "GOOP-MAIN please delegate")
     assert scene["result"] == "ok"
     [outcome] = scene["outcomes"]
@@ -214,7 +235,10 @@ def test_the_real_client_lets_a_stubborn_subagent_go(tmp_path: Path) -> None:
     scene = played(tmp_path, "client", "GOOP-MAIN GOOP-STUBBORN please delegate")
     assert scene["result"] == "ok"
     [outcome] = scene["outcomes"]
-    assert (outcome["stopped_because"], outcome["replies"]) == ("no_progress", [BAD_STATUS.strip()] * 2)
+    assert (outcome["stopped_because"], outcome["replies"]) == (
+        "no_progress",
+        [BAD_STATUS.strip()] * 2,
+    )
 
 
 def test_the_real_program_is_asked_again_in_its_session(tmp_path: Path) -> None:

@@ -8,7 +8,11 @@ import pytest
 if importlib.util.find_spec("crewai") is None:
     pytest.skip("crewai is not installed here; make frameworks tests it", allow_module_level=True)
 # Read when it is imported: nothing of a test goes out.
-os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
+os.environ |= {
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "OTEL_SDK_DISABLED": "true",
+}
 
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.events import crewai_event_bus
@@ -25,27 +29,34 @@ class ScriptedModel(BaseLLM):
     replies: list[Any]
     heard: list[str] = []  # noqa: RUF012 - a field of the model, copied for each
 
-    def call(self, messages: Any, *_: object, **__: object) -> str:  # noqa: ANN401 - crewai's
+    # Crewai's
+    def call(self, messages: Any, *_: object, **__: object) -> str:  # noqa: ANN401
         self.heard.append(str(messages))
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
         return str(reply)
 
-    async def acall(self, messages: Any, *_: object, **__: object) -> str:  # noqa: ANN401 - crewai's
+    # Crewai's
+    async def acall(self, messages: Any, *_: object, **__: object) -> str:  # noqa: ANN401
         return self.call(messages)
 
 
 # crewai strips what models send.
 def scripted(*replies: str | Exception) -> ScriptedModel:
     # In the words in which crewai expects the end.
-    said = [reply if isinstance(reply, Exception) else f"Thought: Done.\nFinal Answer: {reply}" for reply in replies]
+    said = [
+        reply if isinstance(reply, Exception) else f"Thought: Done.\nFinal Answer: {reply}"
+        for reply in replies
+    ]
     return ScriptedModel(model="scripted", replies=said)
 
 
 def crew(model: ScriptedModel, **options: Any) -> Crew:  # noqa: ANN401 - crewai's
     worker = Agent(role="worker", goal="Do the task.", backstory="Reports.", llm=model)
-    task = Task(description="Implement it.", expected_output="A goop_report.", agent=worker, **options)
+    task = Task(
+        description="Implement it.", expected_output="A goop_report.", agent=worker, **options
+    )
     return Crew(agents=[worker], tasks=[task])
 
 
@@ -98,14 +109,18 @@ def test_the_last_reply_is_handed_on_only_when_asked_for() -> None:
 
 @pytest.mark.parametrize("before", [[], [BAD_STATUS]])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_on_stop_receives_the_outcome_of_a_task_whose_model_fails(is_async: bool, before: list[str]) -> None:
+def test_on_stop_receives_the_outcome_of_a_task_whose_model_fails(
+    is_async: bool, before: list[str]
+) -> None:
     outcomes: list[Outcome] = []
     guardrail = envelope_guardrail(on_stop=outcomes.append)
     failing = crew(scripted(*before, ConnectionError("the model is gone")), guardrail=guardrail)
     with pytest.raises(Exception, match="gone"):
         asyncio.run(failing.akickoff()) if is_async else failing.kickoff()
     assert crewai_event_bus.flush()
-    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("agent_error", 1 + len(before))]
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("agent_error", 1 + len(before))
+    ]
     assert "gone" in str(outcomes[0].failure)
 
 
@@ -127,8 +142,12 @@ def test_a_hundred_crews_at_once_under_one_guardrail_are_counted_each_by_itself(
     assert [(each.accepted, len(each.attempts)) for each in outcomes] == [(True, 2)] * 100
 
 
-def several(guardrail: Any, *models: ScriptedModel, is_async: bool = False) -> Crew:  # noqa: ANN401 - crewai's
-    workers = [Agent(role=f"worker {each}", goal="Do it.", backstory="-", llm=llm) for each, llm in enumerate(models)]
+# Crewai's
+def several(guardrail: Any, *models: ScriptedModel, is_async: bool = False) -> Crew:  # noqa: ANN401
+    workers = [
+        Agent(role=f"worker {each}", goal="Do it.", backstory="-", llm=llm)
+        for each, llm in enumerate(models)
+    ]
     tasks = [
         Task(
             description="Implement it.",
@@ -156,7 +175,10 @@ def test_on_stop_receives_the_outcome_of_a_task_that_fails_after_another_one_was
     with pytest.raises(Exception, match="gone"):
         several(guardrail, scripted(GOOD), scripted(ConnectionError("the model is gone"))).kickoff()
     assert crewai_event_bus.flush()
-    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("accepted", 1), ("agent_error", 1)]
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("accepted", 1),
+        ("agent_error", 1),
+    ]
 
 
 def test_on_stop_receives_a_report_that_was_never_accepted_once() -> None:

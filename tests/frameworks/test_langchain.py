@@ -42,14 +42,17 @@ class ScriptedModel(BaseChatModel):
     """Sends each of `replies` in turn, then the last one for ever, and raises those that are exceptions."""
 
     replies: list[Any]
-    heard: list[list[BaseMessage]] = []  # noqa: RUF012 - a field of the model, copied for each
+    # A field of the model, copied for each
+    heard: list[list[BaseMessage]] = []  # noqa: RUF012
 
     def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
         self.heard.append(messages)
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(reply, BaseException):
             raise reply
-        message = AIMessage(reply) if isinstance(reply, str) else reply.model_copy(update={"id": None})
+        message = (
+            AIMessage(reply) if isinstance(reply, str) else reply.model_copy(update={"id": None})
+        )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def bind_tools(self, *_: object, **__: object) -> "ScriptedModel":
@@ -109,7 +112,9 @@ def test_the_run_ends_after_the_attempts_of_the_policy_and_may_hand_on_the_last_
     assert len(outcomes) == 1
 
 
-def test_calls_of_tools_are_no_reports_and_each_task_of_a_conversation_is_counted_by_itself() -> None:
+def test_calls_of_tools_are_no_reports_and_each_task_of_a_conversation_is_counted_by_itself() -> (
+    None
+):
     call = AIMessage("", tool_calls=[{"name": "look_up", "args": {"name": "form"}, "id": "1"}])
     model = scripted(call, BAD_STATUS, call, GOOD, BAD_STATUS, GOOD)
     agent = create_agent(model, tools=[look_up], middleware=[EnvelopeMiddleware()])
@@ -124,8 +129,13 @@ def test_a_deadline_is_refused_as_messages_bear_no_time() -> None:
         EnvelopeMiddleware(policy=RetryPolicy(deadline=5))
 
 
-def counted(text: str, tokens: int | None, **more: Any) -> AIMessage:  # noqa: ANN401 - fields of the message
-    used = {"input_tokens": tokens - 5, "output_tokens": 5, "total_tokens": tokens} if tokens is not None else None
+# Fields of the message
+def counted(text: str, tokens: int | None, **more: Any) -> AIMessage:  # noqa: ANN401
+    used = (
+        {"input_tokens": tokens - 5, "output_tokens": 5, "total_tokens": tokens}
+        if tokens is not None
+        else None
+    )
     return AIMessage(text, usage_metadata=used, **more)
 
 
@@ -145,7 +155,9 @@ def test_attempts_are_counted_though_the_messages_are_summarized() -> None:
 
 
 @pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
-def test_structured_output_is_judged_as_the_json_that_the_model_sent(strategy: Any) -> None:  # noqa: ANN401 - langchain's
+def test_structured_output_is_judged_as_the_json_that_the_model_sent(
+    strategy: Any,  # noqa: ANN401
+) -> None:
     def sent(reply: str, number: int) -> AIMessage:
         if strategy is ProviderStrategy:
             return AIMessage(reply)
@@ -155,26 +167,40 @@ def test_structured_output_is_judged_as_the_json_that_the_model_sent(strategy: A
     replies = [factory_reply(status=None), factory_reply(deliverables=[]), factory_reply()]
     model = scripted(*[sent(reply, number) for number, reply in enumerate(replies)])
     check = EnvelopeMiddleware(protocol="factory")
-    agent = create_agent(model, tools=[look_up], middleware=[check], response_format=strategy(FactoryReply))
+    agent = create_agent(
+        model, tools=[look_up], middleware=[check], response_format=strategy(FactoryReply)
+    )
     result = agent.invoke(TASK)
     assert len(model.heard) == 3
     assert result["structured_response"].deliverables[0].path == "src/login.py"
     attempts = check.outcome(result).attempts
-    assert [json.loads(each.reply or "").get("status") for each in attempts] == [None, "success", "success"]
+    assert [json.loads(each.reply or "").get("status") for each in attempts] == [
+        None,
+        "success",
+        "success",
+    ]
 
 
 def test_usage_is_that_of_the_model_calls_of_tools_included() -> None:
     outcomes: list[Outcome] = []
-    model = scripted(counted("", 20, tool_calls=[LOOK_UP]), counted(BAD_STATUS, 30), counted(GOOD, 40))
-    agent = create_agent(model, tools=[look_up], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)])
+    model = scripted(
+        counted("", 20, tool_calls=[LOOK_UP]), counted(BAD_STATUS, 30), counted(GOOD, 40)
+    )
+    agent = create_agent(
+        model, tools=[look_up], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)]
+    )
     agent.invoke(TASK)
     assert [each.usage and each.usage.tokens for each in outcomes[0].attempts] == [50, 40]
 
 
 def test_usage_is_unknown_where_one_call_of_the_model_does_not_report_it() -> None:
     outcomes: list[Outcome] = []
-    model = scripted(counted("", None, tool_calls=[LOOK_UP]), counted(BAD_STATUS, 30), counted(GOOD, 40))
-    agent = create_agent(model, tools=[look_up], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)])
+    model = scripted(
+        counted("", None, tool_calls=[LOOK_UP]), counted(BAD_STATUS, 30), counted(GOOD, 40)
+    )
+    agent = create_agent(
+        model, tools=[look_up], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)]
+    )
     agent.invoke(TASK)
     assert [each.usage and each.usage.tokens for each in outcomes[0].attempts] == [None, 40]
 
@@ -200,7 +226,9 @@ def test_on_stop_receives_the_outcome_of_a_run_that_is_cancelled() -> None:
             await asyncio.sleep(60)
             raise AssertionError
 
-    agent = create_agent(Hanging(replies=[]), tools=[], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)])
+    agent = create_agent(
+        Hanging(replies=[]), tools=[], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)]
+    )
 
     async def cancelled() -> None:
         run = asyncio.create_task(agent.ainvoke(TASK))
@@ -219,7 +247,11 @@ def test_a_hundred_runs_at_once_of_one_agent_are_counted_each_by_itself() -> Non
     class Answering(ScriptedModel):
         def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
             is_repaired = any(OPENING in str(each.content) for each in messages)
-            return ChatResult(generations=[ChatGeneration(message=counted(GOOD if is_repaired else BAD_STATUS, 15))])
+            return ChatResult(
+                generations=[
+                    ChatGeneration(message=counted(GOOD if is_repaired else BAD_STATUS, 15))
+                ]
+            )
 
     check = EnvelopeMiddleware(on_stop=outcomes.append)
     agent = create_agent(Answering(replies=[]), tools=[], middleware=[check])
@@ -236,7 +268,7 @@ def test_a_run_that_other_middleware_sends_back_after_an_accepted_report_goes_on
         asked = False
 
         @hook_config(can_jump_to=["model"])
-        def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ANN401, ARG002 - langchain's
+        def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ANN401, ARG002
             if self.asked:
                 return None
             self.asked = True
@@ -245,7 +277,9 @@ def test_a_run_that_other_middleware_sends_back_after_an_accepted_report_goes_on
     outcomes: list[Outcome] = []
     check = EnvelopeMiddleware(on_stop=outcomes.append)
     # The last middleware is the first to see what the model said.
-    agent = create_agent(scripted(counted(GOOD, 30), counted(GOOD, 40)), tools=[], middleware=[Nicer(), check])
+    agent = create_agent(
+        scripted(counted(GOOD, 30), counted(GOOD, 40)), tools=[], middleware=[Nicer(), check]
+    )
     result = agent.invoke(TASK)
     assert result["messages"][-1].text == GOOD
     assert [(each.accepted, each.usage.tokens) for each in outcomes] == [(True, 30), (True, 40)]
@@ -254,26 +288,34 @@ def test_a_run_that_other_middleware_sends_back_after_an_accepted_report_goes_on
 
 def test_a_run_that_waits_for_a_person_is_counted_across_the_interruption() -> None:
     outcomes: list[Outcome] = []
-    model = scripted(counted(BAD_STATUS, 30), counted("", 20, tool_calls=[LOOK_UP]), counted(GOOD, 40))
+    model = scripted(
+        counted(BAD_STATUS, 30), counted("", 20, tool_calls=[LOOK_UP]), counted(GOOD, 40)
+    )
     waiting = HumanInTheLoopMiddleware(interrupt_on={"look_up": True})
     check = EnvelopeMiddleware(on_stop=outcomes.append)
-    agent = create_agent(model, tools=[look_up], middleware=[check, waiting], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, tools=[look_up], middleware=[check, waiting], checkpointer=InMemorySaver()
+    )
     thread: Any = {"configurable": {"thread_id": "1"}}
     assert agent.invoke(TASK, thread)["__interrupt__"]
     assert outcomes == []
     agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread)
-    assert [[each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes] == [[30, 60]]
+    assert [
+        [each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes
+    ] == [[30, 60]]
 
 
 def test_middleware_that_interrupts_a_call_of_the_model_has_not_failed() -> None:
     class Asking(AgentMiddleware):
-        def wrap_model_call(self, request: Any, handler: Any) -> Any:  # noqa: ANN401 - langchain's
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:  # noqa: ANN401
             interrupt("May I?")
             return handler(request)
 
     outcomes: list[Outcome] = []
     check = EnvelopeMiddleware(on_stop=outcomes.append)
-    agent = create_agent(scripted(GOOD), tools=[], middleware=[check, Asking()], checkpointer=InMemorySaver())
+    agent = create_agent(
+        scripted(GOOD), tools=[], middleware=[check, Asking()], checkpointer=InMemorySaver()
+    )
     thread: Any = {"configurable": {"thread_id": "1"}}
     assert agent.invoke(TASK, thread)["__interrupt__"]
     assert outcomes == []
@@ -285,14 +327,18 @@ def test_on_stop_receives_the_outcome_of_a_run_that_other_middleware_ends() -> N
     outcomes: list[Outcome] = []
     check = EnvelopeMiddleware(on_stop=outcomes.append)
     limit = ModelCallLimitMiddleware(run_limit=1, exit_behavior="end")
-    create_agent(scripted(counted(BAD_STATUS, 30)), tools=[], middleware=[check, limit]).invoke(TASK)
+    create_agent(scripted(counted(BAD_STATUS, 30)), tools=[], middleware=[check, limit]).invoke(
+        TASK
+    )
     assert [(each.stopped_because, each.text) for each in outcomes] == [("attempts", BAD_STATUS)]
 
 
 def test_usage_of_the_tools_before_a_call_of_the_model_that_fails_is_counted() -> None:
     outcomes: list[Outcome] = []
     model = scripted(counted("", 20, tool_calls=[LOOK_UP]), ConnectionError("the model is gone"))
-    agent = create_agent(model, tools=[look_up], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)])
+    agent = create_agent(
+        model, tools=[look_up], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)]
+    )
     with pytest.raises(ConnectionError):
         agent.invoke(TASK)
     assert outcomes[0].usage.tokens == 20

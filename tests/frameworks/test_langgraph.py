@@ -37,7 +37,11 @@ def test_a_good_report_goes_to_the_end_at_once() -> None:
 def test_the_same_report_again_goes_to_the_end_unaccepted() -> None:
     model = ScriptedModel(BAD_STATUS)
     outcome = names_of("langgraph", model=model)["work"]()
-    assert (outcome.stopped_because, len(outcome.attempts), len(model.heard)) == ("no_progress", 2, 2)
+    assert (outcome.stopped_because, len(outcome.attempts), len(model.heard)) == (
+        "no_progress",
+        2,
+        2,
+    )
 
 
 def test_always_another_fault_goes_to_the_end_after_three_attempts() -> None:

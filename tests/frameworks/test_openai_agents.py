@@ -7,7 +7,9 @@ from typing import Any
 import anyio
 import pytest
 
-pytest.importorskip("agents", reason="openai-agents is not installed here; make frameworks tests it")
+pytest.importorskip(
+    "agents", reason="openai-agents is not installed here; make frameworks tests it"
+)
 
 from agents import (
     Agent,
@@ -19,7 +21,11 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 from tenacity import wait_none
 
 from goop_mcp import NotAcceptedError, RetryPolicy, shared_budget
@@ -42,7 +48,10 @@ set_tracing_disabled(True)
 TASK = "Implement the login form."
 FAST = RetryPolicy(backoff=wait_none())
 CALL_WORKER = ResponseFunctionToolCall(
-    arguments='{"input": "Implement the login form."}', call_id="1", name="worker", type="function_call"
+    arguments='{"input": "Implement the login form."}',
+    call_id="1",
+    name="worker",
+    type="function_call",
 )
 
 
@@ -55,7 +64,8 @@ class ScriptedModel(Model):
     def __init__(self, *replies: str | ResponseFunctionToolCall | Exception) -> None:
         self.replies, self.heard = replies, list[Any]()
 
-    async def get_response(self, *, input: Any, **_: object) -> ModelResponse:  # noqa: A002, ANN401 - the framework's
+    # The framework's
+    async def get_response(self, *, input: Any, **_: object) -> ModelResponse:  # noqa: A002, ANN401
         self.heard.append(input)
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(reply, Exception):
@@ -69,7 +79,9 @@ class ScriptedModel(Model):
 
 def message(text: str) -> ResponseOutputMessage:
     part = ResponseOutputText(annotations=[], text=text, type="output_text")
-    return ResponseOutputMessage(id="m", content=[part], role="assistant", status="completed", type="message")
+    return ResponseOutputMessage(
+        id="m", content=[part], role="assistant", status="completed", type="message"
+    )
 
 
 async def test_the_recipe_runs_the_agent_again_in_the_same_conversation() -> None:
@@ -93,9 +105,15 @@ async def test_a_good_report_is_not_asked_for_again() -> None:
 
 async def test_the_same_report_again_changes_the_way_of_asking_and_then_ends() -> None:
     model = ScriptedModel(BAD_STATUS)
-    checked = await run_checked(Agent(name="worker", model=model), TASK, policy=RetryPolicy(max_attempts=5))
+    checked = await run_checked(
+        Agent(name="worker", model=model), TASK, policy=RetryPolicy(max_attempts=5)
+    )
     assert checked.outcome.stopped_because == "no_progress"
-    assert [attempt.way for attempt in checked.outcome.attempts] == ["first", "same_conversation", "minimal"]
+    assert [attempt.way for attempt in checked.outcome.attempts] == [
+        "first",
+        "same_conversation",
+        "minimal",
+    ]
     # To begin anew is to forget what was said before.
     assert [len(items) for items in model.heard] == [1, 3, 1]
 
@@ -103,7 +121,9 @@ async def test_the_same_report_again_changes_the_way_of_asking_and_then_ends() -
 async def test_a_session_is_sent_only_what_is_new() -> None:
     model = ScriptedModel(BAD_STATUS, GOOD)
     options = {"session": SQLiteSession("s")}
-    assert (await run_checked(Agent(name="worker", model=model), TASK, run_options=options)).outcome.accepted
+    assert (
+        await run_checked(Agent(name="worker", model=model), TASK, run_options=options)
+    ).outcome.accepted
     assert [len(items) for items in model.heard] == [1, 3]
 
 
@@ -120,18 +140,24 @@ async def test_a_run_that_fails_is_an_attempt_without_reply() -> None:
 async def test_a_subagent_used_as_a_tool_works_on_until_its_report_is_accepted() -> None:
     model = ScriptedModel(BAD_STATUS, GOOD)
     caller = Agent(
-        name="caller", model=ScriptedModel(CALL_WORKER, "done"), tools=[names_of("openai-agents", model=model)["tool"]]
+        name="caller",
+        model=ScriptedModel(CALL_WORKER, "done"),
+        tools=[names_of("openai-agents", model=model)["tool"]],
     )
     result = await Runner.run(caller, "Delegate.")
     assert result.final_output == "done"
-    assert [item.output for item in result.new_items if item.type == "tool_call_output_item"] == [GOOD]
+    assert [item.output for item in result.new_items if item.type == "tool_call_output_item"] == [
+        GOOD
+    ]
     assert [len(items) for items in model.heard] == [1, 3]
 
 
 async def test_the_calling_agent_is_told_of_a_report_that_was_never_accepted() -> None:
     model = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
     caller = Agent(
-        name="caller", model=ScriptedModel(CALL_WORKER, "done"), tools=[names_of("openai-agents", model=model)["tool"]]
+        name="caller",
+        model=ScriptedModel(CALL_WORKER, "done"),
+        tools=[names_of("openai-agents", model=model)["tool"]],
     )
     result = await Runner.run(caller, "Delegate.")
     [told] = [item.output for item in result.new_items if item.type == "tool_call_output_item"]
@@ -147,7 +173,9 @@ async def test_the_calling_agent_is_handed_the_last_reply_only_when_asked_for() 
 
 
 def call_of(tool: str) -> ResponseFunctionToolCall:
-    return ResponseFunctionToolCall(arguments="{}", call_id=f"call-{tool}", name=tool, type="function_call")
+    return ResponseFunctionToolCall(
+        arguments="{}", call_id=f"call-{tool}", name=tool, type="function_call"
+    )
 
 
 def kinds(items: Any) -> list[str]:  # noqa: ANN401 - the framework's
@@ -189,11 +217,19 @@ async def test_a_run_that_waits_for_an_approval_ends_the_call_and_goes_on_from_i
     assert done.outcome.accepted
     assert not done.interruptions
     assert payments.made == 1
-    assert kinds(model.heard[2]) == ["user", "function_call", "function_call_output", "assistant", "user"]
+    assert kinds(model.heard[2]) == [
+        "user",
+        "function_call",
+        "function_call_output",
+        "assistant",
+        "user",
+    ]
     assert done.outcome.usage.tokens == 30
 
 
-async def test_a_rejected_approval_lets_the_agent_report_and_the_task_is_known_when_it_begins_again() -> None:
+async def test_a_rejected_approval_lets_the_agent_report_and_the_task_is_known_when_it_begins_again() -> (
+    None
+):
     payments = Payments(needs_approval=True)
     model = ScriptedModel(call_of("pay"), BAD_STATUS, BAD_STATUS, BAD_STATUS)
     worker = Agent(name="worker", model=model, tools=[payments.tool])
@@ -209,7 +245,9 @@ async def test_a_rejected_approval_lets_the_agent_report_and_the_task_is_known_w
 
 async def test_a_subagent_that_has_to_wait_for_an_approval_is_not_taken_for_done() -> None:
     payments = Payments(needs_approval=True)
-    worker = Agent(name="worker", model=ScriptedModel(BAD_STATUS, call_of("pay")), tools=[payments.tool])
+    worker = Agent(
+        name="worker", model=ScriptedModel(BAD_STATUS, call_of("pay")), tools=[payments.tool]
+    )
     told = await checked_output(worker)(await Runner.run(worker, TASK))
     assert told.startswith("worker did not finish: the run waits for a person to approve pay")
     assert payments.made == 0
@@ -217,7 +255,9 @@ async def test_a_subagent_that_has_to_wait_for_an_approval_is_not_taken_for_done
 
 async def test_after_a_handoff_the_agent_that_answered_is_asked_again() -> None:
     second = Agent(name="second", model=ScriptedModel(BAD_STATUS, GOOD))
-    first = Agent(name="first", handoffs=[second], model=ScriptedModel(call_of("transfer_to_second")))
+    first = Agent(
+        name="first", handoffs=[second], model=ScriptedModel(call_of("transfer_to_second"))
+    )
     assert (await run_checked(first, TASK)).outcome.accepted
     assert isinstance(first.model, ScriptedModel)
     assert isinstance(second.model, ScriptedModel)
@@ -226,7 +266,9 @@ async def test_after_a_handoff_the_agent_that_answered_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize("has_session", [False, True])
-async def test_a_failed_call_of_the_model_is_repeated_where_the_run_stood(has_session: bool) -> None:
+async def test_a_failed_call_of_the_model_is_repeated_where_the_run_stood(
+    has_session: bool,
+) -> None:
     payments = Payments()
     busy = RateLimitedError(retry_after=0)
     model = ScriptedModel(call_of("pay"), busy, busy, BAD_STATUS, busy, GOOD)
@@ -241,19 +283,28 @@ async def test_a_failed_call_of_the_model_is_repeated_where_the_run_stood(has_se
     # Three calls of the model were answered, one of them in a run that failed after it.
     assert checked.outcome.usage.tokens == 45
     if has_session:
-        assert kinds(await options["session"].get_items()) == [*before, "assistant", "user", "assistant"]
+        assert kinds(await options["session"].get_items()) == [
+            *before,
+            "assistant",
+            "user",
+            "assistant",
+        ]
 
 
 async def test_a_rate_limit_is_waited_for_as_long_as_the_provider_says() -> None:
     model = ScriptedModel(RateLimitedError(retry_after=0.3), GOOD)
     began = time.monotonic()
-    assert (await run_checked(Agent(name="worker", model=model), TASK, policy=FAST)).outcome.accepted
+    assert (
+        await run_checked(Agent(name="worker", model=model), TASK, policy=FAST)
+    ).outcome.accepted
     assert time.monotonic() - began >= 0.3
 
 
 async def test_an_agent_that_is_a_tool_does_not_confuse_where_the_run_stood() -> None:
     payments = Payments()
-    helper = Agent(name="helper", model=ScriptedModel(call_of("pay"), "paid it"), tools=[payments.tool])
+    helper = Agent(
+        name="helper", model=ScriptedModel(call_of("pay"), "paid it"), tools=[payments.tool]
+    )
     model = ScriptedModel(CALL_WORKER, RateLimitedError(retry_after=0), GOOD)
     tool = helper.as_tool("worker", "Pays.")
     checked = await run_checked(Agent(name="first", model=model, tools=[tool]), TASK, policy=FAST)
@@ -264,12 +315,17 @@ async def test_an_agent_that_is_a_tool_does_not_confuse_where_the_run_stood() ->
 
 async def test_a_session_keeps_all_that_was_said_though_a_fresh_start_does_not_see_it() -> None:
     session = SQLiteSession("s")
-    await session.add_items([{"role": "user", "content": "Before."}, {"role": "assistant", "content": "Yes."}])
+    await session.add_items(
+        [{"role": "user", "content": "Before."}, {"role": "assistant", "content": "Yes."}]
+    )
     model = ScriptedModel(BAD_STATUS, GOOD, "Bye.")
     worker = Agent(name="worker", model=model)
-    checked = await run_checked(worker, TASK, run_options={"session": session}, policy=RetryPolicy(ways=("fresh",)))
+    checked = await run_checked(
+        worker, TASK, run_options={"session": session}, policy=RetryPolicy(ways=("fresh",))
+    )
     assert checked.outcome.accepted
-    # The rejected reply teaches the error, so the second run sees the session as it was before the task.
+    # The rejected reply teaches the error, so the second run sees the session as it was before the
+    # task.
     assert kinds(model.heard[1]) == ["user", "assistant", "user"]
     assert kinds(await session.get_items()) == ["user", "assistant"] + ["user", "assistant"] * 2
     assert [each.conversation_id for each in checked.outcome.attempts] == ["s", "s"]
@@ -281,7 +337,9 @@ async def test_a_subagent_is_charged_with_its_own_tokens_only() -> None:
     outcomes: list[Outcome] = []
     worker = Agent(name="worker", model=ScriptedModel(BAD_STATUS, GOOD))
     tool = worker.as_tool(
-        "worker", "Works.", custom_output_extractor=checked_output(worker, hooks=Hooks(on_stop=outcomes.append))
+        "worker",
+        "Works.",
+        custom_output_extractor=checked_output(worker, hooks=Hooks(on_stop=outcomes.append)),
     )
     caller = Agent(name="caller", model=ScriptedModel(CALL_WORKER, "done"), tools=[tool])
     await Runner.run(caller, "Delegate.")
@@ -290,7 +348,8 @@ async def test_a_subagent_is_charged_with_its_own_tokens_only() -> None:
 
 async def test_usage_that_nobody_reports_is_unknown_and_not_nothing() -> None:
     class Silent(ScriptedModel):
-        async def get_response(self, **given: Any) -> ModelResponse:  # noqa: ANN401 - as above
+        # As above
+        async def get_response(self, **given: Any) -> ModelResponse:  # noqa: ANN401
             response = await super().get_response(**given)
             response.usage = Usage()
             return response
@@ -300,7 +359,9 @@ async def test_usage_that_nobody_reports_is_unknown_and_not_nothing() -> None:
 
 
 async def test_structured_output_is_judged_as_its_json() -> None:
-    model = ScriptedModel(factory_reply(status=None), factory_reply(deliverables=[]), factory_reply())
+    model = ScriptedModel(
+        factory_reply(status=None), factory_reply(deliverables=[]), factory_reply()
+    )
     worker = Agent(name="worker", model=model, output_type=FactoryReply)
     checked = await run_checked(worker, TASK, protocol="factory")
     assert checked.outcome.accepted
@@ -329,7 +390,9 @@ async def test_on_stop_receives_the_outcome_of_a_run_that_is_cancelled() -> None
             await asyncio.sleep(60)
             raise AssertionError
 
-    task = asyncio.create_task(run_checked(Agent(name="worker", model=Hanging()), TASK, on_stop=outcomes.append))
+    task = asyncio.create_task(
+        run_checked(Agent(name="worker", model=Hanging()), TASK, on_stop=outcomes.append)
+    )
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -344,14 +407,21 @@ async def test_the_deadline_bounds_a_call_of_the_model() -> None:
             raise AssertionError
 
     with anyio.fail_after(20):
-        checked = await run_checked(Agent(name="worker", model=Hanging()), TASK, policy=RetryPolicy(deadline=0.2))
+        checked = await run_checked(
+            Agent(name="worker", model=Hanging()), TASK, policy=RetryPolicy(deadline=0.2)
+        )
     assert checked.outcome.stopped_because == "deadline"
 
 
 async def test_a_hundred_runs_at_once_are_counted_each_by_itself() -> None:
-    workers = [Agent(name=f"worker-{number}", model=ScriptedModel(BAD_STATUS, GOOD)) for number in range(100)]
+    workers = [
+        Agent(name=f"worker-{number}", model=ScriptedModel(BAD_STATUS, GOOD))
+        for number in range(100)
+    ]
     all_checked = await asyncio.gather(*[run_checked(worker, TASK) for worker in workers])
-    assert [(len(each.outcome.attempts), each.outcome.usage.tokens) for each in all_checked] == [(2, 30)] * 100
+    assert [(len(each.outcome.attempts), each.outcome.usage.tokens) for each in all_checked] == [
+        (2, 30)
+    ] * 100
 
 
 async def test_a_session_keeps_what_was_said_also_where_the_policy_raises() -> None:
@@ -380,7 +450,8 @@ async def test_runs_of_one_agent_share_a_budget_at_once_when_their_usage_is_know
     class Slow(ScriptedModel):
         running = most = 0
 
-        async def get_response(self, **given: Any) -> ModelResponse:  # noqa: ANN401 - as above
+        # As above
+        async def get_response(self, **given: Any) -> ModelResponse:  # noqa: ANN401
             self.running += 1
             self.most = max(self.most, self.running)
             await asyncio.sleep(0.01)
@@ -405,7 +476,8 @@ async def test_a_subagent_takes_on_stop_next_to_other_hooks() -> None:
 
 async def test_usage_until_the_deadline_is_counted() -> None:
     class Hanging(ScriptedModel):
-        async def get_response(self, **given: Any) -> ModelResponse:  # noqa: ANN401 - as above
+        # As above
+        async def get_response(self, **given: Any) -> ModelResponse:  # noqa: ANN401
             if self.heard:
                 await asyncio.sleep(60)
             return await super().get_response(**given)
@@ -417,7 +489,9 @@ async def test_usage_until_the_deadline_is_counted() -> None:
 
 async def test_a_fresh_start_after_an_approval_leaves_no_call_of_a_tool_unanswered() -> None:
     session, payments = SQLiteSession("s"), Payments(needs_approval=True)
-    await session.add_items([{"role": "user", "content": "Before."}, {"role": "assistant", "content": "Yes."}])
+    await session.add_items(
+        [{"role": "user", "content": "Before."}, {"role": "assistant", "content": "Yes."}]
+    )
     model = ScriptedModel(call_of("pay"), BAD_STATUS, GOOD)
     worker = Agent(name="worker", model=model, tools=[payments.tool])
     options, policy = {"session": session}, RetryPolicy(ways=("fresh",))
@@ -428,5 +502,14 @@ async def test_a_fresh_start_after_an_approval_leaves_no_call_of_a_tool_unanswer
     assert (await run_checked(worker, state, run_options=options, policy=policy)).outcome.accepted
     assert payments.made == 1
     assert kinds(model.heard[-1]) == ["user", "assistant", "user"]
-    whole = ["user", "assistant", "user", "function_call", "function_call_output", "assistant", "user", "assistant"]
+    whole = [
+        "user",
+        "assistant",
+        "user",
+        "function_call",
+        "function_call_output",
+        "assistant",
+        "user",
+        "assistant",
+    ]
     assert kinds(await session.get_items()) == whole

@@ -6,7 +6,9 @@ from typing import Any
 import anyio
 import pytest
 
-pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed here; make frameworks tests it")
+pytest.importorskip(
+    "pydantic_ai", reason="pydantic-ai is not installed here; make frameworks tests it"
+)
 
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput, messages
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -63,7 +65,9 @@ async def test_the_same_report_again_ends_the_run_with_every_attempt() -> None:
 
 async def test_the_run_ends_after_the_attempts_of_the_policy() -> None:
     scripted = ScriptedModel(*ALWAYS_ANOTHER_FAULT)
-    agent = check_output(Agent(scripted.model, retries={"output": 9}), policy=RetryPolicy(max_attempts=3))
+    agent = check_output(
+        Agent(scripted.model, retries={"output": 9}), policy=RetryPolicy(max_attempts=3)
+    )
     with pytest.raises(NotAcceptedError) as caught:
         await agent.run("Implement the login form.")
     assert caught.value.outcome.stopped_because == "attempts"
@@ -81,26 +85,46 @@ async def test_a_smaller_limit_of_the_framework_ends_the_run_without_losing_an_a
 async def test_the_last_reply_is_handed_on_only_when_asked_for() -> None:
     outcomes: list[Outcome] = []
     agent = Agent(ScriptedModel(BAD_STATUS).model, retries={"output": 2})
-    result = await check_output(agent, hand_on_unaccepted=True, on_stop=outcomes.append).run("Implement it.")
+    result = await check_output(agent, hand_on_unaccepted=True, on_stop=outcomes.append).run(
+        "Implement it."
+    )
     assert result.output == BAD_STATUS
     assert [outcome.accepted for outcome in outcomes] == [False]
 
 
 async def test_each_run_is_counted_by_itself() -> None:
-    agent = check_output(Agent(ScriptedModel(BAD_STATUS, GOOD, BAD_STATUS, GOOD).model, retries={"output": 2}))
+    agent = check_output(
+        Agent(ScriptedModel(BAD_STATUS, GOOD, BAD_STATUS, GOOD).model, retries={"output": 2})
+    )
     assert [(await agent.run("Implement it.")).output for _ in range(2)] == [GOOD] * 2
 
 
 Checked = Callable[..., Agent[Any, Any]]
 
 
-def by_capability(model: FunctionModel, *, output_type: Any = str, tools: Any = (), **terms: Any) -> Agent[Any, Any]:  # noqa: ANN401 - pydantic-ai's
+def by_capability(
+    model: FunctionModel,
+    *,
+    output_type: Any = str,  # noqa: ANN401
+    tools: Any = (),  # noqa: ANN401
+    **terms: Any,  # noqa: ANN401
+) -> Agent[Any, Any]:
     check = EnvelopeCheck(**terms)
-    return Agent(model, output_type=output_type, tools=tools, capabilities=[check], retries={"output": 4})
+    return Agent(
+        model, output_type=output_type, tools=tools, capabilities=[check], retries={"output": 4}
+    )
 
 
-def by_function(model: FunctionModel, *, output_type: Any = str, tools: Any = (), **terms: Any) -> Agent[Any, Any]:  # noqa: ANN401 - as above
-    return check_output(Agent(model, output_type=output_type, tools=tools, retries={"output": 4}), **terms)
+def by_function(
+    model: FunctionModel,
+    *,
+    output_type: Any = str,  # noqa: ANN401
+    tools: Any = (),  # noqa: ANN401
+    **terms: Any,  # noqa: ANN401
+) -> Agent[Any, Any]:
+    return check_output(
+        Agent(model, output_type=output_type, tools=tools, retries={"output": 4}), **terms
+    )
 
 
 both = pytest.mark.parametrize("checked", [by_capability, by_function])
@@ -123,18 +147,32 @@ def answering(*replies: messages.ModelResponsePart | Exception, tokens: int = 15
 
 @both
 @pytest.mark.parametrize("way", [ToolOutput, NativeOutput, PromptedOutput])
-async def test_structured_output_is_judged_as_the_json_that_the_model_sent(checked: Checked, way: Any) -> None:  # noqa: ANN401 - as above
+async def test_structured_output_is_judged_as_the_json_that_the_model_sent(
+    checked: Checked,
+    way: Any,  # noqa: ANN401
+) -> None:
     replies = [factory_reply(status=None), factory_reply(deliverables=[]), factory_reply()]
     parts = [
-        messages.ToolCallPart("final_result", reply) if way is ToolOutput else messages.TextPart(reply)
+        (
+            messages.ToolCallPart("final_result", reply)
+            if way is ToolOutput
+            else messages.TextPart(reply)
+        )
         for reply in replies
     ]
     outcomes: list[Outcome] = []
-    agent = checked(answering(*parts), output_type=way(FactoryReply), protocol="factory", on_stop=outcomes.append)
+    agent = checked(
+        answering(*parts),
+        output_type=way(FactoryReply),
+        protocol="factory",
+        on_stop=outcomes.append,
+    )
     result = await agent.run("Implement it.")
     assert result.output.deliverables[0].path == "src/login.py"
     # The default of the class is not what the agent reported.
-    assert [json.loads(each.reply or "") for each in outcomes[0].attempts] == [json.loads(each) for each in replies]
+    assert [json.loads(each.reply or "") for each in outcomes[0].attempts] == [
+        json.loads(each) for each in replies
+    ]
 
 
 @both
@@ -143,7 +181,11 @@ async def test_usage_is_that_of_the_model_calls_of_tools_included(checked: Check
         return "there"
 
     outcomes: list[Outcome] = []
-    replies = [messages.ToolCallPart("look_up", "{}"), messages.TextPart(BAD_STATUS), messages.TextPart(GOOD)]
+    replies = [
+        messages.ToolCallPart("look_up", "{}"),
+        messages.TextPart(BAD_STATUS),
+        messages.TextPart(GOOD),
+    ]
     agent = checked(answering(*replies), tools=[look_up], on_stop=outcomes.append)
     before = await Agent(answering(messages.TextPart("Yes."))).run("Are you there?")
     await agent.run("Implement it.", message_history=before.all_messages())
@@ -165,12 +207,18 @@ async def test_a_hundred_runs_at_once_are_counted_each_by_itself(checked: Checke
 
 
 @pytest.mark.parametrize("before", [[], [messages.TextPart(BAD_STATUS)]])
-async def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(before: list[messages.TextPart]) -> None:
+async def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(
+    before: list[messages.TextPart],
+) -> None:
     outcomes: list[Outcome] = []
-    agent = by_capability(answering(*before, ValueError("the model is gone")), on_stop=outcomes.append)
+    agent = by_capability(
+        answering(*before, ValueError("the model is gone")), on_stop=outcomes.append
+    )
     with pytest.raises(ValueError, match="gone"):
         await agent.run("Implement it.")
-    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("agent_error", 1 + len(before))]
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("agent_error", 1 + len(before))
+    ]
 
 
 async def hang(_said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
@@ -213,12 +261,18 @@ async def test_a_smaller_limit_of_the_framework_ends_the_run_of_the_capability_a
 
 
 @pytest.mark.parametrize("replies", [(), (BAD_STATUS,)])
-async def test_usage_of_a_run_that_fails_is_that_of_its_tools_or_unknown(replies: tuple[str, ...]) -> None:
+async def test_usage_of_a_run_that_fails_is_that_of_its_tools_or_unknown(
+    replies: tuple[str, ...],
+) -> None:
     def look_up() -> str:
         return "there"
 
     outcomes: list[Outcome] = []
-    parts = [*map(messages.TextPart, replies), messages.ToolCallPart("look_up", "{}"), ValueError("the model is gone")]
+    parts = [
+        *map(messages.TextPart, replies),
+        messages.ToolCallPart("look_up", "{}"),
+        ValueError("the model is gone"),
+    ]
     agent = by_capability(answering(*parts), tools=[look_up], on_stop=outcomes.append)
     with pytest.raises(ValueError, match="gone"):
         await agent.run("Implement it.")
@@ -240,10 +294,17 @@ async def test_an_output_function_never_acts_upon_a_report_that_is_rejected() ->
     assert len(acted) == 1
 
 
-async def test_a_run_that_goes_on_after_an_accepted_report_is_judged_further_and_paid_once() -> None:
+async def test_a_run_that_goes_on_after_an_accepted_report_is_judged_further_and_paid_once() -> (
+    None
+):
     def answer(_said: list[messages.ModelMessage], _info: AgentInfo) -> messages.ModelResponse:
-        parts = [messages.ToolCallPart("final_result", factory_reply(), tool_call_id=name) for name in "ab"]
-        return messages.ModelResponse(parts=parts, usage=RequestUsage(input_tokens=10, output_tokens=5))
+        parts = [
+            messages.ToolCallPart("final_result", factory_reply(), tool_call_id=name)
+            for name in "ab"
+        ]
+        return messages.ModelResponse(
+            parts=parts, usage=RequestUsage(input_tokens=10, output_tokens=5)
+        )
 
     outcomes: list[Outcome] = []
     agent = Agent(
@@ -268,7 +329,9 @@ async def test_the_counts_of_1200_open_conversations_are_kept(checked: Checked) 
             all_rejected.set()
         if len(said) > 1:
             await all_rejected.wait()
-        return messages.ModelResponse(parts=[messages.TextPart(GOOD if len(said) > 1 else BAD_STATUS)])
+        return messages.ModelResponse(
+            parts=[messages.TextPart(GOOD if len(said) > 1 else BAD_STATUS)]
+        )
 
     agent = checked(FunctionModel(answer), on_stop=outcomes.append)
     await asyncio.gather(*[agent.run("Implement it.") for _ in range(1200)])

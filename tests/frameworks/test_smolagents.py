@@ -2,7 +2,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("smolagents", reason="smolagents is not installed here; make frameworks tests it")
+pytest.importorskip(
+    "smolagents", reason="smolagents is not installed here; make frameworks tests it"
+)
 
 from smolagents import ChatMessage, CodeAgent, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
@@ -20,7 +22,8 @@ TASK = "Implement the login form."
 class ScriptedModel(Model):
     """Gives each of `replies` as the final answer in turn, then the last one for ever.
 
-    Raises those that are exceptions, and calls the tool `look_up` for None. Each answer takes `tokens`.
+    Raises those that are exceptions, and calls the tool `look_up` for None. Each answer takes
+    `tokens`.
     """
 
     def __init__(self, *replies: object, tokens: int | None = 15) -> None:
@@ -36,8 +39,14 @@ class ScriptedModel(Model):
         if answer is None:
             function = ChatMessageToolCallFunction(name="look_up", arguments={})
         call = ChatMessageToolCall(id="1", type="function", function=function)
-        used = None if self.tokens is None else TokenUsage(input_tokens=self.tokens - 5, output_tokens=5)
-        return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[call], token_usage=used)
+        used = (
+            None
+            if self.tokens is None
+            else TokenUsage(input_tokens=self.tokens - 5, output_tokens=5)
+        )
+        return ChatMessage(
+            role=MessageRole.ASSISTANT, content="", tool_calls=[call], token_usage=used
+        )
 
 
 def test_the_recipe_sends_a_bad_report_back_and_returns_the_good_one() -> None:
@@ -45,7 +54,9 @@ def test_the_recipe_sends_a_bad_report_back_and_returns_the_good_one() -> None:
     defined = names_of("smolagents", model=model)
     assert defined["work"]() == GOOD
     assert OPENING in model.heard[1]
-    assert [(outcome.accepted, len(outcome.attempts)) for outcome in defined["outcomes"]] == [(True, 2)]
+    assert [(outcome.accepted, len(outcome.attempts)) for outcome in defined["outcomes"]] == [
+        (True, 2)
+    ]
 
 
 def test_a_good_report_is_not_asked_for_again() -> None:
@@ -80,7 +91,9 @@ def test_the_last_answer_is_handed_on_only_when_asked_for() -> None:
 
 def test_a_run_that_broke_off_does_not_count_for_the_next() -> None:
     model = ScriptedModel(BAD_STATUS, "made up", BAD_STATUS, GOOD)
-    agent = ToolCallingAgent(tools=[], model=model, max_steps=1, final_answer_checks=[envelope_check()])
+    agent = ToolCallingAgent(
+        tools=[], model=model, max_steps=1, final_answer_checks=[envelope_check()]
+    )
     agent.run(TASK)
     agent.max_steps = 3
     assert agent.run(TASK) == GOOD
@@ -92,7 +105,8 @@ def look_up() -> str:
     return "there"
 
 
-def agent_of(model: Model, check: EnvelopeCheck, **options: Any) -> ToolCallingAgent:  # noqa: ANN401 - smolagents'
+# Smolagents'
+def agent_of(model: Model, check: EnvelopeCheck, **options: Any) -> ToolCallingAgent:  # noqa: ANN401
     return ToolCallingAgent(tools=[look_up], model=model, final_answer_checks=[check], **options)
 
 
@@ -104,7 +118,9 @@ def test_usage_is_that_of_the_steps_calls_of_tools_included(has_callbacks: bool)
     agent = agent_of(ScriptedModel(BAD_STATUS, None, GOOD, GOOD), check, **options)
     for _ in range(2):
         assert agent.run(TASK) == GOOD
-    assert [[each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes] == [[15, 30], [15]]
+    assert [
+        [each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes
+    ] == [[15, 30], [15]]
 
 
 def test_usage_that_the_model_does_not_report_is_unknown() -> None:
@@ -120,13 +136,17 @@ def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(before: list[st
     model = ScriptedModel(*before, ConnectionError("the model is gone"))
     with pytest.raises(AgentError, match="gone"):
         agent_of(model, check, step_callbacks=check.step_callbacks).run(TASK)
-    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("agent_error", 1 + len(before))]
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("agent_error", 1 + len(before))
+    ]
 
 
 def test_on_stop_receives_the_outcome_of_a_run_that_is_interrupted_from_the_keyboard() -> None:
     outcomes: list[Outcome] = []
     check = envelope_check(on_stop=outcomes.append)
-    agent = agent_of(ScriptedModel(BAD_STATUS, KeyboardInterrupt()), check, step_callbacks=check.step_callbacks)
+    agent = agent_of(
+        ScriptedModel(BAD_STATUS, KeyboardInterrupt()), check, step_callbacks=check.step_callbacks
+    )
     with pytest.raises(KeyboardInterrupt):
         agent.run(TASK)
     assert [each.stopped_because for each in outcomes] == ["cancelled"]
@@ -145,7 +165,9 @@ def test_a_run_within_the_handling_of_another_error_has_not_failed() -> None:
     try:
         raise ValueError("something else")
     except ValueError:
-        agent_of(ScriptedModel(None, BAD_STATUS, GOOD), check, step_callbacks=check.step_callbacks).run(TASK)
+        agent_of(
+            ScriptedModel(None, BAD_STATUS, GOOD), check, step_callbacks=check.step_callbacks
+        ).run(TASK)
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("accepted", 2)]
 
 
@@ -169,7 +191,8 @@ def test_usage_counts_tools_before_the_first_answer_and_planning(has_callbacks: 
 def test_an_answer_that_another_check_refuses_is_given_again() -> None:
     refused: list[object] = []
 
-    def other(answer: object, memory: object, agent: object) -> bool:  # noqa: ARG001 - smolagents'
+    # Smolagents'
+    def other(answer: object, memory: object, agent: object) -> bool:  # noqa: ARG001
         if not refused:
             refused.append(answer)
             raise ValueError("Name the file.")
@@ -186,7 +209,13 @@ def test_an_answer_that_another_check_refuses_is_given_again() -> None:
 
 def test_an_agent_that_writes_code_and_the_agents_it_manages_are_judged_each_by_itself() -> None:
     class Coding(Model):
-        steps = iter(["x = worker(task='Do it.')", f"final_answer({BAD_STATUS!r})", f"final_answer({GOOD!r})"])
+        steps = iter(
+            [
+                "x = worker(task='Do it.')",
+                f"final_answer({BAD_STATUS!r})",
+                f"final_answer({GOOD!r})",
+            ]
+        )
 
         def generate(self, *_: object, **__: object) -> ChatMessage:
             used = TokenUsage(input_tokens=10, output_tokens=5)
@@ -195,10 +224,19 @@ def test_an_agent_that_writes_code_and_the_agents_it_manages_are_judged_each_by_
 
     outcomes: list[Outcome] = []
     check = envelope_check(on_stop=outcomes.append)
-    options: dict[str, Any] = {"final_answer_checks": [check], "step_callbacks": check.step_callbacks}
+    options: dict[str, Any] = {
+        "final_answer_checks": [check],
+        "step_callbacks": check.step_callbacks,
+    }
     worker = ToolCallingAgent(
-        tools=[], model=ScriptedModel(BAD_STATUS, GOOD), name="worker", description="Works.", **options
+        tools=[],
+        model=ScriptedModel(BAD_STATUS, GOOD),
+        name="worker",
+        description="Works.",
+        **options,
     )
     assert CodeAgent(tools=[], model=Coding(), managed_agents=[worker], **options).run(TASK) == GOOD
-    tokens = [[each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes]
+    tokens = [
+        [each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes
+    ]
     assert tokens == [[15, 15], [30, 15]]

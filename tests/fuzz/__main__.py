@@ -52,11 +52,14 @@ def main() -> int:
             if total.tried >= shown + 50_000:
                 shown = total.tried
                 sys.stdout.write(
-                    f"{shown:>9,} replies, {time.monotonic() - started:.0f} s, {len(total.broken)} broken\n"
+                    f"{shown:>9,} replies, {time.monotonic() - started:.0f} s, {len(total.broken)}"
+                    " broken\n"
                 )
                 sys.stdout.flush()
     except BrokenProcessPool:
-        total.broken.append((-1, "a process was killed: by its limit of processor time, or for want of memory"))
+        total.broken.append(
+            (-1, "a process was killed: by its limit of processor time, or for want of memory")
+        )
     for number, problem in total.broken[: asked.shown]:
         sys.stdout.write(f"seed {asked.seed}, reply {number}: {problem[:300]}\n")
         _keep(asked.folder, asked.seed, number)
@@ -64,7 +67,8 @@ def main() -> int:
     sys.stdout.write("".join(f"{count:>9,}  {kind}\n" for kind, count in kinds.most_common(20)))
     seconds = time.monotonic() - started
     sys.stdout.write(
-        f"{total.tried:,} of {asked.inputs:,} replies in {seconds:.0f} s, {len(total.broken)} broken laws\n"
+        f"{total.tried:,} of {asked.inputs:,} replies in {seconds:.0f} s, {len(total.broken)}"
+        " broken laws\n"
     )
     return int(bool(total.broken))
 
@@ -77,7 +81,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the number of the first reply")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--shown", type=int, default=50, help="how many broken laws are listed")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz", help="where such replies are kept")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "build" / "fuzz", help="where such replies are kept"
+    )
     return parser.parse_args()
 
 
@@ -105,7 +111,9 @@ def _limit(seconds: int) -> None:
 def _keep(folder: Path, seed: int, number: int) -> None:
     if number >= 0:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{seed}-{number}.txt").write_bytes(reply(seed, number).encode("utf-8", "surrogatepass"))
+        (folder / f"{seed}-{number}.txt").write_bytes(
+            reply(seed, number).encode("utf-8", "surrogatepass")
+        )
 
 
 if __name__ == "__main__":

@@ -14,13 +14,18 @@ _MOST_SECONDS_A_CHARACTER = 10e-6
 _NEVER_ENDS = 20.0
 _PROTOCOLS = ("goop_report", "agent_request", "speckit", "factory")
 _SOMETIMES = 0.1
-# Forms without an end of their own: cut off at a line they are shorter, not broken. So are the contexts of an agent.
+# Forms without an end of their own: cut off at a line they are shorter, not broken. So are the
+# contexts of an agent.
 _WITHOUT_END = frozenset(
     {"subagent_protocol/markdown-sections", "factory/markdown-reply", "factory/markdown-forbidden"}
 )
 # The current form requires more than they say (D-21).
 _CONVERTED = frozenset(
-    {"subagent_protocol/markdown-sections", "subagent_protocol/legacy-response", "subagent_protocol/other-root"}
+    {
+        "subagent_protocol/markdown-sections",
+        "subagent_protocol/legacy-response",
+        "subagent_protocol/other-root",
+    }
 )
 _CLOSED = frozenset({"envelope/root-not-closed"})
 
@@ -50,7 +55,9 @@ def _stop(*_: object) -> None:
 def _looked_at(text: str, chance: random.Random) -> Iterator[str]:
     start = time.process_time()
     lenient = validate(text)
-    if time.process_time() - start > _allowed(text) and (seconds := _least_seconds(text)) > _allowed(text):
+    if time.process_time() - start > _allowed(text) and (
+        seconds := _least_seconds(text)
+    ) > _allowed(text):
         yield f"takes {seconds:.2f} s for {len(text):,} characters"
     yield from _unsound(lenient, text)
     route(lenient, RoutingContext())
@@ -62,7 +69,9 @@ def _looked_at(text: str, chance: random.Random) -> Iterator[str]:
     if chance.random() < _SOMETIMES:
         yield from _strict_differs(lenient, text)
     if chance.random() < _SOMETIMES:
-        named = validate(text, protocol=chance.choice(_PROTOCOLS), mode=chance.choice(["lenient", "strict"]))
+        named = validate(
+            text, protocol=chance.choice(_PROTOCOLS), mode=chance.choice(["lenient", "strict"])
+        )
         yield from _unsound(named, text)
         route(named, RoutingContext())
 
@@ -96,8 +105,14 @@ def _unsound(verdict: Verdict, text: str) -> Iterator[str]:
     for finding in verdict.findings:
         if finding.line is not None and not 1 <= finding.line <= len(lines):
             yield f"{finding.rule} stands on line {finding.line} of {len(lines)}"
-        elif finding.line is not None and not 1 <= (finding.column or 1) <= len(lines[finding.line - 1]) + 1:
-            yield f"{finding.rule} stands in column {finding.column} of a line of {len(lines[finding.line - 1])}"
+        elif (
+            finding.line is not None
+            and not 1 <= (finding.column or 1) <= len(lines[finding.line - 1]) + 1
+        ):
+            yield (
+                f"{finding.rule} stands in column {finding.column} of a line of"
+                f" {len(lines[finding.line - 1])}"
+            )
     named = [candidate.line for candidate in verdict.candidates]
     named += [repair.line for repair in verdict.repairs if repair.line is not None]
     if not all(1 <= line <= len(lines) for line in named):
@@ -130,7 +145,9 @@ def _strict_differs(lenient: Verdict, text: str) -> Iterator[str]:
     mode: Mode = "strict"
     strict = validate(text, mode=mode)
     # Of very many findings the worst are listed, and which those are depends on the mode.
-    if not lenient.omitted and (_rules(strict) != _rules(lenient) or strict.envelope != lenient.envelope):
+    if not lenient.omitted and (
+        _rules(strict) != _rules(lenient) or strict.envelope != lenient.envelope
+    ):
         yield "strict and lenient mode read differently"
     if strict.accepted and not lenient.accepted:
         yield "accepted in strict mode only"

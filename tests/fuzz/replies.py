@@ -17,12 +17,75 @@ _MOST_CHANGES = 4
 _LONG_RUN = 3_000
 
 _TOKENS = (
-    *("<goop_report>", "</goop_report>", '<goop_report version="0.1.6">', "<goop_report", "</goop_report", "<status>"),
-    *("<agent_request>", "</agent_request>", "<summary>", "</summary>", "<handoff>", "</handoff>", "<blockers/>"),
-    *("<task_details>", "</task_details>", "<debug_report>", "</response>", "<elefant_report>", "<status>BLOCKED"),
-    *("&lt;goop_report&gt;", "&lt;", "&amp;", "&quot;", "&nbsp;", "&#0;", "&#x1F;", "&", "<", ">", "/>", "<a", "</"),
-    *("<!--", "-->", "<![CDATA[", "]]>", "<?x", "?>", "<!DOCTYPE r [", "<!ENTITY a 'b'>", ' a="1"', "='", ' path="'),
-    *("```xml\n", "```\n", "~~~\n", "````json\n", "   ```\n", "`", "``", "**", "> ", "- ", "10. ", "    ", "\t", "## "),
+    *(
+        "<goop_report>",
+        "</goop_report>",
+        '<goop_report version="0.1.6">',
+        "<goop_report",
+        "</goop_report",
+        "<status>",
+    ),
+    *(
+        "<agent_request>",
+        "</agent_request>",
+        "<summary>",
+        "</summary>",
+        "<handoff>",
+        "</handoff>",
+        "<blockers/>",
+    ),
+    *(
+        "<task_details>",
+        "</task_details>",
+        "<debug_report>",
+        "</response>",
+        "<elefant_report>",
+        "<status>BLOCKED",
+    ),
+    *(
+        "&lt;goop_report&gt;",
+        "&lt;",
+        "&amp;",
+        "&quot;",
+        "&nbsp;",
+        "&#0;",
+        "&#x1F;",
+        "&",
+        "<",
+        ">",
+        "/>",
+        "<a",
+        "</",
+    ),
+    *(
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<?x",
+        "?>",
+        "<!DOCTYPE r [",
+        "<!ENTITY a 'b'>",
+        ' a="1"',
+        "='",
+        ' path="',
+    ),
+    *(
+        "```xml\n",
+        "```\n",
+        "~~~\n",
+        "````json\n",
+        "   ```\n",
+        "`",
+        "``",
+        "**",
+        "> ",
+        "- ",
+        "10. ",
+        "    ",
+        "\t",
+        "## ",
+    ),
     *(
         "<think>",
         "</think>",
@@ -34,7 +97,14 @@ _TOKENS = (
         "[THINK]",
         "[/THINK]",
     ),
-    *("<|channel|>analysis<|message|>", "<|end|>", "<thought>\n", "</thought>", "<seed:think>", "<scratchpad>\n"),
+    *(
+        "<|channel|>analysis<|message|>",
+        "<|end|>",
+        "<thought>\n",
+        "</thought>",
+        "<seed:think>",
+        "<scratchpad>\n",
+    ),
     *(
         "<|begin_of_thought|>",
         "<|end_of_thought|>",
@@ -84,7 +154,15 @@ _TOKENS = (
         "## STATUS\n",
         "COMPLETE",
     ),
-    *("[Subagent hand-back]\n", "agentId: 1\n", "<usage>", "<task-notification>", "<result>", "</result>", "\ufeff"),
+    *(
+        "[Subagent hand-back]\n",
+        "agentId: 1\n",
+        "<usage>",
+        "<task-notification>",
+        "<result>",
+        "</result>",
+        "\ufeff",
+    ),
     *(
         "\r",
         "\r\n",
@@ -101,7 +179,21 @@ _TOKENS = (
         "\u00a0",
         "\ud800",
     ),
-    *("é", "🙂", "W1", "W2.T3", " ", "!", "|", "{{slot}}", "[path]", "BLOCKED", "FAILED", "null", "[1.5 sentences]"),
+    *(
+        "é",
+        "🙂",
+        "W1",
+        "W2.T3",
+        " ",
+        "!",
+        "|",
+        "{{slot}}",
+        "[path]",
+        "BLOCKED",
+        "FAILED",
+        "null",
+        "[1.5 sentences]",
+    ),
 )
 
 Change = Callable[[str, random.Random], str]
@@ -120,7 +212,9 @@ def reply(seed: int, number: int) -> str:
 def samples() -> Sequence[str]:
     """Return whole replies to begin with: the cases of the tests, the corpus of the package, its samples."""
     files = sorted(
-        path for path in (ROOT / "tests" / "cases").rglob("*") if path.suffix in (".md", ".xml", ".txt", ".json")
+        path
+        for path in (ROOT / "tests" / "cases").rglob("*")
+        if path.suffix in (".md", ".xml", ".txt", ".json")
     )
     texts = [path.read_bytes().decode("utf-8", "surrogateescape") for path in files]
     texts += [each.text for each in load_corpus()]
@@ -165,7 +259,9 @@ def _splice(text: str, chance: random.Random) -> str:
 
 
 def _join(text: str, chance: random.Random) -> str:
-    return chance.choice(["\n\n", "", "</think>\n", "\n---\n"]).join([text, chance.choice(samples())])
+    return chance.choice(["\n\n", "", "</think>\n", "\n---\n"]).join(
+        [text, chance.choice(samples())]
+    )
 
 
 def _cut_off(text: str, chance: random.Random) -> str:
@@ -185,7 +281,9 @@ def _long_run(text: str, chance: random.Random) -> str:
 def _single_characters(text: str, chance: random.Random) -> str:
     letters = list(text)
     for _ in range(min(len(letters), chance.randint(1, 8))):
-        letters[chance.randrange(len(letters))] = chr(chance.choice([chance.randrange(128), chance.randrange(0x3000)]))
+        letters[chance.randrange(len(letters))] = chr(
+            chance.choice([chance.randrange(128), chance.randrange(0x3000)])
+        )
     return "".join(letters)
 
 
@@ -196,14 +294,18 @@ def _wrap(text: str, chance: random.Random) -> str:
 
 _WRAPPINGS: Sequence[Callable[[str], str]] = (
     lambda text: json.dumps({"type": "result", "result": text}),
-    lambda text: json.dumps({"result": text}) + "\n" + json.dumps({"type": "result", "session_id": "1"}),
+    lambda text: (
+        json.dumps({"result": text}) + "\n" + json.dumps({"type": "result", "session_id": "1"})
+    ),
     html.escape,
     lambda text: "\n".join(f"  {line}" for line in text.split("\n")),
     lambda text: f"```xml\n{text}\n```",
     lambda text: f"10. Do this:\n\n    ```xml\n    {text}\n    ```\n",
     lambda text: f"<think>\n{text}",
     lambda text: f"<thinking>{text}</thinking>\n{text}",
-    lambda text: f"<|channel|>analysis<|message|>{text}<|end|><|start|>assistant<|channel|>final<|message|>{text}",
+    lambda text: (
+        f"<|channel|>analysis<|message|>{text}<|end|><|start|>assistant<|channel|>final<|message|>{text}"
+    ),
     lambda text: text.replace("\n", "\r\n"),
     lambda text: text.replace("\n", "\r"),
     lambda text: text.replace('"', "'"),

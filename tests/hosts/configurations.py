@@ -41,32 +41,39 @@ CONFIGURATIONS = {
     "claude-windows": (
         "claude-code",
         ".mcp.json",
-        '{\r\n    "mcpServers": {\r\n        "a": {"command": "C:\\\\Programs\\\\a.exe"}\r\n    }\r\n}\r\n',
+        (
+            '{\r\n    "mcpServers": {\r\n        "a": {"command": "C:\\\\Programs\\\\a.exe"}\r\n   '
+            " }\r\n}\r\n"
+        ),
     ),
     "claude-permissions": (
         "claude-code",
         ".claude/settings.json",
-        "{\n"
-        '  "permissions": {\n'
-        '    "allow": ["Bash(npm run *)"],\n'
-        '    "deny": ["Read(./.env)"]\n'
-        "  },\n"
-        '  "env": {"TOKEN": "s3cret"}\n'
-        "}\n",
+        (
+            "{\n"
+            '  "permissions": {\n'
+            '    "allow": ["Bash(npm run *)"],\n'
+            '    "deny": ["Read(./.env)"]\n'
+            "  },\n"
+            '  "env": {"TOKEN": "s3cret"}\n'
+            "}\n"
+        ),
     ),
     "claude-own-hooks": (
         "claude-code",
         ".claude/settings.json",
-        "{\n"
-        '\t"hooks": {\n'
-        '\t\t"Stop": [\n'
-        '\t\t\t{"hooks": [{"type": "command", "command": "say done"}]}\n'
-        "\t\t],\n"
-        '\t\t"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": ".'
-        '/guard.sh"}]}]\n'
-        "\t},\n"
-        '\t"model": "opus"\n'
-        "}\n",
+        (
+            "{\n"
+            '\t"hooks": {\n'
+            '\t\t"Stop": [\n'
+            '\t\t\t{"hooks": [{"type": "command", "command": "say done"}]}\n'
+            "\t\t],\n"
+            '\t\t"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": ".'
+            '/guard.sh"}]}]\n'
+            "\t},\n"
+            '\t"model": "opus"\n'
+            "}\n"
+        ),
     ),
     "claude-empty-hooks": (
         "claude-code",
@@ -86,23 +93,28 @@ CONFIGURATIONS = {
     "opencode-comments": (
         "opencode",
         "opencode.jsonc",
-        "// ours\n"
-        "{\n"
-        "  // which model\n"
-        '  "model": "a/b", // the good one\n'
-        "  /* servers\n"
-        "     of the team */\n"
-        '  "mcp": {\n'
-        '    "docs": {"type": "remote", "url": "https://docs.example/mcp"}, // {not a brace}\n'
-        "    // none yet\n"
-        "  },\n"
-        "}\n"
-        "// end",
+        (
+            "// ours\n"
+            "{\n"
+            "  // which model\n"
+            '  "model": "a/b", // the good one\n'
+            "  /* servers\n"
+            "     of the team */\n"
+            '  "mcp": {\n'
+            '    "docs": {"type": "remote", "url": "https://docs.example/mcp"}, // {not a brace}\n'
+            "    // none yet\n"
+            "  },\n"
+            "}\n"
+            "// end"
+        ),
     ),
     "opencode-comment-at-end": (
         "opencode",
         "opencode.jsonc",
-        '{\n  "mcp": {\n    "a": {"type": "local", "command": ["a"]} // last, and "quoted"\n  } /* end */\n}\n',
+        (
+            '{\n  "mcp": {\n    "a": {"type": "local", "command": ["a"]} // last, and "quoted"\n  }'
+            " /* end */\n}\n"
+        ),
     ),
     "opencode-only-comment": (
         "opencode",
@@ -112,41 +124,51 @@ CONFIGURATIONS = {
     "opencode-trailing-commas": (
         "opencode",
         "opencode.json",
-        '{"instructions": ["A.md", "B.md",], "mcp": {"a": {"type": "local", "command": ["a",],},},}\n',
+        (
+            '{"instructions": ["A.md", "B.md",], "mcp": {"a": {"type": "local", "command":'
+            ' ["a",],},},}\n'
+        ),
     ),
     "opencode-four-blanks": (
         "opencode",
         "opencode.json",
-        '{\n    "agent": {\n        "build": {"prompt": "say \\"hi\\" // twice, {file:./x}"}\n    }\n}\n',
+        (
+            '{\n    "agent": {\n        "build": {"prompt": "say \\"hi\\" // twice, {file:./x}"}\n '
+            "   }\n}\n"
+        ),
     ),
     "cursor-servers": (
         "cursor",
         ".cursor/mcp.json",
-        "{\n"
-        '  "mcpServers": {\n'
-        '    "browser": {\n'
-        '      "command": "npx",\n'
-        '      "args": ["-y", "browser"]\n'
-        "    }\n"
-        "  }\n"
-        "}",
+        (
+            "{\n"
+            '  "mcpServers": {\n'
+            '    "browser": {\n'
+            '      "command": "npx",\n'
+            '      "args": ["-y", "browser"]\n'
+            "    }\n"
+            "  }\n"
+            "}"
+        ),
     ),
     "vscode-inputs": (
         "vscode",
         ".vscode/mcp.json",
-        "{\n"
-        "\t// asked once\n"
-        '\t"inputs": [\n'
-        '\t\t{"type": "promptString", "id": "key", "password": true}\n'
-        "\t],\n"
-        '\t"servers": {\n'
-        '\t\t"a": {\n'
-        '\t\t\t"type": "stdio",\n'
-        '\t\t\t"command": "a",\n'
-        '\t\t\t"env": {"KEY": "${input:key}"},\n'
-        "\t\t},\n"
-        "\t},\n"
-        "}\n",
+        (
+            "{\n"
+            "\t// asked once\n"
+            '\t"inputs": [\n'
+            '\t\t{"type": "promptString", "id": "key", "password": true}\n'
+            "\t],\n"
+            '\t"servers": {\n'
+            '\t\t"a": {\n'
+            '\t\t\t"type": "stdio",\n'
+            '\t\t\t"command": "a",\n'
+            '\t\t\t"env": {"KEY": "${input:key}"},\n'
+            "\t\t},\n"
+            "\t},\n"
+            "}\n"
+        ),
     ),
     "vscode-unicode": (
         "vscode",

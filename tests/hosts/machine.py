@@ -14,7 +14,13 @@ from tests.cli.running import Ended, run
 
 __all__ = ["Machine", "make_machine"]
 
-_UNSET = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+_UNSET = (
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "GOOP_PROJECT_DIR",
+    "CLAUDE_PROJECT_DIR",
+)
 _UNSET_DATABASE = ("GOOP_DATABASE_URL", "GOOP_PROJECT_ID")
 
 
@@ -31,7 +37,9 @@ class Machine:
 
     def run_here(self, *arguments: str) -> Ended:
         """Do what `run` does without a process of its own, which takes ten times longer."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        out, err = (
+            io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
+        )
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.chdir(self.project)
             for name, value in self.environment().items():
@@ -42,7 +50,11 @@ class Machine:
     def environment(self, path: str | None = None) -> Mapping[str, str]:
         """Return what differs from the environment of the tests."""
         unset = dict.fromkeys([*_UNSET, *_UNSET_DATABASE], "")
-        return {**unset, "HOME": str(self.home), "PATH": os.environ["PATH"] if path is None else path}
+        return {
+            **unset,
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"] if path is None else path,
+        }
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file of the project, its folder too; text as it is, without changed line ends."""

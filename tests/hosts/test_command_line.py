@@ -14,7 +14,13 @@ import pytest
 import tenacity
 
 from goop_mcp import RetryPolicy, ask_until_accepted
-from goop_mcp.hosts.frameworks.command_line import Answer, CommandFailedError, CommandLineAgent, claude_code, opencode
+from goop_mcp.hosts.frameworks.command_line import (
+    Answer,
+    CommandFailedError,
+    CommandLineAgent,
+    claude_code,
+    opencode,
+)
 from goop_mcp.retry import Message, Outcome, Usage, Way
 from tests.retry.agents import BAD_STATUS, GOOD, both_backends, run
 
@@ -57,11 +63,16 @@ def program(folder: Path, body: str) -> str:
 
 
 def calls(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def asked(backend: str, agent: CommandLineAgent, policy: RetryPolicy | None = None) -> Outcome:
-    outcome = run(backend, lambda: ask_until_accepted(agent, "Implement it.", policy=policy or RetryPolicy()))
+    outcome = run(
+        backend, lambda: ask_until_accepted(agent, "Implement it.", policy=policy or RetryPolicy())
+    )
     assert isinstance(outcome, Outcome)
     return outcome
 
@@ -72,12 +83,16 @@ def test_claude_is_asked_again_with_resume(backend: str, tmp_path: Path) -> None
     assert outcome.accepted
     assert (outcome.usage.tokens, outcome.usage.cost) == (30, 1.0)
     first, second = calls(tmp_path)
-    assert first == {"words": ["-p", "--output-format", "json", "--model", "opus"], "text": "Implement it."}
+    assert first == {
+        "words": ["-p", "--output-format", "json", "--model", "opus"],
+        "text": "Implement it.",
+    }
     assert second["words"] == ["-p", "--output-format", "json", "--resume", "s1", "--model", "opus"]
     assert second["text"] == outcome.attempts[1].message
 
 
-# What Claude Code 2.1.329 prints when the provider refuses a request, but for fields of no use here.
+# What Claude Code 2.1.329 prints when the provider refuses a request, but for fields of no use
+# here.
 REFUSED = """
 number = note({"words": sys.argv[1:], "text": sys.stdin.read()})
 result = {"stop_reason": "stop_sequence", "session_id": "s1", "total_cost_usd": 0.25, "permission_denials": [],
@@ -92,7 +107,8 @@ json.dump({"type": "result", "subtype": "success", "is_error": False, "result": 
            "total_cost_usd": 0.5, "usage": {"input_tokens": 10, "output_tokens": 5}}, sys.stdout)
 """
 RATE_LIMITED = (
-    "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try again later."
+    "API Error: Request rejected (429) · This request would exceed your account's rate limit."
+    " Please try again later."
 )
 AT_ONCE = RetryPolicy(backoff=tenacity.wait_none())
 
@@ -106,7 +122,13 @@ def refusing(status: int | None, said: str) -> str:
     ("status", "said"),
     [
         (429, RATE_LIMITED),
-        (529, "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment."),
+        (
+            529,
+            (
+                "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try"
+                " again in a moment."
+            ),
+        ),
         (None, RATE_LIMITED),
         (None, "API Error: 529 Overloaded."),
         (None, "Claude AI usage limit reached|1753077600"),
@@ -115,18 +137,23 @@ def refusing(status: int | None, said: str) -> str:
 def test_a_rate_limit_of_claude_is_repeated_in_its_session_with_its_cost(
     backend: str, tmp_path: Path, status: int | None, said: str
 ) -> None:
-    outcome = asked(backend, claude_code(program=program(tmp_path, refusing(status, said))), AT_ONCE)
+    outcome = asked(
+        backend, claude_code(program=program(tmp_path, refusing(status, said))), AT_ONCE
+    )
     assert outcome.accepted
     failed, answered = outcome.attempts
     assert failed.usage == Usage(input_tokens=9, output_tokens=1, cost=0.25)
     assert (outcome.usage.tokens, outcome.usage.cost) == (25, 0.75)
-    assert (failed.error or "").startswith(f"CommandFailedError: claude gave no result ({said[:40]}")
+    assert (failed.error or "").startswith(
+        f"CommandFailedError: claude gave no result ({said[:40]}"
+    )
     assert answered.conversation_id == "s1"
     assert calls(tmp_path)[1]["words"] == ["-p", "--output-format", "json", "--resume", "s1"]
     assert calls(tmp_path)[1]["text"] == "Implement it."
 
 
-# What Claude Code 2.1.329 prints each time it goes on in a session: cost and modelUsage are those of the session.
+# What Claude Code 2.1.329 prints each time it goes on in a session: cost and modelUsage are those
+# of the session.
 SUMMED = """
 number = note({"words": sys.argv[1:], "text": sys.stdin.read()}, most=9)
 refused = number == 1
@@ -146,7 +173,12 @@ def test_the_cost_of_a_session_is_counted_once(tmp_path: Path) -> None:
     policy = RetryPolicy(max_attempts=4, backoff=tenacity.wait_none())
     outcome = asked("asyncio", agent, policy)
     assert outcome.accepted
-    assert [each.usage.cost for each in outcome.attempts if each.usage is not None] == [0.25, 0.0, 0.25, 0.25]
+    assert [each.usage.cost for each in outcome.attempts if each.usage is not None] == [
+        0.25,
+        0.0,
+        0.25,
+        0.25,
+    ]
     assert (outcome.usage.tokens, outcome.usage.cost) == (45, 0.75)
 
 
@@ -181,14 +213,23 @@ for kind, said in [("step_start", {}), ("text", {"text": REPLIES[1]}), ("step_fi
 
 
 @both_backends
-def test_a_rate_limit_of_opencode_is_repeated_in_its_session_with_its_cost(backend: str, tmp_path: Path) -> None:
+def test_a_rate_limit_of_opencode_is_repeated_in_its_session_with_its_cost(
+    backend: str, tmp_path: Path
+) -> None:
     body = OPENCODE_REFUSED.replace("STATUS", "429").replace("RETRYABLE", "True")
     outcome = asked(backend, opencode(program=program(tmp_path, body)), AT_ONCE)
     assert outcome.accepted
     assert outcome.attempts[0].usage == Usage(input_tokens=14, output_tokens=6, cost=0.25)
     assert outcome.usage == Usage(tokens=40, input_tokens=28, output_tokens=12, cost=0.5)
     assert outcome.attempts[0].error == "CommandFailedError: opencode gave no result (slow down)"
-    assert calls(tmp_path)[1]["words"] == ["run", "--format", "json", "-s", "ses_1", "Implement it."]
+    assert calls(tmp_path)[1]["words"] == [
+        "run",
+        "--format",
+        "json",
+        "-s",
+        "ses_1",
+        "Implement it.",
+    ]
 
 
 def test_what_opencode_says_will_not_pass_is_not_repeated(tmp_path: Path) -> None:
@@ -201,15 +242,27 @@ def test_what_opencode_says_will_not_pass_is_not_repeated(tmp_path: Path) -> Non
     ("fields", "usage"),
     [
         ("'total_cost_usd': 0.5", Usage(cost=0.5)),
-        ("'usage': {'input_tokens': 3, 'output_tokens': 2}", Usage(input_tokens=3, output_tokens=2)),
+        (
+            "'usage': {'input_tokens': 3, 'output_tokens': 2}",
+            Usage(input_tokens=3, output_tokens=2),
+        ),
         ("'usage': {'input_tokens': 3}, 'total_cost_usd': float('nan')", Usage(input_tokens=3)),
         ("'usage': {'input_tokens': -3, 'output_tokens': 'many'}, 'total_cost_usd': '1'", Usage()),
         ("'usage': []", None),
     ],
 )
-def test_what_claude_does_not_tell_is_unknown(tmp_path: Path, fields: str, usage: Usage | None) -> None:
-    body = "print(json.dumps({'is_error': False, 'result': REPLIES[1], 'session_id': 's1', " + fields + "}))"
-    reply = run("asyncio", lambda: claude_code(program=program(tmp_path, body)).ask(Message("Implement it.")))
+def test_what_claude_does_not_tell_is_unknown(
+    tmp_path: Path, fields: str, usage: Usage | None
+) -> None:
+    body = (
+        "print(json.dumps({'is_error': False, 'result': REPLIES[1], 'session_id': 's1', "
+        + fields
+        + "}))"
+    )
+    reply = run(
+        "asyncio",
+        lambda: claude_code(program=program(tmp_path, body)).ask(Message("Implement it.")),
+    )
     assert reply.usage == usage
 
 
@@ -221,7 +274,16 @@ def test_opencode_is_asked_again_in_its_session(backend: str, tmp_path: Path) ->
     assert (outcome.usage.tokens, outcome.usage.cost) == (64, 1.0)
     first, second = (call["words"] for call in calls(tmp_path))
     assert first == ["run", "--format", "json", "--agent", "build", "Implement it."]
-    assert second == ["run", "--format", "json", "-s", "ses_1", "--agent", "build", outcome.attempts[1].message]
+    assert second == [
+        "run",
+        "--format",
+        "json",
+        "-s",
+        "ses_1",
+        "--agent",
+        "build",
+        outcome.attempts[1].message,
+    ]
 
 
 def test_a_message_that_begins_anew_begins_a_new_session(tmp_path: Path) -> None:
@@ -232,7 +294,13 @@ def test_a_message_that_begins_anew_begins_a_new_session(tmp_path: Path) -> None
             await agent.ask(Message("Go on.", way))
 
     run("asyncio", talk)
-    assert ["--resume" in str(call["words"]) for call in calls(tmp_path)] == [False, True, False, True, False]
+    assert ["--resume" in str(call["words"]) for call in calls(tmp_path)] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_a_message_that_begins_with_a_dash_is_no_option_of_opencode(tmp_path: Path) -> None:
@@ -253,7 +321,9 @@ def test_a_message_that_begins_with_a_dash_is_no_option_of_opencode(tmp_path: Pa
         ),
     ],
 )
-def test_a_program_that_fails_is_a_failed_call_that_says_why(tmp_path: Path, body: str, said: str) -> None:
+def test_a_program_that_fails_is_a_failed_call_that_says_why(
+    tmp_path: Path, body: str, said: str
+) -> None:
     outcome = asked("asyncio", claude_code(program=program(tmp_path, body)), ONE_ATTEMPT)
     assert outcome.stopped_because == "agent_error"
     assert isinstance(outcome.failure, CommandFailedError)
@@ -262,7 +332,9 @@ def test_a_program_that_fails_is_a_failed_call_that_says_why(tmp_path: Path, bod
 
 
 def test_opencode_without_events_is_a_failed_call(tmp_path: Path) -> None:
-    outcome = asked("asyncio", opencode(program=program(tmp_path, "print('starting')")), ONE_ATTEMPT)
+    outcome = asked(
+        "asyncio", opencode(program=program(tmp_path, "print('starting')")), ONE_ATTEMPT
+    )
     assert "wrote no events" in str(outcome.failure)
 
 
@@ -275,7 +347,11 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_cancelled_call_ends_the_program(backend: str, tmp_path: Path) -> None:
     pipe = tmp_path / "pid"
     os.mkfifo(pipe)
-    agent = claude_code(program=program(tmp_path, f"open({str(pipe)!r}, 'w').write(str(os.getpid())); time.sleep(60)"))
+    agent = claude_code(
+        program=program(
+            tmp_path, f"open({str(pipe)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+        )
+    )
 
     async def give_up() -> int:
         async with anyio.create_task_group() as group:
@@ -298,9 +374,13 @@ def script(words: str, *, on_stdin: bool = False) -> CommandLineAgent:
     )
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the process where Linux shows it")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="looks for the process where Linux shows it"
+)
 @both_backends
-def test_what_a_program_has_started_ends_with_it_when_the_call_is_cancelled(backend: str, tmp_path: Path) -> None:
+def test_what_a_program_has_started_ends_with_it_when_the_call_is_cancelled(
+    backend: str, tmp_path: Path
+) -> None:
     place, words = tmp_path / "pid", "sleep 600 & echo $! > {0}.new; mv {0}.new {0}; wait"
 
     async def ask_and_cancel() -> int:
@@ -325,7 +405,12 @@ def ended(process: int) -> None:
     """Wait, at most half a minute, until there is no such process, or only its remains."""
     for _ in range(3000):
         try:
-            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            state = (
+                Path(f"/proc/{process}/stat")
+                .read_text(encoding="utf-8")
+                .rpartition(")")[2]
+                .split()[0]
+            )
         except FileNotFoundError:
             return
         if state == "Z":
@@ -335,9 +420,13 @@ def ended(process: int) -> None:
 
 
 @both_backends
-def test_what_a_program_leaves_in_the_background_is_not_waited_for(backend: str, tmp_path: Path) -> None:
+def test_what_a_program_leaves_in_the_background_is_not_waited_for(
+    backend: str, tmp_path: Path
+) -> None:
     place = tmp_path / "pid"
-    reply = run(backend, lambda: script(f"sleep 600 & echo $! > {place}; echo done").ask(Message("Do it.")))
+    reply = run(
+        backend, lambda: script(f"sleep 600 & echo $! > {place}; echo done").ask(Message("Do it."))
+    )
     try:
         assert reply.text == "done\n"
     finally:
@@ -346,7 +435,9 @@ def test_what_a_program_leaves_in_the_background_is_not_waited_for(backend: str,
 
 @both_backends
 def test_a_program_that_reads_nothing_may_answer_all_the_same(backend: str) -> None:
-    reply = run(backend, lambda: script("exec 0<&-; echo done", on_stdin=True).ask(Message("x" * 1_000_000)))
+    reply = run(
+        backend, lambda: script("exec 0<&-; echo done", on_stdin=True).ask(Message("x" * 1_000_000))
+    )
     assert reply.text == "done\n"
 
 
@@ -357,7 +448,10 @@ def test_a_program_without_sessions_is_told_what_it_was_asked_and_answered() -> 
 
     async def talk() -> list[str]:
         ways: tuple[Way, ...] = ("first", "same_conversation", "first")
-        return [(await agent.ask(Message(f"Message {number}.", way))).text for number, way in enumerate(ways)]
+        return [
+            (await agent.ask(Message(f"Message {number}.", way))).text
+            for number, way in enumerate(ways)
+        ]
 
     first, second, third = run("asyncio", talk)
     assert second == f"{first}\n\nYou answered:\n\n{first}\n\nMessage 1."
@@ -373,19 +467,34 @@ def test_what_no_program_can_be_given_is_marked(on_stdin: bool) -> None:
 @pytest.mark.parametrize(
     ("agent", "message", "said"),
     [
-        (script("true"), "x" * 3_000_000, "the message is too long for the words of a command (sh)"),
+        (
+            script("true"),
+            "x" * 3_000_000,
+            "the message is too long for the words of a command (sh)",
+        ),
         (claude_code(program="cat", folder="/nowhere"), "x", "cat cannot be run in /nowhere"),
         (
             CommandLineAgent(command=lambda _t, _s: "echo", read=lambda text: Answer(text=text)),
             "x",
             "command returned 'e",
         ),
-        (CommandLineAgent(command=lambda _t, _s: [], read=lambda text: Answer(text=text)), "x", "command returned []"),
-        (CommandLineAgent(command=lambda _t, _s: ["echo"], read=str), "x", "the answer that read made is str"),  # type: ignore[arg-type]  # wrong on purpose
+        (
+            CommandLineAgent(command=lambda _t, _s: [], read=lambda text: Answer(text=text)),
+            "x",
+            "command returned []",
+        ),
+        (
+            # Wrong on purpose: `read` has to return an answer.
+            CommandLineAgent(command=lambda _t, _s: ["echo"], read=str),  # type: ignore[arg-type]
+            "x",
+            "the answer that read made is str",
+        ),
     ],
     ids=["too long", "no folder", "a text", "no words", "no answer"],
 )
-def test_mistakes_about_a_program_are_named(agent: CommandLineAgent, message: str, said: str) -> None:
+def test_mistakes_about_a_program_are_named(
+    agent: CommandLineAgent, message: str, said: str
+) -> None:
     with pytest.raises((CommandFailedError, TypeError)) as caught:
         run("asyncio", lambda: agent.ask(Message(message)))
     assert said in str(caught.value)

@@ -17,7 +17,9 @@ SLOW = "which some hosts do not wait for"
 PROGRAM = str(Path(sys.prefix) / "bin" / "goop-mcp")
 
 
-def examined(machine: Machine, *, code: int, path: str | None = None) -> dict[str, list[dict[str, str]]]:
+def examined(
+    machine: Machine, *, code: int, path: str | None = None
+) -> dict[str, list[dict[str, str]]]:
     """Return the checks by their subject."""
     ended = machine.run("doctor", "--format", "json", path=path)
     assert ended.code == code, ended.out + ended.err
@@ -37,11 +39,15 @@ def faults(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
 def warnings(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
     """Return the warnings and their cures; that a server starts slowly is true of a busy machine."""
     told = [check for check in checks if check["outcome"] == "warning"]
-    return [(check["message"], check["cure"]) for check in told if not check["message"].endswith(SLOW)]
+    return [
+        (check["message"], check["cure"]) for check in told if not check["message"].endswith(SLOW)
+    ]
 
 
 def register(machine: Machine, command: object, **more: object) -> None:
-    machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": {"command": command, **more}}}))
+    machine.write(
+        ".cursor/mcp.json", json.dumps({"mcpServers": {"goop": {"command": command, **more}}})
+    )
 
 
 def script(machine: Machine, text: str) -> str:
@@ -56,9 +62,15 @@ def script(machine: Machine, text: str) -> str:
 def test_a_machine_without_any_host_is_told_how_to_install(machine: Machine) -> None:
     checks = examined(machine, code=0)
     assert warnings(checks["hosts"]) == [
-        ("goop-mcp is not registered in any host here", "goop-mcp install claude-code|opencode|cursor|vscode")
+        (
+            "goop-mcp is not registered in any host here",
+            "goop-mcp install claude-code|opencode|cursor|vscode",
+        )
     ]
-    assert [check["outcome"] for check in [*checks["installation"], *checks["SQLite"]]] == ["ok", "ok"]
+    assert [check["outcome"] for check in [*checks["installation"], *checks["SQLite"]]] == [
+        "ok",
+        "ok",
+    ]
     assert list(machine.project.iterdir()) == []
 
 
@@ -75,9 +87,10 @@ def test_a_fault_and_its_cure_are_told_in_one_line_each(machine: Machine) -> Non
     ended = machine.run("doctor")
     assert ended.code == 1
     assert (
-        "FAULT    Cursor: .cursor/mcp.json: server goop starts /nowhere/goop-mcp, which is not found on the PATH\n"
-        "         cure: goop-mcp install cursor --scope project --replace\n"
-    ) in ended.out
+        "FAULT    Cursor: .cursor/mcp.json: server goop starts /nowhere/goop-mcp, which is not"
+        " found on the PATH\n         cure: goop-mcp install cursor --scope project --replace\n"
+        in ended.out
+    )
 
 
 def test_a_configuration_that_cannot_be_read_is_named_with_the_place(machine: Machine) -> None:
@@ -91,11 +104,16 @@ def test_a_configuration_that_cannot_be_read_is_named_with_the_place(machine: Ma
     ("text", "said"),
     [
         ("import sys; sys.exit('no module named lxml')", "it ends with 1: no module named lxml"),
-        ("print('Welcome!', flush=True); input()", "it writes 'Welcome!' to standard output, where only MCP may stand"),
+        (
+            "print('Welcome!', flush=True); input()",
+            "it writes 'Welcome!' to standard output, where only MCP may stand",
+        ),
         ("pass", "it ends with 0 and says nothing"),
     ],
 )
-def test_a_server_that_does_not_work_is_told_with_its_last_words(machine: Machine, text: str, said: str) -> None:
+def test_a_server_that_does_not_work_is_told_with_its_last_words(
+    machine: Machine, text: str, said: str
+) -> None:
     register(machine, script(machine, text))
     ((message, _),) = faults(examined(machine, code=1)["Cursor"])
     assert message == f".cursor/mcp.json: server goop does not work: {said}"
@@ -128,7 +146,10 @@ def test_no_secret_is_shown(machine: Machine) -> None:
 
 
 def test_variables_of_the_host_are_put_in(machine: Machine) -> None:
-    text = f"import os, sys\nif os.environ['GOOP_PROJECT_DIR'] != os.getcwd(): sys.exit('wrong')\n{OTHER_VERSION}"
+    text = (
+        "import os, sys\nif os.environ['GOOP_PROJECT_DIR'] != os.getcwd():"
+        f" sys.exit('wrong')\n{OTHER_VERSION}"
+    )
     register(machine, script(machine, text), env={"GOOP_PROJECT_DIR": "${workspaceFolder}"})
     assert faults(examined(machine, code=0)["Cursor"]) == []
 
@@ -137,7 +158,11 @@ def test_a_registration_for_project_and_person_at_once_is_told(machine: Machine)
     machine.run("install", "cursor")
     machine.run("install", "cursor", "--scope", "user")
     ((message, cure),) = warnings(examined(machine, code=0)["Cursor"])
-    assert message == ("goop-mcp is registered 2 times: in .cursor/mcp.json as goop and ~/.cursor/mcp.json as goop")
+    assert (
+        message
+        == "goop-mcp is registered 2 times: in .cursor/mcp.json as goop and ~/.cursor/mcp.json as"
+        " goop"
+    )
     first, second = (f"goop-mcp uninstall cursor --scope {scope}" for scope in ("project", "user"))
     assert cure == f"remove all but one of them, for example with {first} or {second}"
 
@@ -156,7 +181,9 @@ def test_missing_hooks_and_a_missing_plugin_are_told(machine: Machine) -> None:
     (machine.project / ".opencode/plugins/goop.js").unlink()
     checks = examined(machine, code=0)
     ((message, cure),) = warnings(checks["Claude Code"])
-    assert message.startswith(".claude/settings.json lacks entries of ours: SubagentStart, SubagentStop, Stop")
+    assert message.startswith(
+        ".claude/settings.json lacks entries of ours: SubagentStart, SubagentStop, Stop"
+    )
     assert cure == "goop-mcp install claude-code --scope project"
     assert warnings(checks["OpenCode"]) == [
         (
@@ -184,7 +211,10 @@ def test_hooks_that_start_nothing_or_stand_twice_are_told(machine: Machine) -> N
         ".claude/settings.json has 2 entries of ours in hooks.Stop",
         "remove all but one from .claude/settings.json",
     ) in (warnings(checks))
-    assert any("lets hooks.SubagentStop start /gone/goop-mcp, which is not there" in said for said, _ in faults(checks))
+    assert any(
+        "lets hooks.SubagentStop start /gone/goop-mcp, which is not there" in said
+        for said, _ in faults(checks)
+    )
 
 
 def test_two_programs_on_the_path_are_told(machine: Machine, tmp_path: Path) -> None:
@@ -196,8 +226,8 @@ def test_two_programs_on_the_path_are_told(machine: Machine, tmp_path: Path) -> 
     path = os.pathsep.join([*map(str, folders), "/usr/bin", "/bin"])
     ((message, cure),) = warnings(examined(machine, code=0, path=path)["PATH"])
     assert (
-        message
-        == f"2 different programs goop-mcp are found; {folders[0]}/goop-mcp is started, {folders[1]}/goop-mcp is not"
+        message == f"2 different programs goop-mcp are found; {folders[0]}/goop-mcp is started,"
+        f" {folders[1]}/goop-mcp is not"
     )
     assert cure == "uninstall those that are not needed"
 
@@ -214,8 +244,9 @@ def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> 
         os.utime(checkpoint, (1_000_000 - age, 1_000_000 - age))
     ((message, cure),) = faults(examined(machine, code=1)["project"])
     assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
-    assert cure == (
-        "mend that place by hand, or take over what you need from .goopspec/checkpoints/new.json "
+    assert (
+        cure == "mend that place by hand, or take over what you need from"
+        " .goopspec/checkpoints/new.json "
         "(saved 1970-01-12 13:45 UTC)"
     )
     assert broken.read_text() == '{\n  "version": 2,,\n}'
@@ -224,8 +255,9 @@ def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> 
 def test_a_checkpoint_that_cannot_be_read_is_not_offered(machine: Machine) -> None:
     shutil.copytree(CASES / "checkpoints", machine.project, dirs_exist_ok=True)
     ((_, cure),) = faults(examined(machine, code=1)["project"])
-    assert cure == (
-        "mend that place by hand, or take over what you need from .goopspec/checkpoints/cp-2.json "
+    assert (
+        cure == "mend that place by hand, or take over what you need from"
+        " .goopspec/checkpoints/cp-2.json "
         "(saved 2026-01-18 16:00 UTC, phase execute)"
     )
 
@@ -258,7 +290,9 @@ def test_a_project_that_does_not_exist_is_a_wrong_call(machine: Machine) -> None
 
 
 def switch_plugin(machine: Machine, name: str, *, on: bool) -> None:
-    machine.write(name, json.dumps({"enabledPlugins": {"goop-mcp@anywhere": on, "other@anywhere": True}}))
+    machine.write(
+        name, json.dumps({"enabledPlugins": {"goop-mcp@anywhere": on, "other@anywhere": True}})
+    )
 
 
 def test_a_plugin_alone_is_a_registration(machine: Machine) -> None:
@@ -266,7 +300,9 @@ def test_a_plugin_alone_is_a_registration(machine: Machine) -> None:
     checks = examined(machine, code=0, path=str(Path(PROGRAM).parent))
     assert "hosts" not in checks
     (check,) = checks["Claude Code"]
-    assert check["message"].startswith("the plugin goop-mcp@anywhere of .claude/settings.json is on and starts ")
+    assert check["message"].startswith(
+        "the plugin goop-mcp@anywhere of .claude/settings.json is on and starts "
+    )
 
 
 def test_a_plugin_that_finds_no_program_is_a_fault(machine: Machine) -> None:
@@ -278,21 +314,30 @@ def test_a_plugin_that_finds_no_program_is_a_fault(machine: Machine) -> None:
 
 def test_a_plugin_and_hooks_in_the_settings_are_told(machine: Machine) -> None:
     (machine.home / ".claude").mkdir()
-    (machine.home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"goop-mcp@goop-tools": true}}')
+    (machine.home / ".claude" / "settings.json").write_text(
+        '{"enabledPlugins": {"goop-mcp@goop-tools": true}}'
+    )
     machine.run("install", "claude-code")
     path = os.pathsep.join([str(Path(PROGRAM).parent), os.environ["PATH"]])
     assert warnings(examined(machine, code=0, path=path)["Claude Code"]) == [
         (
-            "the hooks in .claude/settings.json and the plugin goop-mcp@goop-tools of ~/.claude/settings.json "
-            "judge the same reports: an agent is asked twice",
-            "keep one: goop-mcp uninstall claude-code --scope project or claude plugin disable goop-mcp@goop-tools",
+            (
+                "the hooks in .claude/settings.json and the plugin goop-mcp@goop-tools of"
+                " ~/.claude/settings.json judge the same reports: an agent is asked twice"
+            ),
+            (
+                "keep one: goop-mcp uninstall claude-code --scope project or claude plugin disable"
+                " goop-mcp@goop-tools"
+            ),
         )
     ]
 
 
 def test_a_plugin_that_the_project_switches_off_is_none(machine: Machine) -> None:
     (machine.home / ".claude").mkdir()
-    (machine.home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"goop-mcp@anywhere": true}}')
+    (machine.home / ".claude" / "settings.json").write_text(
+        '{"enabledPlugins": {"goop-mcp@anywhere": true}}'
+    )
     switch_plugin(machine, ".claude/settings.local.json", on=False)
     machine.run("install", "claude-code")
     assert warnings(examined(machine, code=0)["Claude Code"]) == []

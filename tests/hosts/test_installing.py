@@ -19,7 +19,12 @@ from tests.hosts.machine import Machine
 from tests.repository import ROOT
 from tests.rights import ordinary_rights
 
-SERVERS = {"claude-code": "mcpServers", "opencode": "mcp", "cursor": "mcpServers", "vscode": "servers"}
+SERVERS = {
+    "claude-code": "mcpServers",
+    "opencode": "mcp",
+    "cursor": "mcpServers",
+    "vscode": "servers",
+}
 FILES = {
     "claude-code": ".mcp.json",
     "opencode": "opencode.json",
@@ -71,7 +76,12 @@ def test_the_server_is_registered_in_the_form_of_the_host(machine: Machine, host
         server(machine, host)
         == {
             "claude-code": {"type": "stdio", "command": "uvx", "args": ["goop-mcp"]},
-            "opencode": {"type": "local", "command": ["uvx", "goop-mcp"], "enabled": True, "timeout": 10000},
+            "opencode": {
+                "type": "local",
+                "command": ["uvx", "goop-mcp"],
+                "enabled": True,
+                "timeout": 10000,
+            },
             "cursor": {"command": "uvx", "args": ["goop-mcp"], **folder},
             "vscode": {"type": "stdio", "command": "uvx", "args": ["goop-mcp"], **folder},
         }[host]
@@ -127,7 +137,10 @@ def test_what_was_there_keeps_its_meaning_and_its_comments(machine: Machine, nam
     left = iter(after)
     # Every character that is no blank stands there in its order; new ones stand between them.
     assert all(character in left for character in text if not character.isspace())
-    assert ("\r\n" in after, after.startswith("\ufeff")) == ("\r\n" in text, text.startswith("\ufeff"))
+    assert ("\r\n" in after, after.startswith("\ufeff")) == (
+        "\r\n" in text,
+        text.startswith("\ufeff"),
+    )
 
 
 @configured
@@ -155,7 +168,9 @@ def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> 
     done_here(machine, "uninstall", host)
     after = file.read_bytes().decode()
     assert "goop-mcp" not in after
-    kept_lines = [line for line in text.splitlines() if "//" in line and line.strip().startswith("//")]
+    kept_lines = [
+        line for line in text.splitlines() if "//" in line and line.strip().startswith("//")
+    ]
     assert all(line in after for line in kept_lines)
 
 
@@ -170,7 +185,9 @@ def test_a_trial_run_shows_the_difference_and_changes_nothing(machine: Machine) 
 
 
 def test_a_copy_of_each_changed_file_is_kept_for_its_owner_only(machine: Machine) -> None:
-    machine.write(".cursor/mcp.json", '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n')
+    machine.write(
+        ".cursor/mcp.json", '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n'
+    )
     said = done(machine, "install", "cursor")
     copy = machine.home / said.partition("(backup: ~/")[2].partition(")")[0]
     assert copy.read_text() == '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n'
@@ -179,8 +196,13 @@ def test_a_copy_of_each_changed_file_is_kept_for_its_owner_only(machine: Machine
     assert machine.project not in copy.parents
 
 
-def test_another_server_of_the_name_is_left_alone_unless_it_is_to_be_replaced(machine: Machine) -> None:
-    machine.write(".mcp.json", '{\n  "mcpServers": {\n    "goop": {"command": "other", "args": ["x"]}\n  }\n}\n')
+def test_another_server_of_the_name_is_left_alone_unless_it_is_to_be_replaced(
+    machine: Machine,
+) -> None:
+    machine.write(
+        ".mcp.json",
+        '{\n  "mcpServers": {\n    "goop": {"command": "other", "args": ["x"]}\n  }\n}\n',
+    )
     said = refused(machine, "install", "claude-code")
     assert ".mcp.json has another server called goop (line 3, column 13); rename that one" in said
     done(machine, "install", "claude-code", "--replace", "--command", "goop-mcp")
@@ -193,7 +215,10 @@ def test_an_entry_of_ours_that_was_written_by_hand_is_kept(machine: Machine) -> 
     by_hand = {"command": "uvx", "args": ["goop-mcp@0.1.0"], "env": {"GOOP_LOG_LEVEL": "DEBUG"}}
     machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": by_hand}}))
     said = done(machine, "install", "cursor")
-    assert "keeps the entry goop of line 1, which was written by hand; --replace puts ours there" in said
+    assert (
+        "keeps the entry goop of line 1, which was written by hand; --replace puts ours there"
+        in said
+    )
     assert server(machine, "cursor") == by_hand
     done(machine, "uninstall", "cursor", "--dry-run")
     assert server(machine, "cursor") == by_hand
@@ -213,10 +238,16 @@ def test_an_entry_that_was_installed_follows_a_new_command(machine: Machine) -> 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{\n  "mcpServers": {\n    "a": {"command": "x"}\n', "it ends in the middle (line 4, column 1)"),
+        (
+            '{\n  "mcpServers": {\n    "a": {"command": "x"}\n',
+            "it ends in the middle (line 4, column 1)",
+        ),
         ('{"mcpServers": {,}}', "unexpected ',' (line 1, column 17)"),
         ("[]", "it is no JSON object (line 1, column 1)"),
-        ('{"mcpServers": {}, "mcpServers": {}}', "key 'mcpServers' stands twice (line 1, column 20)"),
+        (
+            '{"mcpServers": {}, "mcpServers": {}}',
+            "key 'mcpServers' stands twice (line 1, column 20)",
+        ),
         ('{"a": /* never closed }', "unexpected '/' (line 1, column 7)"),
         ("mcpServers: {}\n", "it is no JSON object (line 1, column 1)"),
     ],
@@ -225,8 +256,9 @@ def test_a_file_that_cannot_be_read_is_named_with_the_place_and_left_alone(
     machine: Machine, text: str, why: str
 ) -> None:
     machine.write(".mcp.json", text)
-    assert refused(machine, "install", "claude-code") == (
-        f"goop-mcp: .mcp.json cannot be read: {why}; mend it first, it was left as it is.\n"
+    assert (
+        refused(machine, "install", "claude-code")
+        == f"goop-mcp: .mcp.json cannot be read: {why}; mend it first, it was left as it is.\n"
     )
     refused(machine, "uninstall", "claude-code")
 
@@ -234,13 +266,31 @@ def test_a_file_that_cannot_be_read_is_named_with_the_place_and_left_alone(
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        (".mcp.json", '{\n  "mcpServers": []\n}', "mcpServers that is no object (line 2, column 17)"),
-        (".claude/settings.json", '{"hooks": "none"}', "hooks that is no object (line 1, column 11)"),
-        (".claude/settings.json", '{"hooks": {"Stop": {}}}', "hooks.Stop that is no list (line 1, column 20)"),
-        (".claude/settings.json", '{"enabledMcpjsonServers": true}', "enabledMcpjsonServers that is no list"),
+        (
+            ".mcp.json",
+            '{\n  "mcpServers": []\n}',
+            "mcpServers that is no object (line 2, column 17)",
+        ),
+        (
+            ".claude/settings.json",
+            '{"hooks": "none"}',
+            "hooks that is no object (line 1, column 11)",
+        ),
+        (
+            ".claude/settings.json",
+            '{"hooks": {"Stop": {}}}',
+            "hooks.Stop that is no list (line 1, column 20)",
+        ),
+        (
+            ".claude/settings.json",
+            '{"enabledMcpjsonServers": true}',
+            "enabledMcpjsonServers that is no list",
+        ),
     ],
 )
-def test_a_value_of_another_kind_in_our_place_is_refused(machine: Machine, path: str, text: str, why: str) -> None:
+def test_a_value_of_another_kind_in_our_place_is_refused(
+    machine: Machine, path: str, text: str, why: str
+) -> None:
     machine.write(path, text)
     assert f"{path} has {why}" in refused(machine, "install", "claude-code")
 
@@ -265,14 +315,18 @@ def test_a_file_in_another_encoding_is_refused(machine: Machine, content: bytes,
 
 def test_a_read_only_file_is_refused(machine: Machine) -> None:
     machine.write(".cursor/mcp.json", "{}").chmod(0o444)
-    assert ".cursor/mcp.json is read-only; make it writable first" in refused(machine, "install", "cursor")
+    assert ".cursor/mcp.json is read-only; make it writable first" in refused(
+        machine, "install", "cursor"
+    )
 
 
 def test_a_link_out_of_the_project_is_refused(machine: Machine) -> None:
     outside = machine.home / "mcp.json"
     outside.write_text("{}")
     (machine.project / ".mcp.json").symlink_to(outside)
-    assert ".mcp.json leads out of its folder through a link" in refused(machine, "install", "claude-code")
+    assert ".mcp.json leads out of its folder through a link" in refused(
+        machine, "install", "claude-code"
+    )
     assert outside.read_text() == "{}"
 
 
@@ -313,7 +367,9 @@ def test_somebody_elses_plugin_of_the_name_is_refused(machine: Machine) -> None:
 def test_without_a_place_for_backups_nothing_is_changed(machine: Machine) -> None:
     machine.write(".cursor/mcp.json", "{}")
     (machine.home / ".local").write_text("in the way")
-    assert "so nothing was changed; make that folder writable" in refused(machine, "install", "cursor")
+    assert "so nothing was changed; make that folder writable" in refused(
+        machine, "install", "cursor"
+    )
 
 
 def test_markers_that_do_not_pair_up_are_refused(machine: Machine) -> None:
@@ -326,22 +382,28 @@ def test_the_block_of_instructions_is_what_the_prompt_command_prints(machine: Ma
     machine.write("AGENTS.md", "# Rules\n")
     done(machine, "install", "vscode", "--instructions")
     printed = machine.run("prompt").out
-    assert (machine.project / "AGENTS.md").read_text() == (
-        f"# Rules\n\n<!-- goop-mcp: begin -->\n{printed}<!-- goop-mcp: end -->\n"
-    )
+    assert (
+        machine.project / "AGENTS.md"
+    ).read_text() == f"# Rules\n\n<!-- goop-mcp: begin -->\n{printed}<!-- goop-mcp: end -->\n"
 
 
 def test_an_older_block_is_replaced_in_its_place(machine: Machine) -> None:
     machine.write("AGENTS.md", "a\n<!-- goop-mcp: begin -->\nold\n<!-- goop-mcp: end -->\nb\n")
     done(machine, "install", "opencode", "--instructions")
     text = (machine.project / "AGENTS.md").read_text()
-    assert (text.startswith("a\n<!--"), text.endswith("-->\nb\n"), "old" in text.splitlines()) == (True, True, False)
+    assert (text.startswith("a\n<!--"), text.endswith("-->\nb\n"), "old" in text.splitlines()) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_instructions_that_two_hosts_share_stay_until_the_last_one_goes(machine: Machine) -> None:
     done(machine, "install", "opencode", "--instructions")
     done(machine, "install", "cursor", "--instructions")
-    assert "AGENTS.md\n          stays as it is for cursor" in done(machine, "uninstall", "opencode")
+    assert "AGENTS.md\n          stays as it is for cursor" in done(
+        machine, "uninstall", "opencode"
+    )
     assert (machine.project / "AGENTS.md").exists()
     done(machine, "uninstall", "cursor")
     assert not (machine.project / "AGENTS.md").exists()
@@ -349,7 +411,9 @@ def test_instructions_that_two_hosts_share_stay_until_the_last_one_goes(machine:
 
 def test_the_hooks_are_those_of_the_plugin(machine: Machine) -> None:
     done(machine, "install", "claude-code", "--command", "goop-mcp")
-    shipped = json.loads((ROOT / "plugins/claude-code/goop-mcp/hooks/hooks.json").read_text(encoding="utf-8"))
+    shipped = json.loads(
+        (ROOT / "plugins/claude-code/goop-mcp/hooks/hooks.json").read_text(encoding="utf-8")
+    )
     installed = json.loads((machine.project / ".claude/settings.json").read_text(encoding="utf-8"))
     assert {name: _shape(groups) for name, groups in installed["hooks"].items()} == {
         name: _shape(groups) for name, groups in shipped["hooks"].items()
@@ -358,7 +422,11 @@ def test_the_hooks_are_those_of_the_plugin(machine: Machine) -> None:
 
 def _shape(groups: list[dict[str, Any]]) -> list[tuple[str | None, list[str], int]]:
     """Return for each group its matcher, what follows on the program, and its seconds."""
-    return [(group.get("matcher"), hook["args"][-2:], hook["timeout"]) for group in groups for hook in group["hooks"]]
+    return [
+        (group.get("matcher"), hook["args"][-2:], hook["timeout"])
+        for group in groups
+        for hook in group["hooks"]
+    ]
 
 
 def test_several_installs_at_once_leave_one_entry_and_one_way_back(machine: Machine) -> None:
@@ -368,7 +436,10 @@ def test_several_installs_at_once_leave_one_entry_and_one_way_back(machine: Mach
     command = [*PROGRAM, "install", "claude-code", "--instructions"]
     running = [
         subprocess.Popen(
-            command, cwd=machine.project, env=environment(machine.environment()), stdout=subprocess.DEVNULL
+            command,
+            cwd=machine.project,
+            env=environment(machine.environment()),
+            stdout=subprocess.DEVNULL,
         )
         for _ in range(4)
     ]
@@ -381,7 +452,10 @@ def test_several_installs_at_once_leave_one_entry_and_one_way_back(machine: Mach
 
 
 def test_uninstalling_what_was_never_installed_says_so(machine: Machine) -> None:
-    assert done(machine, "uninstall", "vscode") == "goop-mcp is not registered in VS Code for project scope.\n"
+    assert (
+        done(machine, "uninstall", "vscode")
+        == "goop-mcp is not registered in VS Code for project scope.\n"
+    )
 
 
 def test_the_command_that_is_registered_is_told_with_the_reason(machine: Machine) -> None:
@@ -394,15 +468,24 @@ def test_the_command_that_is_registered_is_told_with_the_reason(machine: Machine
     ("arguments", "said"),
     [
         (["install", "cursro"], "there is no host 'cursro'; did you mean 'cursor'?"),
-        (["install"], "missing argument 'claude-code|opencode|cursor|vscode'; see goop-mcp install --help."),
-        (["install", "codex"], "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json"),
+        (
+            ["install"],
+            "missing argument 'claude-code|opencode|cursor|vscode'; see goop-mcp install --help.",
+        ),
+        (
+            ["install", "codex"],
+            "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json",
+        ),
         (["install", "cursor", "--command", "'x"], '--command "\'x" is no command; expected words'),
         (["install", "cursor", "--command", ""], "--command '' is no command; expected words"),
         (
             ["install", "vscode", "--scope", "user", "--instructions"],
             "VS Code has no file of instructions for user scope",
         ),
-        (["uninstall", "cursor", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (
+            ["uninstall", "cursor", "--project", "nowhere"],
+            "--project is 'nowhere', which is no folder",
+        ),
     ],
 )
 def test_a_wrong_call_is_told(machine: Machine, arguments: list[str], said: str) -> None:
@@ -414,33 +497,45 @@ def test_a_wrong_call_is_told(machine: Machine, arguments: list[str], said: str)
 def test_a_folder_without_permission_is_refused(machine: Machine) -> None:
     machine.project.chmod(0o555)
     with ordinary_rights():
-        assert "cannot be written: its folder is read-only" in refused(machine, "install", "claude-code")
+        assert "cannot be written: its folder is read-only" in refused(
+            machine, "install", "claude-code"
+        )
 
 
-@pytest.mark.parametrize(("host", "name"), [("claude-code", ".claude"), ("opencode", ".opencode/plugins")])
+@pytest.mark.parametrize(
+    ("host", "name"), [("claude-code", ".claude"), ("opencode", ".opencode/plugins")]
+)
 def test_a_file_in_place_of_a_folder_is_refused_before_anything_is_written(
     machine: Machine, host: str, name: str
 ) -> None:
     machine.write(name, "")
-    assert f"cannot be written: {name} is no folder; move it away" in refused(machine, "install", host)
+    assert f"cannot be written: {name} is no folder; move it away" in refused(
+        machine, "install", host
+    )
     assert "cannot be written" in refused(machine, "install", host, "--dry-run")
 
 
 @pytest.mark.parametrize("text", [None, '{\n  // mine\n  "mcpServers": {}\n}\n'])
-def test_a_fault_at_the_second_file_leaves_the_first_as_it_was(machine: Machine, text: str | None) -> None:
+def test_a_fault_at_the_second_file_leaves_the_first_as_it_was(
+    machine: Machine, text: str | None
+) -> None:
     if text is not None:
         machine.write(".mcp.json", text)
     seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
     changes = plan_install(seat, Launch(command="goop-mcp", why="a test"), records)
     machine.write(".claude", "somebody was faster")
     before = machine.files()
-    with pytest.raises(ConfigurationError, match=r"settings\.json was not written.*; no file was changed$"):
+    with pytest.raises(
+        ConfigurationError, match=r"settings\.json was not written.*; no file was changed$"
+    ):
         carry_out(changes, records)
     assert machine.files() == before
     assert all(records.read(change.target) is None for change in changes)
 
 
-def test_a_fault_at_the_second_file_of_an_uninstall_leaves_the_first_installed(machine: Machine) -> None:
+def test_a_fault_at_the_second_file_of_an_uninstall_leaves_the_first_installed(
+    machine: Machine,
+) -> None:
     seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
     carry_out(plan_install(seat, Launch(command="goop-mcp", why="a test"), records), records)
     changes = plan_uninstall(seat, records)
@@ -460,7 +555,9 @@ def claude_code_seat(machine: Machine) -> Seat:
 
 
 def test_a_trial_run_says_that_nothing_was_written(machine: Machine) -> None:
-    assert done(machine, "install", "opencode", "--dry-run").endswith("Nothing was written; without --dry-run it is.\n")
+    assert done(machine, "install", "opencode", "--dry-run").endswith(
+        "Nothing was written; without --dry-run it is.\n"
+    )
     assert "Start it again" not in done(machine, "install", "opencode", "--dry-run")
     done(machine, "install", "opencode")
     assert "Nothing was written" not in done(machine, "install", "opencode", "--dry-run")
@@ -474,7 +571,10 @@ def test_a_second_install_says_that_there_was_nothing_to_do(machine: Machine) ->
 
 
 def test_a_path_of_this_machine_in_files_that_others_share_is_told(machine: Machine) -> None:
-    shared, own = done(machine, "install", "cursor"), done(machine, "install", "cursor", "--scope", "user")
+    shared, own = (
+        done(machine, "install", "cursor"),
+        done(machine, "install", "cursor", "--scope", "user"),
+    )
     portable = done(machine, "install", "vscode", "--command", "goop-mcp")
     told = "Others who share these files lack that path"
     assert [told in said for said in (shared, own, portable)] == [True, False, False]
@@ -484,4 +584,7 @@ def test_a_plugin_that_does_the_same_is_told(machine: Machine) -> None:
     machine.write(".claude/settings.local.json", '{"enabledPlugins": {"goop-mcp@anywhere": true}}')
     said = done(machine, "install", "claude-code")
     assert "The plugin goop-mcp@anywhere is on, too (.claude/settings.local.json)" in said
-    assert "`claude plugin disable goop-mcp@anywhere` or `goop-mcp uninstall claude-code --scope project`" in said
+    assert (
+        "`claude plugin disable goop-mcp@anywhere` or `goop-mcp uninstall claude-code --scope"
+        " project`" in said
+    )

@@ -6,13 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.hosts.jsonc import Document, append_element, parse, remove_element, remove_member, set_member
+from goop_mcp.hosts.jsonc import (
+    Document,
+    append_element,
+    parse,
+    remove_element,
+    remove_member,
+    set_member,
+)
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.json_text import JsonFault
 from tests.hosts.configurations import CONFIGURATIONS
 
 TEXTS = [text for _, path, text in CONFIGURATIONS.values() if not path.endswith(".md")]
-GAPS = st.sampled_from(["", " ", "\n", "\n\t", "\r\n  ", " // {[\n", '/* ", } */', "\n  // a\n  /* b\n */ "])
+GAPS = st.sampled_from(
+    ["", " ", "\n", "\n\t", "\r\n  ", " // {[\n", '/* ", } */', "\n  // a\n  /* b\n */ "]
+)
 KEYS = st.sampled_from(["a", "b", "//", "/*", '"', "}", "ü"])
 
 
@@ -32,13 +41,19 @@ def texts(draw: st.DrawFn, depth: int = 3) -> str:
 def values(draw: st.DrawFn, depth: int, *, only_object: bool = False) -> str:
     kind = draw(st.sampled_from(["object"] if only_object else ["scalar", "object", "list"]))
     if kind == "scalar" or depth == 0:
-        return "{}" if only_object else json.dumps(draw(st.sampled_from([1, None, "x // y", "/* ,} */", True])))
+        return (
+            "{}"
+            if only_object
+            else json.dumps(draw(st.sampled_from([1, None, "x // y", "/* ,} */", True])))
+        )
     keys = draw(st.lists(KEYS, max_size=3, unique=True))
     entries = []
     for key in keys:
         name = f"{json.dumps(key)}{draw(GAPS)}:{draw(GAPS)}" if kind == "object" else ""
         entries.append(f"{draw(GAPS)}{name}{draw(values(depth - 1))}{draw(GAPS)}")
-    inside = ",".join(entries) + (draw(st.sampled_from(["", "," + draw(GAPS)])) if entries else draw(GAPS))
+    inside = ",".join(entries) + (
+        draw(st.sampled_from(["", "," + draw(GAPS)])) if entries else draw(GAPS)
+    )
     return f"{{{inside}}}" if kind == "object" else f"[{inside}]"
 
 
@@ -86,13 +101,17 @@ def test_elements_are_added_and_removed_at_their_place(text: str) -> None:
 
 def test_an_entry_is_written_in_the_manner_of_its_neighbours() -> None:
     text = '{\n\t"a": {\n\t\t"x": 1, // why\n\t},\n}\n'
-    assert set_member(read(text), ("a", "y"), {"z": [2]}).text == (
-        '{\n\t"a": {\n\t\t"x": 1, // why\n\t\t"y": {\n\t\t\t"z": [\n\t\t\t\t2\n\t\t\t]\n\t\t},\n\t},\n}\n'
+    assert (
+        set_member(read(text), ("a", "y"), {"z": [2]}).text
+        == '{\n\t"a": {\n\t\t"x": 1, // why\n\t\t"y": {\n\t\t\t"z":'
+        " [\n\t\t\t\t2\n\t\t\t]\n\t\t},\n\t},\n}\n"
     )
 
 
 def test_a_value_is_replaced_in_its_place() -> None:
-    assert set_member(read('{"a": 1 /* x */, "b": 2}'), ("a",), 3).text == '{"a": 3 /* x */, "b": 2}'
+    assert (
+        set_member(read('{"a": 1 /* x */, "b": 2}'), ("a",), 3).text == '{"a": 3 /* x */, "b": 2}'
+    )
 
 
 def test_brackets_in_strings_are_no_nesting() -> None:

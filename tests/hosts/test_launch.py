@@ -13,7 +13,9 @@ from goop_mcp.hosts.launch import Surroundings, find_launch, is_ours
 from tests.cli.running import environment
 
 
-def surroundings(prefix: Path, *, base: Path | None = None, on_path: Mapping[str, str] | None = None) -> Surroundings:
+def surroundings(
+    prefix: Path, *, base: Path | None = None, on_path: Mapping[str, str] | None = None
+) -> Surroundings:
     """Return the surroundings of an interpreter at `prefix`; `base` is that of a virtual environment."""
     return Surroundings(
         executable=prefix / "bin" / "python",
@@ -33,14 +35,18 @@ def make_program(folder: Path) -> Path:
 def test_an_environment_of_uvx_is_not_named(tmp_path: Path) -> None:
     prefix = tmp_path / "uv" / "archive-v0" / "x1"
     make_program(prefix / "bin")
-    launch = find_launch(surroundings(prefix, base=tmp_path, on_path={"uvx": "/bin/uvx"}), portable=True)
+    launch = find_launch(
+        surroundings(prefix, base=tmp_path, on_path={"uvx": "/bin/uvx"}), portable=True
+    )
     assert launch.words == ("uvx", "goop-mcp")
     assert "run by uvx" in launch.why
 
 
 def test_an_environment_of_pipx_run_is_not_named(tmp_path: Path) -> None:
     prefix = tmp_path / "pipx" / ".cache" / "x1"
-    launch = find_launch(surroundings(prefix, base=tmp_path, on_path={"pipx": "/bin/pipx"}), portable=True)
+    launch = find_launch(
+        surroundings(prefix, base=tmp_path, on_path={"pipx": "/bin/pipx"}), portable=True
+    )
     assert launch.words == ("pipx", "run", "goop-mcp")
 
 
@@ -84,7 +90,9 @@ def test_a_folder_of_our_name_in_the_project_is_not_run(tmp_path: Path) -> None:
     launch = find_launch(around, portable=True)
 
     command = [*launch.words, "--version"]
-    ended = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
 
     assert (ended.returncode, ended.stdout) == (0, f"goop-mcp {__version__}\n")
 

@@ -29,7 +29,9 @@ def test_the_counts_of_1200_agents_of_one_server_are_kept() -> None:
     assert attempts.change("0", lambda before: (Attempt(2, "", ""), before)) == Attempt(1, "", "")
 
 
-def test_conversations_that_broke_off_are_told_when_they_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversations_that_broke_off_are_told_when_they_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(open_reviews, "_MOST", 3)
     outcomes: list[Outcome] = []
     now = [0.0]

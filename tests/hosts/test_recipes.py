@@ -25,7 +25,9 @@ def test_the_recipe_for_a_loop_of_your_own_asks_until_the_report_is_accepted() -
     assert heard[0] == "Implement it."
 
 
-def test_the_recipe_for_a_program_asks_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recipe_for_a_program_asks_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path(program(tmp_path, CLAUDE)).rename(tmp_path / "claude")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert asyncio.run(names_of("A program")["work"](tmp_path)).accepted
@@ -42,11 +44,22 @@ def test_the_recipe_for_a_program_asks_it_again(tmp_path: Path, monkeypatch: pyt
 
 
 def test_every_recipe_is_run_by_a_test() -> None:
-    headings = set(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) - {"A program", "A loop of your own"}
-    files = [file.read_text(encoding="utf-8") for file in (ROOT / "tests" / "frameworks").glob("test_*.py")]
-    assert {heading for heading in headings if any(f'names_of("{heading}"' in text for text in files)} == headings
+    headings = set(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) - {
+        "A program",
+        "A loop of your own",
+    }
+    files = [
+        file.read_text(encoding="utf-8")
+        for file in (ROOT / "tests" / "frameworks").glob("test_*.py")
+    ]
+    assert {
+        heading for heading in headings if any(f'names_of("{heading}"' in text for text in files)
+    } == headings
 
 
 def test_every_test_of_a_framework_has_its_environment() -> None:
-    files = {file.stem.removeprefix("test_") for file in (ROOT / "tests" / "frameworks").glob("test_*.py")}
+    files = {
+        file.stem.removeprefix("test_")
+        for file in (ROOT / "tests" / "frameworks").glob("test_*.py")
+    }
     assert {name for each in ENVIRONMENTS for name in each.tests} == files

@@ -42,26 +42,60 @@ def _call(tool: str, **arguments: object) -> tuple[str, ...]:
 
 
 _QUESTIONS: Final = (
-    Question("tools, linted", ("--method", "tools/list", "--strict"), holds=("validate_report", "outputSchema")),
-    Question("a call", _call("validate_report", text="no envelope"), holds=("rejected: no envelope",)),
-    Question("a wrong call", _call("validate_report", txt="x"), _TOOL_FAILED, ("did you mean 'text'?",)),
+    Question(
+        "tools, linted",
+        ("--method", "tools/list", "--strict"),
+        holds=("validate_report", "outputSchema"),
+    ),
+    Question(
+        "a call", _call("validate_report", text="no envelope"), holds=("rejected: no envelope",)
+    ),
+    Question(
+        "a wrong call", _call("validate_report", txt="x"), _TOOL_FAILED, ("did you mean 'text'?",)
+    ),
     Question("resources", ("--method", "resources/list"), holds=("goop://rules",)),
-    Question("templates", ("--method", "resources/templates/list"), holds=("goop://memories/{id}",)),
-    Question("a resource", ("--method", "resources/read", "--uri", "goop://rules"), holds=("# Rules",)),
-    Question("a missing one", ("--method", "resources/read", "--uri", "goop://no"), _FAILED, ("there is no resource",)),
+    Question(
+        "templates", ("--method", "resources/templates/list"), holds=("goop://memories/{id}",)
+    ),
+    Question(
+        "a resource", ("--method", "resources/read", "--uri", "goop://rules"), holds=("# Rules",)
+    ),
+    Question(
+        "a missing one",
+        ("--method", "resources/read", "--uri", "goop://no"),
+        _FAILED,
+        ("there is no resource",),
+    ),
     Question("prompts", ("--method", "prompts/list"), holds=("start_task",)),
     Question(
         "a prompt",
-        ("--method", "prompts/get", "--prompt-name", "goop_report", "--prompt-args", "agent=goop-planner"),
+        (
+            "--method",
+            "prompts/get",
+            "--prompt-name",
+            "goop_report",
+            "--prompt-args",
+            "agent=goop-planner",
+        ),
         holds=("<agent>goop-planner</agent>",),
     ),
-    Question("a missing one", ("--method", "prompts/get", "--prompt-name", "no"), _FAILED, ("known are",)),
+    Question(
+        "a missing one", ("--method", "prompts/get", "--prompt-name", "no"), _FAILED, ("known are",)
+    ),
 )
 _LOAD: Final = Question(
     f"{_REQUESTS} calls, {_IN_FLIGHT} at a time",
     (
         *_call("validate_report", text="no envelope"),
-        *("--load", "--load-concurrency", str(_IN_FLIGHT), "--load-requests", str(_REQUESTS), "--format", "json"),
+        *(
+            "--load",
+            "--load-concurrency",
+            str(_IN_FLIGHT),
+            "--load-requests",
+            str(_REQUESTS),
+            "--format",
+            "json",
+        ),
     ),
     holds=(f'"ok":{_REQUESTS}',),
 )
@@ -119,7 +153,10 @@ def _ask(question: Question, target: tuple[str, ...], home: Path) -> str:
     missing = [words for words in question.holds if words not in said]
     if ended.returncode == question.code and not missing:
         return ""
-    return f"WRONG: exit {ended.returncode}, expected {question.code}; {', '.join(missing)} not in {said[-300:]!r}"
+    return (
+        f"WRONG: exit {ended.returncode}, expected {question.code}; {', '.join(missing)} not in"
+        f" {said[-300:]!r}"
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ class TopicEmbedder:
 
     async def embed(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
         del query
-        return [[float(sum(word in topic for word in text.lower().split())) for topic in TOPICS] for text in texts]
+        return [
+            [float(sum(word in topic for word in text.lower().split())) for topic in TOPICS]
+            for text in texts
+        ]
 
 
 class BrokenEmbedder(TopicEmbedder):
@@ -59,7 +62,9 @@ def save(store: Store, title: str, type: str = "observation") -> int:
     return save_memory(store, MemoryDraft(title=title, content=title, type=type)).id
 
 
-async def found(store: Store, query: str, embedder: TopicEmbedder, types: Sequence[str] = ()) -> list[str]:
+async def found(
+    store: Store, query: str, embedder: TopicEmbedder, types: Sequence[str] = ()
+) -> list[str]:
     answer = await search_by_meaning(store, SearchRequest(queries=query, types=types), embedder)
     return [item.memory.title for item in answer.items]
 
@@ -82,7 +87,10 @@ async def test_a_memory_without_a_common_word_is_found_by_its_meaning(store: Sto
 async def test_a_failing_embedder_leaves_the_words_and_a_warning(store: Store) -> None:
     ids = {save(store, "redis cookie"): "redis cookie"}
 
-    for embedder, words in ((BrokenEmbedder(), "ConnectionError"), (ShortEmbedder(), "wrong number or size")):
+    for embedder, words in (
+        (BrokenEmbedder(), "ConnectionError"),
+        (ShortEmbedder(), "wrong number or size"),
+    ):
         near = await find_neighbours(embedder, ["redis"], await vectors(ids))
         answer = search_memory(store, SearchRequest(queries=["redis"]), neighbours=near.lists)
 
@@ -92,7 +100,9 @@ async def test_a_failing_embedder_leaves_the_words_and_a_warning(store: Store) -
 
 
 async def test_vectors_of_another_size_and_without_likeness_are_passed_over() -> None:
-    near = await find_neighbours(TopicEmbedder(), ["redis"], [(1, [1.0]), (2, [1.0, 0.0, 0.0]), (3, [0.0, 0.0, 0.0])])
+    near = await find_neighbours(
+        TopicEmbedder(), ["redis"], [(1, [1.0]), (2, [1.0, 0.0, 0.0]), (3, [0.0, 0.0, 0.0])]
+    )
 
     assert near.lists == ((2,),)
 

@@ -63,7 +63,9 @@ def other(tmp_path: Path) -> Iterator[Store]:
 
 
 @every_format
-def test_what_was_exported_is_imported_the_same_and_once(format: ExchangeFormat, store: Store, other: Store) -> None:
+def test_what_was_exported_is_imported_the_same_and_once(
+    format: ExchangeFormat, store: Store, other: Store
+) -> None:
     save_memory(store, DRAFT)
     save_memory(store, MemoryDraft(title="Plain", content="Nothing but words."))
     text = export(store, format)
@@ -162,9 +164,16 @@ def test_an_import_takes_secrets_out(store: Store) -> None:
 
 
 def test_data_of_the_packages_is_read_with_their_scale_names_and_times(store: Store) -> None:
-    values = {"title": "Old", "content": "From the packages.", "type": "session_summary", "importance": 8}
+    values = {
+        "title": "Old",
+        "content": "From the packages.",
+        "type": "session_summary",
+        "importance": 8,
+    }
     lines = [
-        json.dumps({**values, "sourceFiles": ["a.py"], "sessionId": "s", "createdAt": 1_768_473_000}),
+        json.dumps(
+            {**values, "sourceFiles": ["a.py"], "sessionId": "s", "createdAt": 1_768_473_000}
+        ),
         json.dumps({**values, "title": "Older", "importance": 1, "createdAt": 1_768_473_000_000}),
     ]
 
@@ -172,13 +181,20 @@ def test_data_of_the_packages_is_read_with_their_scale_names_and_times(store: St
     older, old = list_memories(store)
 
     assert (report.saved, report.unread, report.remarks) == (2, [], [])
-    assert (old.importance, old.source_files, old.session_id, old.type) == (0.8, ("a.py",), "s", "session_summary")
+    assert (old.importance, old.source_files, old.session_id, old.type) == (
+        0.8,
+        ("a.py",),
+        "s",
+        "session_summary",
+    )
     assert older.importance == 0.1
     assert old.created_at == older.created_at == "2026-01-15T10:30:00.000Z"
 
 
 def test_importance_of_unknown_scale_is_read_as_the_tools_read_it(store: Store) -> None:
-    report = import_memories(store, '{"title": "T", "content": "c", "importance": 1}', scale="either")
+    report = import_memories(
+        store, '{"title": "T", "content": "c", "importance": 1}', scale="either"
+    )
 
     assert list_memories(store)[0].importance == 1
     assert ["lowest from 1 to 10" in remark.message for remark in report.remarks] == [True]
@@ -210,7 +226,9 @@ def test_a_key_that_is_taken_is_left_out_and_the_memory_kept(store: Store) -> No
     report = import_memories(store, line)
 
     assert report.saved == 1
-    assert [remark.message for remark in report.remarks] == [f"idempotency_key left out: memory {first.id} holds it"]
+    assert [remark.message for remark in report.remarks] == [
+        f"idempotency_key left out: memory {first.id} holds it"
+    ]
 
 
 def test_a_memory_that_was_changed_in_the_file_is_named_and_not_taken(store: Store) -> None:
@@ -235,4 +253,11 @@ def test_many_lines_are_saved_in_their_order(store: Store) -> None:
 def test_an_export_names_nothing_that_is_empty(store: Store) -> None:
     save_memory(store, replace(MemoryDraft(title="Plain", content="Words.")))
 
-    assert set(json.loads(export(store, "jsonl"))) == {"uid", "type", "title", "content", "importance", "created_at"}
+    assert set(json.loads(export(store, "jsonl"))) == {
+        "uid",
+        "type",
+        "title",
+        "content",
+        "importance",
+        "created_at",
+    }

@@ -27,7 +27,9 @@ def test_the_list_is_newest_first_and_goes_on_from_a_memory(store: Store) -> Non
 
 
 def test_the_list_goes_on_within_one_change(store: Store) -> None:
-    lines = "".join(json.dumps({"title": f"Note {n}", "content": f"Imported {n}."}) + "\n" for n in range(5))
+    lines = "".join(
+        json.dumps({"title": f"Note {n}", "content": f"Imported {n}."}) + "\n" for n in range(5)
+    )
     import_memories(store, lines)
 
     first = list_memories(store, limit=2)
@@ -51,7 +53,11 @@ def test_a_forgotten_memory_is_named_and_gone(store: Store) -> None:
 
     forgotten = forget_memory(store, id)
 
-    assert (forgotten.id, forgotten.title, forgotten.purged) == (id, "Sessions live in Redis", False)
+    assert (forgotten.id, forgotten.title, forgotten.purged) == (
+        id,
+        "Sessions live in Redis",
+        False,
+    )
     assert forgotten.revision == store.read(lambda reading: reading.revision()) == 2
     assert list_memories(store) == []
     with pytest.raises(MemoryNotFoundError, match=f"memory {id} was forgotten on 20"):
@@ -65,7 +71,9 @@ def test_a_purged_memory_leaves_nothing_in_the_file(store: Store, tmp_path: Path
     forget_memory(store, id, purge=True)
     store.close()
 
-    assert b"anzibar" not in b"".join(path.read_bytes() for path in (tmp_path / ".goopspec").iterdir())
+    assert b"anzibar" not in b"".join(
+        path.read_bytes() for path in (tmp_path / ".goopspec").iterdir()
+    )
 
 
 @pytest.mark.parametrize("id", [0, -1, 4711, 10**30])

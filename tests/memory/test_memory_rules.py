@@ -52,7 +52,13 @@ def test_good_example_breaks_no_rule(rule: Rule, store: Store) -> None:
 
 @every_rule
 def test_severities_are_the_published_ones(rule: Rule) -> None:
-    expected = Severity.WARNING if rule.id in WARNINGS else Severity.INFO if rule.id in REMARKS else Severity.ERROR
+    expected = (
+        Severity.WARNING
+        if rule.id in WARNINGS
+        else Severity.INFO
+        if rule.id in REMARKS
+        else Severity.ERROR
+    )
 
     assert (rule.lenient, rule.strict) == (expected, expected)
     assert set(rule.requirements) <= load_ledger().keys()

@@ -23,7 +23,10 @@ class Question(NamedTuple):
     phrasings: list[str]
 
 
-QUESTIONS = [Question(**json.loads(line)) for line in (CASES / "questions.jsonl").read_text("utf-8").splitlines()]
+QUESTIONS = [
+    Question(**json.loads(line))
+    for line in (CASES / "questions.jsonl").read_text("utf-8").splitlines()
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +42,10 @@ def missed(store: Store, phrasings: dict[str, list[str]]) -> list[str]:
     return [
         title
         for title, queries in phrasings.items()
-        if title not in {item.memory.title for item in search_memory(store, SearchRequest(queries=queries)).items}
+        if title
+        not in {
+            item.memory.title for item in search_memory(store, SearchRequest(queries=queries)).items
+        }
     ]
 
 

@@ -46,10 +46,23 @@ def test_a_saved_memory_is_read_back_as_it_was_given(store: Store) -> None:
     kept = get_memory(store, saved.id)
 
     assert (saved.status, saved.redactions, saved.similar, saved.findings) == ("saved", 0, (), ())
-    assert (kept.title, kept.content, kept.type, kept.importance) == (draft.title, draft.content, "decision", 0.7)
+    assert (kept.title, kept.content, kept.type, kept.importance) == (
+        draft.title,
+        draft.content,
+        "decision",
+        0.7,
+    )
     assert (kept.concepts, kept.facts) == (("auth", "sessions"), ("an id has 128 bits",))
-    assert (kept.source_files, kept.agent, kept.session_id) == (("src/auth/session.py",), "goop-executor", "s-1")
-    assert (kept.created_at, kept.revision, kept.uid) == ("2026-01-15T10:30:00.000Z", saved.revision, saved.uid)
+    assert (kept.source_files, kept.agent, kept.session_id) == (
+        ("src/auth/session.py",),
+        "goop-executor",
+        "s-1",
+    )
+    assert (kept.created_at, kept.revision, kept.uid) == (
+        "2026-01-15T10:30:00.000Z",
+        saved.revision,
+        saved.uid,
+    )
 
 
 def test_revisions_follow_each_other(store: Store) -> None:
@@ -62,7 +75,8 @@ def test_revisions_follow_each_other(store: Store) -> None:
 def test_the_same_words_are_a_duplicate_whatever_their_case_and_blanks(store: Store) -> None:
     first = save_memory(store, DRAFT)
     again = save_memory(
-        store, replace(DRAFT, title="SESSIONS  live in redis", content="the cookie\nholds only an id. ")
+        store,
+        replace(DRAFT, title="SESSIONS  live in redis", content="the cookie\nholds only an id. "),
     )
 
     assert (again.status, again.id, again.revision) == ("duplicate", first.id, first.revision)
@@ -104,8 +118,12 @@ def test_fifty_calls_at_once_with_one_text_save_it_once(store: Store) -> None:
 def test_nearly_the_same_memory_is_kept_and_named(store: Store) -> None:
     words = "The client waits for the answer of the payment service and gives up after"
     first = save_memory(store, MemoryDraft(title="Timeout of payments", content=f"{words} 30 s."))
-    save_memory(store, MemoryDraft(title="Deployments", content="They happen on Tuesdays before noon."))
-    other_type = save_memory(store, MemoryDraft(title="Timeout of payments", content=f"{words} 40 s.", type="note"))
+    save_memory(
+        store, MemoryDraft(title="Deployments", content="They happen on Tuesdays before noon.")
+    )
+    other_type = save_memory(
+        store, MemoryDraft(title="Timeout of payments", content=f"{words} 40 s.", type="note")
+    )
     second = save_memory(store, MemoryDraft(title="Timeout of payments", content=f"{words} 300 s."))
 
     assert other_type.similar == ()
@@ -113,11 +131,17 @@ def test_nearly_the_same_memory_is_kept_and_named(store: Store) -> None:
     assert get_memory(store, second.id).content.endswith("300 s.")
 
 
-def test_of_a_hundred_memories_with_some_words_changed_almost_all_are_named_among_many(store: Store) -> None:
+def test_of_a_hundred_memories_with_some_words_changed_almost_all_are_named_among_many(
+    store: Store,
+) -> None:
     pick = random.Random(4711)
-    vocabulary = ["".join(pick.choices("abcdefghijklmnopqrstuvwxyz", k=2 + n // 100)) for n in range(1_000)]
+    vocabulary = [
+        "".join(pick.choices("abcdefghijklmnopqrstuvwxyz", k=2 + n // 100)) for n in range(1_000)
+    ]
     texts = [pick.choices(vocabulary, k=pick.randrange(7, 80)) for _ in range(100)]
-    first = [save_memory(store, MemoryDraft(title="Notes", content=" ".join(text))).id for text in texts]
+    first = [
+        save_memory(store, MemoryDraft(title="Notes", content=" ".join(text))).id for text in texts
+    ]
     named = 0
     for id, text in zip(first, texts, strict=True):
         changed = {pick.randrange(len(text)): "changed" for _ in range(len(text) // 10)}
@@ -131,19 +155,28 @@ def test_of_a_hundred_memories_with_some_words_changed_almost_all_are_named_amon
 
 def test_many_memories_that_are_nearly_the_same_are_all_named(store: Store) -> None:
     words = "The client waits for the answer of the payment service and gives up after"
-    ids = [save_memory(store, MemoryDraft(title="Timeout", content=f"{words} {n} s.")).id for n in range(10)]
+    ids = [
+        save_memory(store, MemoryDraft(title="Timeout", content=f"{words} {n} s.")).id
+        for n in range(10)
+    ]
 
     last = save_memory(store, MemoryDraft(title="Timeout", content=f"{words} 300 s."))
 
     assert last.similar == tuple(ids)
 
 
-kept_words = st.lists(st.sampled_from([*"ab", "id", "session", "größe", "42", "redis", "cookie"]), max_size=30)
+kept_words = st.lists(
+    st.sampled_from([*"ab", "id", "session", "größe", "42", "redis", "cookie"]), max_size=30
+)
 
 
 @given(kept_words, kept_words)
-def test_texts_of_the_same_words_have_the_same_sketches_in_any_order(one: list[str], other: list[str]) -> None:
-    mine, theirs = (sketches("note", tokens("t", " ".join(text))) for text in ([*one, *other], [*other, *one]))
+def test_texts_of_the_same_words_have_the_same_sketches_in_any_order(
+    one: list[str], other: list[str]
+) -> None:
+    mine, theirs = (
+        sketches("note", tokens("t", " ".join(text))) for text in ([*one, *other], [*other, *one])
+    )
 
     assert mine == theirs != sketches("todo", tokens("t", " ".join([*one, *other])))
     assert len(mine) == 4
@@ -158,7 +191,9 @@ def test_importance_from_0_to_1_is_kept_exactly(importance: float, store: Store)
     assert saved.findings == ()
 
 
-@pytest.mark.parametrize("importance", [8, 10, -0.1, 1.01, True, False, "0.5", None, math.nan, math.inf, HUGE])
+@pytest.mark.parametrize(
+    "importance", [8, 10, -0.1, 1.01, True, False, "0.5", None, math.nan, math.inf, HUGE]
+)
 def test_any_other_importance_is_refused(importance: object) -> None:
     (finding,) = refused(replace(DRAFT, importance=importance)).findings
 
@@ -167,13 +202,16 @@ def test_any_other_importance_is_refused(importance: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(0.4, 0.4), (1, 1.0), (1.0, 1.0), (2, 0.2), (8, 0.8), (10, 1.0), (1.5, 0.15)]
+    ("given", "kept"),
+    [(0.4, 0.4), (1, 1.0), (1.0, 1.0), (2, 0.2), (8, 0.8), (10, 1.0), (1.5, 0.15)],
 )
 def test_the_tools_with_the_packages_names_take_either_scale(given: float, kept: float) -> None:
     prepared = prepare(replace(DRAFT, importance=given), scale="either")
 
     assert prepared.importance == kept
-    assert [finding.rule for finding in prepared.findings] == (["memory/importance-ambiguous"] if given == 1 else [])
+    assert [finding.rule for finding in prepared.findings] == (
+        ["memory/importance-ambiguous"] if given == 1 else []
+    )
 
 
 @pytest.mark.parametrize("given", [0, -1, 11, True, "8"])
@@ -209,7 +247,9 @@ def test_a_long_title_is_cut_between_words_and_nothing_of_it_is_lost() -> None:
         (replace(DRAFT, idempotency_key="a" * 201), "idempotency_key", "200"),
     ],
 )
-def test_what_is_too_large_is_refused_with_field_and_limit(draft: MemoryDraft, field: str, limit: str) -> None:
+def test_what_is_too_large_is_refused_with_field_and_limit(
+    draft: MemoryDraft, field: str, limit: str
+) -> None:
     (finding,) = refused(draft).findings
 
     assert (finding.rule, finding.path) == ("memory/too-large", field)
@@ -223,15 +263,25 @@ def test_content_of_exactly_64_kib_is_kept(store: Store) -> None:
 
 
 def test_all_reasons_are_told_at_once() -> None:
-    error = refused(MemoryDraft(title=" ", content="\u200b", type="idea", importance=8, facts=["a\0b"]))
+    error = refused(
+        MemoryDraft(title=" ", content="\u200b", type="idea", importance=8, facts=["a\0b"])
+    )
 
-    assert {finding.path for finding in error.findings} == {"title", "content", "type", "importance", "facts"}
+    assert {finding.path for finding in error.findings} == {
+        "title",
+        "content",
+        "type",
+        "importance",
+        "facts",
+    }
     assert "and 4 more" in str(error)
 
 
 @pytest.mark.parametrize("name", ["title", "content", "agent", "session_id", "idempotency_key"])
 @pytest.mark.parametrize("character", ["\0", "\ud800"])
-def test_characters_that_no_database_keeps_are_refused_in_every_field(name: str, character: str) -> None:
+def test_characters_that_no_database_keeps_are_refused_in_every_field(
+    name: str, character: str
+) -> None:
     values = {"title": "t", "content": "c", name: f"a{character}b"}
 
     assert {finding.path for finding in refused(MemoryDraft(**values)).findings} == {name}
@@ -268,7 +318,9 @@ def test_two_keys_that_differ_in_a_secret_stay_two_keys() -> None:
 
 
 def test_no_reason_of_a_refusal_shows_a_secret() -> None:
-    error = refused(MemoryDraft(title=" ", content=f"{SECRET}\0", type=SECRET, agent=f"{SECRET} " * 30))
+    error = refused(
+        MemoryDraft(title=" ", content=f"{SECRET}\0", type=SECRET, agent=f"{SECRET} " * 30)
+    )
 
     assert SECRET not in str(error) + repr(error.findings)
 

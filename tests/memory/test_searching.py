@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.keeping import forget_memory
 from goop_mcp.memory.saving import save_memory
-from goop_mcp.memory.searching import FoundMemories, SearchArgumentError, SearchRequest, search_memory
+from goop_mcp.memory.searching import (
+    FoundMemories,
+    SearchArgumentError,
+    SearchRequest,
+    search_memory,
+)
 from goop_mcp.memory.snippets import LONGEST_SNIPPET, snippet
 from goop_mcp.store.interface import Store
 from tests.requirements import requirement
@@ -31,12 +36,16 @@ def search(store: Store, *queries: str, limit: int = 5) -> list[int]:
 
 @requirement("P-06")
 def test_queries_concepts_and_types_restrict_what_is_found(store: Store) -> None:
-    wanted = save(store, "Tokens live an hour", type="decision", concepts=["Auth", "tokens"], importance=0.7)
+    wanted = save(
+        store, "Tokens live an hour", type="decision", concepts=["Auth", "tokens"], importance=0.7
+    )
     save(store, "Tokens live a day", type="note", concepts=["auth"], importance=0.7)
     save(store, "Tokens of the lexer", type="decision", concepts=["parser"], importance=0.7)
     save(store, "Tokens are short", type="decision", concepts=["auth"], importance=0.2)
 
-    request = SearchRequest(queries=["tokens", "hour"], concepts=["AUTH"], types=["decision", "observation"])
+    request = SearchRequest(
+        queries=["tokens", "hour"], concepts=["AUTH"], types=["decision", "observation"]
+    )
 
     assert found(search_memory(store, replace(request, min_importance=0.5))) == [wanted]
     assert len(found(search_memory(store, replace(request, types=(), min_importance=0)))) == 3
@@ -51,7 +60,9 @@ def test_a_single_query_counts_as_one_phrasing(store: Store) -> None:
 
 def test_a_memory_with_all_words_comes_before_those_with_some(store: Store) -> None:
     some = save(store, "Redis Redis Redis", importance=1.0)
-    every = save(store, "The session of a person", "It is in Redis, not in the cookie.", importance=0.0)
+    every = save(
+        store, "The session of a person", "It is in Redis, not in the cookie.", importance=0.0
+    )
 
     assert search(store, "redis session cookie") == [every, some]
 
@@ -69,10 +80,15 @@ def test_the_other_forms_of_a_word_are_found(store: Store) -> None:
     assert search(store, "connection pool") == [id]
 
 
-@pytest.mark.parametrize("query", ["session_id", "auth/service.ts", "1.2.3", "Größe", "user's choice", "naïve"])
+@pytest.mark.parametrize(
+    "query", ["session_id", "auth/service.ts", "1.2.3", "Größe", "user's choice", "naïve"]
+)
 def test_identifiers_paths_versions_and_accents_are_found(store: Store, query: str) -> None:
     id = save(
-        store, "Notes", f"We spoke of session_id, src/auth/service.ts, 1.2.3, Größe, the user's choice, naïve: {query}"
+        store,
+        "Notes",
+        "We spoke of session_id, src/auth/service.ts, 1.2.3, Größe, the user's choice, naïve:"
+        f" {query}",
     )
 
     assert search(store, query) == [id]
@@ -91,7 +107,12 @@ def test_total_and_has_more_count_what_is_not_shown(store: Store) -> None:
 
     answer = search_memory(store, SearchRequest(queries="caching", limit=5))
 
-    assert (len(answer.items), answer.total, answer.has_more, answer.total_is_capped) == (5, 7, True, False)
+    assert (len(answer.items), answer.total, answer.has_more, answer.total_is_capped) == (
+        5,
+        7,
+        True,
+        False,
+    )
     assert not search_memory(store, SearchRequest(queries="caching", limit=7)).has_more
 
 
@@ -163,14 +184,38 @@ def test_what_was_found_in_another_way_is_fused_and_filtered(store: Store) -> No
 
 
 NASTY = st.sampled_from(
-    ["'", '"', "*", "NEAR(", "AND", "OR", "NOT", "(", ")", "\0", "\ud800", "^", ":", "--", "a", "{", "-"]
+    [
+        "'",
+        '"',
+        "*",
+        "NEAR(",
+        "AND",
+        "OR",
+        "NOT",
+        "(",
+        ")",
+        "\0",
+        "\ud800",
+        "^",
+        ":",
+        "--",
+        "a",
+        "{",
+        "-",
+    ]
 )
-queries = st.lists(st.one_of(st.text(max_size=30), st.lists(NASTY, max_size=8).map(" ".join)), min_size=1, max_size=8)
+queries = st.lists(
+    st.one_of(st.text(max_size=30), st.lists(NASTY, max_size=8).map(" ".join)),
+    min_size=1,
+    max_size=8,
+)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(queries=queries, concepts=st.lists(st.text(max_size=5), max_size=2))
-def test_any_text_is_a_valid_query(store: Store, queries: Sequence[str], concepts: Sequence[str]) -> None:
+def test_any_text_is_a_valid_query(
+    store: Store, queries: Sequence[str], concepts: Sequence[str]
+) -> None:
     if not store.exists():
         save(store, "Sessions live in Redis AND NOT NEAR a cookie", concepts=["auth"])
 
@@ -180,7 +225,11 @@ def test_any_text_is_a_valid_query(store: Store, queries: Sequence[str], concept
 
 
 def test_a_snippet_begins_shortly_before_the_first_word_that_was_asked_for() -> None:
-    content = "Filler words come first. " * 40 + "The connection pool has ten places. " + "More words follow. " * 40
+    content = (
+        "Filler words come first. " * 40
+        + "The connection pool has ten places. "
+        + "More words follow. " * 40
+    )
 
     shown = snippet(content, ["connections"])
 
@@ -194,7 +243,9 @@ def test_a_short_content_is_shown_whole_on_one_line() -> None:
     assert snippet("one\n  two", ["two"]) == "one two"
 
 
-@given(st.text(), st.lists(st.text(max_size=9).filter(str.isalnum), max_size=4), st.integers(10, 300))
+@given(
+    st.text(), st.lists(st.text(max_size=9).filter(str.isalnum), max_size=4), st.integers(10, 300)
+)
 def test_no_snippet_is_longer_than_asked_for(content: str, words: list[str], limit: int) -> None:
     shown = snippet(content * 20, words, limit)
 

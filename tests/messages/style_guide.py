@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 GUIDE = (Path(__file__).parent / "visual-style-0.2.0.md").read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^### (?P<title>[^\n]+)\n```(?:markdown)?\n(?P<text>.*?)\n```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^### (?P<title>[^\n]+)\n```(?:markdown)?\n(?P<text>.*?)\n```$", re.MULTILINE | re.DOTALL
+)
 TEMPLATES = {block["title"]: block["text"] for block in _BLOCK.finditer(GUIDE)}
 
 

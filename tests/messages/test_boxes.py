@@ -42,7 +42,9 @@ def test_every_line_of_a_box_is_66_wide_and_no_word_is_lost(texts: list[str]) ->
 
     assert {len(line) for line in lines} == {BOX_WIDTH} == {66}
     assert lines[0] == lines[-1] == f"+{'=' * 64}+"
-    assert re.sub(r"\s", "", "".join(texts)) == re.sub(r"\s", "", "".join(line[1:-1] for line in lines[1:-1]))
+    assert re.sub(r"\s", "", "".join(texts)) == re.sub(
+        r"\s", "", "".join(line[1:-1] for line in lines[1:-1])
+    )
 
 
 def test_wide_characters_take_two_columns() -> None:

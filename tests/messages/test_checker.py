@@ -105,12 +105,16 @@ def test_a_box_is_found_wherever_its_edge_begins_a_line(line: str) -> None:
     assert breaches(f"{HEADER}X\n\n{line}\n\n---") == ["box"]
 
 
-@pytest.mark.parametrize("line", ["Run: `/goop-plan`", "- Run: x", "**Next step:** x", "run : x", "Next: x"])
+@pytest.mark.parametrize(
+    "line", ["Run: `/goop-plan`", "- Run: x", "**Next step:** x", "run : x", "Next: x"]
+)
 def test_a_next_step_without_arrow_is_found(line: str) -> None:
     assert breaches(f"{HEADER}X\n\n{line}\n\n---") == ["arrow-missing"]
 
 
-@pytest.mark.parametrize("line", ["→ Run: `/goop-plan`", "Start a new session, then run: `/goop-plan`", "Running: 3"])
+@pytest.mark.parametrize(
+    "line", ["→ Run: `/goop-plan`", "Start a new session, then run: `/goop-plan`", "Running: 3"]
+)
 def test_a_next_step_with_arrow_or_within_a_sentence_is_in_order(line: str) -> None:
     assert breaches(f"{HEADER}X\n\n{line}\n\n---") == []
 
@@ -124,7 +128,9 @@ def test_a_foreign_icon_is_found(bullet: str) -> None:
     assert breaches(f"{HEADER}X\n\n{bullet}\n\n---") == ["unknown-icon"]
 
 
-@pytest.mark.parametrize("bullet", ["- ✓ done", "- ⚠️ open", "- plain", "- **A)** x", "- `code` x", "- 日本 x", "- 3 x"])
+@pytest.mark.parametrize(
+    "bullet", ["- ✓ done", "- ⚠️ open", "- plain", "- **A)** x", "- `code` x", "- 日本 x", "- 3 x"]
+)
 def test_known_icons_and_plain_bullets_are_in_order(bullet: str) -> None:
     assert breaches(f"{HEADER}X\n\n{bullet}\n\n---") == []
 
@@ -178,7 +184,22 @@ _HOSTILE = st.sampled_from(
             "\u2028",
             "\x1b[",
         ),
-        *("\x85", "\x0c", "\ud800", "\x00", "**", "===", "> q", "1. x", "* x", "_", "Next step: x", "", " ", "\u3000"),
+        *(
+            "\x85",
+            "\x0c",
+            "\ud800",
+            "\x00",
+            "**",
+            "===",
+            "> q",
+            "1. x",
+            "* x",
+            "_",
+            "Next step: x",
+            "",
+            " ",
+            "\u3000",
+        ),
         *("&#10;", "<br>", "\u200b", "日本"),
     )
 )
@@ -204,7 +225,12 @@ MESSAGES = st.one_of(
         remarks=_LISTS,
     ),
     st.builds(phase_complete, TEXTS, summary=TEXTS, next_command=_MAYBE, remarks=_LISTS),
-    st.builds(decision_required, TEXTS, st.lists(st.builds(Choice, TEXTS, TEXTS), max_size=3), question=_MAYBE),
+    st.builds(
+        decision_required,
+        TEXTS,
+        st.lists(st.builds(Choice, TEXTS, TEXTS), max_size=3),
+        question=_MAYBE,
+    ),
     st.builds(
         session_handoff,
         accomplished=_LISTS,
@@ -238,7 +264,9 @@ def test_every_message_has_one_header_and_one_divider_whatever_agents_write(mess
     assert message.splitlines() == message.split("\n")
     assert [line.startswith("## 🔮 GoopSpec · ") for line in lines].count(True) == 1
     assert lines[0].startswith("## 🔮 GoopSpec · ")
-    assert [number for number, line in enumerate(lines) if line.strip() == "---"] == [len(lines) - 1]
+    assert [number for number, line in enumerate(lines) if line.strip() == "---"] == [
+        len(lines) - 1
+    ]
     assert not [line for line in lines if re.match(r"\s*\+[-=]{2}", line)]
 
 

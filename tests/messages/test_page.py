@@ -12,12 +12,16 @@ from tests.requirements import requirement
 
 
 def test_the_generated_page_is_up_to_date() -> None:
-    assert read_document("visual_style") == visual_style_markdown(), "the page is stale; write it again with: make docs"
+    assert read_document("visual_style") == visual_style_markdown(), (
+        "the page is stale; write it again with: make docs"
+    )
 
 
 def test_the_module_prints_the_page() -> None:
     command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.messages.page"]
-    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300)
+    result = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert result.stdout == visual_style_markdown()
 
 
@@ -28,7 +32,9 @@ def test_the_docs_resource_shows_the_version_of_the_style() -> None:
 
 
 def test_every_message_of_the_page_is_in_the_style() -> None:
-    samples = re.findall(r"^````markdown\n(.*?)^````$", visual_style_markdown(), re.DOTALL | re.MULTILINE)
+    samples = re.findall(
+        r"^````markdown\n(.*?)^````$", visual_style_markdown(), re.DOTALL | re.MULTILINE
+    )
 
     assert len(samples) == 8
     assert [check_message(sample) for sample in samples] == [()] * 8

@@ -15,7 +15,14 @@ from goop_mcp.messages import (
     status_display,
     warning,
 )
-from goop_mcp.messages.icons import KNOWN_ICONS, PHASE_ICONS, PRIMARY_ICON, SEPARATOR, STYLE_VERSION, StatusIcon
+from goop_mcp.messages.icons import (
+    KNOWN_ICONS,
+    PHASE_ICONS,
+    PRIMARY_ICON,
+    SEPARATOR,
+    STYLE_VERSION,
+    StatusIcon,
+)
 from goop_mcp.messages.rendering import success
 from goop_mcp.messages.templates import HEADER
 from tests.messages.style_guide import GUIDE, filled, table
@@ -48,13 +55,17 @@ def test_a_closed_gate_is_the_guides_template_with_a_cross() -> None:
 @requirement("V-05", "V-10")
 def test_the_warning_header_is_the_guides_with_a_warning_sign() -> None:
     assert warning("Discovery was skipped", command="/goop-discuss") == filled(
-        "Warning/Blocked Header", ("[Warning message]", "Discovery was skipped"), ("/goop-[command]", "/goop-discuss")
+        "Warning/Blocked Header",
+        ("[Warning message]", "Discovery was skipped"),
+        ("/goop-[command]", "/goop-discuss"),
     )
 
 
 @requirement("V-04")
 def test_the_success_header_is_the_guides() -> None:
-    assert success("All waves are done") == filled("Success Header", ("[Success message]", "All waves are done"))
+    assert success("All waves are done") == filled(
+        "Success Header", ("[Success message]", "All waves are done")
+    )
 
 
 @requirement("V-11")
@@ -77,7 +88,9 @@ def test_progress_is_the_guides_template() -> None:
 
 @requirement("V-12")
 def test_phase_complete_is_the_guides_template() -> None:
-    assert phase_complete("Execute", summary="3 waves, 8 tasks.", next_command="/goop-accept") == filled(
+    assert phase_complete(
+        "Execute", summary="3 waves, 8 tasks.", next_command="/goop-accept"
+    ) == filled(
         "Phase Complete",
         ("[Phase Name]", "Execute"),
         ("[Summary content]", "3 waves, 8 tasks."),
@@ -121,21 +134,33 @@ def test_session_handoff_is_the_guides_template() -> None:
 @requirement("V-15")
 def test_status_display_is_the_guides_template() -> None:
     message = status_display(
-        project="demo", interview_complete=True, spec_locked=True, accepted=False, next_command="/goop-execute"
+        project="demo",
+        interview_complete=True,
+        spec_locked=True,
+        accepted=False,
+        next_command="/goop-execute",
     )
 
-    assert message == filled("Status Display", ("[name]", "demo"), ("/goop-[command]", "/goop-execute"))
+    assert message == filled(
+        "Status Display", ("[name]", "demo"), ("/goop-[command]", "/goop-execute")
+    )
 
 
 def test_the_other_states_of_the_gates_have_their_icons() -> None:
-    message = status_display(project="demo", interview_complete=False, spec_locked=False, accepted=True)
+    message = status_display(
+        project="demo", interview_complete=False, spec_locked=False, accepted=True
+    )
 
-    assert "| Interview | ⏳ Pending |\n| Spec Lock | 🔓 Unlocked |\n| Acceptance | ✓ Complete |\n\n---" in message
+    assert (
+        "| Interview | ⏳ Pending |\n| Spec Lock | 🔓 Unlocked |\n| Acceptance | ✓ Complete"
+        " |\n\n---" in message
+    )
 
 
 def test_what_is_not_known_is_left_out_or_shown_as_a_dash() -> None:
-    assert progress(phase="execute") == (
-        "## 🔮 GoopSpec · Progress\n\n**Phase:** ⚡ Execute | **Wave:** – | **Task:** –\n\n---"
+    assert (
+        progress(phase="execute")
+        == "## 🔮 GoopSpec · Progress\n\n**Phase:** ⚡ Execute | **Wave:** – | **Task:** –\n\n---"
     )
     handoff = session_handoff(accomplished=[], phase="plan", spec_locked=None, next_command=None)
     assert "**Phase:** 📋 Plan | **Spec:** – | **Wave:** –" in handoff
@@ -143,13 +168,16 @@ def test_what_is_not_known_is_left_out_or_shown_as_a_dash() -> None:
 
 
 def test_a_decision_without_options_asks_its_own_question() -> None:
-    assert decision_required("The key is missing", question="Where is it?") == (
-        "## 🔮 GoopSpec · Decision Required\n\n⚠️ The key is missing\n\nWhere is it?\n\n---"
+    assert (
+        decision_required("The key is missing", question="Where is it?")
+        == "## 🔮 GoopSpec · Decision Required\n\n⚠️ The key is missing\n\nWhere is it?\n\n---"
     )
 
 
 def test_long_lists_are_counted_and_not_shown_in_full() -> None:
-    message = session_handoff(accomplished=["x"] * 25, phase="plan", spec_locked=True, next_command=None)
+    message = session_handoff(
+        accomplished=["x"] * 25, phase="plan", spec_locked=True, next_command=None
+    )
 
     assert message.count("- ✓ x") == 20
     assert "- ✓ … and 5 more" in message

@@ -55,8 +55,12 @@ def test_each_phase_has_its_goal(phase: Adoption, held: int, of: int, reached: b
 
 
 @requirement("H-56")
-@pytest.mark.parametrize(("blocked", "of", "too_many"), [(0, 5, False), (1, 10, False), (2, 19, True), (1, 2, True)])
-def test_more_than_a_tenth_refused_calls_for_going_back(blocked: int, of: int, too_many: bool) -> None:
+@pytest.mark.parametrize(
+    ("blocked", "of", "too_many"), [(0, 5, False), (1, 10, False), (2, 19, True), (1, 2, True)]
+)
+def test_more_than_a_tenth_refused_calls_for_going_back(
+    blocked: int, of: int, too_many: bool
+) -> None:
     report = measure_adoption([REFUSED] * blocked + [PROMPT] * (of - blocked))
 
     assert report.blocked == blocked

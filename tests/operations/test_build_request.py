@@ -31,7 +31,9 @@ TEMPLATES = [template.name for template in list_templates()]
 def test_the_smallest_set_of_fields_makes_a_prompt() -> None:
     built = build_request(**FIELDS)
 
-    assert built.text.startswith("# Task: Add POST /login and its tests\n\n````xml\n<agent_request version=")
+    assert built.text.startswith(
+        "# Task: Add POST /login and its tests\n\n````xml\n<agent_request version="
+    )
     assert built.verdict.findings == ()
     assert built.path is None
     request = request_of(built.verdict)
@@ -68,7 +70,10 @@ def test_every_field_is_carried_over() -> None:
 def test_an_id_is_made_of_the_time_and_the_title_where_none_is_given() -> None:
     built = build_request(**FIELDS, now=datetime(2026, 1, 14, 9, 30, tzinfo=UTC))
 
-    assert built.path == "docs/.scratch/sessions/20260114-093000-add-post-login-and-its-tests/prompt.md"
+    assert (
+        built.path
+        == "docs/.scratch/sessions/20260114-093000-add-post-login-and-its-tests/prompt.md"
+    )
     assert built.verdict.findings == ()
 
 
@@ -84,11 +89,22 @@ def test_the_id_of_the_session_takes_the_place_of_its_variable() -> None:
 
 
 def test_the_literal_schema_accepts_what_is_built_for_it() -> None:
-    deliverables = [{"kind": "report", "text": "r"}, {"kind": "decision", "text": "d"}, *FIELDS["deliverables"]]
-    built = build_request(**{**FIELDS, "deliverables": deliverables}, xsd_compat=True, target_agent="test-agent")
+    deliverables = [
+        {"kind": "report", "text": "r"},
+        {"kind": "decision", "text": "d"},
+        *FIELDS["deliverables"],
+    ]
+    built = build_request(
+        **{**FIELDS, "deliverables": deliverables}, xsd_compat=True, target_agent="test-agent"
+    )
 
-    schema = etree.XMLSchema(etree.parse(ROOT / "schemas" / "agent_request" / "agent-handoff-v1.xsd"))
-    start, end = built.text.index("<agent_request"), built.text.index("</agent_request>") + len("</agent_request>")
+    schema = etree.XMLSchema(
+        etree.parse(ROOT / "schemas" / "agent_request" / "agent-handoff-v1.xsd")
+    )
+    start, end = (
+        built.text.index("<agent_request"),
+        built.text.index("</agent_request>") + len("</agent_request>"),
+    )
     schema.assertValid(etree.fromstring(built.text[start:end]))
     with pytest.raises(NotWritableError, match="no room for priority"):
         build_request(**FIELDS, xsd_compat=True, priority="low")
@@ -118,7 +134,10 @@ def test_what_is_built_is_accepted_or_refused_with_a_sentence(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"mode": "fork"}, "there is no mode 'fork'; known are spawn, conversation_only, blocking."),
+        (
+            {"mode": "fork"},
+            "there is no mode 'fork'; known are spawn, conversation_only, blocking.",
+        ),
         ({"workflow": "tdd"}, "there is no workflow 'tdd'"),
         ({"priority": "urgent"}, "there is no priority 'urgent'; known are high, medium, low."),
         ({"original_intent": " "}, "<original_intent> is blank"),
@@ -130,9 +149,15 @@ def test_what_is_built_is_accepted_or_refused_with_a_sentence(
         ({"deliverables": []}, "deliverables is empty"),
         ({"deliverables": "a.py"}, "deliverables is no list"),
         ({"deliverables": ["a.py"]}, "deliverable 1 is no object"),
-        ({"deliverables": [{"kind": "code"}]}, "kind of deliverable 1 is 'code'; expected file, decision or report"),
+        (
+            {"deliverables": [{"kind": "code"}]},
+            "kind of deliverable 1 is 'code'; expected file, decision or report",
+        ),
         ({"deliverables": [{"kind": "file"}]}, "deliverable 1 is a file without a path"),
-        ({"deliverables": [{"kind": "report", "path": "a"}]}, "deliverable 1 is a report and has no path"),
+        (
+            {"deliverables": [{"kind": "report", "path": "a"}]},
+            "deliverable 1 is a report and has no path",
+        ),
         ({"deliverables": [{"kind": "file", "pth": "a"}]}, "did you mean 'path'"),
         (
             {"deliverables": [{"kind": "file", "path": "a", "required": "yes"}]},
@@ -140,16 +165,24 @@ def test_what_is_built_is_accepted_or_refused_with_a_sentence(
         ),
         ({"deliverables": [{"kind": "file", "path": 7}]}, "path of deliverable 1 is no text"),
         ({"deliverables": [{"kind": "report", "text": 7}]}, "text of deliverable 1 is no text"),
-        ({"deliverables": [{"kind": "report", "text": "\x07"}]}, "text of deliverable 1: '\\x07' holds a control"),
+        (
+            {"deliverables": [{"kind": "report", "text": "\x07"}]},
+            "text of deliverable 1: '\\x07' holds a control",
+        ),
         ({"context": "\ud800"}, "context: '\\ud800' holds a control character"),
         ({"deliverables": [{"kind": "file", "path": "../a"}]}, "leads out of the workspace"),
         ({"session_id": "login"}, "session_id is 'login'; expected date, time and a short name"),
         ({"target_agent": "<agent>"}, "template text left in: target_agent"),
         ({"task_details": "\x1b[0m"}, "holds a control character"),
-        ({"context": "```xml\n<agent_request>\n<mode>x</mode>\n</agent_request>\n```"}, "2 requests in one prompt"),
+        (
+            {"context": "```xml\n<agent_request>\n<mode>x</mode>\n</agent_request>\n```"},
+            "2 requests in one prompt",
+        ),
     ],
 )
-def test_fields_of_which_no_request_can_be_made_are_refused(change: dict[str, Any], said: str) -> None:
+def test_fields_of_which_no_request_can_be_made_are_refused(
+    change: dict[str, Any], said: str
+) -> None:
     with pytest.raises(GoopError) as raised:
         build_request(**{**FIELDS, **change})
     assert said in str(raised.value)
@@ -159,7 +192,9 @@ def test_fields_of_which_no_request_can_be_made_are_refused(change: dict[str, An
 def test_the_agents_of_the_specification_are_accepted_and_others_unless_a_list_is_given() -> None:
     for agent in [*HANDOFF_AGENTS, "someone-else"]:
         assert build_request(**FIELDS, target_agent=agent).verdict.findings == ()
-    assert build_request(**FIELDS, target_agent="test-agent", agents=HANDOFF_AGENTS).verdict.accepted
+    assert build_request(
+        **FIELDS, target_agent="test-agent", agents=HANDOFF_AGENTS
+    ).verdict.accepted
     with pytest.raises(UnknownNameError, match="did you mean 'backend-agent'"):
         build_request(**FIELDS, target_agent="backend-agnt", agents=HANDOFF_AGENTS)
 
@@ -169,7 +204,12 @@ def test_the_agents_of_the_specification_are_accepted_and_others_unless_a_list_i
 
 @requirement("H-65")
 def test_templates_can_be_listed() -> None:
-    assert TEMPLATES == ["api-endpoint-implementation", "research-spike", "test-suite", "validation-task"]
+    assert TEMPLATES == [
+        "api-endpoint-implementation",
+        "research-spike",
+        "test-suite",
+        "validation-task",
+    ]
     for template in list_templates():
         assert all(slot.description for slot in template.slots)
         assert template.title
@@ -190,7 +230,9 @@ def test_a_template_that_was_filled_in_is_accepted(name: str) -> None:
     values = {slot.name: "a && b <c>" for slot in find_template(name).slots}
     values |= {slot: "src/a b.py" for slot in values if slot.endswith("_file")}
 
-    built = fill_template(name, values, session_id="20260114-093000-x", parent_agent="planning-agent")
+    built = fill_template(
+        name, values, session_id="20260114-093000-x", parent_agent="planning-agent"
+    )
     assert built.verdict.findings == ()
     assert "{{" not in built.text
     assert "src/a b.py" in request_of(built.verdict).paths
@@ -200,7 +242,9 @@ def test_a_template_that_was_filled_in_is_accepted(name: str) -> None:
 @requirement("H-65")
 def test_slots_that_are_not_filled_in_are_named() -> None:
     with pytest.raises(RequestFieldsError, match="slots that are not filled in: goal, checks"):
-        fill_template("validation-task", {"service": "grafana", "result_file": "r.json", "checks": " "})
+        fill_template(
+            "validation-task", {"service": "grafana", "result_file": "r.json", "checks": " "}
+        )
 
 
 def test_a_slot_or_template_that_does_not_exist_is_refused_with_the_nearest() -> None:

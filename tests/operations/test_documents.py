@@ -16,7 +16,8 @@ PATHS_NAMED_LIKE_RULES = {"memory/saved"}
 MODES_DIFFER = {
     rule.id
     for rule in RULES.values()
-    if rule.lenient is not rule.strict and rule.family in ("envelope", "xml", "goop_report", "subagent_protocol")
+    if rule.lenient is not rule.strict
+    and rule.family in ("envelope", "xml", "goop_report", "subagent_protocol")
 }
 
 
@@ -45,26 +46,43 @@ def test_the_example_is_accepted_in_strict_mode_without_a_remark() -> None:
 
 
 def test_the_table_of_repairs_names_every_rule_that_mends() -> None:
-    table = "".join(line for line in _section("Lenient and strict").splitlines() if line.startswith("|"))
+    table = "".join(
+        line for line in _section("Lenient and strict").splitlines() if line.startswith("|")
+    )
     mended = set(re.findall(r"`([a-z_]+/[a-z-]+)`", table))
-    assert mended == MODES_DIFFER - {"goop_report/complete-with-failed-check", "goop_report/check-without-result"}
+    assert mended == MODES_DIFFER - {
+        "goop_report/complete-with-failed-check",
+        "goop_report/check-without-result",
+    }
 
 
 def test_every_rule_the_page_names_exists() -> None:
     families = {rule.family for rule in RULES.values()}
-    named = {name for name in re.findall(r"`([a-z_]+/[a-z-]+)`", PAGE) if name.partition("/")[0] in families}
+    named = {
+        name
+        for name in re.findall(r"`([a-z_]+/[a-z-]+)`", PAGE)
+        if name.partition("/")[0] in families
+    }
     assert named - set(RULES) == PATHS_NAMED_LIKE_RULES
 
 
 def test_every_element_that_a_rule_requires_is_called_required() -> None:
-    needed = {cells[1].strip(): cells[3].strip() for line in PAGE.splitlines() if len(cells := line.split("|")) == 5}
-    elements = RULES["goop_report/missing-field"].catches.partition(": ")[2].partition(";")[0].split(", ")
+    needed = {
+        cells[1].strip(): cells[3].strip()
+        for line in PAGE.splitlines()
+        if len(cells := line.split("|")) == 5
+    }
+    elements = (
+        RULES["goop_report/missing-field"].catches.partition(": ")[2].partition(";")[0].split(", ")
+    )
     assert [needed[f"`{element}`"] for element in elements] == ["required"] * 6
 
 
 def test_the_size_of_the_prompt_is_the_one_on_the_page() -> None:
     section = _section("For authors of agents")
-    found = re.search(r"about ([\d,]+) tokens: ([\d,]+) characters.* It has ([\d,]+) words", section, re.DOTALL)
+    found = re.search(
+        r"about ([\d,]+) tokens: ([\d,]+) characters.* It has ([\d,]+) words", section, re.DOTALL
+    )
     assert found is not None
     tokens, characters, words = (int(number.replace(",", "")) for number in found.groups())
     prompt = render_prompt("goop_report", {})

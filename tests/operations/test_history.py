@@ -21,7 +21,9 @@ def bytes_moved(workplace: Workplace, calls: range) -> dict[str, float]:
     moved: dict[str, list[int]] = {"rchar": [], "wchar": []}
     for number in calls:
         before = dict(_BYTES.findall(COUNTS.read_text()))
-        answer = record(workplace, report(task=f"W1.T{number % 5 + 1}", summary=f"Went on {number}."))
+        answer = record(
+            workplace, report(task=f"W1.T{number % 5 + 1}", summary=f"Went on {number}.")
+        )
         after = dict(_BYTES.findall(COUNTS.read_text()))
         assert (answer.status, answer.remarks) == ("recorded", ())
         for kind, values in moved.items():
@@ -30,7 +32,9 @@ def bytes_moved(workplace: Workplace, calls: range) -> dict[str, float]:
 
 
 @pytest.mark.skipif(not COUNTS.exists(), reason="this system does not count the bytes of a process")
-def test_a_call_moves_as_many_bytes_after_ten_thousand_reports_as_after_a_thousand(tmp_path: Path) -> None:
+def test_a_call_moves_as_many_bytes_after_ten_thousand_reports_as_after_a_thousand(
+    tmp_path: Path,
+) -> None:
     figures = {}
     for loaded in (1_000, 10_000):
         project = tmp_path / str(loaded)

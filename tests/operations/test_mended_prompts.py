@@ -14,7 +14,8 @@ START, END = PROMPT.index("```xml\n"), PROMPT.index("```\n\nThe sessions")
 BARE = PROMPT[START + len("```xml\n") : END]
 NESTED = "Write the tests first:\n```bash\nmake test\n```\n</task_details>"
 COLLIDING = PROMPT.replace("Write the tests first, then the endpoint.</task_details>", NESTED)
-# Whether somebody meant something else cannot be seen from the text: they are told and left as they are.
+# Whether somebody meant something else cannot be seen from the text: they are told and left as they
+# are.
 LEFT_TO_PEOPLE = {"agent_request/unknown-element", "agent_request/unknown-attribute"}
 
 
@@ -66,7 +67,9 @@ def test_a_fence_that_was_closed_by_one_inside_is_made_longer(tmp_path: Path, ma
 
 
 def test_a_fence_that_nobody_closed_behind_the_request_is_closed(tmp_path: Path) -> None:
-    text = mended(COLLIDING[: COLLIDING.index("</agent_request>") + len("</agent_request>")], tmp_path)
+    text = mended(
+        COLLIDING[: COLLIDING.index("</agent_request>") + len("</agent_request>")], tmp_path
+    )
 
     assert text is not None
     assert text.endswith("</agent_request>\n````")
@@ -75,7 +78,9 @@ def test_a_fence_that_nobody_closed_behind_the_request_is_closed(tmp_path: Path)
 
 @pytest.mark.parametrize("before", ["Do this: ", "    ", "- ", "> "])
 @pytest.mark.parametrize("after", ["", " Thanks.", "  \nThanks."])
-def test_wherever_the_request_stands_it_gets_lines_of_its_own(tmp_path: Path, before: str, after: str) -> None:
+def test_wherever_the_request_stands_it_gets_lines_of_its_own(
+    tmp_path: Path, before: str, after: str
+) -> None:
     text = mended(f"# Task: Login\n\n{before}{BARE.rstrip()}{after}", tmp_path)
 
     assert text is not None

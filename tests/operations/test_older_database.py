@@ -13,8 +13,9 @@ from goop_mcp.settings import Settings
 from tests.operations.reporting import record, report, working_in
 
 SAID = (
-    "the database is older than its own files: .goopspec/CHRONICLE.md shows revision {shown}, "
-    "the database has {known}; put a newer copy back with goop-mcp restore FILE, unless the files came from"
+    "the database is older than its own files: .goopspec/CHRONICLE.md shows revision {shown}, the"
+    " database has {known}; put a newer copy back with goop-mcp restore FILE, unless the files came"
+    " from"
 )
 
 

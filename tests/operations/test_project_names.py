@@ -44,7 +44,15 @@ def test_the_command_line_knows_the_names_of_the_project(
     assert run("check", "--workspace", stdin=reply, cwd=project).code == 0
     assert run("route", "-", "--project", str(project), stdin=reply, cwd=elsewhere).code == 0
 
-    other = run("check", "--project", str(project), "--agent", "code-reviewer", stdin=report().encode(), cwd=elsewhere)
+    other = run(
+        "check",
+        "--project",
+        str(project),
+        "--agent",
+        "code-reviewer",
+        stdin=report().encode(),
+        cwd=elsewhere,
+    )
     assert "expected 'code-reviewer', which was invoked" in " ".join(other.out.split())
 
 
@@ -56,9 +64,16 @@ def test_the_server_knows_the_names_of_the_project(project: Path) -> None:
             result = connection.tool(tool, **arguments)
             content = result.structured_content
             assert content is not None
-            assert (content if tool == "validate_report" else content["verdict"])["verdict"] == "accepted", tool
+            assert (content if tool == "validate_report" else content["verdict"])[
+                "verdict"
+            ] == "accepted", tool
 
-        event = {"event": "SubagentStop", "agent_id": "a", "active": "false", "agent_type": "code-reviewer"}
+        event = {
+            "event": "SubagentStop",
+            "agent_id": "a",
+            "active": "false",
+            "agent_type": "code-reviewer",
+        }
         assert connection.tool("hook_check", text=OWN, **event).structured_content == {}
         sent_back = connection.tool("hook_check", text=report(), **event).structured_content
         assert sent_back is not None
@@ -81,7 +96,9 @@ def test_names_count_in_their_project_only(project: Path) -> None:
     assert check_workspace(OWN.replace("code-reviewer", "qa-1"), project).accepted
 
 
-@pytest.mark.parametrize("name", ["<your name>", "goop [type]", "two words", "", "a" * 300, "{agent}", "*"])
+@pytest.mark.parametrize(
+    "name", ["<your name>", "goop [type]", "two words", "", "a" * 300, "{agent}", "*"]
+)
 def test_a_pattern_for_everybody_makes_no_name_of_other_text(name: str) -> None:
     assert not may_report_as(name, ("*",))
 

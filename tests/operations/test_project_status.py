@@ -24,11 +24,17 @@ def status_of(folder: Path) -> ProjectStatus:
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
-def test_looking_at_any_project_changes_nothing_and_is_told_in_the_style(tmp_path: Path, case: str) -> None:
+def test_looking_at_any_project_changes_nothing_and_is_told_in_the_style(
+    tmp_path: Path, case: str
+) -> None:
     copied(case, tmp_path)
     before = files_below(tmp_path)
 
@@ -102,7 +108,9 @@ def test_what_people_changed_of_ours_is_an_open_conflict(tmp_path: Path) -> None
     with working_in(tmp_path) as workplace:
         record(workplace, report())
         path = tmp_path / ".goopspec/CHRONICLE.md"
-        path.write_text(path.read_text(encoding="utf-8").replace("went on", "did not"), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("went on", "did not"), encoding="utf-8"
+        )
         assert project_status(workplace).behind
         record(workplace, report("W2.T2"))
         status = project_status(workplace)
@@ -112,7 +120,9 @@ def test_what_people_changed_of_ours_is_an_open_conflict(tmp_path: Path) -> None
     assert conflict.ours in status.to_markdown()
 
 
-def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(tmp_path: Path) -> None:
+def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(
+    tmp_path: Path,
+) -> None:
     copied("profile_0x", tmp_path)
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
 
@@ -120,7 +130,11 @@ def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(tmp
 
     assert status.phase == "execute"
     assert len(status.warnings) == 1
-    assert (status.to_dict()["reports"], status.to_dict()["memories"], status.to_dict()["revision"]) == (None,) * 3
+    assert (
+        status.to_dict()["reports"],
+        status.to_dict()["memories"],
+        status.to_dict()["revision"],
+    ) == (None,) * 3
     assert "0 reports" not in status.to_markdown()
     assert str(tmp_path) not in json.dumps(status.to_dict())
 
@@ -128,18 +142,24 @@ def test_a_damaged_database_is_a_warning_and_the_files_are_told_all_the_same(tmp
 def test_secrets_that_people_wrote_into_documents_are_not_told(tmp_path: Path) -> None:
     copied("profile_0x", tmp_path)
     path = tmp_path / ".goopspec/BLUEPRINT.md"
-    path.write_text(path.read_text(encoding="utf-8").replace("Tokens", f"Tokens {AWS_KEY}"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("Tokens", f"Tokens {AWS_KEY}"), encoding="utf-8"
+    )
 
     status = status_of(tmp_path)
     assert AWS_KEY not in json.dumps(status.to_dict()) + status.to_markdown()
     assert "[REDACTED]" in status.to_markdown() or "[REDACTED]" in json.dumps(status.to_dict())
 
 
-def test_the_newest_checkpoint_and_the_newest_events_are_told_and_broken_ones_named(tmp_path: Path) -> None:
+def test_the_newest_checkpoint_and_the_newest_events_are_told_and_broken_ones_named(
+    tmp_path: Path,
+) -> None:
     copied("checkpoints", tmp_path)
     history = tmp_path / ".goopspec/history"
     history.mkdir()
-    (history / "2026-01-18.json").write_text(f'[{{"time": "16:00", "message": "Saved {AWS_KEY}"}}]', encoding="utf-8")
+    (history / "2026-01-18.json").write_text(
+        f'[{{"time": "16:00", "message": "Saved {AWS_KEY}"}}]', encoding="utf-8"
+    )
     (history / "2026-01-19.json").write_text("[", encoding="utf-8")
 
     status = status_of(tmp_path)
@@ -174,12 +194,28 @@ def missing_documents(status: ProjectStatus) -> list[str | None]:
     return [each.path for each in status.drift if each.rule == "workflow/context-file-missing"]
 
 
-def test_without_the_folder_only_what_is_recorded_is_told(tmp_path: Path, database: Database) -> None:
-    reports = report("W1.T1"), report("W1.T2", passed="false"), report("W2.T1", status="BLOCKED", new_session="true")
+def test_without_the_folder_only_what_is_recorded_is_told(
+    tmp_path: Path, database: Database
+) -> None:
+    reports = (
+        report("W1.T1"),
+        report("W1.T2", passed="false"),
+        report("W2.T1", status="BLOCKED", new_session="true"),
+    )
     status = shared_status(database, tmp_path, *reports)
 
-    assert (status.exists, status.phase, status.next_command, status.gate_ahead) == (False, None, None, None)
-    assert (status.spec_locked, status.interview_complete, status.accepted, status.gates) == (None, None, None, ())
+    assert (status.exists, status.phase, status.next_command, status.gate_ahead) == (
+        False,
+        None,
+        None,
+        None,
+    )
+    assert (status.spec_locked, status.interview_complete, status.accepted, status.gates) == (
+        None,
+        None,
+        None,
+        (),
+    )
     assert status.reported == {"done": ("W1.T1",), "failed": ("W1.T2",), "open": ("W2.T1",)}
     assert status.blockers == ("Nobody decided",)
     assert status.resources == ("goop://project/CHRONICLE.md",)
@@ -189,11 +225,15 @@ def test_without_the_folder_only_what_is_recorded_is_told(tmp_path: Path, databa
     assert "no file is written" in text
     assert "Pending" not in text
     StatusModel.model_validate(status.to_dict())
-    assert [check_message(f"{each.strip()}\n\n---\n") for each in text.split("\n---\n") if each.strip()] == [()] * 4
+    assert [
+        check_message(f"{each.strip()}\n\n---\n") for each in text.split("\n---\n") if each.strip()
+    ] == [()] * 4
     assert list(tmp_path.iterdir()) == []
 
 
-def test_beside_the_folder_gates_and_drift_are_judged_with_what_is_recorded(tmp_path: Path, database: Database) -> None:
+def test_beside_the_folder_gates_and_drift_are_judged_with_what_is_recorded(
+    tmp_path: Path, database: Database
+) -> None:
     copied("profile_0x", tmp_path)
     (tmp_path / ".goopspec" / "CHRONICLE.md").unlink()
     before = files_below(tmp_path)

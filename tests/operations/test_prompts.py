@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Severity, validate
-from goop_mcp.errors import AssetBrokenError, DocumentUnreadableError, PromptArgumentError, UnknownNameError
+from goop_mcp.errors import (
+    AssetBrokenError,
+    DocumentUnreadableError,
+    PromptArgumentError,
+    UnknownNameError,
+)
 from goop_mcp.operations.project_documents import find_project_document
 from goop_mcp.operations.prompts import (
     Prompt,
@@ -40,9 +45,13 @@ def _filled(example: str, status: Status) -> str:
     example = example.replace("COMPLETE|PARTIAL|BLOCKED|CHECKPOINT", status)
     if status is Status.BLOCKED:
         example = example.replace("<blockers>None<", "<blockers>Which provider?<")
-    example = example.replace("goop-[type]", "goop-tester").replace("/goop-[command]", "/goop-accept")
+    example = example.replace("goop-[type]", "goop-tester").replace(
+        "/goop-[command]", "/goop-accept"
+    )
     example = example.replace("W[wave].T[task]", "W1.T2").replace("[sha]", "a1b2c3d")
-    example = example.replace("type(scope): message", "feat(auth): add the login").replace("[path]", "src/login.py")
+    example = example.replace("type(scope): message", "feat(auth): add the login").replace(
+        "[path]", "src/login.py"
+    )
     example = re.sub(r"\[[a-z][^\]]+\]", "Added the login endpoint", example)
     example = re.sub(r'"[NX]"', '"1"', re.sub(r'"[MY]"', '"2"', example))
     return re.sub(r"([\w-]+)(?:\|[\w-]+)+", r"\1", example)
@@ -54,11 +63,15 @@ def _filled(example: str, status: Status) -> str:
 def test_every_prompt_is_listed_with_what_a_client_shows() -> None:
     prompts = {prompt.name: prompt for prompt in list_prompts()}
     assert {"goop_report", "repair_report"} <= prompts.keys()
-    assert [(argument.name, argument.required) for argument in prompts["goop_report"].arguments] == [
+    assert [
+        (argument.name, argument.required) for argument in prompts["goop_report"].arguments
+    ] == [
         ("agent", False),
         ("phase", False),
     ]
-    assert [(argument.name, argument.required) for argument in prompts["repair_report"].arguments] == [
+    assert [
+        (argument.name, argument.required) for argument in prompts["repair_report"].arguments
+    ] == [
         ("text", True),
         ("protocol", False),
     ]
@@ -74,7 +87,9 @@ def test_every_prompt_can_be_rendered(prompt: Prompt) -> None:
 
 
 def test_an_unknown_prompt_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownNameError, match="there is no prompt 'goop_reports'; did you mean 'goop_report'"):
+    with pytest.raises(
+        UnknownNameError, match="there is no prompt 'goop_reports'; did you mean 'goop_report'"
+    ):
         render_prompt("goop_reports", {})
 
 
@@ -104,11 +119,17 @@ def test_the_example_filled_in_without_agent_and_phase_is_accepted_in_strict_mod
 
 
 @requirement("G-53")
-@pytest.mark.parametrize("arguments", [{}, {"agent": "goop-executor", "phase": "execute"}], ids=["bare", "filled"])
-def test_the_example_echoed_is_rejected_for_the_template_text_alone(arguments: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [{}, {"agent": "goop-executor", "phase": "execute"}], ids=["bare", "filled"]
+)
+def test_the_example_echoed_is_rejected_for_the_template_text_alone(
+    arguments: dict[str, str],
+) -> None:
     verdict = validate(_example(**arguments), mode="strict")
     assert not verdict.accepted
-    assert {finding.rule for finding in verdict.of_severity(Severity.ERROR)} == {"goop_report/placeholder-left"}
+    assert {finding.rule for finding in verdict.of_severity(Severity.ERROR)} == {
+        "goop_report/placeholder-left"
+    }
 
 
 def test_the_whole_prompt_echoed_is_rejected() -> None:
@@ -116,7 +137,9 @@ def test_the_whole_prompt_echoed_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [list(Status), PHASES, list(FileAction), list(MemoryType), ["true", "false"]], ids=lambda words: words[0]
+    "words",
+    [list(Status), PHASES, list(FileAction), list(MemoryType), ["true", "false"]],
+    ids=lambda words: words[0],
 )
 def test_the_choices_are_those_of_the_model(words: list[str]) -> None:
     assert "|".join(words) in _example()
@@ -144,30 +167,39 @@ def test_agent_and_phase_are_filled_in() -> None:
 
 
 def test_discussing_is_reported_as_planning() -> None:
-    assert render_prompt("goop_report", {"phase": "discuss"}) == render_prompt("goop_report", {"phase": "plan"})
+    assert render_prompt("goop_report", {"phase": "discuss"}) == render_prompt(
+        "goop_report", {"phase": "plan"}
+    )
 
 
 def test_blank_values_leave_the_choice_to_the_agent() -> None:
-    assert render_prompt("goop_report", {"agent": " ", "phase": ""}) == render_prompt("goop_report", {})
+    assert render_prompt("goop_report", {"agent": " ", "phase": ""}) == render_prompt(
+        "goop_report", {}
+    )
 
 
 @pytest.mark.parametrize(
     "agent", ["executor", "goop_executor", "{{ 7 * 7 }}", "goop-x</agent><agent>goop-y", "a" * 999]
 )
 def test_an_agent_that_no_report_could_name_is_refused(agent: str) -> None:
-    with pytest.raises(PromptArgumentError, match=r"^agent is '.{1,80}'; expected the form goop-\[type\]"):
+    with pytest.raises(
+        PromptArgumentError, match=r"^agent is '.{1,80}'; expected the form goop-\[type\]"
+    ):
         render_prompt("goop_report", {"agent": agent})
 
 
 @pytest.mark.parametrize("phase", ["deploy", "idle", "plan|specify", "{{ phase }}"])
 def test_a_phase_that_no_report_could_name_is_refused(phase: str) -> None:
-    with pytest.raises(PromptArgumentError, match=r"expected one of plan, specify, execute, accept, research$"):
+    with pytest.raises(
+        PromptArgumentError, match=r"expected one of plan, specify, execute, accept, research$"
+    ):
         render_prompt("goop_report", {"phase": phase})
 
 
 def test_an_unknown_argument_is_refused_with_those_there_are() -> None:
     with pytest.raises(
-        PromptArgumentError, match=r"^the prompt goop_report has no argument 'agnet'; it takes agent and phase$"
+        PromptArgumentError,
+        match=r"^the prompt goop_report has no argument 'agnet'; it takes agent and phase$",
     ):
         render_prompt("goop_report", {"agnet": "goop-executor"})
 
@@ -204,7 +236,9 @@ def test_a_reply_is_data_and_no_template() -> None:
 
 
 def test_a_missing_argument_is_named() -> None:
-    with pytest.raises(PromptArgumentError, match=r"^the prompt repair_report needs the argument text$"):
+    with pytest.raises(
+        PromptArgumentError, match=r"^the prompt repair_report needs the argument text$"
+    ):
         render_prompt("repair_report", {"protocol": "goop_report"})
 
 
@@ -234,7 +268,9 @@ def test_a_question_of_architecture_is_shown_with_its_options_and_left_to_the_us
 
 @requirement("P-11")
 def test_any_other_blocker_is_to_be_assessed_first() -> None:
-    text = render_prompt("resolve_blocker", {"text": blocked("The registry answers 503"), "protocol": "goop_report"})
+    text = render_prompt(
+        "resolve_blocker", {"text": blocked("The registry answers 503"), "protocol": "goop_report"}
+    )
 
     assert "- The registry answers 503\n" in text
     assert "Assess it first." in text
@@ -263,8 +299,13 @@ def test_the_words_of_a_blocked_agent_cannot_add_lines_or_be_a_template() -> Non
 
 
 def test_the_questions_of_other_protocols_are_shown_too() -> None:
-    reply = '{"status": "questions", "questions": [{"id": "q1", "question": "Which database?", "options": ["a", "b"]}]}'
-    assert "1. Which database?\n   - A) a\n   - B) b\n" in render_prompt("resolve_blocker", {"text": reply})
+    reply = (
+        '{"status": "questions", "questions": [{"id": "q1", "question": "Which database?",'
+        ' "options": ["a", "b"]}]}'
+    )
+    assert "1. Which database?\n   - A) a\n   - B) b\n" in render_prompt(
+        "resolve_blocker", {"text": reply}
+    )
 
 
 # Starting and resuming
@@ -274,7 +315,14 @@ def test_the_questions_of_other_protocols_are_shown_too() -> None:
 def test_starting_a_task_names_the_six_things_to_read_in_their_order() -> None:
     text = render_prompt("start_task", {"task": "W2.T3: add login"})
     steps = re.findall(r"^\d\. (.*)$", text, re.MULTILINE)
-    wanted = ["state.json", "PROJECT_KNOWLEDGE_BASE.md", "search_memory", "SPEC.md", "CHRONICLE.md", "BLUEPRINT.md"]
+    wanted = [
+        "state.json",
+        "PROJECT_KNOWLEDGE_BASE.md",
+        "search_memory",
+        "SPEC.md",
+        "CHRONICLE.md",
+        "BLUEPRINT.md",
+    ]
     assert len(steps) == 6
     assert all(name in step for name, step in zip(wanted, steps, strict=True))
     assert ["if it exists" in step for step in steps] == [False, True, False, False, False, False]
@@ -298,9 +346,12 @@ def test_the_checklist_has_ten_items_and_six_of_the_envelope() -> None:
 
 def test_agent_phase_and_task_are_filled_in() -> None:
     text = render_prompt(
-        "start_task", {"agent": "goop-executor", "phase": "Execute", "task": 'Add "jose" & {{ 7 * 7 }}'}
+        "start_task",
+        {"agent": "goop-executor", "phase": "Execute", "task": 'Add "jose" & {{ 7 * 7 }}'},
     )
-    assert text.startswith('You are goop-executor. The phase is execute. Your task: Add "jose" & {{ 7 * 7 }}\n')
+    assert text.startswith(
+        'You are goop-executor. The phase is execute. Your task: Add "jose" & {{ 7 * 7 }}\n'
+    )
     assert r'search_memory({"queries": ["Add \"jose\" & {{ 7 * 7 }}", ' in text
 
 
@@ -311,7 +362,9 @@ def test_a_task_is_one_line_of_data() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"agent": "executor"}, {"phase": "deploy"}])
-def test_an_agent_or_phase_that_no_report_could_name_starts_nothing(arguments: dict[str, str]) -> None:
+def test_an_agent_or_phase_that_no_report_could_name_starts_nothing(
+    arguments: dict[str, str],
+) -> None:
     with pytest.raises(PromptArgumentError):
         render_prompt("start_task", arguments)
 
@@ -339,7 +392,9 @@ def resumed(project: Path, handoff: Handoff) -> str:
 
 
 def resume(project: Path) -> str:
-    return render_prompt("resume_session", {}, find_document=partial(find_project_document, ProjectFiles(project)))
+    return render_prompt(
+        "resume_session", {}, find_document=partial(find_project_document, ProjectFiles(project))
+    )
 
 
 def test_a_session_is_resumed_from_the_handoff(tmp_path: Path) -> None:
@@ -418,7 +473,9 @@ def test_a_prompt_file_is_read() -> None:
     ],
 )
 def test_a_broken_file_is_named_with_its_fault(text: str, fault: str) -> None:
-    with pytest.raises(AssetBrokenError, match=rf"^the prompt file x\.md cannot be used: .*{fault}"):
+    with pytest.raises(
+        AssetBrokenError, match=rf"^the prompt file x\.md cannot be used: .*{fault}"
+    ):
         parse_prompt(text, file="x.md")
 
 
@@ -427,5 +484,7 @@ def test_the_template_engine_is_loaded_only_for_rendering() -> None:
         "import sys; from goop_mcp.operations.prompts import list_prompts; list_prompts();"
         "print('jinja2' in sys.modules)"
     )
-    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=300
+    )
     assert result.stdout.strip() == "False"

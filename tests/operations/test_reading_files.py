@@ -23,7 +23,9 @@ def pipe(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pipe_that_nobody_writes_to_is_told_from_one_that_is_written_to_slowly(pipe: Path) -> None:
+def test_a_pipe_that_nobody_writes_to_is_told_from_one_that_is_written_to_slowly(
+    pipe: Path,
+) -> None:
     with pytest.raises(TimeoutError, match="a pipe that nobody writes to"):
         read_bytes(str(pipe), most=100, patience=AN_INSTANT)
 
@@ -31,7 +33,9 @@ def test_a_pipe_that_nobody_writes_to_is_told_from_one_that_is_written_to_slowly
 def test_a_writer_may_be_silent_for_longer_than_one_is_waited_for(pipe: Path) -> None:
     read: list[bytes] = []
     late = b"late, and whole"
-    reader = Thread(target=lambda: read.append(read_bytes(str(pipe), most=len(late), patience=AN_INSTANT)))
+    reader = Thread(
+        target=lambda: read.append(read_bytes(str(pipe), most=len(late), patience=AN_INSTANT))
+    )
     end = os.open(pipe, os.O_RDWR)
     reader.start()
     reader.join(10 * AN_INSTANT)
@@ -62,7 +66,9 @@ def test_no_more_is_read_from_a_pipe_than_from_a_file(pipe: Path) -> None:
 
     endless = Thread(target=write_without_end)
     endless.start()
-    with pytest.raises(UnreadableFileError, match="has more than 5,000 bytes, the most that is read; cut it"):
+    with pytest.raises(
+        UnreadableFileError, match="has more than 5,000 bytes, the most that is read; cut it"
+    ):
         read_text(str(pipe), stdin=None, most_bytes=5_000, advice="cut it")
     endless.join(LONG)
 
@@ -74,8 +80,10 @@ def test_a_pipe_without_a_writer_is_refused_and_the_other_files_are_judged(pipe:
 
     assert ended.code == 2
     assert ended.out.endswith("2 files: 1 accepted, 1 not read\n")
-    assert ended.err == (
-        "goop-mcp: 'reply.pipe' is a pipe that nobody writes to; start what writes to it first, or name a file.\n"
+    assert (
+        ended.err
+        == "goop-mcp: 'reply.pipe' is a pipe that nobody writes to; start what writes to it first,"
+        " or name a file.\n"
     )
 
 

@@ -59,7 +59,9 @@ def test_texts_are_kept_when_asked_for_and_without_their_secrets(store: Store) -
     outcome = run(
         "asyncio",
         lambda: ask_until_accepted(
-            Scripted(f"{PROSE} token {SECRET} \0 \udc80", GOOD), f"Use {SECRET}.", hooks=[recording(store, texts=True)]
+            Scripted(f"{PROSE} token {SECRET} \0 \udc80", GOOD),
+            f"Use {SECRET}.",
+            hooks=[recording(store, texts=True)],
         ),
     )
     first, last = recorded(store)
@@ -72,7 +74,10 @@ def test_texts_are_kept_when_asked_for_and_without_their_secrets(store: Store) -
 def test_repairs_failed_calls_and_the_callers_name_of_the_agent_are_recorded(store: Store) -> None:
     slip = GOOD.replace("login/logout endpoints", "login & logout")
     failing = Scripted(ConnectionError("gone"), slip)
-    run("asyncio", lambda: ask_until_accepted(failing, "Go on.", hooks=[recording(store, agent="worker")]))
+    run(
+        "asyncio",
+        lambda: ask_until_accepted(failing, "Go on.", hooks=[recording(store, agent="worker")]),
+    )
     failed, good = recorded(store)
     assert (failed.result, failed.rules) == ("failed", ())
     assert (good.result, good.repairs) == ("accepted", ("xml/unescaped",))
@@ -104,7 +109,9 @@ def test_a_database_that_cannot_be_written_does_not_break_the_call(
     (tmp_path / ".goopspec").write_text("a file in the way", encoding="utf-8")
     hooks = [recording(open_store(None, project=tmp_path))]
     with caplog.at_level(logging.ERROR):
-        outcome = run("asyncio", lambda: ask_until_accepted(Scripted(GOOD), "Implement it.", hooks=hooks))
+        outcome = run(
+            "asyncio", lambda: ask_until_accepted(Scripted(GOOD), "Implement it.", hooks=hooks)
+        )
     assert outcome.accepted
     assert "a hook failed" in caplog.text
 
@@ -115,7 +122,10 @@ def test_a_call_without_attempts_writes_nothing(store: Store) -> None:
 
 
 def test_a_review_of_a_framework_is_recorded_too(store: Store) -> None:
-    assert [each.result for each in record_attempts(store, heard(BAD_STATUS, GOOD))] == ["rejected", "accepted"]
+    assert [each.result for each in record_attempts(store, heard(BAD_STATUS, GOOD))] == [
+        "rejected",
+        "accepted",
+    ]
 
 
 def test_attempts_are_counted_by_rule_agent_and_week(store: Store) -> None:
@@ -126,8 +136,14 @@ def test_attempts_are_counted_by_rule_agent_and_week(store: Store) -> None:
     assert (counted.total.calls, counted.total.attempts) == (3, 5)
     assert (counted.total.accepted, counted.total.accepted_at_once) == (2, 1)
     assert counted.by_rule == {UNKNOWN_STATUS: 3}
-    assert {name: each.calls for name, each in counted.by_agent.items()} == {"goop-executor": 2, "other": 1}
-    assert {week: each.attempts for week, each in counted.by_week.items()} == {"2026-W01": 2, "2026-W02": 3}
+    assert {name: each.calls for name, each in counted.by_agent.items()} == {
+        "goop-executor": 2,
+        "other": 1,
+    }
+    assert {week: each.attempts for week, each in counted.by_week.items()} == {
+        "2026-W01": 2,
+        "2026-W02": 3,
+    }
     assert count_attempts(store, since=NEXT_WEEK).total.calls == 2
 
 

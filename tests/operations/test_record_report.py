@@ -64,12 +64,20 @@ def state_of(workplace: Workplace) -> ProjectState:
 
 def with_state(folder: Path, *, version: object = 1, **workflow: object) -> None:
     (folder / ".goopspec").mkdir(exist_ok=True)
-    (folder / STATE).write_text(json.dumps({"version": version, "workflow": workflow}), encoding="utf-8")
+    (folder / STATE).write_text(
+        json.dumps({"version": version, "workflow": workflow}), encoding="utf-8"
+    )
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if "/goop.db" not in name and "/.lock" not in name}
+    found = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+    }
+    return {
+        name: path.read_bytes()
+        for name, path in found.items()
+        if "/goop.db" not in name and "/.lock" not in name
+    }
 
 
 def test_an_accepted_report_is_stored_and_stands_in_diary_and_state(tmp_path: Path) -> None:
@@ -91,20 +99,31 @@ def test_an_accepted_report_is_stored_and_stands_in_diary_and_state(tmp_path: Pa
     assert json.loads(stored.decision)["actions"] == ["save_state", "continue_next"]
     assert {event.revision for event in events} == {stored.revision}
     assert recorded.written.chronicle is not None
-    assert recorded.written.chronicle in (tmp_path / ".goopspec/CHRONICLE.md").read_text(encoding="utf-8")
+    assert recorded.written.chronicle in (tmp_path / ".goopspec/CHRONICLE.md").read_text(
+        encoding="utf-8"
+    )
     state = read_state(ProjectFiles(tmp_path))
     assert isinstance(state, ProjectState)
-    assert (state.last_activity, state.revision, state) == (NOW, stored.revision, recorded.written.state)
+    assert (state.last_activity, state.revision, state) == (
+        NOW,
+        stored.revision,
+        recorded.written.state,
+    )
 
 
 def test_the_same_report_again_is_a_duplicate_and_writes_nothing(todo: Workplace) -> None:
     first = record(todo, report())
     before, rows_before = files_below(todo.files.root), rows(todo)
     # Another spelling of the same envelope, and a file that was there when it was recorded.
-    again = record(todo, "As I said:\n\n" + report().replace("  ", "\t"), now="2026-01-21T00:00:00.000Z")
+    again = record(
+        todo, "As I said:\n\n" + report().replace("  ", "\t"), now="2026-01-21T00:00:00.000Z"
+    )
 
     assert again.status == "duplicate"
-    assert (again.written.revision, again.written.report) == (first.written.revision, first.written.report)
+    assert (again.written.revision, again.written.report) == (
+        first.written.revision,
+        first.written.report,
+    )
     assert again.written.chronicle is None
     assert (files_below(todo.files.root), rows(todo)) == (before, rows_before)
 
@@ -118,7 +137,9 @@ def test_a_duplicate_is_one_even_when_its_claims_are_not_true_any_more(tmp_path:
         assert record(workplace, project.reply).status == "duplicate"
 
 
-def test_one_of_many_threads_records_a_report_and_the_others_have_duplicates(todo: Workplace) -> None:
+def test_one_of_many_threads_records_a_report_and_the_others_have_duplicates(
+    todo: Workplace,
+) -> None:
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(lambda _: record(todo, report()).status, range(16)))
 
@@ -130,7 +151,9 @@ def test_one_of_many_threads_records_a_report_and_the_others_have_duplicates(tod
     "text",
     [
         report(status="DONE"),
-        report().replace("<files/>", '<files><file path="src/nothing.py" action="created">New</file></files>'),
+        report().replace(
+            "<files/>", '<files><file path="src/nothing.py" action="created">New</file></files>'
+        ),
         "I am done.",
         report()[:-60],
     ],
@@ -148,7 +171,11 @@ def test_a_rejected_report_leaves_nothing(todo: Workplace, text: str) -> None:
 
 
 def test_a_report_that_the_callers_policy_refuses_is_not_recorded(todo: Workplace) -> None:
-    text = report().replace("<next_command>/goop-execute</next_command>", "").replace("false</s", "true</s")
+    text = (
+        report()
+        .replace("<next_command>/goop-execute</next_command>", "")
+        .replace("false</s", "true</s")
+    )
     assert record(todo, text, policy={"fail_on_warning": True}).status == "rejected"
     assert record(todo, text).status == "recorded"
 
@@ -164,7 +191,10 @@ def test_a_request_reports_nothing(empty: Workplace) -> None:
 def test_claims_are_believed_when_the_caller_says_so(empty: Workplace) -> None:
     text = (CASES / "016_executor_complete.xml").read_text(encoding="utf-8")
     assert record(empty, text).status == "rejected"
-    assert record_report(text, RoutingContext(), empty, check_workspace=False, now=NOW).status == "recorded"
+    assert (
+        record_report(text, RoutingContext(), empty, check_workspace=False, now=NOW).status
+        == "recorded"
+    )
 
 
 def test_counters_go_forward_and_the_plan_counts_for_the_number_of_waves(todo: Workplace) -> None:
@@ -176,7 +206,9 @@ def test_counters_go_forward_and_the_plan_counts_for_the_number_of_waves(todo: W
 
 
 @pytest.mark.parametrize("status", ["COMPLETE", "PARTIAL"])
-def test_a_report_about_another_phase_counts_for_nothing_in_the_state(todo: Workplace, status: str) -> None:
+def test_a_report_about_another_phase_counts_for_nothing_in_the_state(
+    todo: Workplace, status: str
+) -> None:
     recorded = record(todo, report(status=status, phase="plan", wave="3"))
 
     assert (state_of(todo).phase, state_of(todo).current_wave) == ("execute", 2)
@@ -189,7 +221,11 @@ def test_execution_ends_with_the_last_open_task_and_not_before(tmp_path: Path) -
     (tmp_path / ".goopspec/BLUEPRINT.md").write_text(PLAN, encoding="utf-8")
     with working_in(tmp_path) as workplace:
         # n of n in wave and task: counters alone open no gate.
-        last = report("W1.T2", wave="1").replace('total="3"', 'total="1"').replace('current="1" total="2"', '"')
+        last = (
+            report("W1.T2", wave="1")
+            .replace('total="3"', 'total="1"')
+            .replace('current="1" total="2"', '"')
+        )
         last = last.replace('<task "/>', '<task current="2" total="2"/>')
         assert record(workplace, last).decision.rule == "R9"
         assert state_of(workplace).phase == "execute"
@@ -203,7 +239,9 @@ def test_execution_ends_with_the_last_open_task_and_not_before(tmp_path: Path) -
 
 def test_a_failed_check_keeps_the_phase(tmp_path: Path) -> None:
     with_state(tmp_path, phase="execute", specLocked=True)
-    (tmp_path / ".goopspec/BLUEPRINT.md").write_text(PLAN.replace("### Task 1.2: Second\n", ""), encoding="utf-8")
+    (tmp_path / ".goopspec/BLUEPRINT.md").write_text(
+        PLAN.replace("### Task 1.2: Second\n", ""), encoding="utf-8"
+    )
     with working_in(tmp_path) as workplace:
         record(workplace, report("W1.T1", wave="1", passed="false"))
         assert state_of(workplace).phase == "execute"
@@ -241,7 +279,9 @@ def test_nothing_progresses_by_itself_while_a_person_has_taken_over(tmp_path: Pa
         assert state_of(workplace).phase == "accept"
 
 
-def test_a_corrupt_state_is_told_and_left_alone_while_the_report_is_recorded(tmp_path: Path) -> None:
+def test_a_corrupt_state_is_told_and_left_alone_while_the_report_is_recorded(
+    tmp_path: Path,
+) -> None:
     copied("corrupt", tmp_path)
     before = (tmp_path / STATE).read_bytes()
     with working_in(tmp_path) as workplace:
@@ -311,7 +351,10 @@ def test_the_diary_is_read_as_one_after_many_reports(todo: Workplace) -> None:
     before = len(read_chronicle(todo.files.read_text(".goopspec/CHRONICLE.md") or "").activities)
     for number in range(5):
         record(todo, report(summary=f"Step {number}."))
-    assert len(read_chronicle(todo.files.read_text(".goopspec/CHRONICLE.md") or "").activities) == before + 5
+    assert (
+        len(read_chronicle(todo.files.read_text(".goopspec/CHRONICLE.md") or "").activities)
+        == before + 5
+    )
 
 
 def test_a_file_that_cannot_be_written_takes_nothing_back(todo: Workplace) -> None:
@@ -326,11 +369,14 @@ def test_a_file_that_cannot_be_written_takes_nothing_back(todo: Workplace) -> No
 
 
 @pytest.mark.parametrize("status", ["COMPLETE", "DONE"])
-def test_secrets_are_found_nowhere(todo: Workplace, caplog: pytest.LogCaptureFixture, status: str) -> None:
+def test_secrets_are_found_nowhere(
+    todo: Workplace, caplog: pytest.LogCaptureFixture, status: str
+) -> None:
     secrets = "\n".join(SECRETS)
     text = report(status=status, summary=secrets, next=secrets, new_session="true")
     text = text.replace(
-        "</goop_report>", f"<decision>{secrets}</decision><password>{PASSWORD}</password></goop_report>"
+        "</goop_report>",
+        f"<decision>{secrets}</decision><password>{PASSWORD}</password></goop_report>",
     )
     caplog.set_level("DEBUG")
 
@@ -345,7 +391,9 @@ def test_secrets_are_found_nowhere(todo: Workplace, caplog: pytest.LogCaptureFix
         assert needle not in answered
 
 
-def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(tmp_path: Path, database: Database) -> None:
+def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(
+    tmp_path: Path, database: Database
+) -> None:
     copied("profile_0x", tmp_path)
     before = files_below(tmp_path)
     store = open_store(database.url(), project=tmp_path, project_id="shop")
@@ -357,7 +405,10 @@ def test_on_a_shared_database_reports_are_recorded_and_no_file_is_written(tmp_pa
 
     assert (recorded.status, again.status) == ("recorded", "duplicate")
     assert (recorded.written.files, recorded.written.state) == ((), None)
-    assert recorded.written.resources == ("goop://project/CHRONICLE.md", "goop://project/HANDOFF.md")
+    assert recorded.written.resources == (
+        "goop://project/CHRONICLE.md",
+        "goop://project/HANDOFF.md",
+    )
     assert "no file was written" in recorded.remarks[0]
     assert (again.written.resources, again.remarks) == ((), ())
     assert documents == ["CHRONICLE.md", "HANDOFF.md"]

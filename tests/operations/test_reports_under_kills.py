@@ -17,7 +17,9 @@ from tests.workspace.recorder import STEPS
 
 
 def started(project: Path, *arguments: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-m", "tests.operations.reporter", str(project), *arguments])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.operations.reporter", str(project), *arguments]
+    )
 
 
 def acknowledged(project: Path) -> set[str]:
@@ -55,7 +57,9 @@ def restarted(project: Path) -> int:
 
 @pytest.mark.parametrize("nth", [1, 4])
 @pytest.mark.parametrize("point", STEPS, ids=lambda point: point.replace(" ", "-"))
-def test_an_orchestrator_killed_at_any_step_loses_nothing(tmp_path: Path, point: Failpoint, nth: int) -> None:
+def test_an_orchestrator_killed_at_any_step_loses_nothing(
+    tmp_path: Path, point: Failpoint, nth: int
+) -> None:
     copied("profile_0x", tmp_path)
 
     with started(tmp_path, "a", "5", str(point), str(nth)) as writer:

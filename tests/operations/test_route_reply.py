@@ -12,8 +12,13 @@ from tests.routing.replies import factory, report
 from tests.routing.test_agent_request_rows import SESSION, prompt
 
 FOLDER = f"docs/.scratch/sessions/{SESSION}"
-INSIDE = prompt().replace("src/api.py", f"{FOLDER}/api.py").replace("notes.md", f"{FOLDER}/notes.md")
-MARKDOWN = "Task complete.\n\nDeliverables:\n- docs/plan.md (created)\n\nSummary: Wrote the plan for the pipeline.\n"
+INSIDE = (
+    prompt().replace("src/api.py", f"{FOLDER}/api.py").replace("notes.md", f"{FOLDER}/notes.md")
+)
+MARKDOWN = (
+    "Task complete.\n\nDeliverables:\n- docs/plan.md (created)\n\nSummary: Wrote the plan for the"
+    " pipeline.\n"
+)
 
 
 def decided(text: str, **context: object) -> Decision:
@@ -37,7 +42,10 @@ def test_the_policy_may_forbid_markdown() -> None:
 
 
 def test_the_session_of_the_context_takes_the_place_of_a_variable_in_a_path() -> None:
-    text = factory("architect_success", deliverables=[{"path": "runs/{session-id}/plan.md", "description": "The plan"}])
+    text = factory(
+        "architect_success",
+        deliverables=[{"path": "runs/{session-id}/plan.md", "description": "The plan"}],
+    )
 
     assert decided(text, session_id=SESSION).files_to_read == (f"runs/{SESSION}/plan.md",)
 
@@ -62,18 +70,25 @@ def test_paths_stay_in_the_session_where_the_policy_says_so() -> None:
     ],
 )
 def test_a_context_that_is_no_json_object_is_named_by_its_file(text: str, what: str) -> None:
-    with pytest.raises(UnreadableFileError, match=f"'context.json' {what}; write the context as one JSON object"):
+    with pytest.raises(
+        UnreadableFileError, match=f"'context.json' {what}; write the context as one JSON object"
+    ):
         parse_context(text, "context.json")
 
 
-@pytest.mark.parametrize("text", ['{"attempt": 1, "attempt": 2}', '{"counters": {"attempt": 1, "attempt": 2}}'])
+@pytest.mark.parametrize(
+    "text", ['{"attempt": 1, "attempt": 2}', '{"counters": {"attempt": 1, "attempt": 2}}']
+)
 def test_a_field_that_is_given_twice_is_named(text: str) -> None:
-    with pytest.raises(ContextError, match=r"context\.attempt: is given twice; give each field once"):
+    with pytest.raises(
+        ContextError, match=r"context\.attempt: is given twice; give each field once"
+    ):
         parse_context(text, "context.json")
 
 
 def test_a_wrong_field_of_the_context_is_named() -> None:
     with pytest.raises(
-        ContextError, match=r"context\.policy\.containment: is 'all'; expected one of workspace, session"
+        ContextError,
+        match=r"context\.policy\.containment: is 'all'; expected one of workspace, session",
     ):
         parse_context('{"policy": {"containment": "all"}}', "context.json")

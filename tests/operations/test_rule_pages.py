@@ -23,7 +23,9 @@ def test_the_generated_page_is_up_to_date() -> None:
 
 def test_the_module_prints_the_page() -> None:
     command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.operations.rule_pages"]
-    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300)
+    result = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert result.stdout == rules_markdown()
     assert result.stderr == ""
 
@@ -33,7 +35,9 @@ def test_every_rule_stands_in_its_family_with_both_weights() -> None:
         family, _, rows = section.partition("\n")
         listed = re.findall(r"^\| `([^`]+)` \| (\w+) \| (\w+) \|", rows, re.MULTILINE)
         expected = [
-            (rule.id, rule.lenient.value, rule.strict.value) for rule in RULES.values() if rule.family == family
+            (rule.id, rule.lenient.value, rule.strict.value)
+            for rule in RULES.values()
+            if rule.family == family
         ]
         assert listed == expected
     assert set(re.findall(r"^\| `([a-z_]+/[^`]+)`", rules_markdown(), re.MULTILINE)) == set(RULES)
@@ -101,7 +105,9 @@ def test_a_block_with_fences_in_it_has_a_longer_fence() -> None:
 
 
 def test_a_line_without_end_is_cut_and_measured() -> None:
-    assert re.search(r"x… \([\d,]+ characters\)$", rule_page(RULES["envelope/too-large"]).bad, re.MULTILINE)
+    assert re.search(
+        r"x… \([\d,]+ characters\)$", rule_page(RULES["envelope/too-large"]).bad, re.MULTILINE
+    )
 
 
 def test_an_invisible_character_is_shown() -> None:

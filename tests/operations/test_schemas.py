@@ -42,10 +42,13 @@ def test_versions_that_share_a_structure_share_the_schema(version: str | None) -
 
 
 @pytest.mark.parametrize(
-    "version", ["0.1.3", "0.2.10", "0.3.0", "1.0.0", "0.1", "0.1.6.1.1.1", "v0.1.6", "", "0.1.٦", "../0.1.6"]
+    "version",
+    ["0.1.3", "0.2.10", "0.3.0", "1.0.0", "0.1", "0.1.6.1.1.1", "v0.1.6", "", "0.1.٦", "../0.1.6"],
 )
 def test_a_version_without_a_schema_is_refused_with_the_one_there_is(version: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"there is no goop_report schema of version .*0\.1\.6"):
+    with pytest.raises(
+        UnknownNameError, match=r"there is no goop_report schema of version .*0\.1\.6"
+    ):
         find_schema("goop_report", version)
 
 
@@ -61,5 +64,7 @@ def test_a_version_has_a_schema_exactly_when_the_engine_knows_it(version: str) -
 
 
 def test_a_protocol_without_a_schema_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownNameError, match="there is no schema 'goop-report'; did you mean 'goop_report'"):
+    with pytest.raises(
+        UnknownNameError, match="there is no schema 'goop-report'; did you mean 'goop_report'"
+    ):
         find_schema("goop-report")

@@ -58,9 +58,16 @@ def test_documents_to_read_are_named_where_they_lie(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_what_was_recorded(todo: Workplace) -> None:
-    save_memory(todo.store, MemoryDraft(title="Ids are ULIDs", content="They sort.", type="decision"))
+    save_memory(
+        todo.store, MemoryDraft(title="Ids are ULIDs", content="They sort.", type="decision")
+    )
     record(todo, report("W2.T1", summary="Items can be ticked off."))
-    record(todo, report("W2.T2", status="BLOCKED", summary="Errors are not decided.", next="Ask for the form"))
+    record(
+        todo,
+        report(
+            "W2.T2", status="BLOCKED", summary="Errors are not decided.", next="Ask for the form"
+        ),
+    )
 
     found = read(todo)
 
@@ -78,7 +85,9 @@ def test_what_is_left_out_is_what_was_recorded(todo: Workplace) -> None:
 
 
 @pytest.mark.parametrize("next_action", ["W2.T2", "W2.T2: show errors", "Go on with W2.T2"])
-def test_a_task_that_is_done_is_not_named_as_the_next_one(todo: Workplace, next_action: str) -> None:
+def test_a_task_that_is_done_is_not_named_as_the_next_one(
+    todo: Workplace, next_action: str
+) -> None:
     record(todo, report("W2.T2"))
     record(todo, report("W2.T1", next=next_action))
 
@@ -183,7 +192,9 @@ def test_a_handoff_of_another_program_is_never_overwritten(todo: Workplace) -> N
 )
 def test_words_of_agents_in_it_never_pass_for_an_envelope(todo: Workplace, words: str) -> None:
     save_memory(todo.store, MemoryDraft(title="Note", content="c"))
-    handoff = built(todo, write=True, summary=words, next_action=words, blockers=[words], warnings=[words])
+    handoff = built(
+        todo, write=True, summary=words, next_action=words, blockers=[words], warnings=[words]
+    )
 
     assert handoff.verdict.accepted
     assert validate(handoff.text).candidates == ()
@@ -191,7 +202,9 @@ def test_words_of_agents_in_it_never_pass_for_an_envelope(todo: Workplace, words
 
 
 def test_secrets_in_the_fields_are_found_nowhere(todo: Workplace) -> None:
-    handoff = built(todo, write=True, summary=f"The key is {AWS_KEY}", warnings=[f"password={PASSWORD}"])
+    handoff = built(
+        todo, write=True, summary=f"The key is {AWS_KEY}", warnings=[f"password={PASSWORD}"]
+    )
 
     kept = b"".join(path.read_bytes() for path in todo.files.root.rglob("*") if path.is_file())
     assert handoff.redactions == 2
@@ -201,7 +214,9 @@ def test_secrets_in_the_fields_are_found_nowhere(todo: Workplace) -> None:
 
 
 def test_a_command_that_is_none_is_refused_with_what_to_give(todo: Workplace) -> None:
-    with pytest.raises(SessionFieldsError, match="give next_command as one command such as /goop-execute"):
+    with pytest.raises(
+        SessionFieldsError, match="give next_command as one command such as /goop-execute"
+    ):
         built(todo, write=True, next_command="npm test")
     assert todo.store.read(lambda reading: reading.events()) == []
     assert not todo.files.exists(HANDOFF)
@@ -221,7 +236,9 @@ def test_a_command_of_an_agent_that_is_none_does_not_stop_the_handoff(todo: Work
         ({"warnings": [1]}, SessionFieldsError),
     ],
 )
-def test_fields_of_another_kind_are_named(fields: dict[str, object], error: type[Exception]) -> None:
+def test_fields_of_another_kind_are_named(
+    fields: dict[str, object], error: type[Exception]
+) -> None:
     with pytest.raises(error, match=next(iter(fields))):
         session_fields(fields)
 
@@ -240,8 +257,16 @@ def test_on_a_shared_database_the_handoff_is_recorded_and_shown_as_a_resource(
         handoff = built(application.workplace, write=True, summary="Half of it is done.")
         shown = application.find_document("HANDOFF.md")
 
-    assert (only_built.path, only_built.revision, only_built.resource) == (None, None, "goop://project/HANDOFF.md")
-    assert (handoff.path, handoff.revision, handoff.resource) == (None, 2, "goop://project/HANDOFF.md")
+    assert (only_built.path, only_built.revision, only_built.resource) == (
+        None,
+        None,
+        "goop://project/HANDOFF.md",
+    )
+    assert (handoff.path, handoff.revision, handoff.resource) == (
+        None,
+        2,
+        "goop://project/HANDOFF.md",
+    )
     assert shown == f"{handoff.text}\n<!-- goop:rev 2 -->\n"
     assert "goop://project/CHRONICLE.md" in read_handoff(shown).files_to_read
     assert list(tmp_path.iterdir()) == []

@@ -50,7 +50,9 @@ def heard(store: Store, *replies: str, policy: RetryPolicy | None = None) -> Non
 
 
 @requirement("H-66")
-def test_adoption_failure_rate_and_most_common_errors_are_told_from_what_was_recorded(store: Store) -> None:
+def test_adoption_failure_rate_and_most_common_errors_are_told_from_what_was_recorded(
+    store: Store,
+) -> None:
     for prompt in (PROMPT, "Please do it.", "Please do that."):
         count_gate(store, gate(prompt, "prompt.md"))
     heard(store, BAD_STATUS, GOOD)
@@ -74,7 +76,9 @@ def test_a_gate_that_is_not_in_use_is_not_spoken_of(store: Store) -> None:
 
 @requirement("H-56")
 @pytest.mark.parametrize(("refused", "flagged"), [(1, False), (2, True)])
-def test_more_than_a_tenth_of_refused_prompts_is_flagged(store: Store, refused: int, flagged: bool) -> None:
+def test_more_than_a_tenth_of_refused_prompts_is_flagged(
+    store: Store, refused: int, flagged: bool
+) -> None:
     stats = judged(store, *[replace(GATED, result="rejected")] * refused, *[GATED] * (10 - refused))
     assert stats.to_dict()["adoption"]["too_many_refused"] is flagged
     assert ("more than 10%" in stats_page(stats)) is flagged
@@ -108,7 +112,13 @@ def test_what_is_not_known_is_never_told_as_a_success(store: Store) -> None:
     ]
     store.write(lambda writing: writing.add_attempts(unknown))
     values = project_stats(store).to_dict()
-    assert values["replies"] == {"judged": 0, "accepted": 0, "rejected": 0, "unknown": 2, "failure_rate": None}
+    assert values["replies"] == {
+        "judged": 0,
+        "accepted": 0,
+        "rejected": 0,
+        "unknown": 2,
+        "failure_rate": None,
+    }
     assert values["retries"]["accepted_at_first_rate"] == 0.0
     page = stats_page(project_stats(store))
     assert "| Failure rate of replies | – (0 / 0) |" in page
@@ -119,14 +129,23 @@ def test_agents_and_weeks_have_rows_of_their_own(store: Store) -> None:
     stats = judged(
         store,
         JUDGEMENT,
-        replace(JUDGEMENT, agent=None, result="accepted", rules=(), created_at="2026-01-20T08:00:00.000Z"),
+        replace(
+            JUDGEMENT,
+            agent=None,
+            result="accepted",
+            rules=(),
+            created_at="2026-01-20T08:00:00.000Z",
+        ),
         replace(GATED, created_at="2026-01-20T08:00:00.000Z"),
     )
     assert [(row.name, row.replies.rejected, row.prompts.prompts) for row in stats.agents] == [
         ("goop-executor", 1, 1),
         (None, 0, 0),
     ]
-    assert [(row.name, row.replies.accepted) for row in stats.weeks] == [("2026-W03", 0), ("2026-W04", 1)]
+    assert [(row.name, row.replies.accepted) for row in stats.weeks] == [
+        ("2026-W03", 0),
+        ("2026-W04", 1),
+    ]
     assert "| (not named) | – | 1 | 0.0% | 0 | 0 | – |" in stats_page(stats)
 
 
@@ -146,11 +165,15 @@ def test_a_project_without_records_says_how_figures_come_about(store: Store) -> 
 
 def test_where_the_restriction_leaves_nothing_it_is_named(store: Store) -> None:
     judged(store, JUDGEMENT)
-    page = stats_page(project_stats(store, since=datetime(2027, 1, 1, tzinfo=UTC), agent="goop-planner"))
+    page = stats_page(
+        project_stats(store, since=datetime(2027, 1, 1, tzinfo=UTC), agent="goop-planner")
+    )
     assert "Nothing is recorded since 2027-01-01T00:00:00.000Z of goop-planner." in page
 
 
-def test_a_name_that_an_agent_made_up_neither_breaks_the_table_nor_tells_a_secret(store: Store) -> None:
+def test_a_name_that_an_agent_made_up_neither_breaks_the_table_nor_tells_a_secret(
+    store: Store,
+) -> None:
     secret = "ghp_" + "a1B2" * 9
     stats = judged(store, replace(JUDGEMENT, agent=f"x | y\n\x1b[31m# z {secret}"))
     page = stats_page(stats)
@@ -162,7 +185,10 @@ def test_a_name_that_an_agent_made_up_neither_breaks_the_table_nor_tells_a_secre
 def test_every_message_follows_the_visual_style(store: Store) -> None:
     heard(store, BAD_STATUS, GOOD)
     judged(store, *[GATED] * 3, replace(GATED, result="rejected"))
-    for page in (stats_page(project_stats(store)), stats_page(project_stats(store, agent="nobody"))):
+    for page in (
+        stats_page(project_stats(store)),
+        stats_page(project_stats(store, agent="nobody")),
+    ):
         for message in page.split("\n---\n")[:-1]:
             assert check_message(f"{message.strip()}\n\n---") == ()
 

@@ -38,12 +38,16 @@ def main() -> int:
     if not pythons:
         print("there is no Python 3.11 or newer with venv on this machine; name one as an argument")
         return 1
-    trials = {f"Python {version}": _trial(version, python, WHEEL) for version, python in pythons.items()}
+    trials = {
+        f"Python {version}": _trial(version, python, WHEEL) for version, python in pythons.items()
+    }
     version, python = next(iter(pythons.items()))
     trials[f"Python {version} (sdist)"] = _trial(version, python, SDIST)
     _show(trials)
     failed += [name for name, trial in trials.items() if not trial.passed]
-    print(f"failed: {', '.join(failed)}" if failed else f"all well; what is published lies in {DIST}")
+    print(
+        f"failed: {', '.join(failed)}" if failed else f"all well; what is published lies in {DIST}"
+    )
     return int(bool(failed))
 
 
@@ -64,17 +68,29 @@ def _built() -> str:
 
 
 def _described() -> str:
-    return run([tool("twine"), "--no-color", "check", "--strict", WHEEL, SDIST]).strip().replace(f"{DIST}/", "")
+    return (
+        run([tool("twine"), "--no-color", "check", "--strict", WHEEL, SDIST])
+        .strip()
+        .replace(f"{DIST}/", "")
+    )
 
 
 def _contained() -> str:
     # W004 asks for __init__.py in folders that hold data only: schemas, prompts, migrations.
-    return run([tool("check-wheel-contents"), "--ignore", "W004", WHEEL]).strip().replace(f"{DIST}/", "")
+    return (
+        run([tool("check-wheel-contents"), "--ignore", "W004", WHEEL])
+        .strip()
+        .replace(f"{DIST}/", "")
+    )
 
 
 def _readable_for_registries() -> str:
     """Hold server.json against its published schema, and the front matter of the plugin against YAML."""
-    rules = ("mcp-registry-server-json-valid", "claude-agent-frontmatter", "claude-command-frontmatter")
+    rules = (
+        "mcp-registry-server-json-valid",
+        "claude-agent-frontmatter",
+        "claude-command-frontmatter",
+    )
     chosen = [word for rule in rules for word in ("--rule", rule)]
     paths = (ROOT / "server.json", ROOT / "plugins" / "claude-code" / "goop-mcp")
     run([tool("skillsaw"), "lint", "--strict", "--no-custom-rules", *chosen, *paths])
@@ -83,7 +99,16 @@ def _readable_for_registries() -> str:
 
 def _run_by_uvx() -> str:
     with tempfile.TemporaryDirectory(prefix="goop-mcp-") as place:
-        words = ["tool", "run", "--isolated", "--python", sys.executable, "--from", str(WHEEL), "goop-mcp"]
+        words = [
+            "tool",
+            "run",
+            "--isolated",
+            "--python",
+            sys.executable,
+            "--from",
+            str(WHEEL),
+            "goop-mcp",
+        ]
         said = run([tool("uv"), *words, "--version"], cwd=Path(place)).strip()
         speaks_mcp(str(tool("uv")), [*words, "serve"], Path(place))
     return f"{said}; serves MCP"

@@ -63,7 +63,9 @@ def unpack_bundle(bundle: Path, folder: Path, *, project: Path) -> Launch:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     answers = {name: asked.get("default", "") for name, asked in manifest["user_config"].items()}
     answers["project_dir"] = str(project)
-    values = {"${__dirname}": str(folder)} | {f"${{user_config.{name}}}": text for name, text in answers.items()}
+    values = {"${__dirname}": str(folder)} | {
+        f"${{user_config.{name}}}": text for name, text in answers.items()
+    }
 
     def filled_in(text: str) -> str:
         for place, value in values.items():

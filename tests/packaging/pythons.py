@@ -9,7 +9,10 @@ from pathlib import Path
 __all__ = ["find_pythons", "version_of"]
 
 _PROGRAM = re.compile(r"python3\.(?P<minor>[0-9]+)")
-_ASK = "import platform, sys, venv, ensurepip; print(platform.python_version(), sys.version_info[:2] >= (3, 11))"
+_ASK = (
+    "import platform, sys, venv, ensurepip; print(platform.python_version(), sys.version_info[:2]"
+    " >= (3, 11))"
+)
 _LONGEST = 30
 
 
@@ -24,14 +27,20 @@ def find_pythons(named: Iterable[str] = ()) -> dict[str, Path]:
         version = version_of(program)
         if version is not None:
             found.setdefault(version, program)
-    return dict(sorted(found.items(), key=lambda pair: [int(part) for part in re.findall(r"\d+", pair[0])]))
+    return dict(
+        sorted(found.items(), key=lambda pair: [int(part) for part in re.findall(r"\d+", pair[0])])
+    )
 
 
 def version_of(program: Path) -> str | None:
     """Return the version that `program` says it is, such as 3.12.1; None where it starts nothing or is too old."""
     try:
         asked = subprocess.run(
-            [program, "-c", _ASK], check=False, capture_output=True, encoding="utf-8", timeout=_LONGEST
+            [program, "-c", _ASK],
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_LONGEST,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -46,4 +55,6 @@ def _candidates() -> Iterator[Path]:
     folders += sorted(pyenv.glob("versions/*/bin"))
     folders += sorted((home / ".local" / "share" / "uv" / "python").glob("*/bin"))
     for folder in folders:
-        yield from sorted(path for path in folder.glob("python3.*") if _PROGRAM.fullmatch(path.name))
+        yield from sorted(
+            path for path in folder.glob("python3.*") if _PROGRAM.fullmatch(path.name)
+        )

@@ -42,12 +42,18 @@ PACKAGE, ON_A_NETWORK = SERVER["packages"]
         ("server.json, package", PACKAGE["version"]),
         ("server.json, package on a network", ON_A_NETWORK["version"]),
         ("mcpb/manifest.json", BUNDLE["version"]),
-        ("marketplace of the repository", read(".claude-plugin/marketplace.json")["plugins"][0]["version"]),
+        (
+            "marketplace of the repository",
+            read(".claude-plugin/marketplace.json")["plugins"][0]["version"],
+        ),
         (
             "marketplace beside the plugin",
             read("plugins/claude-code/.claude-plugin/marketplace.json")["plugins"][0]["version"],
         ),
-        ("scripts/goop-mcp", re.findall(r"^VERSION=(.*)$", START.read_text(encoding="utf-8"), re.MULTILINE)[0]),
+        (
+            "scripts/goop-mcp",
+            re.findall(r"^VERSION=(.*)$", START.read_text(encoding="utf-8"), re.MULTILINE)[0],
+        ),
         ("plugin.json", read("plugins/claude-code/goop-mcp/.claude-plugin/plugin.json")["version"]),
     ],
 )
@@ -56,9 +62,14 @@ def test_every_place_that_names_the_version_names_the_same(place: str, version: 
 
 
 def test_both_marketplaces_offer_the_same_plugin_under_the_same_name() -> None:
-    outer, inner = (read(f"{folder}.claude-plugin/marketplace.json") for folder in ("", "plugins/claude-code/"))
+    outer, inner = (
+        read(f"{folder}.claude-plugin/marketplace.json") for folder in ("", "plugins/claude-code/")
+    )
     (outer_plugin,), (inner_plugin,) = outer.pop("plugins"), inner.pop("plugins")
-    places = [(ROOT / outer_plugin.pop("source")).resolve(), (PLUGINS / inner_plugin.pop("source")).resolve()]
+    places = [
+        (ROOT / outer_plugin.pop("source")).resolve(),
+        (PLUGINS / inner_plugin.pop("source")).resolve(),
+    ]
 
     assert outer == inner
     assert outer_plugin == inner_plugin
@@ -117,16 +128,27 @@ def test_every_variable_of_the_entry_for_a_network_is_a_setting(tmp_path: Path) 
     }
     assert names_of(ON_A_NETWORK) - names_of(PACKAGE) == {*values, "GOOP_TOKEN"}
 
-    options = [argument.get("name", "") + argument["value"] for argument in ON_A_NETWORK["packageArguments"]]
+    options = [
+        argument.get("name", "") + argument["value"]
+        for argument in ON_A_NETWORK["packageArguments"]
+    ]
     assert options == ["serve", "--transportstreamable-http"]
-    network = read_network_settings(values, read_settings({}), Options(), transport="streamable-http")
+    network = read_network_settings(
+        values, read_settings({}), Options(), transport="streamable-http"
+    )
     assert network.tokens is not None
-    assert (network.host, network.port, network.rate) == ("0.0.0.0", 8443, 5)  # noqa: S104 - as above
-    assert (network.allowed_hosts, network.cors_origins) == (("goop.example",), ("https://app.example",))
+    # As above
+    assert (network.host, network.port, network.rate) == ("0.0.0.0", 8443, 5)  # noqa: S104
+    assert (network.allowed_hosts, network.cors_origins) == (
+        ("goop.example",),
+        ("https://app.example",),
+    )
 
 
 def test_what_nobody_filled_in_is_as_good_as_not_there(tmp_path: Path) -> None:
-    values = dict.fromkeys(BUNDLE["server"]["mcp_config"]["env"], "") | {"GOOP_PROJECT_DIR": str(tmp_path)}
+    values = dict.fromkeys(BUNDLE["server"]["mcp_config"]["env"], "") | {
+        "GOOP_PROJECT_DIR": str(tmp_path)
+    }
     assert read_settings(values) == read_settings({"GOOP_PROJECT_DIR": str(tmp_path)})
 
 
@@ -140,15 +162,33 @@ def test_the_bundle_starts_what_is_in_it() -> None:
 
     assert (ROOT / server["entry_point"]).is_file()
     assert any(server["entry_point"].startswith(f"{name}/") for name in CONTENTS)
-    assert command == ["uv", "run", "--directory", "${__dirname}", "--extra", "postgres", "goop-mcp", "serve"]
+    assert command == [
+        "uv",
+        "run",
+        "--directory",
+        "${__dirname}",
+        "--extra",
+        "postgres",
+        "goop-mcp",
+        "serve",
+    ]
     assert "postgres" in PROJECT["optional-dependencies"]
-    assert set(re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(server))) == set(BUNDLE["user_config"])
+    assert set(re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(server))) == set(
+        BUNDLE["user_config"]
+    )
     assert BUNDLE["compatibility"]["runtimes"]["python"] == PROJECT["requires-python"]
 
 
 def test_everything_that_the_package_is_built_from_is_in_the_bundle() -> None:
-    built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
-    needed = {*built["wheel"]["packages"], *built["wheel"]["force-include"], PROJECT["readme"], "pyproject.toml"}
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"][
+        "build"
+    ]["targets"]
+    needed = {
+        *built["wheel"]["packages"],
+        *built["wheel"]["force-include"],
+        PROJECT["readme"],
+        "pyproject.toml",
+    }
 
     assert needed <= set(CONTENTS)
     assert all((ROOT / name).exists() for name in CONTENTS)

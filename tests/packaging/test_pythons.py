@@ -33,4 +33,7 @@ def test_the_oldest_comes_first_and_of_each_version_the_first_counts(tmp_path: P
     older = program(tmp_path, "b", "echo 3.9.10 True")
     again = program(tmp_path, "c", "echo 3.20.1 True")
 
-    assert list(find_pythons([str(newer), str(older), str(again)]).items()) == [("3.9.10", older), ("3.20.1", newer)]
+    assert list(find_pythons([str(newer), str(older), str(again)]).items()) == [
+        ("3.9.10", older),
+        ("3.20.1", newer),
+    ]

@@ -12,10 +12,25 @@ from tests.npm import NO_NPM
 from tests.repository import CACHE as FOLDER
 from tests.repository import ROOT
 
-__all__ = ["CACHE", "MCPB", "ProgramFailedError", "clean_environment", "install_mcpb", "install_tools", "run", "tool"]
+__all__ = [
+    "CACHE",
+    "MCPB",
+    "ProgramFailedError",
+    "clean_environment",
+    "install_mcpb",
+    "install_tools",
+    "run",
+    "tool",
+]
 
 CACHE = FOLDER / "packaging"
-TOOLS = ("build>=1.3,<2", "twine>=6,<8", "check-wheel-contents>=0.6.3,<0.7", "skillsaw>=0.22,<0.23", "uv>=0.9,<0.14")
+TOOLS = (
+    "build>=1.3,<2",
+    "twine>=6,<8",
+    "check-wheel-contents>=0.6.3,<0.7",
+    "skillsaw>=0.22,<0.23",
+    "uv>=0.9,<0.14",
+)
 MCPB = "@anthropic-ai/mcpb@2.1.2"
 
 _LONGEST = 900
@@ -35,7 +50,10 @@ def clean_environment() -> dict[str, str]:
 
 
 def run(command: Sequence[str | Path], *, cwd: Path = ROOT) -> str:
-    """Return what a program prints; nothing of this checkout reaches it. Raises ProgramFailedError."""
+    """Return what a program prints; nothing of this checkout reaches it.
+
+    Raises ProgramFailedError.
+    """
     words = [str(word) for word in command]
     try:
         ended = subprocess.run(
@@ -62,7 +80,10 @@ def tool(name: str) -> Path:
 
 
 def install_tools() -> str:
-    """Install TOOLS into an environment of their own unless they are there, and say so. Raises ProgramFailedError."""
+    """Install TOOLS into an environment of their own unless they are there, and say so.
+
+    Raises ProgramFailedError.
+    """
     folder, stamp = CACHE / "tools", CACHE / "tools" / "installed"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == repr(TOOLS):
         return _INSTALLED
@@ -73,7 +94,10 @@ def install_tools() -> str:
 
 
 def install_mcpb() -> Path:
-    """Return the command of MCPB, installed unless it is there. Raises ProgramFailedError, also without npm."""
+    """Return the command of MCPB, installed unless it is there.
+
+    Raises ProgramFailedError, also without npm.
+    """
     folder = CACHE / MCPB.rpartition("@")[0].replace("/", "-")
     command = folder / "node_modules" / ".bin" / "mcpb"
     if not command.exists():

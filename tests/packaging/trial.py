@@ -21,7 +21,10 @@ REPORT = ROOT / "tests" / "cases" / "goop_report" / "016_executor_complete.xml"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of each step: "ok", or why it failed. Steps after a failed installation are missing."""
+    """What became of each step: "ok", or why it failed.
+
+    Steps after a failed installation are missing.
+    """
 
     outcomes: dict[str, str]
 
@@ -38,7 +41,10 @@ def try_distribution(python: Path, distribution: Path) -> Trial:
         elsewhere.mkdir()
         outcomes = {"install": _outcome(partial(_install, python, distribution, home))}
         if outcomes["install"] == "ok":
-            outcomes |= {name: _outcome(partial(step, home / "bin", elsewhere)) for name, step in STEPS.items()}
+            outcomes |= {
+                name: _outcome(partial(step, home / "bin", elsewhere))
+                for name, step in STEPS.items()
+            }
     return Trial(outcomes)
 
 
@@ -52,11 +58,24 @@ def _outcome(step: Callable[[], None]) -> str:
 
 def _install(python: Path, distribution: Path, home: Path) -> None:
     run([python, "-m", "venv", home])
-    run([home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", distribution])
+    run(
+        [
+            home / "bin" / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            distribution,
+        ]
+    )
 
 
 def _imports(programs: Path, elsewhere: Path) -> None:
-    said = run([programs / "python", "-W", "error", "-c", "import goop_mcp; print(goop_mcp.__file__)"], cwd=elsewhere)
+    said = run(
+        [programs / "python", "-W", "error", "-c", "import goop_mcp; print(goop_mcp.__file__)"],
+        cwd=elsewhere,
+    )
     if not Path(said.strip()).is_relative_to(programs.parent):
         raise ProgramFailedError(f"{said.strip()} was imported in place of what was installed")
 
@@ -68,7 +87,9 @@ def _depends(programs: Path, elsewhere: Path) -> None:
 def _version(programs: Path, elsewhere: Path) -> None:
     said = run([programs / "goop-mcp", "--version"], cwd=elsewhere)
     if __version__ not in said:
-        raise ProgramFailedError(f"goop-mcp --version says {said.strip()!r} in place of {__version__}")
+        raise ProgramFailedError(
+            f"goop-mcp --version says {said.strip()!r} in place of {__version__}"
+        )
 
 
 def _checks(programs: Path, elsewhere: Path) -> None:
@@ -84,9 +105,15 @@ def _serves(programs: Path, elsewhere: Path) -> None:
 
 
 def speaks_mcp(
-    command: str, arguments: list[str], project: Path, variables: Mapping[str, str] = MappingProxyType({})
+    command: str,
+    arguments: list[str],
+    project: Path,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Start a server with `variables` and have a report judged, in both protocol eras. Raises ProgramFailedError."""
+    """Start a server with `variables` and have a report judged, in both protocol eras.
+
+    Raises ProgramFailedError.
+    """
     environment = {**clean_environment(), **variables}
     server = StdioServerParameters(command=command, args=arguments, cwd=project, env=environment)
     for era in ("auto", "legacy"):

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-# The parser behind re.compile: what a pattern repeats is read from its tree, not guessed from its text.
+# The parser behind re.compile: what a pattern repeats is read from its tree, not guessed from its
+# text.
 Argument: TypeAlias = Any  # of one operator in the tree of a pattern: a number, a tuple, a tree
 _PARSER: Final[Argument] = importlib.import_module("re._parser")
 
@@ -77,7 +78,10 @@ def patterns_of_the_package() -> list[CompiledPattern]:
             importlib.import_module(module.name)
     re.compile = compile_pattern
 
-    return [CompiledPattern(module, pattern, _is_searched(module, pattern)) for module, pattern in found.values()]
+    return [
+        CompiledPattern(module, pattern, _is_searched(module, pattern))
+        for module, pattern in found.values()
+    ]
 
 
 def _is_searched(module: str, pattern: re.Pattern[Any]) -> bool:
@@ -137,7 +141,9 @@ def _shortest(tree: Iterable[Any]) -> list[str]:
     texts = [""]
     for operator, argument in tree:
         choices = _choices(str(operator), argument)
-        texts = [texts[0] + choice for choice in choices] + [text + choices[0] for text in texts[1:]]
+        texts = [texts[0] + choice for choice in choices] + [
+            text + choices[0] for text in texts[1:]
+        ]
     return texts
 
 
@@ -161,7 +167,11 @@ def _choices(name: str, argument: Argument) -> list[str]:
 def _in_class(members: Sequence[Any]) -> list[str]:
     named = [chr(value) for kind, value in members if str(kind) == "LITERAL"]
     named += [chr(value[0]) for kind, value in members if str(kind) == "RANGE"]
-    held = [character for character in dict.fromkeys([*named, *_CANDIDATES]) if _holds(members, character)]
+    held = [
+        character
+        for character in dict.fromkeys([*named, *_CANDIDATES])
+        if _holds(members, character)
+    ]
     return held[:_IN_A_CLASS] or ["a"]
 
 
@@ -185,11 +195,17 @@ def main() -> None:
     """Try the patterns of the package, or one that is given."""
     parser = argparse.ArgumentParser(prog="python -m tests.patterns.long_runs")
     parser.add_argument("--pattern", help="try this one in place of those of the package")
-    parser.add_argument("--limit", type=int, default=300, help="seconds of the processor after which this is killed")
+    parser.add_argument(
+        "--limit", type=int, default=300, help="seconds of the processor after which this is killed"
+    )
     asked = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CPU, (asked.limit, asked.limit))
 
-    given = [CompiledPattern("given", re.compile(asked.pattern, re.MULTILINE))] if asked.pattern else None
+    given = (
+        [CompiledPattern("given", re.compile(asked.pattern, re.MULTILINE))]
+        if asked.pattern
+        else None
+    )
     for each in given or patterns_of_the_package():
         _try(each)
     sys.stdout.write("ALL TRIED\n")
@@ -198,8 +214,15 @@ def main() -> None:
 def _try(each: CompiledPattern) -> None:
     for attempt, length in each.attempts():
         for text in long_runs(each.pattern, length):
-            subject = text.encode("latin-1", "replace") if isinstance(each.pattern.pattern, bytes) else text
-            shown = f"{each.module} {attempt.__name__} {each.pattern.pattern!r} on {text[:24]!r}…{text[-2:]!r}\n"
+            subject = (
+                text.encode("latin-1", "replace")
+                if isinstance(each.pattern.pattern, bytes)
+                else text
+            )
+            shown = (
+                f"{each.module} {attempt.__name__} {each.pattern.pattern!r} on"
+                f" {text[:24]!r}…{text[-2:]!r}\n"
+            )
             sys.stdout.write(shown)
             sys.stdout.flush()
             start = time.process_time()

@@ -42,12 +42,18 @@ def load_cases(protocol: str) -> list[JsonCase]:
     return [JsonCase(**json.loads(line)) for line in lines]
 
 
-def judge(text: str, protocol: str, mode: Mode = "lenient", expected: Expectations | None = None) -> Verdict:
+def judge(
+    text: str, protocol: str, mode: Mode = "lenient", expected: Expectations | None = None
+) -> Verdict:
     """Return the verdict on `text` as a reply of `protocol`."""
-    return pipeline.validate(text, (FAMILIES[protocol],), protocol=protocol, mode=mode, expected=expected)
+    return pipeline.validate(
+        text, (FAMILIES[protocol],), protocol=protocol, mode=mode, expected=expected
+    )
 
 
-def judge_both(text: str, protocol: str, expected: Expectations | None = None) -> tuple[Verdict, Verdict]:
+def judge_both(
+    text: str, protocol: str, expected: Expectations | None = None
+) -> tuple[Verdict, Verdict]:
     """Return the verdicts of both modes, lenient first, after making sure that both saw the same (D-18)."""
     lenient, strict = (judge(text, protocol, mode, expected) for mode in MODES)
     assert rules_of(lenient) == rules_of(strict)

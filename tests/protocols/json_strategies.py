@@ -17,12 +17,77 @@ WHOLE = {
 CASES = {protocol: [case.text for case in load_cases(protocol)] for protocol in FAMILIES}
 
 _PIECES = (
-    *("{", "}", "[", "]", '"', "'", "“", "”", ":", ",", "...", "//", "/*", "*/", "\\", "\n", " ", "#"),
-    *('"agent"', '"status"', '"result"', '"error"', '"success"', "success", '"plan"', '"summary"', '"deliverables"'),
-    *("true", "True", "null", "NaN", "12", "-1", "1e999", "9" * 50, '"\\ud800"', "\ud800", '{"a": 1}', "{}"),
-    *("WORKFLOW_CONTEXT:\n", "FEEDBACK_CONTEXT:", "USER_REQUEST: ", "Task complete.\n", "Deliverables:\n- "),
-    *("Task paused - clarification needed.\n", "Questions:\n1. ", "Review complete - PASS\n", "<think>", "</think>"),
-    *("```json\n", "\n```\n", "`", "{{", '{"factory": ', '"{\\"status\\": ', "&quot;", "\u200b", "\ufeff", "prose "),
+    *(
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "'",
+        "“",
+        "”",
+        ":",
+        ",",
+        "...",
+        "//",
+        "/*",
+        "*/",
+        "\\",
+        "\n",
+        " ",
+        "#",
+    ),
+    *(
+        '"agent"',
+        '"status"',
+        '"result"',
+        '"error"',
+        '"success"',
+        "success",
+        '"plan"',
+        '"summary"',
+        '"deliverables"',
+    ),
+    *(
+        "true",
+        "True",
+        "null",
+        "NaN",
+        "12",
+        "-1",
+        "1e999",
+        "9" * 50,
+        '"\\ud800"',
+        "\ud800",
+        '{"a": 1}',
+        "{}",
+    ),
+    *(
+        "WORKFLOW_CONTEXT:\n",
+        "FEEDBACK_CONTEXT:",
+        "USER_REQUEST: ",
+        "Task complete.\n",
+        "Deliverables:\n- ",
+    ),
+    *(
+        "Task paused - clarification needed.\n",
+        "Questions:\n1. ",
+        "Review complete - PASS\n",
+        "<think>",
+        "</think>",
+    ),
+    *(
+        "```json\n",
+        "\n```\n",
+        "`",
+        "{{",
+        '{"factory": ',
+        '"{\\"status\\": ',
+        "&quot;",
+        "\u200b",
+        "\ufeff",
+        "prose ",
+    ),
 )
 PIECES = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)
 PROSE = st.text(st.characters(exclude_characters='{}"`<&'), max_size=60)
@@ -58,7 +123,9 @@ _SLIPS: dict[str, Callable[[str], str]] = {
 @st.composite
 def slipped(draw: st.DrawFn, protocol: str) -> str:
     """Draw a whole reply with some slips of form."""
-    text: str = draw(st.sampled_from([each for each in WHOLE[protocol] if each.lstrip().startswith("{")]))
+    text: str = draw(
+        st.sampled_from([each for each in WHOLE[protocol] if each.lstrip().startswith("{")])
+    )
     for name in draw(st.lists(st.sampled_from(sorted(_SLIPS)), max_size=4, unique=True)):
         text = _SLIPS[name](text)
     return text

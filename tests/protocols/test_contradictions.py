@@ -9,7 +9,13 @@ import pytest
 
 from goop_mcp import Severity, Verdict, validate
 from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, CRITIC_REPLY
-from goop_mcp.protocols.speckit.samples import ANALYZE_REPLY, CLARIFY_REPLY, ERROR_REPLY, TASKS_REPLY, TEST_REPLY
+from goop_mcp.protocols.speckit.samples import (
+    ANALYZE_REPLY,
+    CLARIFY_REPLY,
+    ERROR_REPLY,
+    TASKS_REPLY,
+    TEST_REPLY,
+)
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 from tests.protocols.json_replies import judge
@@ -50,15 +56,22 @@ BASES: dict[str, Values] = {
         files_modified=12,
         implementation_phases={"setup": "completed", "polish": "completed"},
     ),
-    "review": with_result(
-        "review",
-        feature_id="7",
-        overall_status="APPROVED",
-        changes_made={"files_moved": [], "files_deleted": [], "files_created": [], "files_modified": []},
-        constitution_compliance={"status": "PASS", "passed": 8, "failed": 0},
-        cleanup_summary={"tests_removed": 0, "files_moved": 0, "dead_code_lines_removed": 0},
-    )
-    | {},
+    "review": (
+        with_result(
+            "review",
+            feature_id="7",
+            overall_status="APPROVED",
+            changes_made={
+                "files_moved": [],
+                "files_deleted": [],
+                "files_created": [],
+                "files_modified": [],
+            },
+            constitution_compliance={"status": "PASS", "passed": 8, "failed": 0},
+            cleanup_summary={"tests_removed": 0, "files_moved": 0, "dead_code_lines_removed": 0},
+        )
+        | {}
+    ),
 }
 BASES["review"]["result"]["next_steps"] = []
 FACTORY_BASES = ("success", "pass", "blocking")
@@ -89,7 +102,12 @@ D = "envelope/conflicting-duplicate"
 
 
 def criterion(status: str = "PASSED", **more: object) -> Values:
-    return {"id": "SC-002", "description": "3 tests failed are shown in red", "status": status, **more}
+    return {
+        "id": "SC-002",
+        "description": "3 tests failed are shown in red",
+        "status": status,
+        **more,
+    }
 
 
 def check(text: str, *, passed: bool = True, name: str = "evidence") -> Values:
@@ -112,7 +130,11 @@ CONTRADICTIONS: list[tuple[str, Values, str]] = [
     ("test", {CODE: {"lint_errors": 4, "type_errors": 0}}, G),
     ("test", {CODE: {"lint_errors": 0, "type_errors": 1}}, G),
     ("test", {CODE: {"errors": 2}}, G),
-    ("test", {f"{GATES}/e2e": {"status": "PASSED", "details": {"total": 9, "passed": 7, "failed": 2}}}, G),
+    (
+        "test",
+        {f"{GATES}/e2e": {"status": "PASSED", "details": {"total": 9, "passed": 7, "failed": 2}}},
+        G,
+    ),
     ("test", {f"{GATES}/e2e": {"status": "PASSED", "details": {"tests_failed": 2}}}, G),
     ("test", {BUILD: {"errors": 1}}, G),
     ("test", {BUILD: {"build_errors": 1}}, G),
@@ -166,11 +188,23 @@ CONTRADICTIONS: list[tuple[str, Values, str]] = [
     ("success", {"questions": [QUESTION]}, FQ),
     ("success", {"questions": [QUESTION, {"id": "q2", "question": "Where?"}]}, FQ),
     ("pass", {"questions": [QUESTION]}, FQ),
-    ("success", {"questions": [{**QUESTION, "default": "sqlite", "options": ["sqlite", "pg"]}]}, FQ),
-    ("success", {"questions": [{**QUESTION, "answer": "sqlite"}, {"id": "q2", "question": "Where?"}]}, FQ),
+    (
+        "success",
+        {"questions": [{**QUESTION, "default": "sqlite", "options": ["sqlite", "pg"]}]},
+        FQ,
+    ),
+    (
+        "success",
+        {"questions": [{**QUESTION, "answer": "sqlite"}, {"id": "q2", "question": "Where?"}]},
+        FQ,
+    ),
     ("success", {"blocking_issues": [ISSUE]}, FV),
     ("success", {"blocking_issues": [ISSUE, {**ISSUE, "id": "B2"}]}, FV),
-    ("success", {"blocking_issues": [{"title": "Paths differ"}], "next_action": "return_to_architect"}, FV),
+    (
+        "success",
+        {"blocking_issues": [{"title": "Paths differ"}], "next_action": "return_to_architect"},
+        FV,
+    ),
     ("success", {"summary": "Built four modes; 10 passed, 2 failed"}, FT),
     ("success", {"summary": "Built four modes. Tests: 2 failed, 10 passed, 12 total"}, FT),
     ("success", {"metrics/tests_failed": 2}, FT),
@@ -235,8 +269,17 @@ CONSISTENT: list[tuple[str, Values]] = [
     ("test", {CRITERIA: []}),
     ("test", {"result/next_steps": []}),
     ("test", {"result/next_steps": ["review", "taskstoissues"]}),
-    ("test", {f"{GATES}/e2e": {"status": "PASSED", "details": {"total": 9, "passed": 9, "failed": 0}}}),
-    ("test", {"result/overall_status": "PASSED", f"{GATES}/e2e": {"status": "PASSED", "details": {"browsers": 2}}}),
+    (
+        "test",
+        {f"{GATES}/e2e": {"status": "PASSED", "details": {"total": 9, "passed": 9, "failed": 0}}},
+    ),
+    (
+        "test",
+        {
+            "result/overall_status": "PASSED",
+            f"{GATES}/e2e": {"status": "PASSED", "details": {"browsers": 2}},
+        },
+    ),
     ("test", {"Trace": "a", "trace_id": "b"}),
     ("test", {"STATUS": "success"}),
     ("test", {"result/X-Request-Id": "7", "result/x_request_id": "8"}),
@@ -315,7 +358,11 @@ def protocol_of(base: str) -> str:
 
 
 def new_rules(verdict: Verdict) -> set[str]:
-    return {each.rule for each in verdict.findings if each.rule in {rule for _, _, rule in CONTRADICTIONS}}
+    return {
+        each.rule
+        for each in verdict.findings
+        if each.rule in {rule for _, _, rule in CONTRADICTIONS}
+    }
 
 
 def test_the_sets_are_as_large_as_they_should_be() -> None:
@@ -333,7 +380,7 @@ def test_contradiction_is_found_in_both_modes(base: str, changes: Values, rule: 
     assert rule in {each.rule for each in lenient.findings}
     assert not strict.accepted
     assert lenient.accepted == all(each.severity is not Severity.ERROR for each in lenient.findings)
-    (finding, *_) = [each for each in strict.findings if each.rule == rule]
+    finding, *_ = [each for each in strict.findings if each.rule == rule]
     assert finding.severity is Severity.ERROR
     assert finding.path
     assert finding.line is not None
@@ -352,7 +399,9 @@ def test_consistent_reply_gets_no_such_finding(base: str, changes: Values) -> No
     "elided", ["[...]", "[…]", "[ ... ]", "[....]", '["..."]', "[..., ]", "[\n  // more\n  ...\n]"]
 )
 @pytest.mark.parametrize("verdict", ["PASS", "BLOCKING"])
-def test_elided_issues_of_a_critic_are_template_text_and_no_empty_list(elided: str, verdict: str) -> None:
+def test_elided_issues_of_a_critic_are_template_text_and_no_empty_list(
+    elided: str, verdict: str
+) -> None:
     reply = CRITIC_REPLY.replace('"PASS"', f'"{verdict}"').replace(
         '"concerns"', f'"blocking_issues": {elided}, "concerns"'
     )
@@ -361,7 +410,9 @@ def test_elided_issues_of_a_critic_are_template_text_and_no_empty_list(elided: s
 
     assert not found.accepted
     rules = {each.rule for each in found.findings}
-    assert rules - {"json/loose-syntax", "factory/next-action-contradicts-verdict"} == {"factory/placeholder-left"}
+    assert rules - {"json/loose-syntax", "factory/next-action-contradicts-verdict"} == {
+        "factory/placeholder-left"
+    }
 
 
 @pytest.mark.parametrize("field", ["constitution_violations", "next_steps", "technologies"])
@@ -402,7 +453,8 @@ def request(new: str) -> str:
 
 def files(*pairs: str) -> str:
     lines = [
-        f'<file path="{path}" action="{action}">x</file>' for path, _, action in (pair.partition(" ") for pair in pairs)
+        f'<file path="{path}" action="{action}">x</file>'
+        for path, _, action in (pair.partition(" ") for pair in pairs)
     ]
     return report(_FILE, "".join(lines))
 

@@ -18,7 +18,9 @@ from tests.protocols.json_replies import (
 )
 from tests.requirements import requirement
 
-ALL_CASES = [pytest.param(case, id=case.file) for protocol in FAMILIES for case in load_cases(protocol)]
+ALL_CASES = [
+    pytest.param(case, id=case.file) for protocol in FAMILIES for case in load_cases(protocol)
+]
 
 WHOLE_JSON = [
     pytest.param(case, id=case.file)
@@ -34,7 +36,10 @@ WHOLE_JSON = [
 def test_case_has_the_expected_outcome_and_exactly_its_rules(case: JsonCase, mode: Mode) -> None:
     verdict = judge(case.text, case.protocol, mode)
 
-    assert (outcome(verdict), weighty_rules(verdict)) == (case.expected[mode], set(case.rules)), case.why
+    assert (outcome(verdict), weighty_rules(verdict)) == (
+        case.expected[mode],
+        set(case.rules),
+    ), case.why
 
 
 @pytest.mark.parametrize("case", ALL_CASES)
@@ -47,7 +52,9 @@ def test_case_gives_the_same_rules_and_the_same_envelope_in_both_modes(case: Jso
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", ALL_CASES)
-def test_findings_of_a_case_point_into_its_text_and_the_verdict_is_json(case: JsonCase, mode: Mode) -> None:
+def test_findings_of_a_case_point_into_its_text_and_the_verdict_is_json(
+    case: JsonCase, mode: Mode
+) -> None:
     verdict = judge(case.text, case.protocol, mode)
 
     lines = case.text.split("\n")
@@ -60,8 +67,12 @@ def test_findings_of_a_case_point_into_its_text_and_the_verdict_is_json(case: Js
 
 
 @pytest.mark.parametrize("case", WHOLE_JSON)
-def test_case_with_windows_line_ends_in_a_fence_among_prose_is_read_the_same(case: JsonCase) -> None:
-    wrapped = f"Here it is: done {{see below}}.\n\n~~~~json\n{case.text}\n~~~~\nBye.\n".replace("\n", "\r\n")
+def test_case_with_windows_line_ends_in_a_fence_among_prose_is_read_the_same(
+    case: JsonCase,
+) -> None:
+    wrapped = f"Here it is: done {{see below}}.\n\n~~~~json\n{case.text}\n~~~~\nBye.\n".replace(
+        "\n", "\r\n"
+    )
 
     plain, inside = judge(case.text, case.protocol), judge(wrapped, case.protocol)
 
@@ -72,4 +83,6 @@ def test_case_with_windows_line_ends_in_a_fence_among_prose_is_read_the_same(cas
 def test_every_file_is_listed_once_in_the_index() -> None:
     for protocol in FAMILIES:
         files = {path.relative_to(CASES).as_posix() for path in (CASES / protocol).iterdir()}
-        assert sorted(case.file for case in load_cases(protocol)) == sorted(files - {f"{protocol}/index.jsonl"})
+        assert sorted(case.file for case in load_cases(protocol)) == sorted(
+            files - {f"{protocol}/index.jsonl"}
+        )

@@ -29,7 +29,9 @@ def blocks(text: str, info: str = "json") -> list[str]:
 
 def filled_in(template: str) -> str:
     """Do what the prompt says: choose one of each list, replace the brackets."""
-    chosen = re.sub(r'"(\w+(?:\|\w+)+)"', lambda choice: f'"{choice[1].partition("|")[0]}"', template)
+    chosen = re.sub(
+        r'"(\w+(?:\|\w+)+)"', lambda choice: f'"{choice[1].partition("|")[0]}"', template
+    )
     chosen = chosen.replace("true|false", "true")
     return re.sub(r"<[^<>]+>|\[[a-z ,]+\]", lambda slot: FILLED.get(slot[0], "words"), chosen)
 
@@ -63,11 +65,15 @@ def test_page_of_factory_names_every_field() -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_prompt_of_speckit_leads_to_an_answer_without_a_fault(agent: str) -> None:
-    answer, error = (filled_in(block) for block in blocks(render_prompt("speckit", {"agent": agent})))
+    answer, error = (
+        filled_in(block) for block in blocks(render_prompt("speckit", {"agent": agent}))
+    )
 
     values = json.loads(answer)
     # What is counted follows from what is listed.
-    values["result"].update({name: 1 for name in ("issues_created", "total_findings") if name in values["result"]})
+    values["result"].update(
+        {name: 1 for name in ("issues_created", "total_findings") if name in values["result"]}
+    )
     if agent == "analyze":
         values["result"]["findings_by_severity"]["CRITICAL"] = 1
     if agent == "implement":
@@ -88,7 +94,9 @@ def test_prompt_of_speckit_leads_to_an_answer_without_a_fault(agent: str) -> Non
 
 
 def test_prompt_of_factory_leads_to_replies_without_a_fault() -> None:
-    success, questions, failure = (filled_in(block) for block in blocks(render_prompt("factory", {})))
+    success, questions, failure = (
+        filled_in(block) for block in blocks(render_prompt("factory", {}))
+    )
 
     for reply in (success, failure, questions):
         assert weighty_rules(judge(reply, "factory", "strict")) == set()

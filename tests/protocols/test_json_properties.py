@@ -42,7 +42,9 @@ def test_any_text_gets_a_sound_verdict_that_is_the_same_in_both_modes_but_for_it
 
 @MORE
 @given(st.data(), PROTOCOLS)
-def test_repaired_text_has_no_fault_of_form_and_says_the_same(data: st.DataObject, protocol: str) -> None:
+def test_repaired_text_has_no_fault_of_form_and_says_the_same(
+    data: st.DataObject, protocol: str
+) -> None:
     lenient = judge(data.draw(slipped(protocol) | any_text(protocol)), protocol)
     if lenient.repaired_text is None:
         assert lenient.repairs == () or not lenient.accepted
@@ -50,7 +52,9 @@ def test_repaired_text_has_no_fault_of_form_and_says_the_same(data: st.DataObjec
 
     strict = judge(lenient.repaired_text, protocol, "strict")
 
-    if "factory/markdown-reply" not in weighty_rules(lenient):  # Markdown cannot say all that JSON is asked for
+    if "factory/markdown-reply" not in weighty_rules(
+        lenient
+    ):  # Markdown cannot say all that JSON is asked for
         assert weighty_rules(strict) <= weighty_rules(lenient)
     assert {repair.rule for repair in lenient.repairs} & weighty_rules(strict) == set()
     assert strict.envelope == lenient.envelope
@@ -70,8 +74,12 @@ def test_slips_of_form_do_not_change_what_is_read(data: st.DataObject, protocol:
 
 @MORE
 @given(st.data(), PROTOCOLS, PROSE, PROSE)
-def test_prose_around_a_reply_changes_nothing(data: st.DataObject, protocol: str, before: str, behind: str) -> None:
-    whole = data.draw(st.sampled_from([each for each in WHOLE[protocol] if each.lstrip().startswith("{")]))
+def test_prose_around_a_reply_changes_nothing(
+    data: st.DataObject, protocol: str, before: str, behind: str
+) -> None:
+    whole = data.draw(
+        st.sampled_from([each for each in WHOLE[protocol] if each.lstrip().startswith("{")])
+    )
     assume("Task" not in before + behind and "_CONTEXT" not in before + behind)
 
     inside = judge(f"{before}\n{whole}\n{behind}", protocol)

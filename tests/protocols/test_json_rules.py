@@ -22,7 +22,9 @@ class Row(NamedTuple):
 
 
 def _rows(text: str) -> dict[str, Row]:
-    return {name: Row(*rest) for name, *rest in (line.split("|") for line in text.strip().splitlines())}
+    return {
+        name: Row(*rest) for name, *rest in (line.split("|") for line in text.strip().splitlines())
+    }
 
 
 PUBLISHED = _rows("""
@@ -150,9 +152,14 @@ def test_finding_of_the_bad_example_says_where_and_what(rule: Rule) -> None:
 
 
 def test_rules_are_the_published_ones_with_their_severities_and_requirements() -> None:
-    built = {rule.id: (rule.lenient.value, rule.strict.value, set(rule.requirements)) for rule in RULES}
+    built = {
+        rule.id: (rule.lenient.value, rule.strict.value, set(rule.requirements)) for rule in RULES
+    }
 
-    assert built == {name: (row.lenient, row.strict, set(row.requirements.split())) for name, row in PUBLISHED.items()}
+    assert built == {
+        name: (row.lenient, row.strict, set(row.requirements.split()))
+        for name, row in PUBLISHED.items()
+    }
     assert {id for rule in RULES for id in rule.requirements} <= load_ledger().keys()
 
 

@@ -7,7 +7,14 @@ import pytest
 from goop_mcp import Severity
 from goop_mcp.protocols.factory import Reply
 from goop_mcp.protocols.speckit import Response
-from tests.protocols.json_replies import judge, judge_both, load_cases, read_case, the_finding, weighty_rules
+from tests.protocols.json_replies import (
+    judge,
+    judge_both,
+    load_cases,
+    read_case,
+    the_finding,
+    weighty_rules,
+)
 from tests.requirements import requirement
 
 WHOLE = [
@@ -23,7 +30,11 @@ ANSWER = read_case("speckit/concrete_review.json").strip()
 
 @pytest.mark.parametrize(
     ("before", "behind"),
-    [("", ""), ("The work is done.\n\n```json\n", ""), ("Done {as asked}:\n\n```json\n", "\n```\n")],
+    [
+        ("", ""),
+        ("The work is done.\n\n```json\n", ""),
+        ("Done {as asked}:\n\n```json\n", "\n```\n"),
+    ],
 )
 @pytest.mark.parametrize(("protocol", "whole"), WHOLE)
 def test_reply_cut_at_any_character_is_not_accepted_as_whole(
@@ -71,7 +82,9 @@ def test_reply_that_lacks_only_its_last_brace_is_closed_in_lenient_mode() -> Non
         ("factory", DRAFT),
     ],
 )
-def test_last_brace_is_not_closed_where_no_fence_ends_the_block(before: str, protocol: str, whole: str) -> None:
+def test_last_brace_is_not_closed_where_no_fence_ends_the_block(
+    before: str, protocol: str, whole: str
+) -> None:
     for verdict in judge_both(f"{before}{whole.removesuffix('}').rstrip()}\n", protocol):
         assert not verdict.accepted
         assert weighty_rules(verdict) == {"envelope/truncated"}
@@ -79,14 +92,21 @@ def test_last_brace_is_not_closed_where_no_fence_ends_the_block(before: str, pro
 
 def test_critic_that_is_cut_before_its_verdict_is_no_pass() -> None:
     critic = json.loads(read_case("factory/concrete_critic_blocking.json"))
-    members = {"status": "success", "summary": critic["summary"], "deliverables": [], "next_action": "ready_for_review"}
+    members = {
+        "status": "success",
+        "summary": critic["summary"],
+        "deliverables": [],
+        "next_action": "ready_for_review",
+    }
     cut = json.dumps(members, indent=2).removesuffix("}").rstrip()
 
     for verdict in judge_both(cut, "factory"):
         assert not verdict.accepted
 
 
-@pytest.mark.parametrize("behind", ["\n\nAnd there is more.", ',\n  "no', "\n```\n\nThat was all.", ",", '\n  "x": 1'])
+@pytest.mark.parametrize(
+    "behind", ["\n\nAnd there is more.", ',\n  "no', "\n```\n\nThat was all.", ",", '\n  "x": 1']
+)
 def test_last_brace_is_not_closed_when_more_than_a_fence_follows(behind: str) -> None:
     for verdict in judge_both(f"```json\n{REPLY[:-1]}{behind}", "factory"):
         assert not verdict.accepted
@@ -95,7 +115,8 @@ def test_last_brace_is_not_closed_when_more_than_a_fence_follows(behind: str) ->
 
 def test_last_brace_is_not_closed_behind_a_number_that_may_go_on() -> None:
     text = (
-        read_case("factory/concrete_critic_pass.json").strip().removesuffix("}").rstrip() + ', "requirements_left": 9'
+        read_case("factory/concrete_critic_pass.json").strip().removesuffix("}").rstrip()
+        + ', "requirements_left": 9'
     )
 
     for verdict in judge_both(text, "factory"):
@@ -112,7 +133,9 @@ def test_last_brace_is_not_closed_when_a_required_part_is_missing(part: str) -> 
 
 
 @requirement("S-09", "F-10")
-def test_cut_off_reply_has_one_error_that_names_the_line_and_its_fields_are_marked_as_partial() -> None:
+def test_cut_off_reply_has_one_error_that_names_the_line_and_its_fields_are_marked_as_partial() -> (
+    None
+):
     text = f"Done.\n\n{ANSWER[: ANSWER.index('files_modified')]}"
 
     for verdict in judge_both(text, "speckit"):
@@ -152,7 +175,9 @@ def test_objects_inside_of_a_cut_off_reply_are_no_replies() -> None:
         assert weighty_rules(verdict) == {"envelope/truncated"}
 
 
-@pytest.mark.parametrize("mention", ['Begin with `{"status":` and go on.', "Use {id} in paths.", "if (x) {\n  y();\n"])
+@pytest.mark.parametrize(
+    "mention", ['Begin with `{"status":` and go on.', "Use {id} in paths.", "if (x) {\n  y();\n"]
+)
 def test_brace_in_prose_behind_a_whole_reply_is_no_cut_off_one(mention: str) -> None:
     verdict = judge(f"```json\n{REPLY}\n```\n{mention}", "factory")
 

@@ -47,7 +47,10 @@ def _is_whole(work: Work, outcome: Outcome) -> bool:
 def _told(outcomes: list[Outcome]) -> str:
     """Return the shares that survived and, where servers were killed, of how many and what was left lying about."""
     shares = [f"{outcome.survived:.1%}".replace(".0%", "%") for outcome in outcomes]
-    kept = [f"{len(each.acknowledged) - len(each.lost):,} of {len(each.acknowledged):,}" for each in outcomes]
+    kept = [
+        f"{len(each.acknowledged) - len(each.lost):,} of {len(each.acknowledged):,}"
+        for each in outcomes
+    ]
     strays = sum(len(outcome.strays) for outcome in outcomes)
     left = f", {strays} stray files" if strays else ""
     return (f"{kept[0]} ({shares[0]})" if len(outcomes) == 1 else ", ".join(shares)) + left

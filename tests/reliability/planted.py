@@ -8,8 +8,9 @@ from typing import Final
 
 __all__ = ["Planted", "found_in", "plant"]
 
-# What stands before and behind each kind. Pieces of known beginnings are put together at run time, so that no scanner
-# takes this file for a leak. {0} is the secret itself; what it begins with comes from the second column.
+# What stands before and behind each kind. Pieces of known beginnings are put together at run time,
+# so that no scanner takes this file for a leak. {0} is the secret itself; what it begins with comes
+# from the second column.
 _KINDS: Final = (
     ("AWS access key", "AKI" + "A", 16, "upper", "the log shows {0} twice"),
     ("AWS temporary key", "ASI" + "A", 16, "upper", "export AWS_ACCESS_KEY_ID={0}"),
@@ -17,9 +18,21 @@ _KINDS: Final = (
     ("GitHub token", "gh" + "p_", 36, "mixed", "git push with {0} worked"),
     ("GitHub fine-grained token", "github" + "_pat_", 60, "mixed", "GH_TOKEN: {0}"),
     ("GitLab token", "glp" + "at-", 20, "mixed", "the runner uses {0}."),
-    ("PEM", "MII", 64, "mixed", "-----BEGIN RSA PRIVATE" + " KEY-----\n{0}\n-----END RSA PRIVATE" + " KEY-----"),
+    (
+        "PEM",
+        "MII",
+        64,
+        "mixed",
+        "-----BEGIN RSA PRIVATE" + " KEY-----\n{0}\n-----END RSA PRIVATE" + " KEY-----",
+    ),
     ("OpenSSH key", "b3Bl", 64, "mixed", "-----BEGIN OPENSSH PRIVATE" + " KEY-----\n{0}"),
-    ("JWT", "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxIn0.", 43, "mixed", "cookie session={0}; path=/"),
+    (
+        "JWT",
+        "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxIn0.",
+        43,
+        "mixed",
+        "cookie session={0}; path=/",
+    ),
     ("PostgreSQL password", "", 12, "mixed", "postgresql://app:{0}@db1:5432/shop"),
     ("MySQL password", "", 12, "mixed", "it connects to mysql://root:{0}@localhost/shop"),
     ("Redis password", "", 12, "mixed", "redis://:{0}@cache:6379/0"),
@@ -69,8 +82,15 @@ def plant(seed: int) -> list[Planted]:
     return [_planted(chance, *kind) for kind in _KINDS]
 
 
-def _planted(chance: random.Random, kind: str, beginning: str, length: int, letters: str, frame: str) -> Planted:  # noqa: PLR0917 - one row of the table
-    alphabet = string.ascii_uppercase + string.digits if letters == "upper" else string.ascii_letters + string.digits
+# One row of the table
+def _planted(  # noqa: PLR0917
+    chance: random.Random, kind: str, beginning: str, length: int, letters: str, frame: str
+) -> Planted:
+    alphabet = (
+        string.ascii_uppercase + string.digits
+        if letters == "upper"
+        else string.ascii_letters + string.digits
+    )
     # One of each at the front: a secret that were a word by chance would not be one.
     core = "".join(["Q7", *chance.choices(alphabet, k=length - 2)])
     return Planted(kind, frame.format(beginning + core), core)
@@ -79,4 +99,6 @@ def _planted(chance: random.Random, kind: str, beginning: str, length: int, lett
 def found_in(texts: Iterable[tuple[str, bytes]], planted: Iterable[Planted]) -> list[str]:
     """Return which secrets stand in which of the named `texts`, in plain or escaped form."""
     cores = [(each, each.core.encode()) for each in planted]
-    return [f"{each.kind} in {name}" for name, text in texts for each, core in cores if core in text]
+    return [
+        f"{each.kind} in {name}" for name, text in texts for each, core in cores if core in text
+    ]

@@ -16,14 +16,24 @@ from tests.npm import NO_NPM
 from tests.reliability.stdio_server import Answer, StdioServer, serve
 from tests.repository import CACHE
 
-__all__ = ["OURS", "REFERENCE", "REFERENCE_VERSION", "Ours", "Product", "Reference", "reference_program"]
+__all__ = [
+    "OURS",
+    "REFERENCE",
+    "REFERENCE_VERSION",
+    "Ours",
+    "Product",
+    "Reference",
+    "reference_program",
+]
 
 REFERENCE_VERSION: Final = "2026.8.31"
 _PACKAGE: Final = "@modelcontextprotocol/server-memory"
 _CACHE: Final = CACHE / "server-memory"
 _PROGRAM: Final = _CACHE / "node_modules" / _PACKAGE / "dist" / "index.js"
 _LONGEST_INSTALLATION: Final = 300
-_NOTE: Final = "The service keeps its sessions in the cache for an hour; see the notes of the last review."
+_NOTE: Final = (
+    "The service keeps its sessions in the cache for an hour; see the notes of the last review."
+)
 
 
 class Product(Protocol):
@@ -73,13 +83,17 @@ class Ours:
 
     def stored(self, folder: Path) -> list[str]:
         store = open_store(None, project=folder)
-        titles = store.read(lambda reading: [memory.title for memory in reading.memories(MemoryFilter())])
+        titles = store.read(
+            lambda reading: [memory.title for memory in reading.memories(MemoryFilter())]
+        )
         store.close()
         return titles
 
     def strays(self, folder: Path) -> list[str]:
         expected = {".lock", "goop.db", "goop.db-wal", "goop.db-shm"}
-        return sorted(path.name for path in (folder / ".goopspec").iterdir() if path.name not in expected)
+        return sorted(
+            path.name for path in (folder / ".goopspec").iterdir() if path.name not in expected
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,9 @@ class Reference:
     name: str = f"server-memory {REFERENCE_VERSION}"
 
     def start(self, folder: Path) -> StdioServer:
-        return StdioServer(["node", str(_PROGRAM)], variables={"MEMORY_FILE_PATH": str(self.file(folder))})
+        return StdioServer(
+            ["node", str(_PROGRAM)], variables={"MEMORY_FILE_PATH": str(self.file(folder))}
+        )
 
     def file(self, folder: Path) -> Path:
         """Return the file that it keeps its notes in."""
@@ -127,12 +143,25 @@ def reference_program() -> str:
         return NO_NPM
     if _installed_version() != REFERENCE_VERSION:
         _CACHE.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--silent", "--no-fund", "--no-audit", f"{_PACKAGE}@{REFERENCE_VERSION}"]
+        command = [
+            npm,
+            "install",
+            "--silent",
+            "--no-fund",
+            "--no-audit",
+            f"{_PACKAGE}@{REFERENCE_VERSION}",
+        ]
         result = subprocess.run(
-            [*command, "--prefix", str(_CACHE)], check=False, capture_output=True, timeout=_LONGEST_INSTALLATION
+            [*command, "--prefix", str(_CACHE)],
+            check=False,
+            capture_output=True,
+            timeout=_LONGEST_INSTALLATION,
         )
         if result.returncode:
-            what = f"{_PACKAGE} {REFERENCE_VERSION} cannot be installed (npm ended with {result.returncode})"
+            what = (
+                f"{_PACKAGE} {REFERENCE_VERSION} cannot be installed (npm ended with"
+                f" {result.returncode})"
+            )
             return f"{what}; see whether npm's registry answers"
     return ""
 

@@ -51,12 +51,16 @@ def replica(database: Database, folder: Path) -> Iterator[Served]:
         yield server
 
 
-def kill_replicas(database: Database, folder: Path, *, rounds: int, clients: int, saves: int) -> ReplicaReport:
+def kill_replicas(
+    database: Database, folder: Path, *, rounds: int, clients: int, saves: int
+) -> ReplicaReport:
     """Let `clients` make `saves` each, in each round one of two replicas is killed when a third of them is done."""
     report = ReplicaReport()
     for number in range(rounds):
         with ExitStack() as stack:
-            pair = [stack.enter_context(replica(database, folder / f"{number}-{n}")) for n in range(2)]
+            pair = [
+                stack.enter_context(replica(database, folder / f"{number}-{n}")) for n in range(2)
+            ]
             load = _Load(report, [server.mcp for server in pair], prefix=f"round {number}")
             with ThreadPoolExecutor(clients + 1) as pool:
                 done = [pool.submit(load.save, each, saves) for each in range(clients)]
@@ -90,9 +94,13 @@ class _Load:
     def wait_for(self, count: int) -> None:
         """Wait until `count` saves are acknowledged."""
         with self._changed:
-            reached = self._changed.wait_for(lambda: len(self._acknowledged) >= count, timeout=10 * PATIENCE)
+            reached = self._changed.wait_for(
+                lambda: len(self._acknowledged) >= count, timeout=10 * PATIENCE
+            )
         if not reached:
-            self._report.faults.append(f"{self._prefix}: {len(self._acknowledged)} of {count} saves before the kill")
+            self._report.faults.append(
+                f"{self._prefix}: {len(self._acknowledged)} of {count} saves before the kill"
+            )
 
     def check(self, address: str) -> None:
         """Look for everything acknowledged at one replica."""
@@ -100,9 +108,13 @@ class _Load:
             for id, title in self._acknowledged.items():
                 found = _call(http, address, "get_memory", {"id": id}, era=_ERAS[0])
                 if found.get("title") != title:
-                    self._report.faults.append(f"memory {id} is {found.get('title')!r}; acknowledged was {title!r}")
+                    self._report.faults.append(
+                        f"memory {id} is {found.get('title')!r}; acknowledged was {title!r}"
+                    )
 
-    def _saved(self, http: httpx2.Client, turns: Iterator[str], title: str, *, era: str) -> dict[str, JsonValue]:
+    def _saved(
+        self, http: httpx2.Client, turns: Iterator[str], title: str, *, era: str
+    ) -> dict[str, JsonValue]:
         arguments: dict[str, JsonValue] = {
             "title": title,
             "content": f"What {title} learned.",
@@ -119,7 +131,9 @@ class _Load:
         assert isinstance(id, int)
         with self._changed:
             if id in self._report.acknowledged:
-                self._report.faults.append(f"{title} got the id {id} of {self._report.acknowledged[id]}")
+                self._report.faults.append(
+                    f"{title} got the id {id} of {self._report.acknowledged[id]}"
+                )
             self._acknowledged[id] = self._report.acknowledged[id] = title
             self._changed.notify_all()
 
@@ -127,7 +141,10 @@ class _Load:
 def _call(
     http: httpx2.Client, address: str, tool: str, arguments: dict[str, JsonValue], *, era: str
 ) -> dict[str, JsonValue]:
-    """Call a tool without a session and return its structured answer. Raises TransportError where none comes."""
+    """Call a tool without a session and return its structured answer.
+
+    Raises TransportError where none comes.
+    """
     params: dict[str, JsonValue] = {"name": tool, "arguments": arguments}
     headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {_TOKEN}"}
     headers["MCP-Protocol-Version"] = era
@@ -140,7 +157,14 @@ def _call(
     assert answer.status_code == 200, answer.text
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
-        text = next((line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: {")), "")
+        text = next(
+            (
+                line.removeprefix("data: ")
+                for line in text.splitlines()
+                if line.startswith("data: {")
+            ),
+            "",
+        )
         if not text:
             raise httpx2.ReadError("the stream ended without an answer")
     result = json.loads(text)["result"]

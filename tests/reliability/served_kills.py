@@ -81,15 +81,25 @@ def kill_servers(rounds: int, *, seed: int, folder: Path, servers: int = 8) -> S
     report, chance = ServedReport(seed), random.Random(seed)
     for first in range(0, rounds, _ROUNDS_A_PROJECT):
         with TemporaryDirectory(dir=folder) as project:
-            _one_project(Path(project), range(first, min(first + _ROUNDS_A_PROJECT, rounds)), servers, chance, report)
+            _one_project(
+                Path(project),
+                range(first, min(first + _ROUNDS_A_PROJECT, rounds)),
+                servers,
+                chance,
+                report,
+            )
         if report.faults:
             break
     return report
 
 
-def _one_project(project: Path, rounds: range, servers: int, chance: random.Random, report: ServedReport) -> None:
+def _one_project(
+    project: Path, rounds: range, servers: int, chance: random.Random, report: ServedReport
+) -> None:
     (project / FOLDER).mkdir()
-    (project / FOLDER / "state.json").write_text(json.dumps(STATE, indent=2) + "\n", encoding="utf-8")
+    (project / FOLDER / "state.json").write_text(
+        json.dumps(STATE, indent=2) + "\n", encoding="utf-8"
+    )
     told = _Told()
     with ExitStack() as stack:
         running: list[StdioServer] = []
@@ -100,7 +110,9 @@ def _one_project(project: Path, rounds: range, servers: int, chance: random.Rand
     report.take(told)
 
 
-def _one_round(servers: Sequence[StdioServer], number: int, chance: random.Random, told: _Told) -> list[StdioServer]:
+def _one_round(
+    servers: Sequence[StdioServer], number: int, chance: random.Random, told: _Told
+) -> list[StdioServer]:
     """Let all servers write, and return those that are still alive."""
     victims = set(chance.sample(range(len(servers)), len(servers) // 2))
     writers = [
@@ -158,7 +170,9 @@ class _Writer:
             answer = self.server.call("record_report", text=_report(name), check_workspace=False)
             place, id = _part(_part(answer, "structuredContent"), "written"), "report"
         else:
-            answer = self.server.call("save_memory", title=f"Note {name}", content=f"What was learned in {name}.")
+            answer = self.server.call(
+                "save_memory", title=f"Note {name}", content=f"What was learned in {name}."
+            )
             place, id = _part(answer, "structuredContent"), "id"
         number, revision = place.get(id), place.get("revision")
         if isinstance(number, int) and isinstance(revision, int):
@@ -174,7 +188,9 @@ def _part(answer: Mapping[str, JsonValue], name: str) -> Mapping[str, JsonValue]
 
 
 def _report(name: str) -> str:
-    return COMPLETE_REPLY.replace("W1.T2", f"T-{name}").replace("Added the login endpoint.", f"Did {name}.")
+    return COMPLETE_REPLY.replace("W1.T2", f"T-{name}").replace(
+        "Added the login endpoint.", f"Did {name}."
+    )
 
 
 def _look(project: Path, number: int, told: _Told) -> None:
@@ -204,8 +220,13 @@ class _Rows:
 
 def _rows(reading: Reading) -> _Rows:
     return _Rows(
-        saves=sorted((_Ack(m.id, m.revision, m.title) for m in reading.memories(MemoryFilter())), key=lambda a: a.id),
-        records=sorted((_Ack(r.id, r.revision, str(r.task_id)) for r in reading.reports()), key=lambda a: a.id),
+        saves=sorted(
+            (_Ack(m.id, m.revision, m.title) for m in reading.memories(MemoryFilter())),
+            key=lambda a: a.id,
+        ),
+        records=sorted(
+            (_Ack(r.id, r.revision, str(r.task_id)) for r in reading.reports()), key=lambda a: a.id
+        ),
         events=reading.events(document=CHRONICLE),
         revision=reading.revision(),
         conflicts=len(open_conflicts(reading)),
@@ -227,7 +248,9 @@ def _row_faults(rows: _Rows, told: _Told) -> dict[str, object]:
             if pair[0].revision >= pair[1].revision
         ],
         "revisions twice": [pair for pair in pairwise(revisions) if pair[0] == pair[1]],
-        "a revision behind the last": [revision for revision in revisions if revision > rows.revision],
+        "a revision behind the last": [
+            revision for revision in revisions if revision > rows.revision
+        ],
         "reports without their entry": len(rows.records) - len(blocks_of(rows.events)),
     }
 
@@ -237,11 +260,17 @@ def _file_faults(project: Path, rows: _Rows) -> list[str]:
     old, kept = newest_blocks(blocks_of(rows.events))
     wanted = insert_blocks(None, kept, document=CHRONICLE)
     archives = {
-        part.path: (part.title + b"".join(part.entries)) for part in archived_parts(f"{FOLDER}/{CHRONICLE}", old)
+        part.path: part.title + b"".join(part.entries)
+        for part in archived_parts(f"{FOLDER}/{CHRONICLE}", old)
     }
-    archived = {f"{FOLDER}/archive/{path.name}": path.read_bytes() for path in (project / FOLDER).glob("archive/*")}
+    archived = {
+        f"{FOLDER}/archive/{path.name}": path.read_bytes()
+        for path in (project / FOLDER).glob("archive/*")
+    }
     state = json.loads((project / FOLDER / "state.json").read_text(encoding="utf-8"))
-    strays = sorted(path.name for path in (project / FOLDER).iterdir() if path.name not in _EXPECTED_FILES)
+    strays = sorted(
+        path.name for path in (project / FOLDER).iterdir() if path.name not in _EXPECTED_FILES
+    )
     said = {
         "the chronicle is not what a fresh one would be": found != wanted,
         "the archive is not what a fresh one would be": archived != archives,

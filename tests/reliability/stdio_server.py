@@ -58,11 +58,20 @@ def text_of(answer: Answer) -> str:
 
 
 class StdioServer:
-    """A running server that has answered `initialize`; for one thread. What it says on stderr is kept."""
+    """A running server that has answered `initialize`; for one thread.
 
-    def __init__(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> None:
-        """Start `command` and wait for its first answer. `variables` are added to its environment."""
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the server
+    What it says on stderr is kept.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, variables: Mapping[str, str] | None = None
+    ) -> None:
+        """Start `command` and wait for its first answer.
+
+        `variables` are added to its environment.
+        """
+        # Lives as long as the server
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -72,7 +81,9 @@ class StdioServer:
         )
         self._number, self._unread = 0, b""
         client: JsonValue = {"name": "reliability", "version": "1"}
-        self.request("initialize", {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": client})
+        self.request(
+            "initialize", {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": client}
+        )
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def __enter__(self) -> Self:
@@ -92,7 +103,9 @@ class StdioServer:
 
     def call_together(self, tool: str, calls: Sequence[Mapping[str, JsonValue]]) -> list[Answer]:
         """Send all calls before the first answer is read, and return the answers in the order of the calls."""
-        numbers = [self._ask("tools/call", {"name": tool, "arguments": dict(each)}) for each in calls]
+        numbers = [
+            self._ask("tools/call", {"name": tool, "arguments": dict(each)}) for each in calls
+        ]
         answers = dict(self._answer() for _ in numbers)
         return [answers[number] for number in numbers]
 
@@ -128,7 +141,9 @@ class StdioServer:
 
     def _ask(self, method: str, parameters: Mapping[str, JsonValue]) -> int:
         self._number += 1
-        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": dict(parameters)})
+        self._send(
+            {"jsonrpc": "2.0", "id": self._number, "method": method, "params": dict(parameters)}
+        )
         return self._number
 
     def _send(self, message: Mapping[str, JsonValue]) -> None:
@@ -145,7 +160,9 @@ class StdioServer:
         while True:
             message = json.loads(self._line(deadline))
             if "id" in message and "method" not in message:
-                return message["id"], message.get("result", {"isError": True, "error": message.get("error")})
+                return message["id"], message.get(
+                    "result", {"isError": True, "error": message.get("error")}
+                )
 
     def _line(self, deadline: float) -> bytes:
         assert self._process.stdout is not None

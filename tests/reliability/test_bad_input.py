@@ -63,7 +63,9 @@ def ids_found(server: StdioServer, query: JsonValue) -> list[JsonValue]:
     return [item["id"] for item in structure["items"] if isinstance(item, dict)]
 
 
-def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
+    tmp_path: Path,
+) -> None:
     database = tmp_path / ".goopspec" / "goop.db"
     database.parent.mkdir()
     database.write_bytes(b"What is this?\n" * 1000)
@@ -91,7 +93,9 @@ def test_a_damaged_database_is_named_and_not_mended_by_guessing(tmp_path: Path) 
     database.write_bytes(damaged)
     with serve(tmp_path) as server:
         for tool in CALLS:
-            assert "is damaged; it is left as it is: put a copy back" in refusal(tmp_path, call(server, tool))
+            assert "is damaged; it is left as it is: put a copy back" in refusal(
+                tmp_path, call(server, tool)
+            )
         still_answers(server)
     assert database.read_bytes() == damaged
 
@@ -125,8 +129,12 @@ def test_a_link_in_place_of_the_database_is_not_followed(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not can_mount(), reason="this user may not mount a disk")
-def test_in_a_folder_that_must_not_be_written_reading_finds_nothing_and_saving_says_so(tmp_path: Path) -> None:
-    with serve(tmp_path, within=["unshare", "-rm", "sh", "-c", _READ_ONLY_DISK, "sh", str(tmp_path)]) as server:
+def test_in_a_folder_that_must_not_be_written_reading_finds_nothing_and_saving_says_so(
+    tmp_path: Path,
+) -> None:
+    with serve(
+        tmp_path, within=["unshare", "-rm", "sh", "-c", _READ_ONLY_DISK, "sh", str(tmp_path)]
+    ) as server:
         assert ids_found(server, "sessions") == []
         text = refusal(tmp_path, call(server, "save_memory"))
         assert "must not be written; give this user write permission" in text
@@ -140,7 +148,9 @@ def test_a_database_in_a_folder_that_must_not_be_written_is_named(tmp_path: Path
         saved(server)
     for name in ("goop.db-wal", "goop.db-shm"):
         (tmp_path / ".goopspec" / name).unlink(missing_ok=True)
-    with serve(tmp_path, within=["unshare", "-rm", "sh", "-c", _READ_ONLY_DISK, "sh", str(tmp_path)]) as server:
+    with serve(
+        tmp_path, within=["unshare", "-rm", "sh", "-c", _READ_ONLY_DISK, "sh", str(tmp_path)]
+    ) as server:
         for tool in CALLS:
             assert "give this user write permission" in refusal(tmp_path, call(server, tool))
         still_answers(server)
@@ -149,7 +159,9 @@ def test_a_database_in_a_folder_that_must_not_be_written_is_named(tmp_path: Path
 @pytest.mark.skipif(not can_mount(), reason="this user may not mount a disk")
 @pytest.mark.parametrize("room", [0, 120, 400])
 def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path, room: int) -> None:
-    with serve(tmp_path, within=["unshare", "-rm", "sh", "-c", _DISK, "sh", str(tmp_path)]) as server:
+    with serve(
+        tmp_path, within=["unshare", "-rm", "sh", "-c", _DISK, "sh", str(tmp_path)]
+    ) as server:
         # The disk of the server, which only it has mounted.
         disk = Path(f"/proc/{server.pid}/root{tmp_path}")
         free = os.statvfs(disk)
@@ -157,7 +169,9 @@ def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path, 
         acknowledged: list[int] = []
         while not (
             answer := server.call(
-                "save_memory", title=f"Note {len(acknowledged)}", content="word " * 900 + str(len(acknowledged))
+                "save_memory",
+                title=f"Note {len(acknowledged)}",
+                content="word " * 900 + str(len(acknowledged)),
             )
         ).get("isError"):
             structure = answer["structuredContent"]
@@ -184,16 +198,22 @@ def hung_writer(project: Path) -> Iterator[None]:
         yield
 
 
-def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(tmp_path: Path) -> None:
+def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(
+    tmp_path: Path,
+) -> None:
     with serve(tmp_path, program="tests.reliability.impatient") as server:
         first = saved(server)
         with hung_writer(tmp_path):
             began = time.monotonic()
-            calls: list[dict[str, JsonValue]] = [{"title": f"Note {n}", "content": f"Waits, {n}."} for n in range(5)]
+            calls: list[dict[str, JsonValue]] = [
+                {"title": f"Note {n}", "content": f"Waits, {n}."} for n in range(5)
+            ]
             answers = server.call_together("save_memory", calls)
             assert time.monotonic() - began < LONG / 2
             for answer in answers:
-                assert f"process {os.getpid()} since 2026-01-15T10:30:00+00:00" in refusal(tmp_path, answer)
+                assert f"process {os.getpid()} since 2026-01-15T10:30:00+00:00" in refusal(
+                    tmp_path, answer
+                )
             assert ids_found(server, "sessions") == [first]
             still_answers(server)
         # What was refused is not stored behind the caller's back.
@@ -239,7 +259,9 @@ def test_paths_in_a_memory_are_text_and_in_a_handoff_they_are_refused(tmp_path: 
         "deliverables": [{"kind": "file", "path": "notes.md"}],
     }
     with serve(project) as server:
-        answer = server.call("save_memory", title="Paths", content="x", source_files=["../../etc/passwd", "C:\\x"])
+        answer = server.call(
+            "save_memory", title="Paths", content="x", source_files=["../../etc/passwd", "C:\\x"]
+        )
         assert not answer.get("isError")
         refusal(project, server.call("build_handoff", **handoff, session_id="../../outside"))
         outside: JsonValue = [{"kind": "file", "path": "../outside.md"}]
@@ -284,7 +306,9 @@ def test_any_question_is_answered_and_a_stored_word_stays_findable(tmp_path: Pat
         assert structure["notes"]
 
 
-def test_what_is_too_long_or_holds_nul_is_refused_or_cut_with_a_word_about_it(tmp_path: Path) -> None:
+def test_what_is_too_long_or_holds_nul_is_refused_or_cut_with_a_word_about_it(
+    tmp_path: Path,
+) -> None:
     huge = "redis " * 17_000
     with serve(tmp_path) as server:
         wanted = saved(server)
@@ -294,12 +318,21 @@ def test_what_is_too_long_or_holds_nul_is_refused_or_cut_with_a_word_about_it(tm
                 refusal(tmp_path, answer)
             else:
                 assert ids_found(server, query) == [wanted]
-        for title, content in (("x" * 100_000, "y"), ("x", huge), ("x\0", "y"), ("x", "y\0"), ("", "y"), ("x", " ")):
+        for title, content in (
+            ("x" * 100_000, "y"),
+            ("x", huge),
+            ("x\0", "y"),
+            ("x", "y\0"),
+            ("", "y"),
+            ("x", " "),
+        ):
             refusal(tmp_path, server.call("save_memory", title=title, content=content))
         assert saved(server, "Next") == wanted + 1
 
 
-def test_postgresql_that_goes_away_is_a_retryable_error_and_all_goes_on_when_it_is_back(tmp_path: Path) -> None:
+def test_postgresql_that_goes_away_is_a_retryable_error_and_all_goes_on_when_it_is_back(
+    tmp_path: Path,
+) -> None:
     with Server(durable=True) as postgres, postgres.database() as database:
         url = database.url(password="hunter2")  # noqa: S106 - any will do
         with serve(tmp_path, GOOP_DATABASE_URL=url, GOOP_PROJECT_ID="shop") as server:
@@ -313,5 +346,8 @@ def test_postgresql_that_goes_away_is_a_retryable_error_and_all_goes_on_when_it_
             postgres.start_again()
             second = saved(server, "Another")
             assert second > first
-            assert sorted(map(str, ids_found(server, "kept for an hour"))) == [str(first), str(second)]
+            assert sorted(map(str, ids_found(server, "kept for an hour"))) == [
+                str(first),
+                str(second),
+            ]
     assert list(tmp_path.iterdir()) == []

@@ -58,7 +58,9 @@ def save_title(server: StdioServer, planted: Planted, number: int) -> Answer:
 def save_field(name: str) -> Call:
     def call(server: StdioServer, planted: Planted, number: int) -> Answer:
         text: JsonValue = [one_line(planted)] if name in TEXTS else one_line(planted)
-        return server.call("save_memory", title=f"{name} {number}", content=f"{name} {number}.", **{name: text})
+        return server.call(
+            "save_memory", title=f"{name} {number}", content=f"{name} {number}.", **{name: text}
+        )
 
     return call
 
@@ -103,17 +105,29 @@ WRITING: Final[dict[str, Call]] = {
 }
 # What they answer may repeat a report of the caller to the caller; nothing else may have it.
 JUDGING: Final[dict[str, Call]] = {
-    "validate_report": lambda server, planted, _: server.call("validate_report", text=report(planted)),
-    "route_next_action": lambda server, planted, _: server.call("route_next_action", text=report(planted)),
+    "validate_report": lambda server, planted, _: server.call(
+        "validate_report", text=report(planted)
+    ),
+    "route_next_action": lambda server, planted, _: server.call(
+        "route_next_action", text=report(planted)
+    ),
 }
 ASKING: Final[dict[str, Call]] = {
-    "search": lambda server, planted, _: server.call("search_memory", queries=[planted.text, "mend"]),
+    "search": lambda server, planted, _: server.call(
+        "search_memory", queries=[planted.text, "mend"]
+    ),
     "alias search": lambda server, planted, _: server.call("memory_search", query=planted.text),
     "wrong id": lambda server, planted, _: server.call("get_memory", id=planted.text),
     "wrong id to forget": lambda server, planted, _: server.call("forget_memory", id=planted.text),
-    "unknown argument": lambda server, planted, _: server.call("save_memory", **{planted.text: "1"}),
-    "unknown type": lambda server, planted, _: server.call("save_memory", title="x", content="y", type=planted.text),
-    "too long": lambda server, planted, _: server.call("save_memory", title=planted.text * 200, content="y"),
+    "unknown argument": lambda server, planted, _: server.call(
+        "save_memory", **{planted.text: "1"}
+    ),
+    "unknown type": lambda server, planted, _: server.call(
+        "save_memory", title="x", content="y", type=planted.text
+    ),
+    "too long": lambda server, planted, _: server.call(
+        "save_memory", title=planted.text * 200, content="y"
+    ),
     "rule": lambda server, planted, _: server.call("explain_rule", rule=one_line(planted)),
     "tool": lambda server, planted, _: server.call(one_line(planted)),
     "prompt": lambda server, planted, _: server.request("prompts/get", {"name": one_line(planted)}),
@@ -122,15 +136,24 @@ ASKING: Final[dict[str, Call]] = {
 
 def files_of(project: Path) -> list[tuple[str, bytes]]:
     """Return all files of a project, those of the database and its log among them."""
-    return [(str(path.relative_to(project)), path.read_bytes()) for path in project.rglob("*") if path.is_file()]
+    return [
+        (str(path.relative_to(project)), path.read_bytes())
+        for path in project.rglob("*")
+        if path.is_file()
+    ]
 
 
 def later_answers(server: StdioServer) -> list[tuple[str, bytes]]:
     """Return what another caller can get to see."""
-    answers = [server.call("search_memory", queries=query, limit=50) for query in ("mend", "part", "title", "alias")]
+    answers = [
+        server.call("search_memory", queries=query, limit=50)
+        for query in ("mend", "part", "title", "alias")
+    ]
     answers += [server.call("get_memory", id=id) for id in range(1, 400, 7)]
     answers += [server.request("resources/list", {}), server.request("prompts/list", {})]
-    return [(f"answer {number}", json.dumps(answer).encode()) for number, answer in enumerate(answers)]
+    return [
+        (f"answer {number}", json.dumps(answer).encode()) for number, answer in enumerate(answers)
+    ]
 
 
 def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> None:
@@ -145,9 +168,15 @@ def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> Non
             everything += planted
             for number, each in enumerate(planted):
                 answer = call(server, each, number)
-                failed += [name] if name not in ASKING and name != "idempotency_key" and answer.get("isError") else []
+                failed += (
+                    [name]
+                    if name not in ASKING and name != "idempotency_key" and answer.get("isError")
+                    else []
+                )
                 if name not in JUDGING:
-                    own += found_in([(f"the answer of {name}", json.dumps(answer).encode())], [each])
+                    own += found_in(
+                        [(f"the answer of {name}", json.dumps(answer).encode())], [each]
+                    )
         with serve(tmp_path) as another:
             later = later_answers(another)
         running = files_of(tmp_path)
@@ -161,10 +190,15 @@ def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> Non
     assert chronicle.count("goop-executor") >= len(plant(0))
 
 
-def test_at_least_nineteen_of_twenty_secrets_are_counted_when_they_are_saved(tmp_path: Path) -> None:
+def test_at_least_nineteen_of_twenty_secrets_are_counted_when_they_are_saved(
+    tmp_path: Path,
+) -> None:
     planted = plant(100)
     with serve(tmp_path) as server:
-        answers = [save(server, each, number).get("structuredContent") for number, each in enumerate(planted)]
+        answers = [
+            save(server, each, number).get("structuredContent")
+            for number, each in enumerate(planted)
+        ]
     missed = [
         each.kind
         for each, answer in zip(planted, answers, strict=True)
@@ -181,11 +215,23 @@ def test_a_prompt_that_hides_something_says_so(tmp_path: Path) -> None:
 
 
 COMMANDS: Final[dict[str, Callable[[Planted], tuple[list[str], str]]]] = {
-    "memory save": lambda each: (["memory", "save", f"About {each.kind}", f"We saw {each.text}"], ""),
-    "memory save, title": lambda each: (["memory", "save", one_line(each), f"Title of {each.kind}."], ""),
-    "memory save, piped": lambda each: (["memory", "save", f"Piped {each.kind}", "-"], f"We saw {each.text}"),
+    "memory save": lambda each: (
+        ["memory", "save", f"About {each.kind}", f"We saw {each.text}"],
+        "",
+    ),
+    "memory save, title": lambda each: (
+        ["memory", "save", one_line(each), f"Title of {each.kind}."],
+        "",
+    ),
+    "memory save, piped": lambda each: (
+        ["memory", "save", f"Piped {each.kind}", "-"],
+        f"We saw {each.text}",
+    ),
     "memory search": lambda each: (["memory", "search", each.text], ""),
-    "memory save, wrong type": lambda each: (["memory", "save", "x", "y", "--type", one_line(each)], ""),
+    "memory save, wrong type": lambda each: (
+        ["memory", "save", "x", "y", "--type", one_line(each)],
+        "",
+    ),
     "memory import": lambda each: (
         ["memory", "import", "-"],
         json.dumps({"title": f"Import {each.kind}", "content": each.text, "type": "note"}),

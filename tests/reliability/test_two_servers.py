@@ -39,7 +39,9 @@ def structure(answer: Answer) -> dict[str, JsonValue]:
 
 
 def save(server: StdioServer, name: str) -> dict[str, JsonValue]:
-    return structure(server.call("save_memory", title=f"Note {name}", content=f"What was learned in {name}."))
+    return structure(
+        server.call("save_memory", title=f"Note {name}", content=f"What was learned in {name}.")
+    )
 
 
 def ids_found(server: StdioServer, query: str) -> list[JsonValue]:
@@ -69,7 +71,10 @@ def test_what_one_server_saves_the_other_finds_at_once(database: Database, tmp_p
         for name, (writing, reading) in zip([f"w{n}" for n in range(10)], turns, strict=False):
             saved = save(writing, name)
             assert ids_found(reading, name) == [saved["id"]]
-            assert structure(reading.call("get_memory", id=saved["id"]))["revision"] == saved["revision"]
+            assert (
+                structure(reading.call("get_memory", id=saved["id"]))["revision"]
+                == saved["revision"]
+            )
             again = save(reading, name)
             assert (again["status"], again["id"]) == ("duplicate", saved["id"])
             revisions.append(number(saved["revision"]))
@@ -81,7 +86,9 @@ def test_what_one_server_saves_the_other_finds_at_once(database: Database, tmp_p
         assert ids_found(one, "w0") == []
 
 
-def test_a_report_that_is_repeated_on_the_other_server_is_recorded_once(database: Database, tmp_path: Path) -> None:
+def test_a_report_that_is_repeated_on_the_other_server_is_recorded_once(
+    database: Database, tmp_path: Path
+) -> None:
     with replica(database, tmp_path / "a") as one, replica(database, tmp_path / "b") as other:
         first, revision = record(one, "W1.T2")
         assert first == "recorded"
@@ -102,7 +109,9 @@ def test_one_server_killed_under_load_loses_nothing_and_the_client_goes_on_with_
     saves = 60
     with replica(database, tmp_path / "a") as one, replica(database, tmp_path / "b") as other:
 
-        def write(server: StdioServer, name: str, *, killed_at: int | None = None) -> dict[str, JsonValue]:
+        def write(
+            server: StdioServer, name: str, *, killed_at: int | None = None
+        ) -> dict[str, JsonValue]:
             acknowledged: dict[str, JsonValue] = {}
             for each in range(saves):
                 if each == killed_at:
@@ -123,5 +132,8 @@ def test_one_server_killed_under_load_loses_nothing_and_the_client_goes_on_with_
         assert len(acknowledged) == len(set(map(str, acknowledged.values()))) == 2 * saves
         for name, id in acknowledged.items():
             assert structure(other.call("get_memory", id=id))["title"] == f"Note {name}"
-        revisions = [number(structure(other.call("get_memory", id=id))["revision"]) for id in range(1, 2 * saves + 1)]
+        revisions = [
+            number(structure(other.call("get_memory", id=id))["revision"])
+            for id in range(1, 2 * saves + 1)
+        ]
         assert revisions == sorted(set(revisions))

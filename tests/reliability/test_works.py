@@ -22,10 +22,16 @@ def test_all_that_servers_acknowledge_is_there_once(tmp_path: Path, work: Work) 
     if not work.killed:
         assert len(outcome.acknowledged) == work.servers * work.saves
     else:
-        assert (work.servers - work.killed) * work.saves < len(outcome.acknowledged) < work.servers * work.saves
+        assert (
+            (work.servers - work.killed) * work.saves
+            < len(outcome.acknowledged)
+            < work.servers * work.saves
+        )
 
 
-def test_servers_that_save_and_record_and_are_killed_leave_rows_and_files_that_agree(tmp_path: Path) -> None:
+def test_servers_that_save_and_record_and_are_killed_leave_rows_and_files_that_agree(
+    tmp_path: Path,
+) -> None:
     report = kill_servers(1, seed=7, folder=tmp_path, servers=4)
     assert report.faults == []
     assert report.kills == 2

@@ -67,13 +67,18 @@ def do_work(product: Product, work: Work, folder: Path, *, seed: int) -> Outcome
     chance = random.Random(seed)
     with ExitStack() as stack:
         servers = [stack.enter_context(product.start(folder)) for _ in range(work.servers)]
-        writers = [_Writer(product, server, work, f"writer {number}") for number, server in enumerate(servers)]
+        writers = [
+            _Writer(product, server, work, f"writer {number}")
+            for number, server in enumerate(servers)
+        ]
         for writer in writers[: work.killed]:
             writer.death = chance.randint(1, work.saves - 1)
             writer.delay = chance.uniform(0, _LONGEST_DELAY)
         with ThreadPoolExecutor(len(writers)) as pool:
             acknowledged = [title for titles in pool.map(_Writer.save, writers) for title in titles]
-    return Outcome(tuple(acknowledged), tuple(product.stored(folder)), tuple(product.strays(folder)))
+    return Outcome(
+        tuple(acknowledged), tuple(product.stored(folder)), tuple(product.strays(folder))
+    )
 
 
 @dataclass(slots=True)
@@ -92,8 +97,14 @@ class _Writer:
         titles = [f"{self.name}, note {number}" for number in range(self.work.saves)]
         if self.work.together:
             tool = self.product.saving("")[0]
-            answers = self.server.call_together(tool, [self.product.saving(title)[1] for title in titles])
-            return [title for title, answer in zip(titles, answers, strict=True) if self.product.acknowledges(answer)]
+            answers = self.server.call_together(
+                tool, [self.product.saving(title)[1] for title in titles]
+            )
+            return [
+                title
+                for title, answer in zip(titles, answers, strict=True)
+                if self.product.acknowledges(answer)
+            ]
         return list(self._one_by_one(titles))
 
     def _one_by_one(self, titles: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Print how many requirements of each family are proved by tests, and what the others wait for.
 
-With the argument `page` the requirements themselves, as the page of the documentation that lists them.
+With the argument `page` the requirements themselves, as the page of the documentation that lists
+them.
 """
 
 import re
@@ -21,8 +22,14 @@ def requirements_page() -> str:
     lines = [
         "# Requirements",
         "",
-        "What goop-mcp is held to, with the place in the specifications that asks for it. Tests name the ids that they",
-        "prove; what is not proved yet says what it waits for. This file is made from the ledger by `make docs`.",
+        (
+            "What goop-mcp is held to, with the place in the specifications that asks for it. Tests"
+            " name the ids that they"
+        ),
+        (
+            "prove; what is not proved yet says what it waits for. This file is made from the"
+            " ledger by `make docs`."
+        ),
     ]
     reasons = deferred_reasons()
     family = ""
@@ -31,7 +38,12 @@ def requirements_page() -> str:
             family = entry.family
             lines += ["", f"## {family}"]
         where = f"Source: {entry.source}. Check: {entry.check}"
-        lines += ["", f"### {entry.id}", "", *(_DECISION.sub(_link_to, text) for text in (entry.text, "", where))]
+        lines += [
+            "",
+            f"### {entry.id}",
+            "",
+            *(_DECISION.sub(_link_to, text) for text in (entry.text, "", where)),
+        ]
         if entry.id in reasons:
             lines += ["", f"Not proved yet: {reasons[entry.id]}."]
     return "\n".join(lines) + "\n"
@@ -53,10 +65,13 @@ def main() -> None:
     print(row("family", "tied", "deferred", "missing", "total"))
     for family, total in families.items():
         missing = sum(
-            entry.family == family and entry.id not in tied and entry.id not in reasons for entry in ledger.values()
+            entry.family == family and entry.id not in tied and entry.id not in reasons
+            for entry in ledger.values()
         )
         print(row(family, tied_by_family[family], deferred_by_family[family], missing, total))
-    print(row("all", len(tied), len(reasons), len(ledger.keys() - tied - reasons.keys()), len(ledger)))
+    print(
+        row("all", len(tied), len(reasons), len(ledger.keys() - tied - reasons.keys()), len(ledger))
+    )
 
     print("\ndeferred because")
     for reason, number in Counter(reasons.values()).most_common():

@@ -1,6 +1,7 @@
 """Find which tests prove which requirements, by reading the sources of the tests.
 
-The sources are read, not what pytest collected: the answer is the same when one test file is run alone.
+The sources are read, not what pytest collected: the answer is the same when one test file is run
+alone.
 """
 
 import ast
@@ -36,14 +37,21 @@ def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:
         if path.parent == TESTS_FOLDER / "requirements":
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        attached = {id(call) for place in _places_of_marks(tree) for call in ast.walk(place) if _is_requirement(call)}
+        attached = {
+            id(call)
+            for place in _places_of_marks(tree)
+            for call in ast.walk(place)
+            if _is_requirement(call)
+        }
         for call in ast.walk(tree):
             if not _is_requirement(call):
                 continue
             place = f"{path.relative_to(folder).as_posix()}:{call.lineno}"
             ids = _literal_ids(call)
             if id(call) not in attached:
-                strays.append(StrayTie(place, "stands on no test, class of tests, pytestmark or pytest.param"))
+                strays.append(
+                    StrayTie(place, "stands on no test, class of tests, pytestmark or pytest.param")
+                )
             elif ids is None:
                 strays.append(StrayTie(place, "its ids are no plain strings"))
             else:
@@ -55,7 +63,9 @@ def _places_of_marks(tree: ast.Module) -> Iterator[ast.expr]:
     """Yield the expressions in which pytest looks for marks."""
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith(
+                "test"
+            ):
                 yield from node.decorator_list
             case ast.ClassDef(name=name) if name.startswith("Test"):
                 yield from node.decorator_list

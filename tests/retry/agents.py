@@ -50,7 +50,8 @@ class Counting:
         return Reply(text=await self.agent(message.text), usage=self.usage)
 
 
-def run(backend: str, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - returns what the call returns
+# Returns what the call returns
+def run(backend: str, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
     """Return what `call` returns under `backend`; no test lasts longer than half a minute."""
 
     async def bounded() -> object:

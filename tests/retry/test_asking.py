@@ -136,8 +136,15 @@ def test_a_fallback_that_cannot_be_asked_is_refused_before_anybody_is_asked() ->
 
 
 def test_fallbacks_are_asked_one_after_the_other_until_one_is_accepted() -> None:
-    cheap, broken, strong, spare = Scripted(CUT_OFF), Scripted(ValueError()), Scripted(GOOD), Scripted(GOOD)
-    policy = RetryPolicy(max_attempts=1, when_exhausted="fallback", fallback=[cheap, broken, strong, spare])
+    cheap, broken, strong, spare = (
+        Scripted(CUT_OFF),
+        Scripted(ValueError()),
+        Scripted(GOOD),
+        Scripted(GOOD),
+    )
+    policy = RetryPolicy(
+        max_attempts=1, when_exhausted="fallback", fallback=[cheap, broken, strong, spare]
+    )
     outcome = ask(Scripted(BAD_STATUS), policy=policy)
     assert outcome.accepted
     assert results(outcome) == ["rejected", "rejected", "failed", "accepted"]
@@ -149,7 +156,9 @@ def test_fallbacks_are_asked_one_after_the_other_until_one_is_accepted() -> None
 
 def test_no_fallback_is_asked_once_the_budget_is_spent() -> None:
     fallback = Scripted(GOOD)
-    policy = RetryPolicy(max_attempts=1, max_tokens=10, when_exhausted="fallback", fallback=fallback)
+    policy = RetryPolicy(
+        max_attempts=1, max_tokens=10, when_exhausted="fallback", fallback=fallback
+    )
     outcome = ask(Counting(BAD_STATUS, usage=Usage(tokens=10)), policy=policy)
     assert fallback.heard == []
     assert not outcome.accepted
@@ -175,7 +184,9 @@ def test_a_fault_that_stands_again_is_called_so_with_the_line_to_write() -> None
     assert agent.heard[1] not in agent.heard[2]
     assert "stands again" in agent.heard[2]
     assert "Write exactly one of: COMPLETE, PARTIAL, BLOCKED, CHECKPOINT" in agent.heard[2]
-    assert "<status>DONE-ISH</status>" in agent.heard[2], "asked in the minimal way, so the envelope is repeated"
+    assert "<status>DONE-ISH</status>" in agent.heard[2], (
+        "asked in the minimal way, so the envelope is repeated"
+    )
 
 
 def test_a_reply_that_is_cut_off_again_is_told_so_and_still_asked_to_be_shorter() -> None:
@@ -207,7 +218,9 @@ def test_a_fresh_ask_tells_of_no_reply_that_the_agent_does_not_know(reply: str, 
     agent = Scripted(reply, GOOD)
     assert ask(agent, policy=RetryPolicy(ways=("fresh",))).accepted
     assert told in agent.heard[1]
-    assert not any(words in agent.heard[1] for words in ("is kept", "again", "was cut off", OPENING))
+    assert not any(
+        words in agent.heard[1] for words in ("is kept", "again", "was cut off", OPENING)
+    )
 
 
 def test_a_fresh_ask_where_any_protocol_will_do_shows_no_form() -> None:
@@ -247,13 +260,17 @@ def test_an_envelope_sent_later_is_joined_with_the_prose_before() -> None:
         pytest.param((GOOD,), RetryPolicy(), id="there is only one"),
     ],
 )
-def test_a_reply_that_is_whole_is_joined_with_nothing(replies: tuple[str, ...], policy: RetryPolicy) -> None:
+def test_a_reply_that_is_whole_is_joined_with_nothing(
+    replies: tuple[str, ...], policy: RetryPolicy
+) -> None:
     outcome = ask(Scripted(*replies), policy=policy)
     assert outcome.joined_text == replies[-1]
 
 
 @pytest.mark.parametrize(
-    "answer", [None, b"bytes", bytearray(b"x"), object(), 7, ["text"]], ids=lambda answer: type(answer).__name__
+    "answer",
+    [None, b"bytes", bytearray(b"x"), object(), 7, ["text"]],
+    ids=lambda answer: type(answer).__name__,
 )
 @both_backends
 def test_an_agent_that_answers_with_no_text_has_failed(answer: object, backend: str) -> None:
@@ -281,7 +298,9 @@ def test_a_conversation_that_returns_no_reply_has_failed() -> None:
             return GOOD
 
     outcome = ask(Careless())
-    assert outcome.attempts[0].error == "ReplyTypeError: the agent answered with str; expected a Reply"
+    assert (
+        outcome.attempts[0].error == "ReplyTypeError: the agent answered with str; expected a Reply"
+    )
 
 
 @pytest.mark.parametrize("failure", [ValueError("no"), KeyError("x"), AssertionError()], ids=repr)
@@ -378,7 +397,9 @@ def test_what_answers_cost_is_summed_failed_ones_included() -> None:
 def test_a_budget_that_is_spent_stops_before_the_next_ask() -> None:
     agent = Counting(BAD_STATUS, GOOD, usage=Usage(tokens=100, cost=0.5))
     assert ask(agent, policy=RetryPolicy(max_tokens=100)).stopped_because == "budget"
-    assert ask(agent, policy=RetryPolicy(max_cost=0.4)).stopped_because == "accepted", "one answer is always had"
+    assert ask(agent, policy=RetryPolicy(max_cost=0.4)).stopped_because == "accepted", (
+        "one answer is always had"
+    )
     assert len(agent.agent.heard) == 2
 
 
@@ -398,7 +419,9 @@ def test_a_budget_that_cannot_be_kept_is_told() -> None:
     ],
     ids=str,
 )
-def test_terms_of_the_wrong_kind_are_refused_before_anybody_is_asked(terms: dict[str, Any], words: str) -> None:
+def test_terms_of_the_wrong_kind_are_refused_before_anybody_is_asked(
+    terms: dict[str, Any], words: str
+) -> None:
     agent = Scripted(GOOD)
     with pytest.raises(TypeError, match=words):
         ask(agent, **terms)
@@ -419,7 +442,10 @@ def test_a_conversation_that_is_not_async_is_asked_on_a_thread(backend: str) -> 
     class Session:
         def ask(self, message: Message) -> Reply:
             threads.append(threading.get_ident())
-            return Reply(text=GOOD if message.way == "same_conversation" else BAD_STATUS, usage=Usage(tokens=5))
+            return Reply(
+                text=GOOD if message.way == "same_conversation" else BAD_STATUS,
+                usage=Usage(tokens=5),
+            )
 
     outcome = ask(Session(), backend=backend)
     assert results(outcome) == ["rejected", "accepted"]
@@ -428,7 +454,9 @@ def test_a_conversation_that_is_not_async_is_asked_on_a_thread(backend: str) -> 
 
 
 @pytest.mark.parametrize(
-    "cost", [{"input_tokens": -1}, {"tokens": -5}, {"tokens": 2.5}, {"cost": float("nan")}, {"cost": -1.0}], ids=str
+    "cost",
+    [{"input_tokens": -1}, {"tokens": -5}, {"tokens": 2.5}, {"cost": float("nan")}, {"cost": -1.0}],
+    ids=str,
 )
 def test_a_cost_that_no_budget_can_count_is_the_agents_failure(cost: dict[str, Any]) -> None:
     class Session:

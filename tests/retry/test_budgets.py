@@ -126,12 +126,18 @@ def _expected_tokens(agent: object) -> int:
 
 @both_backends
 @pytest.mark.parametrize("usage", [None, Usage(), Usage(cost=0.5)], ids=str)
-def test_unknown_usage_counts_as_its_reservation_and_the_outcome_says_so(backend: str, usage: Usage | None) -> None:
+def test_unknown_usage_counts_as_its_reservation_and_the_outcome_says_so(
+    backend: str, usage: Usage | None
+) -> None:
     model = Model(usage, reply=BAD_STATUS)
     policy = RetryPolicy(max_tokens=2000)
-    outcome = run(backend, partial(ask_until_accepted, model, "Do it.", protocol="goop_report", policy=policy))
+    outcome = run(
+        backend, partial(ask_until_accepted, model, "Do it.", protocol="goop_report", policy=policy)
+    )
     assert (model.calls, outcome.stopped_because) == (1, "budget")
-    assert any("1 call counted with all that was reserved" in warning for warning in outcome.warnings)
+    assert any(
+        "1 call counted with all that was reserved" in warning for warning in outcome.warnings
+    )
 
 
 def test_after_a_known_usage_an_unknown_one_counts_like_it() -> None:
@@ -142,11 +148,16 @@ def test_after_a_known_usage_an_unknown_one_counts_like_it() -> None:
 
         async def ask(self, _message: Message) -> Reply:
             self.calls += 1
-            return Reply(text=BAD_STATUS.replace("DONE-ISH", f"DONE-{self.calls}"), usage=next(usages))
+            return Reply(
+                text=BAD_STATUS.replace("DONE-ISH", f"DONE-{self.calls}"), usage=next(usages)
+            )
 
     agent = Forgetful()
     policy = RetryPolicy(max_tokens=3000, max_attempts=9)
-    outcome = run("asyncio", partial(ask_until_accepted, agent, "Do it.", protocol="goop_report", policy=policy))
+    outcome = run(
+        "asyncio",
+        partial(ask_until_accepted, agent, "Do it.", protocol="goop_report", policy=policy),
+    )
     assert (agent.calls, outcome.stopped_because) == (3, "budget")
     assert any("2 calls counted" in warning for warning in outcome.warnings)
     assert outcome.usage == Usage(tokens=1000, cost=1.0)
@@ -235,11 +246,14 @@ def test_agents_that_ask_others_do_not_wait_for_each_other(backend: str) -> None
     assert all(run(backend, call))
 
 
-def test_those_who_wait_look_again_only_when_something_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_who_wait_look_again_only_when_something_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     looks = 0
     has_room = Budget._has_room
 
-    def counted(self: Budget, expected: Usage, around: Any) -> bool:  # noqa: ANN401 - what is private there
+    # What is private there
+    def counted(self: Budget, expected: Usage, around: Any) -> bool:  # noqa: ANN401
         nonlocal looks
         looks += 1
         return has_room(self, expected, around)
@@ -304,7 +318,8 @@ def test_nobody_waits_for_the_budget_beyond_the_deadline() -> None:
         began = trio.current_time()
         with shared_budget(max_tokens=10):
             waiting = Asking(
-                Job(Counting(GOOD, usage=THOUSAND), "b", policy=RetryPolicy(deadline=7)), clock=trio.current_time
+                Job(Counting(GOOD, usage=THOUSAND), "b", policy=RetryPolicy(deadline=7)),
+                clock=trio.current_time,
             )
             async with anyio.create_task_group() as group:
                 group.start_soon(Asking(Job(hang, "a")).run)
@@ -351,7 +366,9 @@ class Crowd:
 
 @both_backends
 @pytest.mark.parametrize("seed", range(15))
-def test_whatever_happens_everybody_ends_and_nothing_stays_reserved(backend: str, seed: int) -> None:
+def test_whatever_happens_everybody_ends_and_nothing_stays_reserved(
+    backend: str, seed: int
+) -> None:
     crowd = Crowd(seed)
 
     async def call() -> tuple[int, int]:

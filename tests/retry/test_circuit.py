@@ -23,7 +23,9 @@ AT_ONCE = RetryPolicy(backoff=tenacity.wait_none())
 class Provider:
     """Fails while it is down; notes when it was called."""
 
-    def __init__(self, *, down: bool = True, failure: Callable[[], Exception] = ConnectionError) -> None:
+    def __init__(
+        self, *, down: bool = True, failure: Callable[[], Exception] = ConnectionError
+    ) -> None:
         self.down, self.failure = down, failure
         self.calls: list[float] = []
 
@@ -35,11 +37,15 @@ class Provider:
         return GOOD
 
 
-def on_test_clock(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - returns what the call returns
-    return anyio.run(call, backend="trio", backend_options={"clock": MockClock(autojump_threshold=0)})
+# Returns what the call returns
+def on_test_clock(call: Callable[[], Any]) -> Any:  # noqa: ANN401
+    return anyio.run(
+        call, backend="trio", backend_options={"clock": MockClock(autojump_threshold=0)}
+    )
 
 
-async def ask(agent: Any, policy: RetryPolicy = AT_ONCE) -> Outcome:  # noqa: ANN401 - any agent
+# Any agent
+async def ask(agent: Any, policy: RetryPolicy = AT_ONCE) -> Outcome:  # noqa: ANN401
     return await Asking(Job(agent, "Do it.", policy=policy), clock=trio.current_time).run()
 
 
@@ -96,7 +102,10 @@ def test_only_one_call_at_a_time_probes() -> None:
     async def call() -> list[Outcome | None]:
         await ask(provider)
         await anyio.sleep(31)
-        askings = [Asking(Job(provider, "Do it.", policy=AT_ONCE), clock=trio.current_time) for _ in range(5)]
+        askings = [
+            Asking(Job(provider, "Do it.", policy=AT_ONCE), clock=trio.current_time)
+            for _ in range(5)
+        ]
         async with anyio.create_task_group() as group:
             for each in askings:
                 group.start_soon(each.run)
@@ -138,7 +147,9 @@ def test_calls_under_way_when_it_opens_do_not_prolong_it() -> None:
     assert record.admit(30.0)
 
 
-@pytest.mark.parametrize("failure", [ValueError, type("HttpError", (Exception,), {"status_code": 400})])
+@pytest.mark.parametrize(
+    "failure", [ValueError, type("HttpError", (Exception,), {"status_code": 400})]
+)
 def test_failures_that_are_the_requests_own_do_not_count(failure: Callable[[], Exception]) -> None:
     provider = Provider(failure=failure)
 
@@ -152,7 +163,9 @@ def test_failures_that_are_the_requests_own_do_not_count(failure: Callable[[], E
 def test_a_policy_may_do_without_it() -> None:
     provider = Provider()
     outcome = on_test_clock(
-        lambda: ask(provider, RetryPolicy(circuit=False, call_retries=11, backoff=tenacity.wait_none()))
+        lambda: ask(
+            provider, RetryPolicy(circuit=False, call_retries=11, backoff=tenacity.wait_none())
+        )
     )
     assert results(outcome) == ["failed"] * 12
 
@@ -212,7 +225,8 @@ def test_an_open_circuit_goes_to_the_fallbacks_at_once() -> None:
 
 
 def test_the_failure_of_a_call_that_was_not_made_can_be_pickled() -> None:
-    failure = pickle.loads(pickle.dumps(AgentUnavailableError(5, 27.0)))  # noqa: S301 - our own bytes
+    # Our own bytes
+    failure = pickle.loads(pickle.dumps(AgentUnavailableError(5, 27.0)))  # noqa: S301
     assert (failure.failures, failure.retry_after) == (5, 27.0)
     assert str(failure) == "not called: 5 calls in a row failed; the next one is allowed in 27 s"
 
@@ -230,4 +244,7 @@ def test_a_record_goes_with_its_agent() -> None:
     gc.collect()
     from goop_mcp.retry import agent_records  # noqa: PLC0415 - looked into here only
 
-    assert not any(each == key or (isinstance(each, tuple) and each[0] == key) for each in agent_records._records)
+    assert not any(
+        each == key or (isinstance(each, tuple) and each[0] == key)
+        for each in agent_records._records
+    )

@@ -24,10 +24,14 @@ def names() -> dict[str, Any]:
     defined: dict[str, Any] = {
         "agent": Scripted(BAD_STATUS, GOOD),
         "new_agent": lambda: Scripted(BAD_STATUS, GOOD),
-        **{name: Scripted(read_case(f"speckit/concrete_{name}.json")) for name in ("implement", "test", "review")},
+        **{
+            name: Scripted(read_case(f"speckit/concrete_{name}.json"))
+            for name in ("implement", "test", "review")
+        },
     }
     for example in EXAMPLES:
-        exec(compile(example, "middleware.md", "exec"), defined)  # noqa: S102 - our own page
+        # Our own page
+        exec(compile(example, "middleware.md", "exec"), defined)  # noqa: S102
     return defined
 
 

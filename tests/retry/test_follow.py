@@ -19,7 +19,14 @@ from tests.retry.agents import BAD_STATUS, GOOD, PROSE, Scripted, both_backends,
 from tests.validation.replies import BLOCKED, EXECUTOR, SUMMARY, changed, read_case
 
 NO_CHECKPOINT = RoutingContext(policy=Policy(checkpoint_before_implement=False))
-GOES_ON = {"continue_next", "resume_same", "fix_and_retry", "request_repair", "retry", "retry_with_backoff"}
+GOES_ON = {
+    "continue_next",
+    "resume_same",
+    "fix_and_retry",
+    "request_repair",
+    "retry",
+    "retry_with_backoff",
+}
 GOES_ON |= {"feedback_loop", "run_prerequisite", "save_state"}
 
 
@@ -45,7 +52,14 @@ def go(
     max_steps: int = 100,
 ) -> Journey:
     call = partial(
-        follow, agents, first, "Build it.", protocol=protocol, context=context, policy=policy, max_steps=max_steps
+        follow,
+        agents,
+        first,
+        "Build it.",
+        protocol=protocol,
+        context=context,
+        policy=policy,
+        max_steps=max_steps,
     )
     journey: Journey = run(backend, call)
     return journey
@@ -61,7 +75,11 @@ def rules(journey: Journey) -> list[str]:
 
 @both_backends
 def test_the_router_is_followed_until_it_says_finish(backend: str) -> None:
-    agents = {"implement": Scripted(IMPLEMENTED), "test": Scripted(TESTED), "review": Scripted(REVIEWED)}
+    agents = {
+        "implement": Scripted(IMPLEMENTED),
+        "test": Scripted(TESTED),
+        "review": Scripted(REVIEWED),
+    }
     journey = go(agents, "implement", backend=backend)
     assert path(journey) == ["implement", "test", "review"]
     assert rules(journey) == ["S14", "S14", "S15"]
@@ -87,12 +105,20 @@ def test_a_feedback_loop_sends_the_issues_back_with_the_task_and_ends_at_its_lim
 def test_the_limit_of_a_feedback_loop_is_that_of_the_policy() -> None:
     limits = RoutingLimits(feedback_edges={"test": 1})
     context = RoutingContext(policy=Policy(checkpoint_before_implement=False, limits=limits))
-    journey = go({"implement": Scripted(IMPLEMENTED), "test": Scripted(TEST_FAILED)}, "implement", context=context)
+    journey = go(
+        {"implement": Scripted(IMPLEMENTED), "test": Scripted(TEST_FAILED)},
+        "implement",
+        context=context,
+    )
     assert path(journey) == ["implement", "test"] * 2
 
 
 def test_a_loop_that_helps_goes_on() -> None:
-    agents = {"implement": Scripted(IMPLEMENTED), "test": Scripted(TEST_FAILED, TESTED), "review": Scripted(REVIEWED)}
+    agents = {
+        "implement": Scripted(IMPLEMENTED),
+        "test": Scripted(TEST_FAILED, TESTED),
+        "review": Scripted(REVIEWED),
+    }
     journey = go(agents, "implement")
     assert path(journey) == ["implement", "test", "implement", "test", "review"]
     assert journey.finished
@@ -134,7 +160,10 @@ def test_retries_of_the_router_end_at_their_limits_after_its_delays() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "agent", "expected"),
-    [("error_timeout", "implement", ["S6", "S7b"]), ("error_validation", "tasks", ["S7", "S7", "S7b"])],
+    [
+        ("error_timeout", "implement", ["S6", "S7b"]),
+        ("error_validation", "tasks", ["S7", "S7", "S7b"]),
+    ],
 )
 def test_an_error_that_stays_ends_at_its_limit(reply: str, agent: str, expected: list[str]) -> None:
     assert rules(go({agent: Scripted(speckit(reply))}, agent)) == expected
@@ -169,24 +198,39 @@ def test_a_first_agent_that_is_not_there_is_a_mistake_of_the_caller() -> None:
         (BLOCKED, "ask_user"),
         (speckit("error_constitution"), "manual_resolution"),
         (speckit("review", overall_status="NEEDS_MANUAL_REVIEW"), "human_review"),
-        (changed(EXECUTOR, ("<suggest_new_session>false", "<suggest_new_session>true")), "new_session"),
+        (
+            changed(EXECUTOR, ("<suggest_new_session>false", "<suggest_new_session>true")),
+            "new_session",
+        ),
         (read_case("factory/concrete_questions.json"), "ask_user"),
         (PROSE, "ask_user"),
         (BAD_STATUS, "ask_user"),
     ],
-    ids=["blocked", "constitution", "review", "new session", "questions", "no envelope", "rejected"],
+    ids=[
+        "blocked",
+        "constitution",
+        "review",
+        "new session",
+        "questions",
+        "no envelope",
+        "rejected",
+    ],
 )
 def test_what_is_for_a_person_or_a_host_ends_it(reply: str, because: str) -> None:
     agent = Scripted(reply)
     name = "goop-executor" if "goop_report" in reply else "review"
-    journey = go({name: agent, "plan": Scripted(speckit("plan"))}, name, policy=RetryPolicy(max_attempts=1))
+    journey = go(
+        {name: agent, "plan": Scripted(speckit("plan"))}, name, policy=RetryPolicy(max_attempts=1)
+    )
     assert journey.stopped_because == because
     assert journey.reason
     assert len(agent.heard) == 1
 
 
 def test_an_agent_that_repeats_itself_when_it_resumes_ends_it() -> None:
-    failed_check = changed(EXECUTOR, ('<check name="tests" passed="true">', '<check name="tests" passed="false">'))
+    failed_check = changed(
+        EXECUTOR, ('<check name="tests" passed="true">', '<check name="tests" passed="false">')
+    )
     journey = go({"goop-executor": Scripted(failed_check)}, "goop-executor")
     assert journey.stopped_because == "no_progress"
     assert path(journey) == ["goop-executor"] * 2
@@ -196,7 +240,9 @@ def test_an_agent_that_repeats_itself_when_it_resumes_ends_it() -> None:
 def to(agent: str, next_agent: str, *, summary: str = "The work is done.") -> str:
     """Return the report of `agent` that hands on to `next_agent`."""
     report = changed(EXECUTOR, ("<agent>goop-executor</agent>", f"<agent>{agent}</agent>"))
-    report = changed(report, ('<next_action agent="goop-executor">', f'<next_action agent="{next_agent}">'))
+    report = changed(
+        report, ('<next_action agent="goop-executor">', f'<next_action agent="{next_agent}">')
+    )
     return changed(report, (SUMMARY, summary))
 
 
@@ -210,7 +256,10 @@ def test_an_agent_that_hands_on_to_itself_with_the_same_report_ends_it(backend: 
 
 
 def test_two_agents_that_hand_on_to_each_other_with_the_same_reports_end_it() -> None:
-    one, other = Scripted(to("goop-executor", "goop-tester")), Scripted(to("goop-tester", "goop-executor"))
+    one, other = (
+        Scripted(to("goop-executor", "goop-tester")),
+        Scripted(to("goop-tester", "goop-executor")),
+    )
     journey = go({"goop-executor": one, "goop-tester": other}, "goop-executor")
     assert journey.stopped_because == "no_progress"
     assert path(journey) == ["goop-executor", "goop-tester", "goop-executor"]
@@ -225,14 +274,22 @@ def test_other_words_around_the_same_report_are_no_progress() -> None:
 
 
 def test_a_circle_of_other_reports_goes_on_to_the_limit_of_steps() -> None:
-    agent = Scripted(*(to("goop-executor", "goop-executor", summary=f"Part {number} is done.") for number in range(9)))
+    agent = Scripted(
+        *(
+            to("goop-executor", "goop-executor", summary=f"Part {number} is done.")
+            for number in range(9)
+        )
+    )
     journey = go({"goop-executor": agent}, "goop-executor", max_steps=7)
     assert journey.stopped_because == "limit"
     assert len(journey.steps) == 7
 
 
 def test_an_agent_that_breaks_ends_it_with_a_decision_for_a_person() -> None:
-    journey = go({"implement": Scripted(IMPLEMENTED), "test": Scripted(ValueError("no network"))}, "implement")
+    journey = go(
+        {"implement": Scripted(IMPLEMENTED), "test": Scripted(ValueError("no network"))},
+        "implement",
+    )
     assert journey.stopped_because == "agent_error"
     assert "ValueError: no network" in journey.reason
     assert rules(journey) == ["S14", "R1b"]
@@ -274,9 +331,13 @@ def test_steps_are_complete_when_the_journey_is_cancelled(backend: str) -> None:
 
 
 def test_phase_and_task_are_expected_of_the_first_agent_only() -> None:
-    to_verifier = changed(EXECUTOR, ('<next_action agent="goop-executor">', '<next_action agent="goop-verifier">'))
+    to_verifier = changed(
+        EXECUTOR, ('<next_action agent="goop-executor">', '<next_action agent="goop-verifier">')
+    )
     verified = changed(
-        EXECUTOR, ("<agent>goop-executor</agent>", "<agent>goop-verifier</agent>"), (">execute<", ">accept<")
+        EXECUTOR,
+        ("<agent>goop-executor</agent>", "<agent>goop-verifier</agent>"),
+        (">execute<", ">accept<"),
     )
     agents = {"goop-executor": Scripted(to_verifier), "goop-verifier": Scripted(verified)}
     journey = go(agents, "goop-executor", context=RoutingContext(phase="execute"), max_steps=2)
@@ -299,11 +360,15 @@ NAMES = ("implement", "test", "review", "plan", "tasks", "architect", "critic", 
 @given(st.lists(REPLIES, min_size=1, max_size=12), st.sampled_from(NAMES))
 def test_it_never_goes_on_from_what_the_router_refuses(replies: list[str], first: str) -> None:
     script = Scripted(*replies)
-    journey = go(dict.fromkeys(NAMES, script), first, policy=RetryPolicy(max_attempts=2), max_steps=15)
+    journey = go(
+        dict.fromkeys(NAMES, script), first, policy=RetryPolicy(max_attempts=2), max_steps=15
+    )
     for step in journey.steps[:-1]:
         assert step.decision is not None
         assert {action.value for action in step.decision.actions} <= GOES_ON | {"finish"}
-        assert step.outcome.accepted or "continue_next" not in {action.value for action in step.decision.actions}
+        assert step.outcome.accepted or "continue_next" not in {
+            action.value for action in step.decision.actions
+        }
     assert sum(len(step.outcome.attempts) for step in journey.steps) == len(script.heard)
     if journey.finished:
         assert journey.decision is not None
@@ -322,6 +387,8 @@ def test_it_never_goes_on_from_what_the_router_refuses(replies: list[str], first
     ],
     ids=str,
 )
-def test_terms_of_the_wrong_kind_are_refused_before_anybody_sets_out(terms: dict[str, Any], words: str) -> None:
+def test_terms_of_the_wrong_kind_are_refused_before_anybody_sets_out(
+    terms: dict[str, Any], words: str
+) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         Following(**({"agents": {"a": Scripted("")}, "first": "a", "prompt": "Do it."} | terms))

@@ -17,7 +17,14 @@ from tests.retry.agents import BAD_STATUS, GOOD, Scripted, both_backends, result
 
 
 def test_the_public_names_are_at_the_top_of_the_package() -> None:
-    for name in ("ask_until_accepted", "ask_until_accepted_sync", "RetryPolicy", "enveloped", "ask_many", "follow"):
+    for name in (
+        "ask_until_accepted",
+        "ask_until_accepted_sync",
+        "RetryPolicy",
+        "enveloped",
+        "ask_many",
+        "follow",
+    ):
         assert name in goop_mcp.__all__
         assert getattr(goop_mcp, name)
 
@@ -29,7 +36,9 @@ def test_the_synchronous_twin_does_the_same() -> None:
 
 def test_the_synchronous_twin_raises_the_same() -> None:
     with pytest.raises(NotAcceptedError):
-        ask_until_accepted_sync(Scripted(BAD_STATUS), "Do it.", policy=RetryPolicy(when_exhausted="raise"))
+        ask_until_accepted_sync(
+            Scripted(BAD_STATUS), "Do it.", policy=RetryPolicy(when_exhausted="raise")
+        )
 
 
 @both_backends
@@ -50,7 +59,9 @@ def test_the_synchronous_twin_works_inside_a_running_loop(backend: str) -> None:
 @both_backends
 def test_the_synchronous_twin_works_on_a_thread_of_a_running_loop(backend: str) -> None:
     async def call() -> Outcome:
-        return await anyio.to_thread.run_sync(lambda: ask_until_accepted_sync(Scripted(GOOD), "Do it."))
+        return await anyio.to_thread.run_sync(
+            lambda: ask_until_accepted_sync(Scripted(GOOD), "Do it.")
+        )
 
     assert run(backend, call).accepted
 
@@ -126,7 +137,10 @@ def test_the_decorator_needs_no_brackets_and_wraps_at_once() -> None:
         return GOOD
 
     assert agent.sync("Do it.").accepted
-    assert enveloped(Scripted(BAD_STATUS), policy=RetryPolicy(max_attempts=1)).sync("Do it.").text == BAD_STATUS
+    assert (
+        enveloped(Scripted(BAD_STATUS), policy=RetryPolicy(max_attempts=1)).sync("Do it.").text
+        == BAD_STATUS
+    )
 
 
 class Office:
@@ -146,7 +160,14 @@ class Office:
 
 
 def test_an_agent_in_a_class_that_is_no_method_is_given_the_message_only() -> None:
-    for agent in (Office.desk, Office().desk, Office.answer, Office().answer, Office.report, Office().report):
+    for agent in (
+        Office.desk,
+        Office().desk,
+        Office.answer,
+        Office().answer,
+        Office.report,
+        Office().report,
+    ):
         assert agent.sync("Do it.").accepted
 
 
@@ -154,18 +175,27 @@ def test_an_agent_in_a_class_that_is_no_method_is_given_the_message_only() -> No
     ("terms", "words"),
     [
         ({"max_attempts": 3}, r"no term 'max_attempts'; expected policy=RetryPolicy\(max_attempts"),
-        ({"protcol": "goop_report"}, "no term 'protcol'; expected one of protocol, expected, policy"),
+        (
+            {"protcol": "goop_report"},
+            "no term 'protcol'; expected one of protocol, expected, policy",
+        ),
         ({"protocol": "goop-report"}, "did you mean 'goop_report'"),
         ({"policy": 3}, "policy is int"),
     ],
     ids=str,
 )
-def test_terms_of_no_use_are_refused_where_the_decorator_stands(terms: dict[str, Any], words: str) -> None:
+def test_terms_of_no_use_are_refused_where_the_decorator_stands(
+    terms: dict[str, Any], words: str
+) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         enveloped(**terms)(Scripted(GOOD))
 
 
-@pytest.mark.parametrize("copy", [deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["copy", "pickle"])  # noqa: S301 - our own
+@pytest.mark.parametrize(
+    "copy",
+    [deepcopy, lambda value: pickle.loads(pickle.dumps(value))],  # noqa: S301
+    ids=["copy", "pickle"],
+)
 def test_outcomes_and_errors_come_whole_out_of_another_process(copy: Callable[[Any], Any]) -> None:
     policy = RetryPolicy(max_attempts=1, when_exhausted="raise")
     with pytest.raises(NotAcceptedError) as caught:
@@ -181,6 +211,8 @@ def test_the_envelope_is_at_hand_when_it_was_accepted_and_then_only() -> None:
     envelope = ask_until_accepted_sync(Scripted(GOOD), "Do it.").envelope
     assert isinstance(envelope, Report)
     assert envelope.agent == "goop-executor"
-    rejected = ask_until_accepted_sync(Scripted(BAD_STATUS), "Do it.", policy=RetryPolicy(max_attempts=1))
+    rejected = ask_until_accepted_sync(
+        Scripted(BAD_STATUS), "Do it.", policy=RetryPolicy(max_attempts=1)
+    )
     assert rejected.verdict is not None
     assert (rejected.envelope, rejected.verdict.envelope is None) == (None, False)

@@ -11,7 +11,9 @@ from tests.retry.agents import BAD_STATUS, GOOD, Scripted, both_backends, run
 
 def ask(backend: str, *hooks: Hooks) -> Outcome:
     async def call() -> Outcome:
-        return await ask_until_accepted(Scripted(BAD_STATUS, GOOD), "Do it.", protocol="goop_report", hooks=hooks)
+        return await ask_until_accepted(
+            Scripted(BAD_STATUS, GOOD), "Do it.", protocol="goop_report", hooks=hooks
+        )
 
     outcome: Outcome = run(backend, call)
     return outcome
@@ -48,5 +50,7 @@ def test_a_hook_that_fails_is_logged_and_changes_nothing(
         outcome = ask(backend, *hooks)
     assert outcome.accepted
     assert len(outcome.attempts) == 2
-    assert len(heard) == (1 if place == "on_stop" else 2), "the hooks behind it are called all the same"
+    assert len(heard) == (1 if place == "on_stop" else 2), (
+        "the hooks behind it are called all the same"
+    )
     assert caplog.text.count("RuntimeError: a slip of the hook") == len(heard)

@@ -8,7 +8,16 @@ import tenacity
 
 from goop_mcp import Job, RetryPolicy, ask_many, ask_until_accepted, ask_until_accepted_sync
 from goop_mcp.retry import Outcome, PolicyError, Usage, shared_budget
-from tests.retry.agents import BAD_AGENT, BAD_STATUS, GOOD, Counting, Scripted, both_backends, results, run
+from tests.retry.agents import (
+    BAD_AGENT,
+    BAD_STATUS,
+    GOOD,
+    Counting,
+    Scripted,
+    both_backends,
+    results,
+    run,
+)
 
 TEN = Usage(tokens=10)
 
@@ -41,7 +50,9 @@ def test_outcomes_come_in_the_order_of_the_jobs(backend: str) -> None:
         return await ask_many([agent(number) for number in range(12)], limit=12)
 
     outcomes = run(backend, call)
-    assert [each.text.split("\n")[0] for each in outcomes] == [f"Number {number}." for number in range(12)]
+    assert [each.text.split("\n")[0] for each in outcomes] == [
+        f"Number {number}." for number in range(12)
+    ]
 
 
 @both_backends
@@ -65,8 +76,15 @@ def test_no_more_than_the_limit_are_asked_at_once(backend: str) -> None:
 def test_one_failure_leaves_the_others_alone(backend: str) -> None:
     agents = [Scripted(GOOD), Scripted(ValueError("no")), Scripted(BAD_STATUS), Scripted(GOOD)]
     policy = RetryPolicy(when_exhausted="raise")
-    outcomes = run(backend, lambda: ask_many([Job(each, "Do it.", policy=policy) for each in agents], limit=2))
-    assert [each.stopped_because for each in outcomes] == ["accepted", "agent_error", "no_progress", "accepted"]
+    outcomes = run(
+        backend, lambda: ask_many([Job(each, "Do it.", policy=policy) for each in agents], limit=2)
+    )
+    assert [each.stopped_because for each in outcomes] == [
+        "accepted",
+        "agent_error",
+        "no_progress",
+        "accepted",
+    ]
 
 
 @both_backends
@@ -78,9 +96,19 @@ def test_the_first_failure_cancels_the_others_if_wanted(backend: str) -> None:
         await anyio.sleep_forever()
         return GOOD
 
-    jobs = [Job(Scripted(GOOD), "a"), Job(hang, "b"), Job(Scripted(ValueError()), "c"), Job(hang, "d"), Job(hang, "e")]
+    jobs = [
+        Job(Scripted(GOOD), "a"),
+        Job(hang, "b"),
+        Job(Scripted(ValueError()), "c"),
+        Job(hang, "d"),
+        Job(hang, "e"),
+    ]
     outcomes = run(backend, lambda: ask_many(jobs, limit=2, cancel_others=True))
-    assert [each.stopped_because for each in outcomes] == ["accepted", "cancelled", "agent_error"] + ["cancelled"] * 2
+    assert [each.stopped_because for each in outcomes] == [
+        "accepted",
+        "cancelled",
+        "agent_error",
+    ] + ["cancelled"] * 2
     assert asked == ["b"]
     assert len(outcomes[1].attempts) == 1
 
@@ -104,7 +132,9 @@ def test_calls_within_calls_draw_on_one_budget(backend: str) -> None:
         return BAD_STATUS
 
     async def call() -> Outcome:
-        return await ask_until_accepted(outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_tokens=20))
+        return await ask_until_accepted(
+            outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_tokens=20)
+        )
 
     outcome = run(backend, call)
     assert outcome.stopped_because == "budget"
@@ -122,7 +152,9 @@ def test_the_synchronous_twin_on_a_thread_draws_on_the_budget_around_it(backend:
         return BAD_STATUS
 
     async def call() -> Outcome:
-        return await ask_until_accepted(outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_tokens=10))
+        return await ask_until_accepted(
+            outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_tokens=10)
+        )
 
     assert run(backend, call).stopped_because == "budget"
     assert [results(each) for each in inside] == [["rejected"]]
@@ -136,7 +168,9 @@ def test_a_shared_budget_bounds_all_jobs_together(backend: str) -> None:
         with shared_budget(max_tokens=30):
             return await ask_many([Job(each, "Do it.") for each in agents], limit=1)
 
-    assert [each.stopped_because for each in run(backend, call)] == ["accepted"] * 3 + ["budget"] * 2
+    assert [each.stopped_because for each in run(backend, call)] == ["accepted"] * 3 + [
+        "budget"
+    ] * 2
 
 
 @both_backends
@@ -148,20 +182,31 @@ def test_the_number_of_calls_is_bounded_across_nested_calls(backend: str) -> Non
         return BAD_STATUS
 
     async def call() -> Outcome:
-        return await ask_until_accepted(outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_calls=3))
+        return await ask_until_accepted(
+            outer, "Outer.", protocol="goop_report", policy=RetryPolicy(max_calls=3)
+        )
 
     outcome = run(backend, call)
-    assert (outcome.stopped_because, results(outcome), len(inner.heard)) == ("budget", ["rejected"], 2)
+    assert (outcome.stopped_because, results(outcome), len(inner.heard)) == (
+        "budget",
+        ["rejected"],
+        2,
+    )
 
 
 def test_repeated_calls_of_an_agent_that_fails_are_counted_too() -> None:
     async def call() -> list[Outcome]:
         with shared_budget(max_calls=3):
             policy = RetryPolicy(backoff=tenacity.wait_none(), call_retries=9)
-            return await ask_many([Job(Scripted(ConnectionError()), "Do it.", policy=policy)] * 2, limit=1)
+            return await ask_many(
+                [Job(Scripted(ConnectionError()), "Do it.", policy=policy)] * 2, limit=1
+            )
 
     outcomes = run("asyncio", call)
-    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("budget", 3), ("budget", 0)]
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("budget", 3),
+        ("budget", 0),
+    ]
 
 
 @both_backends
@@ -187,12 +232,14 @@ def test_a_shared_budget_that_cannot_be_kept_is_refused() -> None:
     [([Scripted(GOOD)], "the job is Scripted"), (Job(Scripted(GOOD), "a"), "jobs is Job")],
     ids=["an agent", "one job"],
 )
-def test_what_is_no_job_is_refused(jobs: Any, words: str) -> None:  # noqa: ANN401 - wrong on purpose
+# Wrong on purpose
+def test_what_is_no_job_is_refused(jobs: Any, words: str) -> None:  # noqa: ANN401
     with pytest.raises(TypeError, match=words):
         run("asyncio", lambda: ask_many(jobs))
 
 
 @pytest.mark.parametrize("limit", [None, "3", 2.0, True])
-def test_a_limit_that_is_no_number_is_refused(limit: Any) -> None:  # noqa: ANN401 - wrong on purpose
+# Wrong on purpose
+def test_a_limit_that_is_no_number_is_refused(limit: Any) -> None:  # noqa: ANN401
     with pytest.raises(ValueError, match="limit is"):
         run("asyncio", lambda: ask_many([], limit=limit))

@@ -23,7 +23,10 @@ USAGES = (None, Usage(), Usage(tokens=3), Usage(input_tokens=1, output_tokens=2,
 ANSWERS = st.lists(
     st.one_of(
         st.builds(
-            Reply, st.sampled_from(REPLIES), usage=st.sampled_from(USAGES), conversation_id=st.sampled_from([None, "s"])
+            Reply,
+            st.sampled_from(REPLIES),
+            usage=st.sampled_from(USAGES),
+            conversation_id=st.sampled_from([None, "s"]),
         ),
         st.sampled_from([ConnectionError("gone"), ValueError("a slip")]),
     ),
@@ -58,8 +61,15 @@ def test_every_outcome_is_read_again(answers: list[Reply | Exception]) -> None:
         outcome.stopped_because,
         outcome.warnings,
     )
-    assert (read.text, read.joined_text, read.envelope) == (outcome.text, outcome.joined_text, outcome.envelope)
-    assert (read.usage, read.attempts_without_usage) == (outcome.usage, outcome.attempts_without_usage)
+    assert (read.text, read.joined_text, read.envelope) == (
+        outcome.text,
+        outcome.joined_text,
+        outcome.envelope,
+    )
+    assert (read.usage, read.attempts_without_usage) == (
+        outcome.usage,
+        outcome.attempts_without_usage,
+    )
     assert [each.verdict for each in read.attempts] == [each.verdict for each in outcome.attempts]
 
 

@@ -28,8 +28,11 @@ from tests.retry.agents import BAD_STATUS, Scripted, both_backends, results, run
 from tests.validation.shop import BROKEN, FIX, MESSAGE, TICKET, WITH_TICKET, WITHOUT_TICKET
 
 
-def asked(backend: str, agent: Scripted, rules: list[Rule], **terms: Any) -> Outcome:  # noqa: ANN401 - any terms
-    outcome = run(backend, lambda: ask_until_accepted(agent, "Build the login.", rules=rules, **terms))
+# Any terms
+def asked(backend: str, agent: Scripted, rules: list[Rule], **terms: Any) -> Outcome:  # noqa: ANN401
+    outcome = run(
+        backend, lambda: ask_until_accepted(agent, "Build the login.", rules=rules, **terms)
+    )
     assert isinstance(outcome, Outcome)
     return outcome
 
@@ -63,8 +66,12 @@ def test_a_rule_that_is_never_kept_ends_the_call_as_any_other() -> None:
 
 def test_agents_that_are_wrapped_jobs_and_journeys_are_held_to_the_rules_too() -> None:
     async def each() -> list[Outcome]:
-        wrapped = await enveloped(Scripted(WITHOUT_TICKET, WITH_TICKET), rules=[TICKET])("Build it.")
-        many = await ask_many([Job(Scripted(WITHOUT_TICKET, WITH_TICKET), "Build it.", rules=[TICKET])])
+        wrapped = await enveloped(Scripted(WITHOUT_TICKET, WITH_TICKET), rules=[TICKET])(
+            "Build it."
+        )
+        many = await ask_many(
+            [Job(Scripted(WITHOUT_TICKET, WITH_TICKET), "Build it.", rules=[TICKET])]
+        )
         agents = {"goop-executor": Scripted(WITHOUT_TICKET, WITH_TICKET)}
         journey = await follow(agents, "goop-executor", "Build it.", rules=[TICKET])
         return [wrapped, *many, journey.steps[0].outcome]
@@ -94,7 +101,11 @@ def test_a_rule_that_fails_ends_the_call_and_the_reply_is_kept(
     with caplog.at_level(logging.ERROR, logger="goop_mcp"):
         outcome = asked(backend, agent, [BROKEN], hooks=Hooks(on_stop=heard.append))
 
-    assert (outcome.accepted, outcome.stopped_because, len(agent.heard)) == (False, "agent_error", 1)
+    assert (outcome.accepted, outcome.stopped_because, len(agent.heard)) == (
+        False,
+        "agent_error",
+        1,
+    )
     assert outcome.envelope is None
     assert outcome.text == prose + WITH_TICKET
     assert isinstance(outcome.failure, RuleFailedError)
@@ -112,7 +123,10 @@ def test_a_rule_that_fails_at_a_later_reply_ends_the_call_there() -> None:
 
 
 def test_a_rule_that_fails_leaves_other_jobs_alone() -> None:
-    jobs = [Job(Scripted(WITH_TICKET), "Build it.", rules=rules) for rules in ([TICKET], [BROKEN], [TICKET])]
+    jobs = [
+        Job(Scripted(WITH_TICKET), "Build it.", rules=rules)
+        for rules in ([TICKET], [BROKEN], [TICKET])
+    ]
     outcomes: list[Outcome] = run("asyncio", lambda: ask_many(jobs))
     assert [outcome.accepted for outcome in outcomes] == [True, False, True]
 
@@ -120,11 +134,15 @@ def test_a_rule_that_fails_leaves_other_jobs_alone() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda policy: ask_until_accepted_sync(Scripted(WITH_TICKET), "Build it.", rules=[BROKEN], policy=policy),
+        lambda policy: ask_until_accepted_sync(
+            Scripted(WITH_TICKET), "Build it.", rules=[BROKEN], policy=policy
+        ),
         lambda policy: Review(rules=[BROKEN], policy=policy).hear(WITH_TICKET),
     ],
 )
-def test_who_wants_an_error_gets_one_with_the_failure_as_its_cause(ask: Callable[[RetryPolicy], object]) -> None:
+def test_who_wants_an_error_gets_one_with_the_failure_as_its_cause(
+    ask: Callable[[RetryPolicy], object],
+) -> None:
     with pytest.raises(
         NotAcceptedError, match="the last reply could not be judged: rule shop/ticket-missing"
     ) as caught:

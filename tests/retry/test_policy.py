@@ -35,12 +35,17 @@ from tests.retry.agents import GOOD, Scripted
         ({"unmended": "xml/unescaped"}, ["unmended is 'xml/unescaped'", "a set"]),
         ({"mend_form": "no"}, ["mend_form", "'no'"]),
         ({"retry_call": 5, "backoff": 2.0}, ["retry_call is 5", "backoff is 2.0"]),
-        ({"call_retries": 0, "retry_call": bool, "backoff": bool}, ["retry_call", "backoff", "call_retries"]),
+        (
+            {"call_retries": 0, "retry_call": bool, "backoff": bool},
+            ["retry_call", "backoff", "call_retries"],
+        ),
         ({"unmended": frozenset({"xml/no-such-rule"})}, ["unmended", "xml/no-such-rule"]),
     ],
     ids="-".join,
 )
-def test_what_contradicts_itself_names_the_fields(fields: dict[str, object], named: list[str]) -> None:
+def test_what_contradicts_itself_names_the_fields(
+    fields: dict[str, object], named: list[str]
+) -> None:
     with pytest.raises(PolicyError) as caught:
         RetryPolicy(**fields)  # type: ignore[arg-type]  # wrong on purpose
     assert all(name in str(caught.value) for name in named), str(caught.value)

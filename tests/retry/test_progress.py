@@ -7,13 +7,17 @@ from goop_mcp.retry import Message, Reply
 from tests.requirements import requirement
 from tests.retry.agents import BAD_STATUS, GOOD, Counting, Scripted
 
-BROKEN, FAILED, READY = (BAD_STATUS.replace("DONE-ISH", word) for word in ("BROKEN", "FAILED", "READY"))
+BROKEN, FAILED, READY = (
+    BAD_STATUS.replace("DONE-ISH", word) for word in ("BROKEN", "FAILED", "READY")
+)
 
 
 @requirement("G-36")
 def test_another_wrong_value_is_progress() -> None:
     agent = Counting(FAILED, BROKEN, GOOD, usage=None)
-    outcome = ask_until_accepted_sync(agent, "Do it.", policy=RetryPolicy(ways=("same_conversation",)))
+    outcome = ask_until_accepted_sync(
+        agent, "Do it.", policy=RetryPolicy(ways=("same_conversation",))
+    )
     assert outcome.accepted
     assert agent.ways == ["first", "same_conversation", "same_conversation"]
 
@@ -25,7 +29,11 @@ def test_other_values_end_at_the_limit_of_attempts() -> None:
 
 @pytest.mark.parametrize(
     "replies",
-    [(FAILED, FAILED), (FAILED, "Once more, with other prose.\n\n" + FAILED), (FAILED, BROKEN, FAILED)],
+    [
+        (FAILED, FAILED),
+        (FAILED, "Once more, with other prose.\n\n" + FAILED),
+        (FAILED, BROKEN, FAILED),
+    ],
     ids=["the same reply", "the same value", "back to the first value"],
 )
 def test_the_same_value_stops_early(replies: tuple[str, ...]) -> None:

@@ -33,7 +33,9 @@ def test_a_bad_reply_is_answered_and_a_good_one_ends_the_review() -> None:
     assert [attempt.message for attempt in review.outcome.attempts] == ["", feedback]
 
 
-@pytest.mark.parametrize("replies", [(BAD_STATUS, GOOD), (BAD_STATUS, BAD_STATUS), (BAD_STATUS, BAD_AGENT, PROSE)])
+@pytest.mark.parametrize(
+    "replies", [(BAD_STATUS, GOOD), (BAD_STATUS, BAD_STATUS), (BAD_STATUS, BAD_AGENT, PROSE)]
+)
 async def test_it_says_and_ends_as_asking_would(replies: tuple[str, ...]) -> None:
     agent, review = Scripted(*replies), Review()
     policy = RetryPolicy(ways=("same_conversation",))
@@ -83,7 +85,9 @@ def test_a_review_that_was_left_in_the_middle_tells_what_it_heard() -> None:
 
 def test_the_end_raises_with_every_attempt_where_the_policy_says_so() -> None:
     outcomes: list[Outcome] = []
-    review = Review(policy=RetryPolicy(max_attempts=2, when_exhausted="raise"), on_stop=outcomes.append)
+    review = Review(
+        policy=RetryPolicy(max_attempts=2, when_exhausted="raise"), on_stop=outcomes.append
+    )
     review.hear(BAD_STATUS)
     with pytest.raises(NotAcceptedError) as caught:
         review.hear(CUT_OFF)
@@ -91,7 +95,9 @@ def test_the_end_raises_with_every_attempt_where_the_policy_says_so() -> None:
     assert [attempt.reply for attempt in outcomes[0].attempts] == [BAD_STATUS, CUT_OFF]
 
 
-def test_what_on_stop_raises_is_logged_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_on_stop_raises_is_logged_and_changes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def fail(_outcome: Outcome) -> None:
         raise RuntimeError("no room")
 
@@ -143,7 +149,9 @@ def test_a_review_that_has_ended_hears_no_more() -> None:
     assert len(review.attempts) == 1
 
 
-@pytest.mark.parametrize("terms", [{"protcol": "goop_report"}, {"policy": 3}, {"expected": "goop-executor"}], ids=str)
+@pytest.mark.parametrize(
+    "terms", [{"protcol": "goop_report"}, {"policy": 3}, {"expected": "goop-executor"}], ids=str
+)
 def test_terms_of_no_use_are_refused_before_anything_is_heard(terms: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=next(iter(terms))):
         Review(**terms)
@@ -213,7 +221,9 @@ def test_a_time_out_after_the_deadline_is_the_deadlines(seconds: float, because:
 
 def test_a_reply_that_is_recalled_ends_the_review_without_a_notice() -> None:
     outcomes: list[Outcome] = []
-    review = Review(policy=RetryPolicy(max_attempts=1, when_exhausted="raise"), on_stop=outcomes.append)
+    review = Review(
+        policy=RetryPolicy(max_attempts=1, when_exhausted="raise"), on_stop=outcomes.append
+    )
     review.recall(BAD_STATUS)
     assert review.outcome.stopped_because == "attempts"
     assert outcomes == []

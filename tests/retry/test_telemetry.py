@@ -30,7 +30,11 @@ def spans(name: str) -> list[ReadableSpan]:
 
 def parents(span: ReadableSpan) -> list[str]:
     """Return the names of the spans around `span`, the nearest first."""
-    by_id = {each.context.span_id: each for each in EXPORTER.get_finished_spans() if each.context is not None}
+    by_id = {
+        each.context.span_id: each
+        for each in EXPORTER.get_finished_spans()
+        if each.context is not None
+    }
     names = []
     while span.parent is not None:
         span = by_id[span.parent.span_id]
@@ -39,7 +43,13 @@ def parents(span: ReadableSpan) -> list[str]:
 
 
 def traces() -> int:
-    return len({span.context.trace_id for span in EXPORTER.get_finished_spans() if span.context is not None})
+    return len(
+        {
+            span.context.trace_id
+            for span in EXPORTER.get_finished_spans()
+            if span.context is not None
+        }
+    )
 
 
 def test_every_attempt_is_a_span_without_a_word_of_the_agent() -> None:
@@ -94,7 +104,9 @@ def test_what_is_unknown_is_no_attribute() -> None:
     ask_until_accepted_sync(lambda _message: GOOD, "Do it.")
     (call,) = spans("invoke_agent")
     assert not [
-        name for name in call.attributes or {} if "usage" in name or "conversation" in name or "agent.name" in name
+        name
+        for name in call.attributes or {}
+        if "usage" in name or "conversation" in name or "agent.name" in name
     ]
 
 
@@ -103,13 +115,19 @@ def test_a_call_that_is_not_accepted_says_why() -> None:
     ask_until_accepted_sync(Scripted(ValueError("secret words")), "Do it.", agent_name="a")
     kinds = [(span.attributes or {})["error.type"] for span in spans("invoke_agent a")]
     assert kinds == ["no_progress", "ValueError"]
-    assert all(span.status.status_code is trace.StatusCode.ERROR for span in spans("invoke_agent a"))
+    assert all(
+        span.status.status_code is trace.StatusCode.ERROR for span in spans("invoke_agent a")
+    )
 
 
 @pytest.mark.parametrize(
     ("agent", "expected", "name"),
     [
-        (named_agent := type("NamedAgent", (Scripted,), {"name": "planner"})(GOOD), None, "planner"),
+        (
+            named_agent := type("NamedAgent", (Scripted,), {"name": "planner"})(GOOD),
+            None,
+            "planner",
+        ),
         (named_agent, Expectations(agent="goop-executor"), "goop-executor"),
         (Counting(GOOD, usage=None), None, "Counting"),
     ],
@@ -123,7 +141,10 @@ def test_an_agent_without_a_given_name_is_called_by_what_is_known(
 
 
 async def test_a_journey_is_one_tree() -> None:
-    agents = {name: Scripted(read_case(f"speckit/concrete_{name}.json")) for name in ("implement", "test", "review")}
+    agents = {
+        name: Scripted(read_case(f"speckit/concrete_{name}.json"))
+        for name in ("implement", "test", "review")
+    }
     context = RoutingContext(policy=Policy(checkpoint_before_implement=False))
     await follow(agents, "implement", "Build it.", context=context)
     assert traces() == 1
@@ -133,11 +154,18 @@ async def test_a_journey_is_one_tree() -> None:
 
 @both_backends
 def test_many_jobs_are_one_tree(backend: str) -> None:
-    jobs = [Job(Scripted(BAD_STATUS, GOOD), "Do it.", agent_name=f"agent-{number}") for number in range(5)]
+    jobs = [
+        Job(Scripted(BAD_STATUS, GOOD), "Do it.", agent_name=f"agent-{number}")
+        for number in range(5)
+    ]
     run(backend, lambda: ask_many(jobs, limit=2))
     assert traces() == 1
     found = sorted(parents(each) for each in spans("goop.ask.attempt"))
-    assert found == [[f"invoke_agent agent-{number}", "invoke_workflow ask_many"] for number in range(5) for _ in "ab"]
+    assert found == [
+        [f"invoke_agent agent-{number}", "invoke_workflow ask_many"]
+        for number in range(5)
+        for _ in "ab"
+    ]
 
 
 def test_calls_within_calls_stand_in_the_attempt_that_makes_them() -> None:

@@ -23,11 +23,15 @@ from tests.retry.agents import BAD_STATUS, GOOD, Counting, Scripted, both_backen
 ONE_SECOND = tenacity.wait_fixed(1)
 
 
-def on_test_clock(call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - returns what the call returns
-    return anyio.run(call, backend="trio", backend_options={"clock": MockClock(autojump_threshold=0)})
+# Returns what the call returns
+def on_test_clock(call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+    return anyio.run(
+        call, backend="trio", backend_options={"clock": MockClock(autojump_threshold=0)}
+    )
 
 
-def asked(agent: Any, policy: RetryPolicy) -> tuple[Outcome, float]:  # noqa: ANN401 - any agent
+# Any agent
+def asked(agent: Any, policy: RetryPolicy) -> tuple[Outcome, float]:  # noqa: ANN401
     """Return the outcome and the seconds that passed on the test clock."""
 
     async def ask() -> tuple[Outcome, float]:
@@ -115,7 +119,9 @@ def test_a_validation_failure_is_asked_again_without_a_pause() -> None:
     ],
     ids=repr,
 )
-def test_a_passing_failure_is_repeated_after_the_pause_it_asks_for(failure: Exception, least: float) -> None:
+def test_a_passing_failure_is_repeated_after_the_pause_it_asks_for(
+    failure: Exception, least: float
+) -> None:
     agent = Scripted(failure, GOOD)
     outcome, seconds = asked(agent, RetryPolicy(max_attempts=1, backoff=ONE_SECOND))
     assert outcome.accepted, "calls that fail do not use up attempts"
@@ -125,7 +131,9 @@ def test_a_passing_failure_is_repeated_after_the_pause_it_asks_for(failure: Exce
 
 
 @pytest.mark.parametrize(
-    "failure", [HttpError(401), ValueError(), ExceptionGroup("two", [ConnectionError(), ValueError()])], ids=repr
+    "failure",
+    [HttpError(401), ValueError(), ExceptionGroup("two", [ConnectionError(), ValueError()])],
+    ids=repr,
 )
 def test_a_failure_that_will_not_pass_is_not_repeated(failure: Exception) -> None:
     outcome, seconds = asked(Scripted(failure, GOOD), RetryPolicy(backoff=ONE_SECOND))
@@ -140,7 +148,9 @@ def test_the_pause_grows_with_jitter_by_default() -> None:
 
 
 def test_the_policy_says_which_failures_are_repeated() -> None:
-    policy = RetryPolicy(retry_call=lambda failure: isinstance(failure, KeyError), backoff=ONE_SECOND)
+    policy = RetryPolicy(
+        retry_call=lambda failure: isinstance(failure, KeyError), backoff=ONE_SECOND
+    )
     assert asked(Scripted(KeyError("busy"), GOOD), policy)[0].accepted
     assert asked(Scripted(ConnectionError(), GOOD), policy)[0].stopped_because == "agent_error"
 
@@ -169,7 +179,9 @@ def test_a_function_on_a_thread_that_hangs_is_left_behind() -> None:
     released = Event()
 
     async def ask() -> Outcome:
-        job = Job(lambda _message: str(released.wait(20)), "Do it.", policy=RetryPolicy(deadline=0.05))
+        job = Job(
+            lambda _message: str(released.wait(20)), "Do it.", policy=RetryPolicy(deadline=0.05)
+        )
         return await Asking(job).run()
 
     try:
@@ -223,7 +235,9 @@ def test_calls_that_were_refused_together_do_not_come_back_together() -> None:
     pauses = [pause_before(1, RateLimitError(100), policy) for _ in range(200)]
     assert 100 <= min(pauses) < 104
     assert 116 < max(pauses) <= 120
-    assert pause_before(1, ConnectionError(), policy) == 1, "what nobody named stays as the policy says"
+    assert pause_before(1, ConnectionError(), policy) == 1, (
+        "what nobody named stays as the policy says"
+    )
 
 
 @pytest.mark.parametrize(
@@ -315,7 +329,9 @@ def test_nobody_is_asked_when_a_hook_takes_all_the_time_there_is() -> None:
 
     async def ask() -> Outcome:
         hooks = Hooks(before_ask=lambda _message: anyio.sleep(9))
-        return await Asking(Job(agent, "a", policy=RetryPolicy(deadline=5), hooks=hooks), clock=trio.current_time).run()
+        return await Asking(
+            Job(agent, "a", policy=RetryPolicy(deadline=5), hooks=hooks), clock=trio.current_time
+        ).run()
 
     outcome = on_test_clock(ask)
     assert (outcome.stopped_because, agent.heard) == ("deadline", [])
@@ -325,7 +341,9 @@ def test_nobody_is_asked_when_a_hook_takes_all_the_time_there_is() -> None:
 def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
     async def ask() -> Outcome:
         with shared_budget(max_tokens=10):
-            waiting = Asking(Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=ONE_SECOND)))
+            waiting = Asking(
+                Job(Scripted(ConnectionError(), GOOD), "a", policy=RetryPolicy(backoff=ONE_SECOND))
+            )
             async with anyio.create_task_group() as group:
                 group.start_soon(waiting.run)
                 await anyio.sleep(0.5)
@@ -339,10 +357,12 @@ def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
 
 def test_a_program_ends_although_a_function_on_a_thread_hangs() -> None:
     code = (
-        "import time; from goop_mcp import *\n"
-        "policy = RetryPolicy(deadline=0.05)\n"
-        "print(ask_until_accepted_sync(lambda message: time.sleep(600), 'Do it.', policy=policy).stopped_because)"
+        "import time; from goop_mcp import *\npolicy ="
+        " RetryPolicy(deadline=0.05)\nprint(ask_until_accepted_sync(lambda message:"
+        " time.sleep(600), 'Do it.', policy=policy).stopped_because)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
     assert done.stdout == "deadline\n"
     assert done.stderr == ""

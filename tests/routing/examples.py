@@ -4,8 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from goop_mcp.routing import Decision
-from tests.routing.replies import BLOCKED, PLANNER, answer, factory, failure, not_found, report, routed, with_status
-from tests.routing.test_agent_request_rows import FREEFORM, OTHER, SESSION, WAITING, prompt, with_attributes
+from tests.routing.replies import (
+    BLOCKED,
+    PLANNER,
+    answer,
+    factory,
+    failure,
+    not_found,
+    report,
+    routed,
+    with_status,
+)
+from tests.routing.test_agent_request_rows import (
+    FREEFORM,
+    OTHER,
+    SESSION,
+    WAITING,
+    prompt,
+    with_attributes,
+)
 from tests.routing.test_goop_report_rows import FAILED_CHECK, executed
 
 __all__ = ["EXAMPLES", "Example"]
@@ -67,7 +84,12 @@ _ANY = [
         SILENT,
     ),
     Example(
-        "R1b", "", "ask_user", "blockers", "no response in time after 2 attempts: you decide", {**SILENT, "attempt": 2}
+        "R1b",
+        "",
+        "ask_user",
+        "blockers",
+        "no response in time after 2 attempts: you decide",
+        {**SILENT, "attempt": 2},
     ),
     Example(
         "R4",
@@ -100,7 +122,13 @@ _ANY = [
         "still not accepted after 2 repair rounds: you decide",
         {"counters": {"repair_rounds": 2}},
     ),
-    Example("R9", report(_to("bob")), "ask_user", "blockers", "COMPLETE, and the next agent is 'bob': you decide"),
+    Example(
+        "R9",
+        report(_to("bob")),
+        "ask_user",
+        "blockers",
+        "COMPLETE, and the next agent is 'bob': you decide",
+    ),
 ]
 
 _GOOP_REPORT = [
@@ -170,7 +198,11 @@ _GOOP_REPORT = [
         "COMPLETE with a new session suggested: the state is saved and handed over",
     ),
     Example(
-        "G4", report(_to("user")), "ask_user", "instruction next_command", "COMPLETE, and the next step is for the user"
+        "G4",
+        report(_to("user")),
+        "ask_user",
+        "instruction next_command",
+        "COMPLETE, and the next step is for the user",
     ),
     Example(
         "G5",
@@ -320,13 +352,21 @@ _SPECKIT = [
         "success: tasks is the next step",
     ),
     Example(
-        "S15", answer("plan", next_steps=[]), "finish", "", "success, and next_steps names nobody: the work is finished"
+        "S15",
+        answer("plan", next_steps=[]),
+        "finish",
+        "",
+        "success, and next_steps names nobody: the work is finished",
     ),
 ]
 
 _FACTORY = [
     Example(
-        "F1", factory("questions"), "ask_user resume_same", "questions", "1 question: you answer, and the agent goes on"
+        "F1",
+        factory("questions"),
+        "ask_user resume_same",
+        "questions",
+        "1 question: you answer, and the agent goes on",
     ),
     Example(
         "F1",
@@ -350,7 +390,13 @@ _FACTORY = [
         "next_agent instruction",
         "missing_input: it went wrong: architect runs first",
     ),
-    Example("F2a", _failing("missing_input"), "ask_user", "instruction", "missing_input: it went wrong: you decide"),
+    Example(
+        "F2a",
+        _failing("missing_input"),
+        "ask_user",
+        "instruction",
+        "missing_input: it went wrong: you decide",
+    ),
     Example(
         "F2b",
         _failing("ambiguous_requirements"),
@@ -397,7 +443,13 @@ _FACTORY = [
         "the verdict is BLOCKING, rejection 3: you decide",
         {"counters": {"critic_rejections": 2}},
     ),
-    Example("F4", UNSURE, "human_review", "instruction", "success, but confidence is low: a person looks at it"),
+    Example(
+        "F4",
+        UNSURE,
+        "human_review",
+        "instruction",
+        "success, but confidence is low: a person looks at it",
+    ),
     Example(
         "F4b",
         MEDIUM,
@@ -407,7 +459,11 @@ _FACTORY = [
         {"policy": {"review_on_medium": True}},
     ),
     Example(
-        "F5", factory("critic_pass"), "ask_user", "questions next_agent", "the verdict is PASS: you approve the build"
+        "F5",
+        factory("critic_pass"),
+        "ask_user",
+        "questions next_agent",
+        "the verdict is PASS: you approve the build",
     ),
     Example(
         "F5b",
@@ -457,7 +513,13 @@ _AGENT_REQUEST = [
         "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused",
         MANDATORY,
     ),
-    Example("H2", "agent_request/7_1_s2_bad_enum.md", "reject", "", "1 error in the request: the spawn is refused"),
+    Example(
+        "H2",
+        "agent_request/7_1_s2_bad_enum.md",
+        "reject",
+        "",
+        "1 error in the request: the spawn is refused",
+    ),
     Example(
         "H3b",
         WAITING,

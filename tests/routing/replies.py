@@ -33,7 +33,9 @@ def judged(text: str, protocol: str, mode: Mode = "lenient") -> Verdict:
     return pipeline.validate(text, (FAMILIES[protocol],), protocol=protocol, mode=mode)
 
 
-def routed(text: str, protocol: str, context: Mapping[str, Any] | None = None, *, mode: Mode = "lenient") -> Decision:
+def routed(
+    text: str, protocol: str, context: Mapping[str, Any] | None = None, *, mode: Mode = "lenient"
+) -> Decision:
     """Return the decision on `text`, which may also be the name of a case; `context` as its JSON values."""
     if "\n" not in text and (CASES / text).is_file():
         text = case(text)
@@ -63,7 +65,11 @@ def report(*edits: tuple[str, str]) -> str:
 
 def with_status(status: str, *, new_session: bool | None = False) -> str:
     """Return the seed's executor report with another status and session flag; None leaves the flag out."""
-    flag = "" if new_session is None else f"<suggest_new_session>{str(new_session).lower()}</suggest_new_session>"
+    flag = (
+        ""
+        if new_session is None
+        else f"<suggest_new_session>{str(new_session).lower()}</suggest_new_session>"
+    )
     return report(
         ("<status>COMPLETE</status>", f"<status>{status}</status>"),
         ("<suggest_new_session>false</suggest_new_session>", flag),
@@ -93,7 +99,9 @@ def factory(name: str, **fields: object) -> str:
     """Return the seed's Factory sample `name` with fields replaced; a field that is None is left out."""
     values = json.loads(case(f"factory/concrete_{name}.json"))
     values.update(fields)
-    return json.dumps({name: value for name, value in values.items() if value is not None}, indent=1)
+    return json.dumps(
+        {name: value for name, value in values.items() if value is not None}, indent=1
+    )
 
 
 # Evidence

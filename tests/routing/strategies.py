@@ -33,11 +33,53 @@ def samples(protocol: str) -> st.SearchStrategy[str]:
 
 _WORDS = st.sampled_from(
     [
-        *("success", "error", "failure", "questions", "PASS", "BLOCKING", "FAIL", "FAILED", "PASSED", "LOW", "HIGH"),
-        *("CRITICAL", "low", "medium", "high", "implement", "plan", "baker", "speckit-tasks", "retry", "ask_user"),
-        *("feedback_loop", "manual_resolution", "run_prerequisite_agent", "retry_with_backoff", "fix_and_retry"),
-        *("ready_for_review", "proceed_to_build", "return_to_engineer", "missing_input", "technical_error"),
-        *("invalid_config", "NEEDS_MANUAL_REVIEW", "TimeoutError", "ExternalServiceError", "PrerequisiteError", ""),
+        *(
+            "success",
+            "error",
+            "failure",
+            "questions",
+            "PASS",
+            "BLOCKING",
+            "FAIL",
+            "FAILED",
+            "PASSED",
+            "LOW",
+            "HIGH",
+        ),
+        *(
+            "CRITICAL",
+            "low",
+            "medium",
+            "high",
+            "implement",
+            "plan",
+            "baker",
+            "speckit-tasks",
+            "retry",
+            "ask_user",
+        ),
+        *(
+            "feedback_loop",
+            "manual_resolution",
+            "run_prerequisite_agent",
+            "retry_with_backoff",
+            "fix_and_retry",
+        ),
+        *(
+            "ready_for_review",
+            "proceed_to_build",
+            "return_to_engineer",
+            "missing_input",
+            "technical_error",
+        ),
+        *(
+            "invalid_config",
+            "NEEDS_MANUAL_REVIEW",
+            "TimeoutError",
+            "ExternalServiceError",
+            "PrerequisiteError",
+            "",
+        ),
     ]
 )
 _VALUES = st.one_of(
@@ -51,21 +93,48 @@ _VALUES = st.one_of(
     st.builds(dict),
     st.lists(_WORDS, max_size=2),
 )
-_SPOTS = ("status", "verdict", "confidence", "next_action", "next_steps", "overall_status", "findings_by_severity")
-_MORE = ("recovery_strategy", "type", "recoverable", "suggested_action", "remaining_ambiguities", "issues_to_fix")
+_SPOTS = (
+    "status",
+    "verdict",
+    "confidence",
+    "next_action",
+    "next_steps",
+    "overall_status",
+    "findings_by_severity",
+)
+_MORE = (
+    "recovery_strategy",
+    "type",
+    "recoverable",
+    "suggested_action",
+    "remaining_ambiguities",
+    "issues_to_fix",
+)
 
 
 def _places(value: object, way: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     if isinstance(value, dict):
-        return [place for key, each in value.items() for place in [(*way, key), *_places(each, (*way, key))]]
+        return [
+            place
+            for key, each in value.items()
+            for place in [(*way, key), *_places(each, (*way, key))]
+        ]
     if isinstance(value, list):
-        return [place for key, each in enumerate(value) for place in [(*way, key), *_places(each, (*way, key))]]
+        return [
+            place
+            for key, each in enumerate(value)
+            for place in [(*way, key), *_places(each, (*way, key))]
+        ]
     return []
 
 
 @st.composite
 def _changed_json(draw: st.DrawFn, protocol: str) -> str:
-    name = draw(st.sampled_from([name for name in _NAMES[protocol] if "concrete" in name and name.endswith("json")]))
+    name = draw(
+        st.sampled_from(
+            [name for name in _NAMES[protocol] if "concrete" in name and name.endswith("json")]
+        )
+    )
     values: dict[str, Any] = json.loads(case(name))
     for _ in range(draw(st.integers(0, 3))):
         *way, last = draw(st.sampled_from(_places(values)))
@@ -82,7 +151,9 @@ def _changed_json(draw: st.DrawFn, protocol: str) -> str:
 # Replies that are in order, and whose content says go on or stop
 
 
-_HINTS = st.sampled_from(["ready_for_review", "proceed_to_build", "return_to_architect", "ship_it", None])
+_HINTS = st.sampled_from(
+    ["ready_for_review", "proceed_to_build", "return_to_architect", "ship_it", None]
+)
 _LEVELS = st.sampled_from(["high", "medium", "low", "90%", None])
 
 
@@ -98,9 +169,19 @@ _GATES: dict[str, dict[str, list[object]]] = {
     "research": {"confidence_level": ["HIGH", "MEDIUM", "LOW"]},
     "plan": {"constitution_violations": [[], ["rule 3"]]},
     "analyze": {
-        "findings_by_severity": [{"CRITICAL": number, "HIGH": 2, "MEDIUM": 3, "LOW": 2} for number in (0, 1)],
+        "findings_by_severity": [
+            {"CRITICAL": number, "HIGH": 2, "MEDIUM": 3, "LOW": 2} for number in (0, 1)
+        ],
         "findings": [
-            [{"severity": word, "type": "coverage", "message": "x", "location": "a.md:1", "recommendation": "y"}]
+            [
+                {
+                    "severity": word,
+                    "type": "coverage",
+                    "message": "x",
+                    "location": "a.md:1",
+                    "recommendation": "y",
+                }
+            ]
             for word in ("HIGH", "CRITICAL")
         ],
     },
@@ -108,7 +189,9 @@ _GATES: dict[str, dict[str, list[object]]] = {
     "test": {"overall_status": ["PASSED", "FAILED"]},
     "review": {
         "overall_status": ["APPROVED", "NEEDS_MANUAL_REVIEW"],
-        "constitution_compliance": [{"status": status, "passed": 7, "failed": 1} for status in ("PASS", "FAIL")],
+        "constitution_compliance": [
+            {"status": status, "passed": 7, "failed": 1} for status in ("PASS", "FAIL")
+        ],
     },
 }
 _STEPS = st.sampled_from([[], ["plan"], ["implement"], ["test", "review"], ["baker"]])
@@ -122,7 +205,14 @@ def _directed_speckit(draw: st.DrawFn) -> str:
 
 
 _ATTRIBUTES = st.sampled_from(
-    ["", 'depends_on="a"', 'depends_on="s"', 'session_id="s"', 'session_id="s" depends_on="s"', 'max_retries="1"']
+    [
+        "",
+        'depends_on="a"',
+        'depends_on="s"',
+        'session_id="s"',
+        'session_id="s" depends_on="s"',
+        'max_retries="1"',
+    ]
 )
 
 
@@ -140,8 +230,12 @@ def _failing_reports(draw: st.DrawFn) -> str:
 
 _TEXTS = {
     "goop_report": st.one_of(_failing_reports(), spoiled(samples("goop_report"), most=2)),
-    "speckit": st.one_of(_directed_speckit(), _changed_json("speckit"), spoiled(samples("speckit"), most=2)),
-    "factory": st.one_of(_directed_factory(), _changed_json("factory"), spoiled(samples("factory"), most=2)),
+    "speckit": st.one_of(
+        _directed_speckit(), _changed_json("speckit"), spoiled(samples("speckit"), most=2)
+    ),
+    "factory": st.one_of(
+        _directed_factory(), _changed_json("factory"), spoiled(samples("factory"), most=2)
+    ),
     "agent_request": st.one_of(_requests(), spoiled(samples("agent_request"), most=2)),
 }
 
@@ -182,11 +276,15 @@ _SESSIONS = st.dictionaries(
     st.sampled_from(["a", "b", "s"]),
     st.one_of(
         _STATES,
-        st.fixed_dictionaries({"state": _STATES}, optional={"depends_on": st.just(["s"]), "result": st.just(1)}),
+        st.fixed_dictionaries(
+            {"state": _STATES}, optional={"depends_on": st.just(["s"]), "result": st.just(1)}
+        ),
     ),
     max_size=3,
 )
-_RULES = st.sampled_from(["goop_report/no-envelope", "speckit/no-envelope", "factory/missing-field", "x/y"])
+_RULES = st.sampled_from(
+    ["goop_report/no-envelope", "speckit/no-envelope", "factory/missing-field", "x/y"]
+)
 _EVIDENCE = st.fixed_dictionaries(
     {
         "rule": st.sampled_from(["evidence/file-not-found", "evidence/commit-not-found"]),
@@ -203,16 +301,21 @@ _POLICIES = st.fixed_dictionaries(
         "review_on_medium": st.booleans(),
         "approve_build": st.booleans(),
         "fail_on_warning": st.booleans(),
-        "limits": st.fixed_dictionaries({}, optional={"max_repair_rounds": _COUNTS, "backoff_retries": _COUNTS}),
+        "limits": st.fixed_dictionaries(
+            {}, optional={"max_repair_rounds": _COUNTS, "backoff_retries": _COUNTS}
+        ),
     },
 )
 _COUNTERS = st.fixed_dictionaries(
     {},
     optional={
         **dict.fromkeys(
-            ["repair_rounds", "evidence_repairs", "partials", "backoff_retries", "timeout_retries"], _COUNTS
+            ["repair_rounds", "evidence_repairs", "partials", "backoff_retries", "timeout_retries"],
+            _COUNTS,
         ),
-        **dict.fromkeys(["fix_retries", "technical_retries", "critic_rejections", "session_retries"], _COUNTS),
+        **dict.fromkeys(
+            ["fix_retries", "technical_retries", "critic_rejections", "session_retries"], _COUNTS
+        ),
         "prerequisites": st.dictionaries(st.sampled_from(["plan", "tasks"]), _COUNTS, max_size=2),
     },
 )

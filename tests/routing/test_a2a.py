@@ -28,7 +28,10 @@ def test_what_a2a_has_no_word_for_stands_in_the_metadata() -> None:
 
     assert verdict.envelope is not None
     assert ours["envelope"] == verdict.envelope.to_dict()
-    assert ours["next_action"] == {"agent": "goop-executor", "text": "W2.T4: Implement session management"}
+    assert ours["next_action"] == {
+        "agent": "goop-executor",
+        "text": "W2.T4: Implement session management",
+    }
     assert ours["verification"][0]["passed"] is True
     assert {each["type"] for each in ours["memory"]} <= {"decision", "observation", "note"}
     assert ours["memory"]
@@ -57,7 +60,9 @@ def test_a_checkpoint_and_the_state_of_the_whole_work_are_told() -> None:
 
 @pytest.mark.parametrize(("repair_left", "state"), [(True, "WORKING"), (False, "INPUT_REQUIRED")])
 def test_a_rejected_reply_has_no_artifacts(repair_left: bool, state: str) -> None:
-    task = a2a_task(judged(report(("<status>COMPLETE</status>", "<status>DONE</status>")), "goop_report"))
+    task = a2a_task(
+        judged(report(("<status>COMPLETE</status>", "<status>DONE</status>")), "goop_report")
+    )
     assert task["artifacts"] == []
     assert a2a_task(judged("nothing", "goop_report"), repair_left=repair_left) == {
         "status": {"state": f"TASK_STATE_{state}"},
@@ -70,7 +75,9 @@ def test_what_the_caller_knows_of_the_task_wins() -> None:
     verdict = judged(report(), "goop_report")
 
     assert a2a_task(verdict, cancelled=True)["status"]["state"] == "TASK_STATE_CANCELED"
-    assert a2a_task(verdict, needs_credentials=True)["status"]["state"] == "TASK_STATE_AUTH_REQUIRED"
+    assert (
+        a2a_task(verdict, needs_credentials=True)["status"]["state"] == "TASK_STATE_AUTH_REQUIRED"
+    )
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.rule)

@@ -45,7 +45,10 @@ def request(text: str, context: Mapping[str, object] | None = None) -> Decision:
 
 def with_attributes(more: str) -> str:
     return prompt(
-        attributes=f'session_id="{SESSION}" parent_agent="planning-agent" target_agent="backend-agent" {more}'
+        attributes=(
+            f'session_id="{SESSION}" parent_agent="planning-agent" target_agent="backend-agent"'
+            f" {more}"
+        )
     )
 
 
@@ -58,8 +61,8 @@ def test_h1_a_prompt_without_block_proceeds_with_the_warning_of_the_specificatio
 
     assert (decision.rule, actions(decision)) == ("H1", ["provide_context"])
     assert decision.instruction == FREEFORM
-    assert decision.message == (
-        "⚠️  Warning: No XML handoff block found in prompt.md\n"
+    assert (
+        decision.message == "⚠️  Warning: No XML handoff block found in prompt.md\n"
         "ℹ️  Proceeding with unstructured handoff (agent must parse prose)"
     )
 
@@ -72,7 +75,9 @@ def test_h1_only_the_mandatory_policy_asks_for_a_block(adoption: str) -> None:
 @requirement("H-53")
 @pytest.mark.parametrize("workflow", ["SPIKE", "spike", "research"])
 def test_h1_research_needs_no_block_under_the_mandatory_policy(workflow: str) -> None:
-    assert request(FREEFORM, {"policy": {"adoption": "mandatory"}, "workflow": workflow}).rule == "H1"
+    assert (
+        request(FREEFORM, {"policy": {"adoption": "mandatory"}, "workflow": workflow}).rule == "H1"
+    )
 
 
 def test_h1b_the_mandatory_policy_refuses_a_prompt_without_block() -> None:
@@ -102,8 +107,8 @@ def test_h2_a_value_outside_its_list_blocks_the_spawn_with_the_allowed_values() 
     decision = request(case("agent_request/7_1_s2_bad_enum.md"))
 
     assert (decision.rule, actions(decision)) == ("H2", ["reject"])
-    assert decision.message == (
-        "❌ XML handoff validation failed (schema violation)\n"
+    assert (
+        decision.message == "❌ XML handoff validation failed (schema violation)\n"
         "   Element 'mode': 'invalid-mode' is not a valid value of the atomic type 'ModeType'\n"
         "ℹ️  Allowed values: spawn, conversation_only, blocking\n"
         "ℹ️  Schema: .claude/schemas/agent-handoff-v1.xsd"
@@ -157,7 +162,9 @@ def test_h3c_a_failed_dependency_goes_to_the_user(state: str) -> None:
 
 
 def test_h3b_sessions_that_wait_for_each_other_are_refused() -> None:
-    decision = request(WAITING, {"dependencies": {OTHER: {"state": "PENDING", "depends_on": [SESSION]}}})
+    decision = request(
+        WAITING, {"dependencies": {OTHER: {"state": "PENDING", "depends_on": [SESSION]}}}
+    )
 
     assert (decision.rule, actions(decision)) == ("H3b", ["reject"])
     assert decision.blockers == (f"{SESSION} after {OTHER} after {SESSION}",)
@@ -175,7 +182,9 @@ def test_h3b_sessions_that_wait_for_each_other_are_refused() -> None:
         ("conversation_only", "H4c", ["provide_context"]),
     ],
 )
-def test_h4_h4b_h4c_the_mode_says_how_the_request_is_carried_out(mode: str, rule: str, expected: list[str]) -> None:
+def test_h4_h4b_h4c_the_mode_says_how_the_request_is_carried_out(
+    mode: str, rule: str, expected: list[str]
+) -> None:
     decision = request(prompt(mode=mode))
 
     assert (decision.rule, actions(decision)) == (rule, expected)
@@ -201,9 +210,12 @@ def test_h4_without_target_the_action_stays_and_nobody_is_named() -> None:
 @requirement("H-25")
 @pytest.mark.parametrize("mode", ["spawn", "blocking", "conversation_only"])
 @pytest.mark.parametrize(
-    ("workflow", "flags"), [("SPIKE", ("research_mode",)), ("TDD", ("test_first",)), ("standard", ()), ("none", ())]
+    ("workflow", "flags"),
+    [("SPIKE", ("research_mode",)), ("TDD", ("test_first",)), ("standard", ()), ("none", ())],
 )
-def test_h5_the_workflow_sets_its_flag_on_every_mode(mode: str, workflow: str, flags: tuple[str, ...]) -> None:
+def test_h5_the_workflow_sets_its_flag_on_every_mode(
+    mode: str, workflow: str, flags: tuple[str, ...]
+) -> None:
     assert request(prompt(mode=mode, workflow=workflow)).flags == flags
 
 
@@ -224,7 +236,11 @@ def test_h6_an_ended_session_without_its_required_file_resumes() -> None:
     context = {"session_state": "COMPLETED", "evidence": [not_found("src/api.py")]}
     decision = request(with_attributes('max_retries="1"'), context)
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("H6", ["resume_same"], "backend-agent")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "H6",
+        ["resume_same"],
+        "backend-agent",
+    )
     assert decision.instruction is not None
     assert "- src/api.py" in decision.instruction
     assert decision.state_changes["counters"] == {"session_retries": 1}
@@ -235,7 +251,10 @@ def test_h6b_used_up_retries_go_to_the_user_with_those_to_be_told() -> None:
     decision = request(with_attributes('notify_on_completion="planning-agent,qa-agent"'), context)
 
     assert (decision.rule, actions(decision)) == ("H6b", ["ask_user"])
-    assert decision.blockers == ("missing deliverable: src/api.py", "to be told: planning-agent, qa-agent")
+    assert decision.blockers == (
+        "missing deliverable: src/api.py",
+        "to be told: planning-agent, qa-agent",
+    )
 
 
 def test_h6_the_limit_holds_where_the_request_says_nothing() -> None:
@@ -251,7 +270,9 @@ def test_h6_the_limit_holds_where_the_request_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("path", "state"), [("notes.md", "COMPLETED"), ("src/api.py", "RUNNING"), ("src/api.py", None)]
 )
-def test_h6_neither_an_optional_file_nor_a_running_session_counts(path: str, state: str | None) -> None:
+def test_h6_neither_an_optional_file_nor_a_running_session_counts(
+    path: str, state: str | None
+) -> None:
     decision = request(prompt(), {"session_state": state, "evidence": [not_found(path)]})
 
     assert decision.rule in ("H4", "R9")
@@ -272,8 +293,15 @@ def test_h7_a_finished_batch_gives_its_results_to_the_parent_in_order() -> None:
     batch = {OTHER: {"state": "COMPLETED", "result": {"ok": 1}}, SESSION: "COMPLETED"}
     decision = request(prompt(), {"batch": batch})
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("H7", ["continue_next"], "planning-agent")
-    assert [(each.session_id, each.result) for each in decision.results] == [(OTHER, {"ok": 1}), (SESSION, None)]
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "H7",
+        ["continue_next"],
+        "planning-agent",
+    )
+    assert [(each.session_id, each.result) for each in decision.results] == [
+        (OTHER, {"ok": 1}),
+        (SESSION, None),
+    ]
     assert decision.instruction is not None
     assert f"{SESSION}: COMPLETED, result missing" in decision.instruction
     assert decision.to_dict()["results"] == [

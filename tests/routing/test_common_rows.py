@@ -28,13 +28,19 @@ def test_r1_a_request_without_response_goes_out_once_more(protocol: str) -> None
     assert (decision.rule, actions(decision)) == ("R1", ["retry"])
     assert decision.next_agent == "goop-executor"
     assert decision.retry is not None
-    assert (decision.retry.attempt, decision.retry.max_attempts, decision.retry.delay_seconds) == (2, 2, 0)
+    assert (decision.retry.attempt, decision.retry.max_attempts, decision.retry.delay_seconds) == (
+        2,
+        2,
+        0,
+    )
     assert decision.state_changes["attempt"] == 2
 
 
 @every_protocol
 def test_r1b_a_second_silence_goes_to_the_user(protocol: str) -> None:
-    decision = routed("", protocol, {"responded": False, "attempt": 2, "expected_agent": "goop-executor"})
+    decision = routed(
+        "", protocol, {"responded": False, "attempt": 2, "expected_agent": "goop-executor"}
+    )
 
     assert (decision.rule, actions(decision)) == ("R1b", ["ask_user"])
     assert decision.blockers == ("no response from goop-executor after 2 attempts",)
@@ -108,7 +114,9 @@ def test_r2_another_value_under_the_same_rule_is_progress() -> None:
 
     assert [each.rule for each in (first, second, same, used_up)] == ["R2", "R2", "R3", "R3"]
     assert "2 repair rounds" in used_up.reason
-    assert "FAILED" not in str(first.state_changes), "an agent's words have no place in the caller's state"
+    assert "FAILED" not in str(first.state_changes), (
+        "an agent's words have no place in the caller's state"
+    )
 
 
 def test_r3_previous_rules_without_values_are_held_against_the_rules_alone() -> None:
@@ -142,7 +150,9 @@ def test_r2_warnings_count_as_errors_when_the_caller_wants_so() -> None:
 def test_g2_a_failed_check_stays_a_failed_check_when_warnings_count_as_errors() -> None:
     context = {"policy": {"fail_on_warning": True}}
 
-    assert routed("goop_report/derived_complete_failed_check.xml", "goop_report", context).rule == "G2"
+    assert (
+        routed("goop_report/derived_complete_failed_check.xml", "goop_report", context).rule == "G2"
+    )
 
 
 def test_r2_an_auto_verdict_without_envelope_is_rejected_and_has_no_protocol() -> None:
@@ -156,7 +166,9 @@ def test_r2_an_auto_verdict_without_envelope_is_rejected_and_has_no_protocol() -
 
 @pytest.mark.parametrize("protocol", ["goop_report", "factory"])
 def test_r4_a_claim_that_is_not_there_goes_back_to_the_agent(protocol: str) -> None:
-    text = {"goop_report": report(), "factory": case("factory/concrete_architect_success.json")}[protocol]
+    text = {"goop_report": report(), "factory": case("factory/concrete_architect_success.json")}[
+        protocol
+    ]
     decision = routed(text, protocol, {"evidence": [not_found()]})
 
     assert (decision.rule, actions(decision)) == ("R4", ["request_repair", "resume_same"])
@@ -166,7 +178,9 @@ def test_r4_a_claim_that_is_not_there_goes_back_to_the_agent(protocol: str) -> N
 
 
 def test_r4b_a_second_time_goes_to_the_user() -> None:
-    decision = routed(report(), "goop_report", {"evidence": [not_found()], "counters": {"evidence_repairs": 1}})
+    decision = routed(
+        report(), "goop_report", {"evidence": [not_found()], "counters": {"evidence_repairs": 1}}
+    )
 
     assert (decision.rule, actions(decision)) == ("R4b", ["ask_user"])
     assert "src/ghost.ts" in decision.blockers[0]
@@ -195,7 +209,8 @@ def test_r9_what_no_row_knows_goes_to_the_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "words"), [("bob", "the next agent is 'bob'"), ("robert-the-builder", "robert-the-builder")]
+    ("agent", "words"),
+    [("bob", "the next agent is 'bob'"), ("robert-the-builder", "robert-the-builder")],
 )
 def test_r9_an_agent_that_nobody_knows_is_not_started(agent: str, words: str) -> None:
     text = report(('next_action agent="goop-executor"', f'next_action agent="{agent}"'))
@@ -206,7 +221,9 @@ def test_r9_an_agent_that_nobody_knows_is_not_started(agent: str, words: str) ->
     assert routed(text, "goop_report", {"known_agents": [agent]}).rule == "G6"
 
 
-@pytest.mark.parametrize("name", ["speckit/concrete_feedback_context.txt", "speckit/raw_feedback_context.txt"])
+@pytest.mark.parametrize(
+    "name", ["speckit/concrete_feedback_context.txt", "speckit/raw_feedback_context.txt"]
+)
 def test_r9_an_input_is_no_answer_and_nobody_is_asked_to_mend_it(name: str) -> None:
     decision = routed(name, "speckit")
 

@@ -75,7 +75,14 @@ def test_a_field_that_the_row_does_not_name_is_null_or_empty() -> None:
     values = routed(report(), "goop_report").to_dict()
 
     assert (values["new_session"], values["retry"]) == (None, None)
-    assert values["blockers"] == values["questions"] == values["issues"] == values["flags"] == values["results"] == []
+    assert (
+        values["blockers"]
+        == values["questions"]
+        == values["issues"]
+        == values["flags"]
+        == values["results"]
+        == []
+    )
 
 
 def test_questions_and_retry_are_plain_json() -> None:
@@ -127,7 +134,9 @@ def test_every_row_has_a_test_named_by_its_id() -> None:
     folder = Path(__file__).parent
     names = set()
     for path in folder.glob("test_*_rows.py"):
-        for name in re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE):
+        for name in re.findall(
+            r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             names |= set(re.findall(r"(?:^|_)([rgsfh]\d+[a-e]?)(?=_)", name))
 
     assert {row.rule.lower() for row in ROWS} <= names

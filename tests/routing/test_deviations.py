@@ -14,7 +14,11 @@ def test_rule_question_options_and_recommendation_are_read() -> None:
       Options: A) Stripe (recommended, better docs), B) PayPal (wider reach)"""
     (question,) = parse_deviations(text)
 
-    assert (question.id, question.rule, question.text) == ("q1", 4, "Need user decision on payment provider.")
+    assert (question.id, question.rule, question.text) == (
+        "q1",
+        4,
+        "Need user decision on payment provider.",
+    )
     assert [(each.letter, each.text, each.recommended) for each in question.options] == [
         ("A", "Stripe (recommended, better docs)", True),
         ("B", "PayPal (wider reach)", False),
@@ -47,7 +51,9 @@ def test_options_are_lettered_in_order_from_a(options: str, expected: list[str])
 
 @pytest.mark.parametrize("words", ["not recommended", "Not recommended, slow", "isn't recommended"])
 def test_what_is_not_recommended_is_not_marked(words: str) -> None:
-    (question,) = parse_deviations(f"RULE 4 DEVIATION: Which? Options: A) x ({words}), B) y (recommended)")
+    (question,) = parse_deviations(
+        f"RULE 4 DEVIATION: Which? Options: A) x ({words}), B) y (recommended)"
+    )
 
     assert [each.recommended for each in question.options] == [False, True]
 
@@ -60,7 +66,11 @@ def test_every_rule_is_read_by_its_number(rule: int) -> None:
 def test_a_deviation_without_options_is_a_question_without_options() -> None:
     (question,) = parse_deviations("RULE 4 DEVIATION: the schema has to change")
 
-    assert (question.text, question.options, question.default) == ("the schema has to change", (), None)
+    assert (question.text, question.options, question.default) == (
+        "the schema has to change",
+        (),
+        None,
+    )
 
 
 def test_options_without_a_deviation_are_a_question() -> None:
@@ -78,12 +88,16 @@ def test_several_deviations_are_several_questions() -> None:
     assert (second.id, second.rule, second.text) == ("q2", 2, "auth is missing")
 
 
-@pytest.mark.parametrize("text", ["", "the key is missing", "RULE 5 DEVIATION: x", "Options: none given"])
+@pytest.mark.parametrize(
+    "text", ["", "the key is missing", "RULE 5 DEVIATION: x", "Options: none given"]
+)
 def test_other_blockers_hold_no_question(text: str) -> None:
     assert parse_deviations(text) == ()
 
 
-_PIECES = st.sampled_from(["RULE 4 DEVIATION:", "Options:", "A) ", "B) ", "C)", ", ", "recommended", "x", "\n", "not "])
+_PIECES = st.sampled_from(
+    ["RULE 4 DEVIATION:", "Options:", "A) ", "B) ", "C)", ", ", "recommended", "x", "\n", "not "]
+)
 
 
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=5)), max_size=12).map("".join))
@@ -99,7 +113,9 @@ def test_a_blocker_of_nothing_but_separators_is_read_at_once() -> None:
 
 
 def test_bold_type_is_no_part_of_question_or_options() -> None:
-    (question,) = parse_deviations("**RULE 4 DEVIATION:** Which store?\n**Options:** A) **one**, B) two")
+    (question,) = parse_deviations(
+        "**RULE 4 DEVIATION:** Which store?\n**Options:** A) **one**, B) two"
+    )
 
     assert question.text == "Which store?"
     assert [each.text for each in question.options] == ["one", "two"]

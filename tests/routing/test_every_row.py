@@ -11,7 +11,16 @@ from tests.routing.replies import actions
 
 MESSAGES = Path(__file__).with_name("messages.txt")
 _CARRIED = (
-    *("next_agent", "instruction", "next_command", "files_to_read", "new_session", "blockers", "questions", "retry"),
+    *(
+        "next_agent",
+        "instruction",
+        "next_command",
+        "files_to_read",
+        "new_session",
+        "blockers",
+        "questions",
+        "retry",
+    ),
     *("flags", "issues", "results"),
 )
 
@@ -20,7 +29,9 @@ every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example:
 
 def test_every_row_has_an_example_and_so_every_action() -> None:
     assert {example.rule for example in EXAMPLES} == {row.rule for row in ROWS}
-    assert {action for example in EXAMPLES for action in example.actions.split()} == {each.value for each in Action}
+    assert {action for example in EXAMPLES for action in example.actions.split()} == {
+        each.value for each in Action
+    }
 
 
 @every_example
@@ -35,7 +46,9 @@ def test_a_row_answers_its_example_with_the_published_actions(example: Example) 
 def test_a_row_sets_the_published_fields_and_no_other(example: Example) -> None:
     decision = example.decision()
 
-    assert {name for name in _CARRIED if getattr(decision, name) not in (None, ())} == set(example.carries.split())
+    assert {name for name in _CARRIED if getattr(decision, name) not in (None, ())} == set(
+        example.carries.split()
+    )
 
 
 @every_example

@@ -44,7 +44,10 @@ def test_f1_the_defaults_are_the_answers_where_the_policy_says_so() -> None:
 
 
 def test_f1_a_question_without_default_is_asked_whatever_the_policy_says() -> None:
-    questions = [{"id": "q1", "question": "Which?", "default": "a", "options": ["a", "b"]}, QUESTION]
+    questions = [
+        {"id": "q1", "question": "Which?", "default": "a", "options": ["a", "b"]},
+        QUESTION,
+    ]
     decision = reply("questions", {"policy": {"auto_default": True}}, questions=questions)
 
     assert actions(decision) == ["ask_user", "resume_same"]
@@ -72,7 +75,11 @@ def test_f2a_missing_input_runs_the_agent_that_the_recommendation_names() -> Non
     context = {"known_agents": ["intake-agent"]}
     decision = failed("missing_input", context, recommendation="Run intake-agent first.")
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("F2a", ["run_prerequisite"], "intake-agent")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "F2a",
+        ["run_prerequisite"],
+        "intake-agent",
+    )
     assert decision.instruction == "Run intake-agent first."
 
 
@@ -122,7 +129,11 @@ def test_f2e_another_type_goes_to_the_user() -> None:
 def test_f3_a_blocking_verdict_outranks_success_and_goes_back_with_its_issues() -> None:
     decision = reply("critic_blocking")
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("F3", ["feedback_loop"], "architect")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "F3",
+        ["feedback_loop"],
+        "architect",
+    )
     assert [issue.id for issue in decision.issues] == ["B1", "B2"]
     assert decision.issues[0].fix == "Add STM section with directory structure and schema"
 
@@ -165,10 +176,19 @@ def test_f6_a_sure_success_and_one_that_does_not_say_go_on(level: str | None) ->
 
 @requirement("F-27")
 def test_f4b_medium_confidence_gets_a_second_look_where_the_policy_says_so() -> None:
-    text = factory("architect_success", confidence="medium", confidence_notes="x", next_action="proceed_to_build")
+    text = factory(
+        "architect_success",
+        confidence="medium",
+        confidence_notes="x",
+        next_action="proceed_to_build",
+    )
     decision = routed(text, "factory", {"policy": {"review_on_medium": True}})
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("F4b", ["continue_next"], "critic")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "F4b",
+        ["continue_next"],
+        "critic",
+    )
     assert routed(text, "factory").rule == "F7"
 
 
@@ -185,14 +205,24 @@ def test_f5_a_critic_that_passes_is_not_sent_to_itself() -> None:
 def test_f5_a_build_is_approved_by_the_user() -> None:
     decision = reply("critic_pass")
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("F5", ["ask_user"], "engineer")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "F5",
+        ["ask_user"],
+        "engineer",
+    )
     assert decision.questions[0].id == "approve_build"
 
 
 def test_f5b_a_build_goes_on_where_nobody_has_to_approve_it() -> None:
-    decision = reply("critic_pass", {"policy": {"approve_build": False}, "counters": {"critic_rejections": 2}})
+    decision = reply(
+        "critic_pass", {"policy": {"approve_build": False}, "counters": {"critic_rejections": 2}}
+    )
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("F5b", ["continue_next"], "engineer")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "F5b",
+        ["continue_next"],
+        "engineer",
+    )
     assert decision.state_changes["counters"]["critic_rejections"] == 0
 
 
@@ -211,7 +241,11 @@ def test_f5c_a_pass_with_another_hint_is_finished(hint: str | None) -> None:
 def test_f6_deliverables_go_to_the_critic(name: str) -> None:
     decision = reply(name)
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("F6", ["continue_next"], "critic")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "F6",
+        ["continue_next"],
+        "critic",
+    )
     assert decision.files_to_read
 
 

@@ -11,7 +11,10 @@ from tests.routing.replies import BLOCKED, PLANNER, actions, judged, report, rou
 
 NEXT = "W2.T4: Implement session management"
 FAILED_CHECK = "goop_report/derived_complete_failed_check.xml"
-LAST = (('current="2" total="3"', 'current="3" total="3"'), ('current="3" total="4"', 'current="4" total="4"'))
+LAST = (
+    ('current="2" total="3"', 'current="3" total="3"'),
+    ('current="3" total="4"', 'current="4" total="4"'),
+)
 
 
 def executed(*edits: tuple[str, str]) -> str:
@@ -27,7 +30,9 @@ def test_g1_the_blocked_example_asks_the_user_with_its_options() -> None:
     decision = routed(BLOCKED, "goop_report")
 
     assert (decision.rule, actions(decision)) == ("G1", ["ask_user"])
-    assert decision.blockers[0].startswith("RULE 4 DEVIATION: Need user decision on payment provider.")
+    assert decision.blockers[0].startswith(
+        "RULE 4 DEVIATION: Need user decision on payment provider."
+    )
     (question,) = decision.questions
     assert question.rule == 4
     assert question.text == "Need user decision on payment provider."
@@ -37,7 +42,10 @@ def test_g1_the_blocked_example_asks_the_user_with_its_options() -> None:
     ]
     assert decision.message == filled(
         "Decision Required",
-        ("[Context about the decision]", "RULE 4 DEVIATION: Need user decision on payment provider."),
+        (
+            "[Context about the decision]",
+            "RULE 4 DEVIATION: Need user decision on payment provider.",
+        ),
         ("[Option A description]", "Stripe (recommended, better docs)"),
         ("[Option B description]", "PayPal (wider reach)"),
     )
@@ -46,7 +54,9 @@ def test_g1_the_blocked_example_asks_the_user_with_its_options() -> None:
 @requirement("G-56", "P-11")
 def test_g1_an_agent_named_by_a_blocked_report_is_offered_and_not_started() -> None:
     action = '<next_action agent="goop-debugger">Look at the lock</next_action>'
-    decision = routed(BLOCKED.replace("<ready>false</ready>", f"<ready>false</ready>{action}"), "goop_report")
+    decision = routed(
+        BLOCKED.replace("<ready>false</ready>", f"<ready>false</ready>{action}"), "goop_report"
+    )
 
     assert actions(decision) == ["ask_user"]
     assert decision.next_agent == "goop-debugger"
@@ -115,7 +125,10 @@ def test_g7_the_resume_point_is_passed_on_as_it_is(text: str) -> None:
 def test_g7b_partial_with_a_new_session_saves_and_resumes_there() -> None:
     decision = routed(with_status("PARTIAL", new_session=True), "goop_report")
 
-    assert (decision.rule, actions(decision)) == ("G7b", ["save_state", "new_session", "resume_same"])
+    assert (decision.rule, actions(decision)) == (
+        "G7b",
+        ["save_state", "new_session", "resume_same"],
+    )
     assert (decision.next_agent, decision.new_session) == ("goop-executor", True)
     assert decision.next_command == "/goop-execute"
 
@@ -133,7 +146,9 @@ def test_g7c_the_fourth_partial_in_a_row_goes_to_the_user() -> None:
 
 
 def test_g7_another_task_begins_to_count_anew() -> None:
-    decision = routed(with_status("PARTIAL"), "goop_report", {"task_id": "W2.T2", "counters": {"partials": 3}})
+    decision = routed(
+        with_status("PARTIAL"), "goop_report", {"task_id": "W2.T2", "counters": {"partials": 3}}
+    )
 
     assert decision.rule == "G7"
     assert decision.state_changes["counters"] == {"partials": 1}
@@ -143,7 +158,11 @@ def test_g6_progress_sets_the_counters_back() -> None:
     counters = {"partials": 3, "repair_rounds": 1, "evidence_repairs": 1}
     decision = routed(report(), "goop_report", {"counters": counters, "previous_rules": ["x/y"]})
 
-    assert decision.state_changes["counters"] == {"partials": 0, "repair_rounds": 0, "evidence_repairs": 0}
+    assert decision.state_changes["counters"] == {
+        "partials": 0,
+        "repair_rounds": 0,
+        "evidence_repairs": 0,
+    }
     assert decision.state_changes["previous_rules"] == []
 
 
@@ -169,7 +188,9 @@ def test_g8b_checkpoint_that_stays_saves_and_goes_on() -> None:
 
 
 def test_g8b_checkpoint_with_a_failed_check_does_not_go_on() -> None:
-    text = with_status("CHECKPOINT").replace('name="tests" passed="true"', 'name="tests" passed="false"')
+    text = with_status("CHECKPOINT").replace(
+        'name="tests" passed="true"', 'name="tests" passed="false"'
+    )
     decision = routed(text, "goop_report")
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])
@@ -220,7 +241,9 @@ def test_g3_a_report_without_command_takes_the_usual_one_of_its_phase(
 
 
 @pytest.mark.parametrize(("edits", "command"), [((), "/goop-execute"), (LAST, "/goop-accept")])
-def test_g3_execution_hands_over_to_itself_while_tasks_remain(edits: tuple[tuple[str, str], ...], command: str) -> None:
+def test_g3_execution_hands_over_to_itself_while_tasks_remain(
+    edits: tuple[tuple[str, str], ...], command: str
+) -> None:
     flag = ("<suggest_new_session>false<", "<suggest_new_session>true<")
     decision = routed(report(*reversed(edits), flag), "goop_report")
 
@@ -233,7 +256,9 @@ def test_g3_execution_hands_over_to_itself_while_tasks_remain(edits: tuple[tuple
 @requirement("G-30")
 @pytest.mark.parametrize("name", ["orchestrator", "user", "goop-orchestrator", "goopspec"])
 def test_g4_work_for_the_orchestrator_or_the_user_asks_the_user(name: str) -> None:
-    decision = routed(report(('next_action agent="goop-executor"', f'next_action agent="{name}"')), "goop_report")
+    decision = routed(
+        report(('next_action agent="goop-executor"', f'next_action agent="{name}"')), "goop_report"
+    )
 
     assert (decision.rule, actions(decision)) == ("G4", ["ask_user"])
     assert (decision.instruction, decision.next_command) == (NEXT, "/goop-execute")
@@ -268,7 +293,9 @@ def test_g5_the_last_task_of_the_last_wave_proposes_the_accept_phase() -> None:
         (('current="3" total="4"', 'current="4" total="4"'),),
     ],
 )
-def test_g6_the_last_task_of_a_wave_or_the_last_wave_alone_is_not_the_end(edits: tuple[tuple[str, str], ...]) -> None:
+def test_g6_the_last_task_of_a_wave_or_the_last_wave_alone_is_not_the_end(
+    edits: tuple[tuple[str, str], ...],
+) -> None:
     assert routed(report(*edits), "goop_report").rule == "G6"
 
 
@@ -277,7 +304,9 @@ def test_g5_a_closed_execution_gate_keeps_the_work_from_going_on() -> None:
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])
     assert "execution gate is closed" in decision.blockers[0]
-    assert decision.message.startswith("## 🔮 GoopSpec · Gate Blocked\n\n✗ COMPLETE, but the execution gate is closed")
+    assert decision.message.startswith(
+        "## 🔮 GoopSpec · Gate Blocked\n\n✗ COMPLETE, but the execution gate is closed"
+    )
     assert "\n→ Run: `/goop-execute`\n" in decision.message
     assert routed(executed(), "goop_report", {"execution_gate": True}).rule == "G5"
 
@@ -289,7 +318,9 @@ def test_r9_a_closed_gate_is_not_named_where_something_else_stops_the_work() -> 
 
 
 def test_g5_a_verifier_that_counts_on_does_not_call_itself_again() -> None:
-    text = executed(("<phase>execute</phase>", "<phase>accept</phase>"), ("W2.T4: Implement", "Implement"))
+    text = executed(
+        ("<phase>execute</phase>", "<phase>accept</phase>"), ("W2.T4: Implement", "Implement")
+    )
 
     assert routed(text, "goop_report").next_agent != "goop-verifier"
 
@@ -308,7 +339,10 @@ def test_g6_complete_goes_on_with_agent_text_and_files() -> None:
     assert decision.message == filled(
         "Progress Update",
         ("**Task:** 4/6", "**Task:** 3/4"),
-        ("- ✓ Task 2.1: [description]\n- ✓ Task 2.2: [description]", "- ✓ Task 2.3: Implement user authentication"),
+        (
+            "- ✓ Task 2.1: [description]\n- ✓ Task 2.2: [description]",
+            "- ✓ Task 2.3: Implement user authentication",
+        ),
         ("- ⏳ Task 2.3: [description]", "- ⏳ Task 2.4: Implement session management"),
     )
 
@@ -351,17 +385,27 @@ def test_g2b_a_complete_report_that_is_not_ready_asks_the_user() -> None:
 
 
 def test_g2b_comes_after_a_failed_check_and_before_a_new_session() -> None:
-    flag = ("<suggest_new_session>false</suggest_new_session>", "<suggest_new_session>true</suggest_new_session>")
+    flag = (
+        "<suggest_new_session>false</suggest_new_session>",
+        "<suggest_new_session>true</suggest_new_session>",
+    )
 
     assert routed(report((NONE, KEY), flag), "goop_report").rule == "G2b"
     assert routed(executed((NONE, KEY)), "goop_report").rule == "G2b"
-    assert routed(report((NONE, KEY), ('agent="goop-executor"', 'agent="user"')), "goop_report").rule == "G2b"
-    failed = routed(report((NONE, KEY), ('name="tests" passed="true"', 'name="tests" passed="false"')), "goop_report")
+    assert (
+        routed(report((NONE, KEY), ('agent="goop-executor"', 'agent="user"')), "goop_report").rule
+        == "G2b"
+    )
+    failed = routed(
+        report((NONE, KEY), ('name="tests" passed="true"', 'name="tests" passed="false"')),
+        "goop_report",
+    )
     assert (failed.rule, failed.blockers) == ("G2", ("the key is missing",))
 
 
 @pytest.mark.parametrize(
-    "words", ["No blockers at this time.", "Keine", "无", "[]", "null", "—", "None - ready for review"]
+    "words",
+    ["No blockers at this time.", "Keine", "无", "[]", "null", "—", "None - ready for review"],
 )
 def test_g6_no_blocker_in_other_words_goes_on(words: str) -> None:
     decision = routed(report((NONE, f"<blockers>{words}</blockers>")), "goop_report")
@@ -376,7 +420,9 @@ def test_g6_no_blocker_in_other_words_goes_on(words: str) -> None:
 def test_g1_unfinished_work_that_waits_for_a_decision_asks_the_user(
     status: str, new_session: bool | None, blocker: str
 ) -> None:
-    decision = routed(with_status(status, new_session=new_session).replace(NONE, blocker), "goop_report")
+    decision = routed(
+        with_status(status, new_session=new_session).replace(NONE, blocker), "goop_report"
+    )
 
     assert (decision.rule, actions(decision)) == ("G1", ["ask_user"])
     assert decision.blockers[0] in blocker
@@ -387,11 +433,18 @@ def test_g1_unfinished_work_that_waits_for_a_decision_asks_the_user(
 @pytest.mark.parametrize(
     ("status", "new_session", "rule"),
     [
-        *(("PARTIAL", True, "G7b"), ("PARTIAL", False, "G7"), ("CHECKPOINT", True, "G8"), ("CHECKPOINT", False, "G8b")),
+        *(
+            ("PARTIAL", True, "G7b"),
+            ("PARTIAL", False, "G7"),
+            ("CHECKPOINT", True, "G8"),
+            ("CHECKPOINT", False, "G8b"),
+        ),
     ],
 )
 def test_a_blocker_without_a_decision_goes_along(status: str, new_session: bool, rule: str) -> None:
-    decision = routed(with_status(status, new_session=new_session).replace(NONE, KEY), "goop_report")
+    decision = routed(
+        with_status(status, new_session=new_session).replace(NONE, KEY), "goop_report"
+    )
 
     assert (decision.rule, decision.blockers) == (rule, ("the key is missing",))
     assert "⚠️ Blocker in the report: the key is missing" in decision.message
@@ -400,7 +453,9 @@ def test_a_blocker_without_a_decision_goes_along(status: str, new_session: bool,
 def test_rows_with_blockers_of_their_own_carry_those_of_the_report_too() -> None:
     partial = with_status("PARTIAL").replace(NONE, KEY)
     again = routed(partial, "goop_report", {"counters": {"partials": 3}})
-    checkpoint = partial.replace("PARTIAL", "CHECKPOINT").replace('agent="goop-executor"', 'agent="bob"')
+    checkpoint = partial.replace("PARTIAL", "CHECKPOINT").replace(
+        'agent="goop-executor"', 'agent="bob"'
+    )
     unknown = routed(checkpoint, "goop_report")
 
     assert (again.rule, again.blockers[1:]) == ("G7c", ("the key is missing",))
@@ -416,7 +471,10 @@ def test_g6_what_an_agent_writes_cannot_forge_a_message() -> None:
 
 
 def test_r9_a_converted_report_that_names_nobody_asks_the_user() -> None:
-    text = '{"status": "complete", "summary": "Added it.", "files_created": ["a.py"], "next_steps": ["test it"]}'
+    text = (
+        '{"status": "complete", "summary": "Added it.", "files_created": ["a.py"], "next_steps":'
+        ' ["test it"]}'
+    )
     decision = route(judged(text, "goop_report"))
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])

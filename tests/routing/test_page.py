@@ -17,7 +17,9 @@ def test_the_generated_page_is_up_to_date() -> None:
 
 def test_the_module_prints_the_page() -> None:
     command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.routing.page"]
-    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300)
+    result = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert result.stdout == routing_markdown()
 
 

@@ -42,7 +42,9 @@ ACCEPTED = Verdict(verdict="accepted", protocol=None, version=None, mode="lenien
 
 @requirement("G-56", "F-10")
 @given(verdicts(), contexts())
-def test_every_verdict_in_every_context_has_a_decision(verdict: Verdict, context: RoutingContext) -> None:
+def test_every_verdict_in_every_context_has_a_decision(
+    verdict: Verdict, context: RoutingContext
+) -> None:
     decision = route(verdict, context)
 
     assert decision.actions
@@ -69,7 +71,9 @@ def test_nothing_advances_that_should_not(verdict: Verdict, context: RoutingCont
         assert verdict.envelope is not None
         assert may_advance(verdict.protocol, verdict.envelope.to_dict())
         if verdict.protocol == "agent_request":
-            assert all(state.state not in ("RUNNING", "PENDING") for state in context.batch.values())
+            assert all(
+                state.state not in ("RUNNING", "PENDING") for state in context.batch.values()
+            )
         else:
             assert context.responded
             assert not any(finding.severity is Severity.ERROR for finding in context.evidence)
@@ -103,7 +107,9 @@ _STOPS = st.sampled_from(
 
 
 @given(st.sampled_from(GOING_ON), _STOPS)
-def test_what_the_caller_knows_stops_what_would_go_on(example: Example, stop: Mapping[str, Any]) -> None:
+def test_what_the_caller_knows_stops_what_would_go_on(
+    example: Example, stop: Mapping[str, Any]
+) -> None:
     assert ADVANCING & set(example.decision().actions)
 
     decision = routed(example.text, example.protocol, {**example.context, **stop})
@@ -111,12 +117,18 @@ def test_what_the_caller_knows_stops_what_would_go_on(example: Example, stop: Ma
     assert not ADVANCING & set(decision.actions)
 
 
-every_reply_that_goes_on = pytest.mark.parametrize("example", GOING_ON, ids=lambda example: example.rule)
+every_reply_that_goes_on = pytest.mark.parametrize(
+    "example", GOING_ON, ids=lambda example: example.rule
+)
 
 
 @every_reply_that_goes_on
-@pytest.mark.parametrize("lost", [{"status": None}, {"partial": True}], ids=["without status", "cut off"])
-def test_an_envelope_without_status_or_end_never_goes_on(example: Example, lost: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "lost", [{"status": None}, {"partial": True}], ids=["without status", "cut off"]
+)
+def test_an_envelope_without_status_or_end_never_goes_on(
+    example: Example, lost: dict[str, Any]
+) -> None:
     """Say that it was accepted all the same: the router does not rely on the judge."""
     verdict = judged(example.text, example.protocol)
     assert verdict.envelope is not None
@@ -144,7 +156,9 @@ def test_a_batch_goes_on_only_when_nothing_runs_and_the_request_is_accepted(
 ) -> None:
     verdict = judged(prompt(), "agent_request")
     if not accepted:
-        verdict = replace(verdict, verdict="rejected", findings=(*verdict.findings, not_found("docs/other.md")))
+        verdict = replace(
+            verdict, verdict="rejected", findings=(*verdict.findings, not_found("docs/other.md"))
+        )
     decision = route(verdict, {"batch": {SESSION: own, **others}})
 
     ended = {own, *others.values()} <= {"COMPLETED", "FAILED"}
@@ -163,7 +177,9 @@ def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
             and values["confidence"] in (None, "high", "medium")
         )
     if protocol == "speckit":
-        return values["status"] == "success" and not stops_in(values["agent"], values["result"] or {})
+        return values["status"] == "success" and not stops_in(
+            values["agent"], values["result"] or {}
+        )
     return protocol == "agent_request"
 
 
@@ -173,9 +189,15 @@ def stops_in(agent: str, result: Mapping[str, Any]) -> bool:
     compliance = result.get("constitution_compliance") or {}
     stops = {
         "test": result.get("overall_status") == "FAILED",
-        "analyze": counts.get("CRITICAL") or "CRITICAL" in {each["severity"] for each in result.get("findings") or ()},
+        "analyze": (
+            counts.get("CRITICAL")
+            or "CRITICAL" in {each["severity"] for each in result.get("findings") or ()}
+        ),
         "plan": result.get("constitution_violations"),
-        "review": compliance.get("status") == "FAIL" or result.get("overall_status") == "NEEDS_MANUAL_REVIEW",
+        "review": (
+            compliance.get("status") == "FAIL"
+            or result.get("overall_status") == "NEEDS_MANUAL_REVIEW"
+        ),
         "clarify": result.get("remaining_ambiguities"),
         "implement": result.get("completion_percentage", 0) < 100,
         "research": result.get("confidence_level") == "LOW",
@@ -207,7 +229,9 @@ def test_a_row_sets_only_what_it_names(verdict: Verdict, context: RoutingContext
 
 @requirement("G-32", "G-41", "G-45")
 @given(verdicts(), contexts())
-def test_a_blocker_of_an_accepted_report_never_vanishes(verdict: Verdict, context: RoutingContext) -> None:
+def test_a_blocker_of_an_accepted_report_never_vanishes(
+    verdict: Verdict, context: RoutingContext
+) -> None:
     handoff = verdict.envelope.handoff if isinstance(verdict.envelope, Report) else None
     if not verdict.accepted or handoff is None or not handoff.blockers or not context.responded:
         return
@@ -216,7 +240,9 @@ def test_a_blocker_of_an_accepted_report_never_vanishes(verdict: Verdict, contex
 
 
 @given(verdicts(), contexts())
-def test_state_changes_are_a_context_that_can_be_given_next_time(verdict: Verdict, context: RoutingContext) -> None:
+def test_state_changes_are_a_context_that_can_be_given_next_time(
+    verdict: Verdict, context: RoutingContext
+) -> None:
     decision = route(verdict, context)
 
     following = RoutingContext.from_dict(decision.to_dict()["state_changes"])
@@ -226,22 +252,40 @@ def test_state_changes_are_a_context_that_can_be_given_next_time(verdict: Verdic
 @given(verdicts())
 def test_no_automatic_way_goes_round_for_ever(verdict: Verdict) -> None:
     """Give the same reply again and again, with the stored changes: within a few rounds somebody is asked."""
-    asked = {Action.REQUEST_REPAIR, Action.RETRY, Action.RETRY_WITH_BACKOFF, Action.FIX_AND_RETRY, Action.FEEDBACK_LOOP}
+    asked = {
+        Action.REQUEST_REPAIR,
+        Action.RETRY,
+        Action.RETRY_WITH_BACKOFF,
+        Action.FIX_AND_RETRY,
+        Action.FEEDBACK_LOOP,
+    }
     stored: dict[str, Any] = {}
     for _ in range(8):
         decision = route(verdict, RoutingContext.from_dict(stored))
         changes = decision.to_dict()["state_changes"]
-        stored = {**stored, **changes, "counters": {**stored.get("counters", {}), **changes.get("counters", {})}}
+        stored = {
+            **stored,
+            **changes,
+            "counters": {**stored.get("counters", {}), **changes.get("counters", {})},
+        }
 
     assert not asked & set(decision.actions)
 
 
 # Views of any shape, also such as no adapter makes
 
-_TEXTS = st.none() | st.sampled_from(["x", "goop-executor", "user", "bob", "PASS", "low", "medium", "plan", ""])
+_TEXTS = st.none() | st.sampled_from(
+    ["x", "goop-executor", "user", "bob", "PASS", "low", "medium", "plan", ""]
+)
 _RESULTS = st.dictionaries(
     st.sampled_from(
-        ["verdict", "constitution_violations", "clarifications_needed", "tasks_file", "completion_percentage"]
+        [
+            "verdict",
+            "constitution_violations",
+            "clarifications_needed",
+            "tasks_file",
+            "completion_percentage",
+        ]
     ),
     st.sampled_from([None, "BLOCKING", "PASS", 3, [], ["x"], {"a": 1}]),
     max_size=3,
@@ -257,20 +301,25 @@ _REPORTS = st.builds(
     wave=_PLACES,
     task=_PLACES,
     summary=_TEXTS,
-    checks=st.lists(st.builds(CheckView, st.just("tests"), st.sampled_from([None, True, False])), max_size=2).map(
-        tuple
-    ),
-    next=st.lists(st.builds(NextStep, _TEXTS, st.sampled_from(["", "go on", "ready_for_review"])), max_size=2).map(
-        tuple
-    ),
+    checks=st.lists(
+        st.builds(CheckView, st.just("tests"), st.sampled_from([None, True, False])), max_size=2
+    ).map(tuple),
+    next=st.lists(
+        st.builds(NextStep, _TEXTS, st.sampled_from(["", "go on", "ready_for_review"])), max_size=2
+    ).map(tuple),
     next_command=_TEXTS,
     new_session=st.sampled_from([None, True, False]),
     blockers=_TEXTS,
-    questions=st.lists(st.builds(Question, id=st.just("q1"), text=st.just("?"), default=_TEXTS), max_size=2).map(tuple),
+    questions=st.lists(
+        st.builds(Question, id=st.just("q1"), text=st.just("?"), default=_TEXTS), max_size=2
+    ).map(tuple),
     error=st.none()
-    | st.builds(ErrorView, type=_TEXTS, strategy=_TEXTS, recoverable=st.sampled_from([None, True, False])),
+    | st.builds(
+        ErrorView, type=_TEXTS, strategy=_TEXTS, recoverable=st.sampled_from([None, True, False])
+    ),
     issues=st.lists(
-        st.builds(Issue, severity=st.just("HIGH"), type=st.just("x"), message=st.just("m")), max_size=2
+        st.builds(Issue, severity=st.just("HIGH"), type=st.just("x"), message=st.just("m")),
+        max_size=2,
     ).map(tuple),
     confidence=_TEXTS,
     result=_RESULTS,
@@ -283,7 +332,9 @@ _REQUESTS = st.builds(
     session_id=st.sampled_from([None, "s"]),
     max_retries=st.sampled_from([None, 0, 2]),
     depends_on=st.lists(st.sampled_from(["a", "b", "s"]), max_size=2).map(tuple),
-    deliverables=st.lists(st.builds(DeliverableView, st.just("file"), st.just("src/a.py")), max_size=1).map(tuple),
+    deliverables=st.lists(
+        st.builds(DeliverableView, st.just("file"), st.just("src/a.py")), max_size=1
+    ).map(tuple),
 )
 
 
@@ -293,7 +344,9 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(
         verdict=ACCEPTED,
         context=draw(contexts()),
-        protocol=draw(st.sampled_from([None, "goop_report", "speckit", "factory", "agent_request", "odd"])),
+        protocol=draw(
+            st.sampled_from([None, "goop_report", "speckit", "factory", "agent_request", "odd"])
+        ),
         outcome=view.outcome,
         **({"report": view} if isinstance(view, ReportView) else {"request": view}),
         rejected=draw(st.booleans()),

@@ -42,8 +42,12 @@ def test_s1_a_violation_of_the_constitution_is_resolved_by_hand_and_never_retrie
 
 
 @requirement("S-27")
-@pytest.mark.parametrize("strategy", ["retry", "retry_with_backoff", "fix_and_retry", "feedback_loop", "ask_user"])
-def test_s1_what_is_not_recoverable_is_resolved_by_hand_whatever_the_strategy_says(strategy: str) -> None:
+@pytest.mark.parametrize(
+    "strategy", ["retry", "retry_with_backoff", "fix_and_retry", "feedback_loop", "ask_user"]
+)
+def test_s1_what_is_not_recoverable_is_resolved_by_hand_whatever_the_strategy_says(
+    strategy: str,
+) -> None:
     decision = speckit(failure(type="TimeoutError", recovery_strategy=strategy, recoverable=False))
 
     assert (decision.rule, actions(decision)) == ("S1", ["manual_resolution"])
@@ -51,7 +55,9 @@ def test_s1_what_is_not_recoverable_is_resolved_by_hand_whatever_the_strategy_sa
 
 @requirement("S-25")
 def test_s1_the_safer_strategy_counts_where_type_and_strategy_contradict() -> None:
-    text = failure(type="ConstitutionViolationError", recovery_strategy="fix_and_retry", recoverable=True)
+    text = failure(
+        type="ConstitutionViolationError", recovery_strategy="fix_and_retry", recoverable=True
+    )
 
     assert speckit(text).rule == "S1"
 
@@ -100,7 +106,10 @@ def test_s3b_the_same_prerequisite_does_not_run_twice() -> None:
 
 
 def test_s3_another_prerequisite_may_still_run() -> None:
-    assert sample("error_prerequisite.json", {"counters": {"prerequisites": {"tasks": 1}}}).rule == "S3"
+    assert (
+        sample("error_prerequisite.json", {"counters": {"prerequisites": {"tasks": 1}}}).rule
+        == "S3"
+    )
 
 
 @requirement("S-17", "S-26")
@@ -149,7 +158,11 @@ def test_s4_a_quality_gate_that_fails_feeds_back() -> None:
 def test_s4_failed_tests_go_back_to_implement_although_the_status_is_success() -> None:
     decision = sample("test_failed_but_success.json")
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S4", ["feedback_loop"], "implement")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S4",
+        ["feedback_loop"],
+        "implement",
+    )
     assert "tests_passing FAILED" in decision.issues[0].message
 
 
@@ -175,16 +188,24 @@ def test_s4_a_review_that_finds_a_breach_goes_back_to_implement() -> None:
         ("naming", "clarify"),
     ],
 )
-def test_s4_critical_findings_go_back_to_the_agent_of_their_type_and_not_to_implement(kind: str, agent: str) -> None:
+def test_s4_critical_findings_go_back_to_the_agent_of_their_type_and_not_to_implement(
+    kind: str, agent: str
+) -> None:
     text = answer("analyze", findings=[finding("CRITICAL", kind)], next_steps=["implement"])
     decision = speckit(text)
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S4", ["feedback_loop"], agent)
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S4",
+        ["feedback_loop"],
+        agent,
+    )
 
 
 @requirement("S-36")
 @pytest.mark.parametrize(("critical", "listed"), [(0, "CRITICAL"), (1, "HIGH")])
-def test_s4_a_critical_finding_counts_whether_it_is_counted_or_listed(critical: int, listed: str) -> None:
+def test_s4_a_critical_finding_counts_whether_it_is_counted_or_listed(
+    critical: int, listed: str
+) -> None:
     counts = {"CRITICAL": critical, "HIGH": 2, "MEDIUM": 3, "LOW": 2}
     text = answer("analyze", findings_by_severity=counts, findings=[finding(listed, "coverage")])
 
@@ -194,10 +215,17 @@ def test_s4_a_critical_finding_counts_whether_it_is_counted_or_listed(critical: 
 @requirement("S-07", "S-28")
 def test_s4_the_feedback_holds_the_issues_worst_first_and_the_next_iteration() -> None:
     names = ["LOW", "CRITICAL", "MEDIUM", "HIGH"]
-    decision = speckit(answer("analyze", findings=[finding(name, "coverage") for name in names]), {"iteration": 1})
+    decision = speckit(
+        answer("analyze", findings=[finding(name, "coverage") for name in names]), {"iteration": 1}
+    )
     context = feedback_in(decision)
 
-    assert [issue.severity for issue in context.issues_to_fix] == ["CRITICAL", "HIGH", "MEDIUM", "LOW"]
+    assert [issue.severity for issue in context.issues_to_fix] == [
+        "CRITICAL",
+        "HIGH",
+        "MEDIUM",
+        "LOW",
+    ]
     assert [issue.severity for issue in decision.issues] == ["CRITICAL", "HIGH", "MEDIUM", "LOW"]
     assert (context.feedback_from, context.iteration, context.max_iterations) == ("analyze", 2, 2)
     assert decision.state_changes["iteration"] == 2
@@ -205,7 +233,9 @@ def test_s4_the_feedback_holds_the_issues_worst_first_and_the_next_iteration() -
 
 @requirement("S-28")
 @pytest.mark.parametrize(
-    "name", ["error_quality_gate.json", "test_failed_but_success.json", "analyze.json"], ids=lambda name: name
+    "name",
+    ["error_quality_gate.json", "test_failed_but_success.json", "analyze.json"],
+    ids=lambda name: name,
 )
 def test_s4_every_feedback_context_we_build_is_in_order(name: str) -> None:
     context = feedback_in(sample(name))
@@ -215,12 +245,18 @@ def test_s4_every_feedback_context_we_build_is_in_order(name: str) -> None:
 
 
 def test_s4_a_gate_without_a_single_finding_still_says_what_is_wrong() -> None:
-    text = answer("analyze", findings=[], findings_by_severity={"CRITICAL": 2, "HIGH": 0, "MEDIUM": 0, "LOW": 0})
+    text = answer(
+        "analyze",
+        findings=[],
+        findings_by_severity={"CRITICAL": 2, "HIGH": 0, "MEDIUM": 0, "LOW": 0},
+    )
 
     assert "2 CRITICAL findings" in (feedback_in(speckit(text)).issues_to_fix[0].message or "")
 
 
-@pytest.mark.parametrize(("name", "limit"), [("test_failed_but_success.json", 2), ("analyze.json", 2)])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("test_failed_but_success.json", 2), ("analyze.json", 2)]
+)
 def test_s4b_a_used_up_feedback_loop_asks_the_user(name: str, limit: int) -> None:
     assert sample(name, {"iteration": limit - 1}).rule == "S4"
     decision = sample(name, {"iteration": limit})
@@ -311,8 +347,12 @@ def test_s7_the_instruction_holds_message_and_details() -> None:
         ("DiskFullError", "pray", "S7b"),
     ],
 )
-def test_an_unknown_strategy_gives_way_to_that_of_the_type(kind: str, strategy: str, rule: str) -> None:
-    assert speckit(failure(type=kind, recovery_strategy=strategy, suggested_action=None)).rule == rule
+def test_an_unknown_strategy_gives_way_to_that_of_the_type(
+    kind: str, strategy: str, rule: str
+) -> None:
+    assert (
+        speckit(failure(type=kind, recovery_strategy=strategy, suggested_action=None)).rule == rule
+    )
 
 
 # S8 to S12
@@ -322,7 +362,11 @@ def test_an_unknown_strategy_gives_way_to_that_of_the_type(kind: str, strategy: 
 def test_s8_a_specification_with_open_questions_goes_to_clarify() -> None:
     decision = speckit(answer("specify", clarifications_needed=2, next_steps=["plan"]))
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S8", ["continue_next"], "clarify")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S8",
+        ["continue_next"],
+        "clarify",
+    )
     assert decision.files_to_read == (json.loads(answer("specify"))["result"]["spec_file"],)
 
 
@@ -331,16 +375,30 @@ def test_s9_ambiguities_that_remain_ask_the_user() -> None:
     text = answer("clarify", remaining_ambiguities=2, next_steps=["plan"])
     decision = speckit(text)
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S9", ["ask_user"], "clarify")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S9",
+        ["ask_user"],
+        "clarify",
+    )
     assert decision.questions[0].text.startswith("2 open points")
 
 
 @requirement("S-37")
 def test_s10_an_implementation_below_100_percent_resumes() -> None:
-    text = answer("implement", tasks_completed=6, tasks_total=10, completion_percentage=60, next_steps=["test"])
+    text = answer(
+        "implement",
+        tasks_completed=6,
+        tasks_total=10,
+        completion_percentage=60,
+        next_steps=["test"],
+    )
     decision = speckit(text)
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S10", ["resume_same"], "implement")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S10",
+        ["resume_same"],
+        "implement",
+    )
     assert len(decision.files_to_read) == 1
 
 
@@ -356,7 +414,11 @@ def test_s11_a_review_that_wants_a_person_gets_one() -> None:
 def test_s12_unsure_research_is_looked_at_before_the_next_step() -> None:
     decision = speckit(answer("research", confidence_level="LOW", next_steps=["plan"]))
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S12", ["human_review"], "plan")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S12",
+        ["human_review"],
+        "plan",
+    )
 
 
 # S13 to S15
@@ -367,7 +429,11 @@ def test_s13_a_person_approves_before_implement() -> None:
     text = answer("tasks", next_steps=["implement", "test"])
     decision = speckit(text)
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S13", ["human_review"], "implement")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S13",
+        ["human_review"],
+        "implement",
+    )
     free = speckit(text, {"policy": {"checkpoint_before_implement": False}})
     assert (free.rule, actions(free)) == ("S14", ["continue_next"])
 
@@ -376,7 +442,11 @@ def test_s13_a_person_approves_before_implement() -> None:
 def test_s14_success_goes_on_with_the_first_next_step_and_names_all_in_order() -> None:
     decision = speckit(answer("plan", next_steps=["speckit-tasks", "analyze"]))
 
-    assert (decision.rule, actions(decision), decision.next_agent) == ("S14", ["continue_next"], "tasks")
+    assert (decision.rule, actions(decision), decision.next_agent) == (
+        "S14",
+        ["continue_next"],
+        "tasks",
+    )
     assert decision.instruction == "Next: tasks, then analyze."
     result = json.loads(answer("plan"))["result"]
     assert result["plan_file"] in decision.files_to_read

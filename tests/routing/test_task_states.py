@@ -5,7 +5,17 @@ import pytest
 from goop_mcp import Verdict
 from goop_mcp.routing import Action, route
 from goop_mcp.routing.task_states import BY_ACTION, A2AState, McpTask, decision_state, verdict_state
-from tests.routing.replies import BLOCKED, answer, case, factory, failure, judged, report, routed, with_status
+from tests.routing.replies import (
+    BLOCKED,
+    answer,
+    case,
+    factory,
+    failure,
+    judged,
+    report,
+    routed,
+    with_status,
+)
 from tests.routing.test_agent_request_rows import prompt
 
 COMPLETED, WORKING, FAILED = A2AState.COMPLETED, A2AState.WORKING, A2AState.FAILED
@@ -24,7 +34,12 @@ UNRECOVERABLE = {"type": "technical_error", "message": "x", "recoverable": False
         (with_status("CHECKPOINT"), "goop_report", WORKING, None),
         (BLOCKED, "goop_report", INPUT_REQUIRED, None),
         (report((NONE, KEY)), "goop_report", INPUT_REQUIRED, None),
-        (report(("<ready>true</ready>", "<ready>false</ready>")), "goop_report", INPUT_REQUIRED, None),
+        (
+            report(("<ready>true</ready>", "<ready>false</ready>")),
+            "goop_report",
+            INPUT_REQUIRED,
+            None,
+        ),
         (with_status("PARTIAL").replace(NONE, KEY), "goop_report", WORKING, None),
         (with_status("PARTIAL").replace(NONE, CHOICE), "goop_report", INPUT_REQUIRED, None),
         (with_status("CHECKPOINT").replace(NONE, CHOICE), "goop_report", INPUT_REQUIRED, None),
@@ -63,7 +78,9 @@ def test_a_complete_report_with_a_failed_check_works_on_in_strict_mode_too() -> 
 
 @pytest.mark.parametrize(("repair_left", "state"), [(True, WORKING), (False, INPUT_REQUIRED)])
 @pytest.mark.parametrize("protocol", ["goop_report", "speckit", "factory"])
-def test_a_rejected_reply_works_while_a_repair_is_left(protocol: str, repair_left: bool, state: A2AState) -> None:
+def test_a_rejected_reply_works_while_a_repair_is_left(
+    protocol: str, repair_left: bool, state: A2AState
+) -> None:
     assert verdict_state(judged("nothing", protocol), repair_left=repair_left).state is state
 
 
@@ -91,7 +108,9 @@ def test_the_details_go_along() -> None:
 
 
 def test_what_holds_a_complete_report_back_is_the_status_message_and_asks_in_mcp_too() -> None:
-    held, not_ready = (report(each) for each in ((NONE, KEY), ("<ready>true</ready>", "<ready>false</ready>")))
+    held, not_ready = (
+        report(each) for each in ((NONE, KEY), ("<ready>true</ready>", "<ready>false</ready>"))
+    )
 
     assert verdict_state(judged(held, "goop_report")).message == "the key is missing"
     assert "ready=false" in (verdict_state(judged(not_ready, "goop_report")).message or "")
@@ -102,7 +121,10 @@ def test_what_holds_a_complete_report_back_is_the_status_message_and_asks_in_mcp
 
 def test_what_no_row_places_asks_for_input() -> None:
     assert (
-        verdict_state(Verdict(verdict="accepted", protocol=None, version=None, mode="lenient")).state is INPUT_REQUIRED
+        verdict_state(
+            Verdict(verdict="accepted", protocol=None, version=None, mode="lenient")
+        ).state
+        is INPUT_REQUIRED
     )
 
 
@@ -127,10 +149,16 @@ def test_every_action_has_its_states() -> None:
         ("reject", "REJECTED", "completed", True),
     ],
 )
-def test_an_action_stands_for_its_published_states(action: str, a2a: str, mcp: str, is_error: bool) -> None:
+def test_an_action_stands_for_its_published_states(
+    action: str, a2a: str, mcp: str, is_error: bool
+) -> None:
     found = BY_ACTION[Action(action)]
 
-    assert (found.a2a.value, found.mcp.value, found.is_error) == (f"TASK_STATE_{a2a}", mcp, is_error)
+    assert (found.a2a.value, found.mcp.value, found.is_error) == (
+        f"TASK_STATE_{a2a}",
+        mcp,
+        is_error,
+    )
 
 
 def test_the_first_action_of_a_decision_counts() -> None:

@@ -12,8 +12,8 @@ Element = etree._Element
 Mutation = Callable[[Element, st.DrawFn], None]
 
 MINIMAL = (
-    "<goop_report><status>PARTIAL</status><agent>goop-tester</agent><state><phase>plan</phase></state>"
-    "<summary>Half done.</summary><handoff/></goop_report>"
+    "<goop_report><status>PARTIAL</status><agent>goop-tester</agent><state><phase>plan</phase></state><summary>Half"
+    " done.</summary><handoff/></goop_report>"
 )
 
 
@@ -29,23 +29,115 @@ GOOD = (FULL, _envelope_of(BLOCKED_REPLY), MINIMAL)
 
 # What is right in one place is wrong in another, so every value may come to stand anywhere.
 VALUES = (
-    *("COMPLETE", "PARTIAL", "BLOCKED", "CHECKPOINT", "complete", "Blocked", "FAILED", "COMPLETE|PARTIAL"),
-    *("plan", "specify", "execute", "accept", "research", "Plan", "discuss", "DISCUSS", "idle", "deploy"),
+    *(
+        "COMPLETE",
+        "PARTIAL",
+        "BLOCKED",
+        "CHECKPOINT",
+        "complete",
+        "Blocked",
+        "FAILED",
+        "COMPLETE|PARTIAL",
+    ),
+    *(
+        "plan",
+        "specify",
+        "execute",
+        "accept",
+        "research",
+        "Plan",
+        "discuss",
+        "DISCUSS",
+        "idle",
+        "deploy",
+    ),
     *("true", "false", "True", "FALSE", "1", "0", "yes", "true|false"),
-    *("created", "modified", "deleted", "Created", "renamed", "decision", "observation", "note", "NOTE", "idea"),
-    *("goop-executor", "goop-orchestrator", "goop-baker", "memory-distiller", "orchestrator", "user", "goopspec"),
-    *("Goop-Executor", "Goop-Baker", "Memory-Distiller", "Orchestrator", "executor", "bob", "goop-", "goop-a--b"),
+    *(
+        "created",
+        "modified",
+        "deleted",
+        "Created",
+        "renamed",
+        "decision",
+        "observation",
+        "note",
+        "NOTE",
+        "idea",
+    ),
+    *(
+        "goop-executor",
+        "goop-orchestrator",
+        "goop-baker",
+        "memory-distiller",
+        "orchestrator",
+        "user",
+        "goopspec",
+    ),
+    *(
+        "Goop-Executor",
+        "Goop-Baker",
+        "Memory-Distiller",
+        "Orchestrator",
+        "executor",
+        "bob",
+        "goop-",
+        "goop-a--b",
+    ),
     *("goop-[type]", "goop-executor\n", "goop executor", "goop-mcp:goop-executor"),
     *("2", "007", "123456789", "1234567890", "-1", "+1", "1.5", "1e3", "two", "N", "Y", "1_0", "٣"),
-    *("/goop-plan", "/goop-plan all of it", "/goop-deploy", "/Goop-Plan", "goop-plan", "/goop-", "/goop-[command]"),
-    *("/goop-plan\n  now", "/goop-plan {it}", "/goop-planned-", "W2.T3", "2.3", "W[wave].T[task]", "A|B", "[path]"),
-    *("", " ", "\n\t ", "None", "n/a", "0.8", "8", "a && b < c", "src/<id>.py", "é…", "COM\u200bPLETE", "tr\u00a0ue"),
+    *(
+        "/goop-plan",
+        "/goop-plan all of it",
+        "/goop-deploy",
+        "/Goop-Plan",
+        "goop-plan",
+        "/goop-",
+        "/goop-[command]",
+    ),
+    *(
+        "/goop-plan\n  now",
+        "/goop-plan {it}",
+        "/goop-planned-",
+        "W2.T3",
+        "2.3",
+        "W[wave].T[task]",
+        "A|B",
+        "[path]",
+    ),
+    *(
+        "",
+        " ",
+        "\n\t ",
+        "None",
+        "n/a",
+        "0.8",
+        "8",
+        "a && b < c",
+        "src/<id>.py",
+        "é…",
+        "COM\u200bPLETE",
+        "tr\u00a0ue",
+    ),
 )
-ATTRIBUTES = ("version", "path", "action", "sha", "type", "importance", "name", "passed", "agent", "current", "total")
+ATTRIBUTES = (
+    "version",
+    "path",
+    "action",
+    "sha",
+    "type",
+    "importance",
+    "name",
+    "passed",
+    "agent",
+    "current",
+    "total",
+)
 
 
 def parse(envelope: str) -> Element:
-    return etree.fromstring(envelope.encode(), etree.XMLParser(resolve_entities=False, no_network=True))
+    return etree.fromstring(
+        envelope.encode(), etree.XMLParser(resolve_entities=False, no_network=True)
+    )
 
 
 def write(root: Element) -> str:
@@ -75,7 +167,8 @@ def rename(element: Element, name: str) -> None:
     element.tag = name
 
 
-# Mutations of a whole envelope --------------------------------------------------------------------------------------
+# Mutations of a whole envelope
+# --------------------------------------------------------------------------------------
 
 
 def _any_element(root: Element, draw: st.DrawFn) -> Element:
@@ -102,13 +195,21 @@ def _shuffle(root: Element, draw: st.DrawFn) -> None:
 
 def _rename_one(root: Element, draw: st.DrawFn) -> None:
     element = _any_element(root, draw)
-    names = [str(element.tag).upper(), str(element.tag).title(), "evidence", "hint-2", "{urn:other}status"]
+    names = [
+        str(element.tag).upper(),
+        str(element.tag).title(),
+        "evidence",
+        "hint-2",
+        "{urn:other}status",
+    ]
     rename(element, draw(st.sampled_from(names)))
 
 
 def _move_one(root: Element, draw: st.DrawFn) -> None:
     element = _any_element(root, draw)
-    places = [place for place in _with_content(root) if element not in (place, *place.iterancestors())]
+    places = [
+        place for place in _with_content(root) if element not in (place, *place.iterancestors())
+    ]
     if places and element.getparent() is not None:
         draw(st.sampled_from(places)).append(element)
 
@@ -119,7 +220,8 @@ def _other_text(root: Element, draw: st.DrawFn) -> None:
 
 def _add_one(root: Element, draw: st.DrawFn) -> None:
     element = etree.SubElement(
-        draw(st.sampled_from(_with_content(root))), draw(st.sampled_from(["b", "evidence", "status", "file"]))
+        draw(st.sampled_from(_with_content(root))),
+        draw(st.sampled_from(["b", "evidence", "status", "file"])),
     )
     element.text = draw(VALUE)
 
@@ -134,14 +236,18 @@ def _other_attribute(root: Element, draw: st.DrawFn) -> None:
 
 
 def _change_attribute(root: Element, draw: st.DrawFn) -> None:
-    attributes = [(element, name) for element in root.iter(etree.Element) for name in element.attrib]
+    attributes = [
+        (element, name) for element in root.iter(etree.Element) for name in element.attrib
+    ]
     if attributes:
         element, name = draw(st.sampled_from(attributes))
         element.set(name, draw(VALUE))
 
 
 def _remove_attribute(root: Element, draw: st.DrawFn) -> None:
-    attributes = [(element, name) for element in root.iter(etree.Element) for name in element.attrib]
+    attributes = [
+        (element, name) for element in root.iter(etree.Element) for name in element.attrib
+    ]
     if attributes:
         element, name = draw(st.sampled_from(attributes))
         del element.attrib[name]

@@ -17,7 +17,14 @@ from goop_mcp.errors import UnknownNameError, UnwritableFileError
 from goop_mcp.operations.schemas import find_schema, install_schemas
 from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.protocols.agent_request.writing import write_request
-from tests.protocols.agent_request.prompts import PROMPT, Case, judge, load_cases, read_case, request_of
+from tests.protocols.agent_request.prompts import (
+    PROMPT,
+    Case,
+    judge,
+    load_cases,
+    read_case,
+    request_of,
+)
 from tests.protocols.agent_request.strategies import requests
 from tests.repository import ROOT
 from tests.requirements import requirement
@@ -77,7 +84,12 @@ def section_2_1_accepts(root: Element, namespace: str | None) -> bool:
     in_order = [name for name in PARTS for _ in range(names.count(name))]
     counts = all(least <= names.count(name) <= most for name, (least, most) in PARTS.items())
     attributes = {key for key, _ in root.attributes} <= ROOT_ATTRIBUTES
-    return names == in_order and counts and attributes and all(part_accepted(child) for child in root.children)
+    return (
+        names == in_order
+        and counts
+        and attributes
+        and all(part_accepted(child) for child in root.children)
+    )
 
 
 def part_accepted(part: Element) -> bool:
@@ -90,15 +102,24 @@ def part_accepted(part: Element) -> bool:
 
 
 def holds_only(part: Element, names: tuple[str, ...]) -> bool:
-    if part.attributes or part.text.strip(XML_BLANKS) or not all(child.name in names for child in part.children):
+    if (
+        part.attributes
+        or part.text.strip(XML_BLANKS)
+        or not all(child.name in names for child in part.children)
+    ):
         return False
-    return all(file_accepted(child) if child.name == "file" else text_only(child) for child in part.children)
+    return all(
+        file_accepted(child) if child.name == "file" else text_only(child)
+        for child in part.children
+    )
 
 
 def file_accepted(file: Element) -> bool:
     given_ = dict(file.attributes)
     boolean = given_.get("required", "true").strip(XML_BLANKS) in BOOLEANS
-    return not file.children and boolean and "path" in given_ and given_.keys() <= {"path", "required"}
+    return (
+        not file.children and boolean and "path" in given_ and given_.keys() <= {"path", "required"}
+    )
 
 
 def text_only(element: Element) -> bool:
@@ -137,7 +158,11 @@ ATTRIBUTES = st.dictionaries(
 PARTS_AT_RANDOM = st.recursive(
     st.builds(Element, name=NAMES, text=TEXTS, attributes=ATTRIBUTES),
     lambda children: st.builds(
-        Element, name=NAMES, text=TEXTS, attributes=ATTRIBUTES, children=st.lists(children, max_size=3).map(tuple)
+        Element,
+        name=NAMES,
+        text=TEXTS,
+        attributes=ATTRIBUTES,
+        children=st.lists(children, max_size=3).map(tuple),
     ),
     max_leaves=4,
 )
@@ -147,7 +172,11 @@ PARTS_AT_RANDOM = st.recursive(
 def spoilt(draw: st.DrawFn, element: Element = GOOD) -> Element:
     """Draw a document that differs from `element` in a few places, or in none."""
     children = list(element.children)
-    change = draw(st.sampled_from(["none", "below", "below", "drop", "add", "swap", "text", "attributes", "double"]))
+    change = draw(
+        st.sampled_from(
+            ["none", "below", "below", "drop", "add", "swap", "text", "attributes", "double"]
+        )
+    )
     at = draw(st.integers(0, max(len(children) - 1, 0)))
     if change == "below" and children:
         children[at] = draw(spoilt(children[at]))
@@ -166,8 +195,13 @@ def spoilt(draw: st.DrawFn, element: Element = GOOD) -> Element:
     return replace(element, children=tuple(children))
 
 
-@given(st.one_of(spoilt(), spoilt().flatmap(spoilt)), st.sampled_from([NAMESPACE, NAMESPACE, NAMESPACE, None, "urn:x"]))
-def test_the_schema_accepts_and_refuses_what_section_2_1_does(document: Element, namespace: str | None) -> None:
+@given(
+    st.one_of(spoilt(), spoilt().flatmap(spoilt)),
+    st.sampled_from([NAMESPACE, NAMESPACE, NAMESPACE, None, "urn:x"]),
+)
+def test_the_schema_accepts_and_refuses_what_section_2_1_does(
+    document: Element, namespace: str | None
+) -> None:
     accepted = LITERAL.validate(document.tree(namespace))
 
     assert accepted == section_2_1_accepts(document, namespace), LITERAL.error_log
@@ -191,7 +225,11 @@ def test_the_schema_is_that_of_its_namespace() -> None:
 
 @requirement("H-52")
 def test_both_versions_lead_to_the_schema_and_the_twin_has_a_name_of_its_own() -> None:
-    assert find_schema("agent_request", "1.0") == find_schema("agent_request", "1.1") == find_schema("agent_request")
+    assert (
+        find_schema("agent_request", "1.0")
+        == find_schema("agent_request", "1.1")
+        == find_schema("agent_request")
+    )
     assert find_schema("agent_request", "1.0-corrected").file == "agent-handoff-v1-corrected.xsd"
     with pytest.raises(UnknownNameError, match=r"agent_request schema of version '2\.0'"):
         find_schema("agent_request", "2.0")
@@ -200,7 +238,11 @@ def test_both_versions_lead_to_the_schema_and_the_twin_has_a_name_of_its_own() -
 def test_the_literal_schema_refuses_every_example_since_none_has_the_namespace() -> None:
     for case in load_cases():
         envelope = ENVELOPE.search(case.text)
-        if envelope is not None and "xmlns=" not in envelope[0] and case.expected["strict"] == "valid":
+        if (
+            envelope is not None
+            and "xmlns=" not in envelope[0]
+            and case.expected["strict"] == "valid"
+        ):
             assert not LITERAL.validate(etree.fromstring(envelope[0]))
 
 
@@ -210,7 +252,9 @@ OF_PLACE = {"agent_request/unfenced", "agent_request/fence-language", "envelope/
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.file) for case in load_cases()])
-def test_the_twin_accepts_every_good_example_without_a_namespace_and_refuses_the_others(case: Case) -> None:
+def test_the_twin_accepts_every_good_example_without_a_namespace_and_refuses_the_others(
+    case: Case,
+) -> None:
     text, rules = case.text, set(case.rules)
     envelope = ENVELOPE.search(text)
     if envelope is None or "instructor-workflow.org/agent-handoff" in envelope[0]:
@@ -225,7 +269,9 @@ def test_the_twin_accepts_every_good_example_without_a_namespace_and_refuses_the
 
 @given(requests())
 def test_the_twin_accepts_what_is_written(request: Request) -> None:
-    plain = replace(request, extensions=tuple(each for each in request.extensions if each.namespace))
+    plain = replace(
+        request, extensions=tuple(each for each in request.extensions if each.namespace)
+    )
 
     assert CORRECTED.validate(etree.fromstring(write_request(plain))), CORRECTED.error_log
 
@@ -239,8 +285,12 @@ def test_the_twin_and_strict_mode_agree_on_structure(document: Element) -> None:
         if finding.severity is Severity.ERROR
     }
 
-    # A schema takes a word in the wrong case for an unknown one and white space for a number; the engine knows better.
-    assert CORRECTED.validate(document.tree(None)) == (not errors - {"path/outside-workspace"}), (written, errors)
+    # A schema takes a word in the wrong case for an unknown one and white space for a number; the
+    # engine knows better.
+    assert CORRECTED.validate(document.tree(None)) == (not errors - {"path/outside-workspace"}), (
+        written,
+        errors,
+    )
 
 
 @pytest.fixture
@@ -264,7 +314,13 @@ def test_xmllint_accepts_what_is_written_for_it(
 ) -> None:
     install_schemas("agent_request", tmp_path)
     file = tmp_path / "request.xml"
-    for name in ("6_1_backend_api", "6_2_test_auth", "6_3_planning_synthesis", "appB_minimal", "fence_in_details"):
+    for name in (
+        "6_1_backend_api",
+        "6_2_test_auth",
+        "6_3_planning_synthesis",
+        "appB_minimal",
+        "fence_in_details",
+    ):
         request = request_of(judge(read_case(name)))
         file.write_text(write_request(request, xsd_compat=True), encoding="utf-8")
         code, said = xmllint(tmp_path / ".claude" / "schemas" / "agent-handoff-v1.xsd", file)
@@ -284,7 +340,10 @@ def test_xmllint_refuses_what_is_written_without_that_and_the_twin_takes_it(
 def test_schemas_are_installed_where_the_protocol_looks_for_them(tmp_path: Path) -> None:
     places = install_schemas("agent_request", tmp_path)
 
-    assert places == (".claude/schemas/agent-handoff-v1-corrected.xsd", ".claude/schemas/agent-handoff-v1.xsd")
+    assert places == (
+        ".claude/schemas/agent-handoff-v1-corrected.xsd",
+        ".claude/schemas/agent-handoff-v1.xsd",
+    )
     for place in places:
         assert (tmp_path / place).read_bytes() == (FOLDER / Path(place).name).read_bytes()
     assert install_schemas("agent_request", tmp_path) == places
@@ -298,7 +357,9 @@ def test_a_schema_that_was_changed_is_not_overwritten(tmp_path: Path) -> None:
     for place in places:
         (tmp_path / place).write_text("mine", encoding="utf-8")
 
-    with pytest.raises(UnwritableFileError, match="is there already and says something else; move it away first"):
+    with pytest.raises(
+        UnwritableFileError, match="is there already and says something else; move it away first"
+    ):
         install_schemas("agent_request", tmp_path)
     assert {(tmp_path / place).read_text(encoding="utf-8") for place in places} == {"mine"}
 
@@ -306,7 +367,9 @@ def test_a_schema_that_was_changed_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / ".claude").write_text("a file", encoding="utf-8")
 
-    with pytest.raises(UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is no folder"):
+    with pytest.raises(
+        UnwritableFileError, match=r"^\.claude/schemas/.* a part of its path is no folder"
+    ):
         install_schemas("agent_request", tmp_path)
 
 

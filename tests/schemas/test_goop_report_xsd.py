@@ -26,8 +26,8 @@ CASES = ROOT / "tests" / "cases" / "goop_report"
 SCHEMA = etree.XMLSchema(etree.parse(XSD))
 XS = "{http://www.w3.org/2001/XMLSchema}"
 
-# What the schema refuses. The last two are no errors in the engine: XSD 1.0 cannot allow the first, and cannot tell
-# the second from a known name in the wrong case.
+# What the schema refuses. The last two are no errors in the engine: XSD 1.0 cannot allow the first,
+# and cannot tell the second from a known name in the wrong case.
 STRUCTURE = {
     "goop_report/bad-agent-name",
     "goop_report/bad-next-command",
@@ -77,7 +77,10 @@ def assert_agreement(envelope: str) -> bool:
         accepted = SCHEMA.validate(parse(envelope))
     except etree.XMLSyntaxError:
         accepted = False
-    faults = {finding.rule for finding in validate(envelope, protocol="goop_report", mode="strict").findings}
+    faults = {
+        finding.rule
+        for finding in validate(envelope, protocol="goop_report", mode="strict").findings
+    }
     complaints = "\n".join(str(error.message) for error in SCHEMA.error_log)
     agree = accepted == (not faults & STRUCTURE)
     if TEMPLATE_TEXT in faults:  # a schema can tell it from a word or a number only
@@ -114,7 +117,11 @@ def test_the_envelopes_that_the_others_are_made_from_are_accepted(envelope: str)
         pytest.param(envelopes.remove, 6, id="left out", marks=requirement("G-36")),
         pytest.param(envelopes.double, 22, id="doubled"),
         pytest.param(lambda element: envelopes.rename(element, "evidence"), 28, id="unknown name"),
-        pytest.param(lambda element: envelopes.rename(element, element.tag.upper()), 28, id="name in capitals"),
+        pytest.param(
+            lambda element: envelopes.rename(element, element.tag.upper()),
+            28,
+            id="name in capitals",
+        ),
         pytest.param(lambda element: element.set("note", "x"), 0, id="unknown attribute"),
         pytest.param(lambda element: element.attrib.clear(), 6, id="no attributes"),
     ],
@@ -144,7 +151,11 @@ def test_schema_and_engine_agree_wherever_a_value_stands(value: str) -> None:
 
 
 def test_every_error_about_structure_is_weighed_for_the_schema() -> None:
-    errors = {rule.id for rule in RULES.values() if rule.family == "goop_report" and rule.strict is Severity.ERROR}
+    errors = {
+        rule.id
+        for rule in RULES.values()
+        if rule.family == "goop_report" and rule.strict is Severity.ERROR
+    }
     assert errors - STRUCTURE == BEYOND_STRUCTURE | {TEMPLATE_TEXT}
 
 
@@ -158,7 +169,11 @@ def test_the_page_of_the_protocol_lists_what_the_schema_refuses() -> None:
     ("type_name", "words"),
     [
         pytest.param("statusName", list(Status), marks=requirement("G-09")),
-        pytest.param("phaseName", [phase for phase in Phase if phase is not Phase.DISCUSS], marks=requirement("G-14")),
+        pytest.param(
+            "phaseName",
+            [phase for phase in Phase if phase is not Phase.DISCUSS],
+            marks=requirement("G-14"),
+        ),
         pytest.param("fileAction", list(FileAction), marks=requirement("G-22")),
         pytest.param("memoryType", list(MemoryType), marks=requirement("G-26")),
         ("trueOrFalse", ["true", "false"]),
@@ -169,7 +184,9 @@ def test_the_schema_lists_the_words_of_the_model(type_name: str, words: list[str
     assert [word.get("value") for word in listed] == [str(word) for word in words]
 
 
-@pytest.mark.skipif(shutil.which("xmllint") is None, reason="xmllint is not installed (Debian: libxml2-utils)")
+@pytest.mark.skipif(
+    shutil.which("xmllint") is None, reason="xmllint is not installed (Debian: libxml2-utils)"
+)
 @pytest.mark.parametrize(
     ("case", "accepted"),
     [

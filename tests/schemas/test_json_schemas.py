@@ -16,7 +16,10 @@ from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.schemas.json_envelopes import VALUES, envelopes, good_envelopes, variants, without_each
 
-TEXTS = {protocol: (ROOT / "schemas" / protocol / "1.0.json").read_text(encoding="utf-8") for protocol in FAMILIES}
+TEXTS = {
+    protocol: (ROOT / "schemas" / protocol / "1.0.json").read_text(encoding="utf-8")
+    for protocol in FAMILIES
+}
 SCHEMAS = {protocol: Draft202012Validator(json.loads(text)) for protocol, text in TEXTS.items()}
 
 # Errors of strict mode that take more than the structure of one object to see.
@@ -47,13 +50,17 @@ BEYOND_STRUCTURE = {
 TEMPLATE_TEXT = {"speckit/placeholder-left", "factory/placeholder-left"}
 
 
-def assert_agreement(envelope: Any, protocol: str) -> bool:  # noqa: ANN401 - JSON values
+# JSON values
+def assert_agreement(envelope: Any, protocol: str) -> bool:  # noqa: ANN401
     """Fail unless schema and engine say the same; return what they say."""
     accepted = bool(SCHEMAS[protocol].is_valid(envelope))
     text = json.dumps(envelope, indent=1)
-    errors = {finding.rule for finding in judge(text, protocol, "strict").of_severity(Severity.ERROR)}
+    errors = {
+        finding.rule for finding in judge(text, protocol, "strict").of_severity(Severity.ERROR)
+    }
     complaints = "\n".join(
-        f"{error.json_path}: {error.message[:200]}" for error in SCHEMAS[protocol].iter_errors(envelope)
+        f"{error.json_path}: {error.message[:200]}"
+        for error in SCHEMAS[protocol].iter_errors(envelope)
     )
     agree = accepted == (not errors - BEYOND_STRUCTURE)
     if template_text := errors & TEMPLATE_TEXT:  # a schema can tell it from a word or a number only
@@ -64,9 +71,13 @@ def assert_agreement(envelope: Any, protocol: str) -> bool:  # noqa: ANN401 - JS
 
 @pytest.mark.parametrize("protocol", sorted(FAMILIES))
 def test_the_schema_is_a_schema_and_the_one_that_the_tables_make(protocol: str) -> None:
-    made = {"speckit": speckit_schema.schema_text, "factory": factory_schema.schema_text}[protocol]()
+    made = {"speckit": speckit_schema.schema_text, "factory": factory_schema.schema_text}[
+        protocol
+    ]()
 
-    assert TEXTS[protocol] == made, f"run: python -m goop_mcp.protocols.{protocol}.schema > schemas/{protocol}/1.0.json"
+    assert TEXTS[protocol] == made, (
+        f"run: python -m goop_mcp.protocols.{protocol}.schema > schemas/{protocol}/1.0.json"
+    )
     Draft202012Validator.check_schema(json.loads(made))
 
 
@@ -104,7 +115,8 @@ def test_schema_and_engine_agree_when_any_member_is_left_out(protocol: str) -> N
 @pytest.mark.parametrize("protocol", sorted(FAMILIES))
 def test_schema_and_engine_agree_wherever_a_value_stands(protocol: str, number: int) -> None:
     value = VALUES[number]
-    # Each value meets every seventh envelope, beginning with another one: together that is every field with every kind.
+    # Each value meets every seventh envelope, beginning with another one: together that is every
+    # field with every kind.
     for envelope in good_envelopes(protocol)[number % 7 :: 7]:
         for changed in variants(envelope, value):
             assert_agreement(changed, protocol)
@@ -116,6 +128,13 @@ def test_schema_and_engine_agree_on_any_envelope(data: st.DataObject, protocol: 
 
 
 def test_every_error_about_structure_is_weighed_for_the_schema() -> None:
-    errors = {rule.id for family in FAMILIES.values() for rule in family.rules if rule.strict is Severity.ERROR}
+    errors = {
+        rule.id
+        for family in FAMILIES.values()
+        for rule in family.rules
+        if rule.strict is Severity.ERROR
+    }
 
-    assert {name for name in BEYOND_STRUCTURE if not name.startswith(("path/", "envelope/"))} <= errors
+    assert {
+        name for name in BEYOND_STRUCTURE if not name.startswith(("path/", "envelope/"))
+    } <= errors

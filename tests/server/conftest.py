@@ -6,9 +6,15 @@ import pytest
 from tests.server.connections import ERAS, TRANSPORTS, Connection, Transport, connected
 from tests.server.preloaded import preloading
 
-COMBINATIONS = [pytest.param((transport, era), id=f"{transport}-{era}") for transport in TRANSPORTS for era in ERAS]
+COMBINATIONS = [
+    pytest.param((transport, era), id=f"{transport}-{era}")
+    for transport in TRANSPORTS
+    for era in ERAS
+]
 LOCAL_COMBINATIONS = [
-    pytest.param((transport, era), id=f"{transport}-{era}") for transport in ("memory", "stdio") for era in ERAS
+    pytest.param((transport, era), id=f"{transport}-{era}")
+    for transport in ("memory", "stdio")
+    for era in ERAS
 ]
 """Without a network: for tests that start a server each."""
 

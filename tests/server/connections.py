@@ -64,7 +64,9 @@ class Connection:
 
 
 @contextmanager
-def connect(server: MCPServer | StdioServerParameters | ClientTransport, era: str) -> Iterator[Connection]:
+def connect(
+    server: MCPServer | StdioServerParameters | ClientTransport, era: str
+) -> Iterator[Connection]:
     client = Client(server, mode=era, read_timeout_seconds=PATIENCE)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         yield Connection(portal, client)
@@ -77,7 +79,9 @@ def connected(transport: Transport, era: str) -> Iterator[Connection]:
         with connect(create_server(Settings(project=ROOT)), era) as connection:
             yield connection
     elif transport == "stdio":
-        command = StdioServerParameters(command=sys.executable, args=["-m", "goop_mcp", "serve"], cwd=ROOT)
+        command = StdioServerParameters(
+            command=sys.executable, args=["-m", "goop_mcp", "serve"], cwd=ROOT
+        )
         with connect(command, era) as connection:
             yield connection
     else:
@@ -91,12 +95,19 @@ def connected(transport: Transport, era: str) -> Iterator[Connection]:
 def target(server: Served, transport: Transport, *, token: str | None = None) -> ClientTransport:
     """Return how a client reaches a server on the network; good for one client."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    return _streamable(server.mcp, headers) if transport == "streamable-http" else sse_client(server.sse, headers)
+    return (
+        _streamable(server.mcp, headers)
+        if transport == "streamable-http"
+        else sse_client(server.sse, headers)
+    )
 
 
 @asynccontextmanager
 async def _streamable(url: str, headers: dict[str, str]) -> AsyncIterator[TransportStreams]:
-    async with create_mcp_http_client(headers) as http, streamable_http_client(url, http_client=http) as streams:
+    async with (
+        create_mcp_http_client(headers) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
         yield streams
 
 

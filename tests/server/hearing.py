@@ -46,7 +46,10 @@ class Heard:
 async def listening(client: Client, *uris: str) -> AsyncIterator[Heard]:
     """Let a client of the later era listen to `uris` while the context is open."""
     heard = Heard()
-    async with client.listen(resource_subscriptions=list(uris)) as events, anyio.create_task_group() as tasks:
+    async with (
+        client.listen(resource_subscriptions=list(uris)) as events,
+        anyio.create_task_group() as tasks,
+    ):
 
         async def listen() -> None:
             async for event in events:

@@ -55,7 +55,9 @@ def preloading() -> Iterator[Path]:
 
 def starting(door: Path, *arguments: str) -> StdioServerParameters:
     """Return what starts `goop-mcp` with `arguments` out of the process at `door`."""
-    return StdioServerParameters(command=sys.executable, args=["-I", "-S", "-c", _STARTER, str(door), *arguments])
+    return StdioServerParameters(
+        command=sys.executable, args=["-I", "-S", "-c", _STARTER, str(door), *arguments]
+    )
 
 
 def main(path: str) -> None:

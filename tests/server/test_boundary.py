@@ -87,7 +87,9 @@ def test_crash_of_a_resource_is_told_as_an_incident_too(
     assert incident_in(refusal.value.message, caplog).exc_info
 
 
-def test_crash_of_a_prompt_is_told_as_an_incident_too(faulty: Connection, caplog: pytest.LogCaptureFixture) -> None:
+def test_crash_of_a_prompt_is_told_as_an_incident_too(
+    faulty: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(MCPError) as refusal:
         faulty.prompt("crash")
     assert refusal.value.code == INTERNAL_ERROR
@@ -110,7 +112,9 @@ def test_foreseen_failure_keeps_its_own_words(faulty: Connection, tool: str, sai
 def test_long_answer_is_cut_off_with_a_line_that_says_how_to_get_less(faulty: Connection) -> None:
     text = text_of(faulty.tool("long_text"))
     assert len(text) == MOST_CHARACTERS
-    assert text.splitlines()[-1].startswith("… cut off here: 250,000 characters are more than 40,000. Ask for less")
+    assert text.splitlines()[-1].startswith(
+        "… cut off here: 250,000 characters are more than 40,000. Ask for less"
+    )
 
 
 def test_number_in_a_string_is_taken_only_where_nothing_is_lost(faulty: Connection) -> None:
@@ -145,8 +149,14 @@ def test_time_of_each_request_is_logged_without_its_content(
     faulty.tool("count_up", number=41)
     with pytest.raises(MCPError):
         faulty.read("goop://crash")
-    lines = [record.getMessage() for record in caplog.records if record.name == "goop_mcp.server.middleware"]
+    lines = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "goop_mcp.server.middleware"
+    ]
     called = [line for line in lines if "count_up" in line]
     assert len(called) == 1
     assert re.fullmatch(r"tools/call count_up answered in \d+\.\d ms", called[0])
-    assert any(re.fullmatch(r"resources/read goop://crash failed in \d+\.\d ms", line) for line in lines)
+    assert any(
+        re.fullmatch(r"resources/read goop://crash failed in \d+\.\d ms", line) for line in lines
+    )

@@ -16,20 +16,26 @@ PROTOCOLS = [family.name for family in FAMILIES]
 def complete(connection: Connection, of: str, name: str, begun: str, **known: str) -> Completion:
     ref = ResourceTemplateReference(uri=of) if of.startswith("goop:") else PromptReference(name=of)
     argument = {"name": name, "value": begun}
-    return connection.call(lambda: connection.client.complete(ref, argument, known or None)).completion
+    return connection.call(
+        lambda: connection.client.complete(ref, argument, known or None)
+    ).completion
 
 
 def test_names_of_templates_are_completed(connection: Connection) -> None:
     everything = complete(connection, "goop://templates/{name}", "name", "")
     assert everything.values == [*template_names(), *document_template_names()]
-    assert complete(connection, "goop://templates/{name}", "name", "Res").values == ["research-spike"]
+    assert complete(connection, "goop://templates/{name}", "name", "Res").values == [
+        "research-spike"
+    ]
 
 
 def test_what_begins_so_comes_before_what_holds_it(connection: Connection) -> None:
     values = complete(connection, "goop://templates/{name}", "name", "t").values
     assert values[0] == "test-suite"
     assert values[1:] == [
-        name for name in (*template_names(), *document_template_names()) if "t" in name and name != "test-suite"
+        name
+        for name in (*template_names(), *document_template_names())
+        if "t" in name and name != "test-suite"
     ]
 
 
@@ -40,7 +46,10 @@ def test_what_begins_so_comes_before_what_holds_it(connection: Connection) -> No
         ("goop://schemas/{protocol}/{version}", PROTOCOLS),
         ("repair_report", PROTOCOLS),
         ("resolve_blocker", PROTOCOLS),
-        ("goop://rules/{protocol}/{name}", list(dict.fromkeys(rule.family for rule in RULES.values()))),
+        (
+            "goop://rules/{protocol}/{name}",
+            list(dict.fromkeys(rule.family for rule in RULES.values())),
+        ),
     ],
 )
 def test_protocols_are_completed(connection: Connection, of: str, expected: list[str]) -> None:
@@ -48,16 +57,27 @@ def test_protocols_are_completed(connection: Connection, of: str, expected: list
 
 
 def test_what_is_known_already_narrows_what_is_offered(connection: Connection) -> None:
-    rules = complete(connection, "goop://rules/{protocol}/{name}", "name", "box", protocol="visual_style")
+    rules = complete(
+        connection, "goop://rules/{protocol}/{name}", "name", "box", protocol="visual_style"
+    )
     assert rules.values == ["box"]
-    versions = complete(connection, "goop://schemas/{protocol}/{version}", "version", "", protocol="agent_request")
-    assert versions.values == [each.version for each in list_schemas() if each.protocol == "agent_request"]
+    versions = complete(
+        connection, "goop://schemas/{protocol}/{version}", "version", "", protocol="agent_request"
+    )
+    assert versions.values == [
+        each.version for each in list_schemas() if each.protocol == "agent_request"
+    ]
 
 
-def test_no_more_than_a_hundred_are_offered_at_once_and_their_number_is_told(connection: Connection) -> None:
+def test_no_more_than_a_hundred_are_offered_at_once_and_their_number_is_told(
+    connection: Connection,
+) -> None:
     offered = complete(connection, "goop://rules/{protocol}/{name}", "name", "")
     assert len(offered.values) == 100
-    assert (offered.has_more, offered.total) == (True, len({rule.partition("/")[2] for rule in RULES}))
+    assert (offered.has_more, offered.total) == (
+        True,
+        len({rule.partition("/")[2] for rule in RULES}),
+    )
 
 
 @pytest.mark.parametrize("of", ["goop_report", "nothing", "goop://nothing/{name}"])

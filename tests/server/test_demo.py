@@ -25,13 +25,16 @@ STEPS = [
 ]
 LONGEST_RUN = 300
 DEMO = [sys.executable, "-m", "goop_mcp", "demo"]
-# The program from the checkout; the server it starts is another one, run by what is called an interpreter.
+# The program from the checkout; the server it starts is another one, run by what is called an
+# interpreter.
 DEMO_ELSEWHERE = [
     sys.executable,
     "-P",
     "-c",
-    "import os, sys; from goop_mcp.cli import main; sys.executable = os.path.abspath('server'); "
-    "sys.exit(main(sys.argv[1:]))",
+    (
+        "import os, sys; from goop_mcp.cli import main; sys.executable = os.path.abspath('server');"
+        " sys.exit(main(sys.argv[1:]))"
+    ),
 ]
 
 ALWAYS_ACCEPTS = """
@@ -79,7 +82,9 @@ class Story(BaseModel):
     steps: list[Step]
 
 
-def run(command: list[str], *options: str, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    command: list[str], *options: str, cwd: Path = ROOT, **variables: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*command, *options],
         cwd=cwd,
@@ -95,7 +100,9 @@ def run(command: list[str], *options: str, cwd: Path = ROOT, **variables: str) -
 def run_with_server(source: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the demo where the interpreter starts another server than ours."""
     (folder / "server.py").write_text(source, encoding="utf-8")
-    (folder / "server").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/server.py"\n', encoding="utf-8")
+    (folder / "server").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" "{folder}/server.py"\n', encoding="utf-8"
+    )
     (folder / "server").chmod(0o755)
     return run(DEMO_ELSEWHERE, "demo", *options, cwd=folder, PYTHONPATH=str(ROOT))
 
@@ -108,10 +115,20 @@ def test_demo_tells_the_story_to_people_in_80_columns() -> None:
     assert all(line == line.rstrip() for line in lines)
     assert "\x1b" not in finished.stdout
     headings = [line.split(" ─")[0] for line in lines if line[:1].isdigit()]
-    assert [heading.split(".")[0] for heading in headings] == [str(number) for number in range(1, len(STEPS) + 1)]
+    assert [heading.split(".")[0] for heading in headings] == [
+        str(number) for number in range(1, len(STEPS) + 1)
+    ]
     story = finished.stdout
-    assert story.index("Rejected: ") < story.index("Your report was not accepted.") < story.index("Accepted: ")
-    assert story.index("Accepted: ") < story.index("GoopSpec · Decision Required") < story.index("actions: ask_user")
+    assert (
+        story.index("Rejected: ")
+        < story.index("Your report was not accepted.")
+        < story.index("Accepted: ")
+    )
+    assert (
+        story.index("Accepted: ")
+        < story.index("GoopSpec · Decision Required")
+        < story.index("actions: ask_user")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +164,9 @@ def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: 
 def test_decision_of_the_demo_is_that_of_the_router_on_the_second_reply(story: Story) -> None:
     second_reply, told = story.steps[3].reply, story.steps[5].decision
     assert second_reply is not None
-    assert told == DecisionModel.model_validate(route(validate(second_reply), RoutingContext()).to_dict())
+    assert told == DecisionModel.model_validate(
+        route(validate(second_reply), RoutingContext()).to_dict()
+    )
     assert told.rule == "G1"
 
 
@@ -161,7 +180,9 @@ def test_what_the_demo_saves_is_found_without_its_secret(story: Story) -> None:
     assert "tiger-4711" not in f"{save}{search}"
 
 
-def test_the_second_session_of_the_demo_goes_on_from_what_the_first_one_recorded(story: Story) -> None:
+def test_the_second_session_of_the_demo_goes_on_from_what_the_first_one_recorded(
+    story: Story,
+) -> None:
     answers = {step.name: step.answer or "" for step in story.steps}
     assert "- **Action:** W2.T3: BLOCKED" in answers["record"]
     assert answers["hand_over"].startswith("written: .goopspec/HANDOFF.md")
@@ -174,7 +195,9 @@ def test_demo_leaves_nothing_behind(story: Story, temporary: Path) -> None:
     assert not (ROOT / ".goopspec").exists()
 
 
-def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of_form(story: Story) -> None:
+def test_first_reply_of_the_demo_has_faults_of_every_kind_and_the_second_some_of_form(
+    story: Story,
+) -> None:
     first, second = story.steps[1].verdict, story.steps[4].verdict
     assert first is not None
     assert second is not None
@@ -206,7 +229,9 @@ def test_demo_says_so_when_a_verdict_is_not_the_expected_one(tmp_path: Path) -> 
 def test_demo_says_so_when_the_tool_fails(tmp_path: Path) -> None:
     finished = run_with_server(ALWAYS_FAILS, tmp_path)
     assert finished.returncode == 1
-    assert finished.stderr.splitlines()[-1].startswith("goop-mcp: the server did not answer as it should")
+    assert finished.stderr.splitlines()[-1].startswith(
+        "goop-mcp: the server did not answer as it should"
+    )
     assert "That is the main job" not in finished.stdout
 
 

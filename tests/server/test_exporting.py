@@ -95,7 +95,9 @@ def test_a_server_sends_spans_and_figures_to_the_collector_that_is_named(
         "PYTHONPATH": str(ROOT),
     }
     command = ["-m", "goop_mcp", "serve", "--project", str(tmp_path)]
-    server = StdioServerParameters(command=sys.executable, args=command, env=environment(**variables))
+    server = StdioServerParameters(
+        command=sys.executable, args=command, env=environment(**variables)
+    )
     with connect(server, era) as connection:
         connection.tool("validate_report", text=BAD_STATUS)
         connection.tool("save_memory", title="A title", content="Some content.")
@@ -121,7 +123,9 @@ def test_what_is_left_is_sent_at_the_end(receiver: Receiver, tmp_path: Path) -> 
 
 def test_a_collector_that_does_not_answer_keeps_nobody_from_ending(tmp_path: Path) -> None:
     call = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-    ended = run("serve", "--project", tmp_path, stdin=call, env={"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY})
+    ended = run(
+        "serve", "--project", tmp_path, stdin=call, env={"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY}
+    )
     assert ended.code == 0
     assert '"id":1' in ended.out.replace(" ", "")
 
@@ -134,8 +138,10 @@ def test_without_the_extra_one_warning_says_what_to_install(
     assert start_exporting({"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY}).signals == ()
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == (
-        "OTEL_EXPORTER_OTLP_ENDPOINT is set, but nothing is exported: the exporter is missing; install goop-mcp[otel]"
+    assert (
+        record.getMessage()
+        == "OTEL_EXPORTER_OTLP_ENDPOINT is set, but nothing is exported: the exporter is missing;"
+        " install goop-mcp[otel]"
     )
 
 
@@ -149,7 +155,9 @@ def test_without_the_extra_one_warning_says_what_to_install(
     ],
     ids=["nothing", "empty", "disabled", "none"],
 )
-def test_nothing_is_exported_unless_it_is_wanted(variables: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_exported_unless_it_is_wanted(
+    variables: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
     assert start_exporting(variables).signals == ()
     assert caplog.records == []
 
@@ -157,4 +165,6 @@ def test_nothing_is_exported_unless_it_is_wanted(variables: dict[str, str], capl
 def test_a_protocol_that_is_not_spoken_is_named(caplog: pytest.LogCaptureFixture) -> None:
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
     assert start_exporting(variables).signals == ()
-    assert caplog.messages == ["nothing is exported: the protocol is 'grpc'; expected http/protobuf"]
+    assert caplog.messages == [
+        "nothing is exported: the protocol is 'grpc'; expected http/protobuf"
+    ]

@@ -47,7 +47,11 @@ def test_the_prompt_is_valid_and_gives_back_what_was_put_in(connection: Connecti
     built = result.structured_content
     assert built is not None
     check_against_schema(result, connection.tools()["build_handoff"])
-    assert (built["kind"], built["path"], built["verdict"]["verdict"]) == ("agent_request", None, "accepted")
+    assert (built["kind"], built["path"], built["verdict"]["verdict"]) == (
+        "agent_request",
+        None,
+        "accepted",
+    )
     assert built["text"] in text_of(result)
     verdict = validate(built["text"], mode="strict")
     assert verdict.findings == ()
@@ -69,7 +73,9 @@ def test_the_tool_says_that_it_may_add_a_file(connection: Connection) -> None:
     assert hints.destructive_hint is False
 
 
-def test_without_write_nothing_is_written_and_the_place_is_told(workshop: Connection, tmp_path: Path) -> None:
+def test_without_write_nothing_is_written_and_the_place_is_told(
+    workshop: Connection, tmp_path: Path
+) -> None:
     result = workshop.tool("build_handoff", **FIELDS, session_id=ID)
 
     head, fence, rest = text_of(result).split("\n", 2)
@@ -79,7 +85,9 @@ def test_without_write_nothing_is_written_and_the_place_is_told(workshop: Connec
     assert list(tmp_path.iterdir()) == []
 
 
-def test_with_write_the_prompt_stands_in_the_folder_of_its_session(workshop: Connection, tmp_path: Path) -> None:
+def test_with_write_the_prompt_stands_in_the_folder_of_its_session(
+    workshop: Connection, tmp_path: Path
+) -> None:
     result = workshop.tool("build_handoff", **FIELDS, session_id=ID, write=True)
 
     assert text_of(result) == f"written: {PLACE}"
@@ -93,14 +101,18 @@ def test_another_prompt_is_never_overwritten(workshop: Connection, tmp_path: Pat
     workshop.tool("build_handoff", **FIELDS, session_id=ID, write=True)
     before = (tmp_path / PLACE).read_bytes()
 
-    assert refused(workshop, session_id=ID, write=True, title="Another") == (
-        f"{PLACE} is there already and says something else; give another session_id, or move it away."
+    assert (
+        refused(workshop, session_id=ID, write=True, title="Another")
+        == f"{PLACE} is there already and says something else; give another session_id, or move it"
+        " away."
     )
     assert (tmp_path / PLACE).read_bytes() == before
     assert str(tmp_path) not in refused(workshop, session_id=ID, write=True, title="Another")
 
 
-def test_a_session_without_an_id_gets_one_when_its_prompt_is_written(workshop: Connection, tmp_path: Path) -> None:
+def test_a_session_without_an_id_gets_one_when_its_prompt_is_written(
+    workshop: Connection, tmp_path: Path
+) -> None:
     built = workshop.tool("build_handoff", **FIELDS, write=True).structured_content
 
     assert built is not None
@@ -121,8 +133,10 @@ def test_a_link_in_the_project_leads_nowhere(
 
 def test_what_is_missing_is_named_at_once(connection: Connection) -> None:
     result = connection.tool("build_handoff", kind="agent_request", title="Login")
-    assert text_of(result) == (
-        "original_intent is missing; current_task_summary is missing; task_details is missing; deliverables is missing."
+    assert (
+        text_of(result)
+        == "original_intent is missing; current_task_summary is missing; task_details is missing;"
+        " deliverables is missing."
     )
 
 
@@ -133,14 +147,32 @@ def test_what_is_missing_is_named_at_once(connection: Connection) -> None:
         ({"kind": "letter"}, "kind is 'letter'; expected one of agent_request, session"),
         (
             {"mode": "Spawn"},
-            "mode is 'Spawn'; expected one of spawn, conversation_only, blocking; did you mean 'spawn'?",
+            (
+                "mode is 'Spawn'; expected one of spawn, conversation_only, blocking; did you mean"
+                " 'spawn'?"
+            ),
         ),
         ({"priority": "hi"}, "priority is 'hi'; expected one of high, medium, low or null"),
-        ({"constraints": ["a", 3]}, "constraints[1] is a number; expected a string of at most 2,000 characters"),
-        ({"constraints": ["a"] * 201}, "constraints is a list of 201; expected a list of at most 200"),
-        ({"deliverables": "a.py"}, "deliverables is a string of 4 characters; expected a list of at most 200"),
-        ({"deliverables": ["a.py"]}, "deliverable 1 is no object; expected kind, path, required and text"),
-        ({"deliverables": [{"kind": "code"}]}, "kind of deliverable 1 is 'code'; expected file, decision or report"),
+        (
+            {"constraints": ["a", 3]},
+            "constraints[1] is a number; expected a string of at most 2,000 characters",
+        ),
+        (
+            {"constraints": ["a"] * 201},
+            "constraints is a list of 201; expected a list of at most 200",
+        ),
+        (
+            {"deliverables": "a.py"},
+            "deliverables is a string of 4 characters; expected a list of at most 200",
+        ),
+        (
+            {"deliverables": ["a.py"]},
+            "deliverable 1 is no object; expected kind, path, required and text",
+        ),
+        (
+            {"deliverables": [{"kind": "code"}]},
+            "kind of deliverable 1 is 'code'; expected file, decision or report",
+        ),
         ({"deliverables": []}, "deliverables is empty"),
         ({"session_id": "../x"}, "session_id is '../x'; expected date, time and a short name"),
         ({"deliverables": [{"kind": "file", "path": "../x"}]}, "leads out of the workspace"),
@@ -157,8 +189,13 @@ def test_arguments_of_which_no_prompt_can_be_made_are_named(
 
 
 def test_a_warning_on_the_prompt_is_told(connection: Connection) -> None:
-    lines = text_of(connection.tool("build_handoff", **{**FIELDS, "current_task_summary": "Login"})).splitlines()
+    lines = text_of(
+        connection.tool("build_handoff", **{**FIELDS, "current_task_summary": "Login"})
+    ).splitlines()
     assert lines[1:3] == [
         "1 remark:",
-        "- line 7: current_task_summary has 5 characters; expected 10 to 500 (agent_request/summary-length)",
+        (
+            "- line 7: current_task_summary has 5 characters; expected 10 to 500"
+            " (agent_request/summary-length)"
+        ),
     ]

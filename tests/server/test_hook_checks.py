@@ -15,19 +15,29 @@ BAD = "I did the work but forgot the envelope."
 
 @pytest.fixture(params=ERAS)
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
-    with connect(create_server(Settings(project=tmp_path, hook_tool=True)), request.param) as opened:
+    with connect(
+        create_server(Settings(project=tmp_path, hook_tool=True)), request.param
+    ) as opened:
         yield opened
 
 
 def answer_of(host: Connection, text: str, **values: str) -> dict[str, object]:
-    arguments = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false", **values}
+    arguments = {
+        "event": "SubagentStop",
+        "agent_id": "a",
+        "agent_type": "goop-executor",
+        "active": "false",
+        **values,
+    }
     result = host.tool("hook_check", text=text, **arguments)
     said = json.loads(text_of(result))
     assert isinstance(said, dict)
     return said
 
 
-def test_a_bad_report_is_sent_back_once_and_then_let_go_when_nothing_changes(host: Connection) -> None:
+def test_a_bad_report_is_sent_back_once_and_then_let_go_when_nothing_changes(
+    host: Connection,
+) -> None:
     assert answer_of(host, BAD)["decision"] == "block"
     again = answer_of(host, BAD, active="true")
     assert "sent the same reply again" in str(again["systemMessage"])
@@ -43,7 +53,9 @@ def test_the_tool_is_offered_only_on_request(tmp_path: Path) -> None:
         assert "hook_check" not in opened.tools()
 
 
-def test_the_tool_describes_all_it_takes_and_gives_and_owns_that_it_counts(host: Connection) -> None:
+def test_the_tool_describes_all_it_takes_and_gives_and_owns_that_it_counts(
+    host: Connection,
+) -> None:
     tool = host.tools()["hook_check"]
     assert tool.annotations is not None
     assert tool.annotations.idempotent_hint is False

@@ -19,7 +19,9 @@ def test_server_says_who_it_is_and_when_to_use_it(connection: Connection) -> Non
     assert len(client.instructions) < 1000
 
 
-@pytest.mark.parametrize("listing", ["list_tools", "list_resources", "list_resource_templates", "list_prompts"])
+@pytest.mark.parametrize(
+    "listing", ["list_tools", "list_resources", "list_resource_templates", "list_prompts"]
+)
 def test_made_up_cursor_is_refused(connection: Connection, listing: str) -> None:
     with pytest.raises(MCPError) as refusal:
         connection.call(lambda: getattr(connection.client, listing)(cursor="7"))
@@ -56,13 +58,33 @@ def test_manual_names_every_tool_argument_resource_and_prompt() -> None:
     manual = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
     with connected("memory", "auto") as opened:
         client = opened.client
-        names = [template.uri_template for template in opened.call(client.list_resource_templates).resource_templates]
+        names = [
+            template.uri_template
+            for template in opened.call(client.list_resource_templates).resource_templates
+        ]
         for tool in opened.tools().values():
-            names += [tool.name, *tool.input_schema["properties"], *(tool.output_schema or {})["properties"]]
+            names += [
+                tool.name,
+                *tool.input_schema["properties"],
+                *(tool.output_schema or {})["properties"],
+            ]
         for prompt in opened.call(client.list_prompts).prompts:
             names += [prompt.name, *(argument.name for argument in prompt.arguments or [])]
-    page_of_a_rule = {"id", "lenient", "strict", "catches", "why", "given", "bad", "good", "fix", "requirements"}
-    assert [name for name in names if f"`{name}`" not in manual and name not in page_of_a_rule] == []
+    page_of_a_rule = {
+        "id",
+        "lenient",
+        "strict",
+        "catches",
+        "why",
+        "given",
+        "bad",
+        "good",
+        "fix",
+        "requirements",
+    }
+    assert [
+        name for name in names if f"`{name}`" not in manual and name not in page_of_a_rule
+    ] == []
 
 
 def test_every_host_entry_in_the_manual_starts_the_server() -> None:

@@ -61,7 +61,9 @@ def test_a_record_is_one_json_object_without_secrets(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.usefixtures("own_root")
-def test_a_traceback_stands_in_the_object_and_what_is_not_known_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_traceback_stands_in_the_object_and_what_is_not_known_is_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     start("json")
     try:
         raise RuntimeError(f'"quoted" {SECRET} \u2028')
@@ -98,14 +100,20 @@ def test_details_of_libraries_are_cut_after_their_secrets_are_taken_out(
 
 
 @pytest.mark.usefixtures("own_root")
-def test_a_line_of_text_names_the_request_that_it_belongs_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_of_text_names_the_request_that_it_belongs_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     start("text")
     log.info("before")
     with answering(REQUEST):
         log.info("within")
     log.info("after")
     ends = [line.split(" INFO ")[1] for line in lines(capsys)]
-    assert ends == ["goop_mcp.test: before", "goop_mcp.test [request-1]: within", "goop_mcp.test: after"]
+    assert ends == [
+        "goop_mcp.test: before",
+        "goop_mcp.test [request-1]: within",
+        "goop_mcp.test: after",
+    ]
 
 
 @pytest.mark.parametrize("given", ["a", "0af7651916cd43dd", "a.b-c_d", "x" * 64])
@@ -113,14 +121,18 @@ def test_an_id_of_sane_shape_is_kept(given: str) -> None:
     assert request_id(given) == given
 
 
-@pytest.mark.parametrize("given", [None, "", "x" * 65, "a b", "a\n", "-a", "a.", "é", "<script>", "a\0", "٣"])
+@pytest.mark.parametrize(
+    "given", [None, "", "x" * 65, "a b", "a\n", "-a", "a.", "é", "<script>", "a\0", "٣"]
+)
 def test_any_other_id_is_replaced_by_a_new_one(given: str | None) -> None:
     new = {request_id(given) for _ in range(100)}
     assert len(new) == 100
     assert all(len(id) == 16 and int(id, 16) >= 0 for id in new)
 
 
-def test_the_request_is_known_in_worker_threads_and_in_the_writer_of_the_database(tmp_path: Path) -> None:
+def test_the_request_is_known_in_worker_threads_and_in_the_writer_of_the_database(
+    tmp_path: Path,
+) -> None:
     seen: list[Request | None] = []
 
     async def serve(id: str) -> None:
@@ -128,7 +140,9 @@ def test_the_request_is_known_in_worker_threads_and_in_the_writer_of_the_databas
         (tmp_path / id).mkdir()
         with answering(Request(id)):
             await anyio.to_thread.run_sync(lambda: seen.append(current_request()))
-            await anyio.to_thread.run_sync(lambda: store.write(lambda _: seen.append(current_request())))
+            await anyio.to_thread.run_sync(
+                lambda: store.write(lambda _: seen.append(current_request()))
+            )
         store.close()
 
     async def serve_all() -> None:
@@ -137,7 +151,9 @@ def test_the_request_is_known_in_worker_threads_and_in_the_writer_of_the_databas
                 tasks.start_soon(serve, f"r{number}")
 
     anyio.run(serve_all)
-    assert sorted(request.id for request in seen if request) == sorted([f"r{number}" for number in range(5)] * 2)
+    assert sorted(request.id for request in seen if request) == sorted(
+        [f"r{number}" for number in range(5)] * 2
+    )
     assert current_request() is None
 
 

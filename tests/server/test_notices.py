@@ -23,7 +23,9 @@ from tests.server.hearing import Heard
 URI = "goop://project/SPEC.md"
 OTHER = "goop://project/BLUEPRINT.md"
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning"
+)
 
 
 @pytest.fixture
@@ -36,14 +38,22 @@ def spec(tmp_path: Path) -> anyio.Path:
 def serve(spec: anyio.Path) -> GoopServer:
     def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
         there = Path(spec).exists()
-        return {uri: Path(spec).read_text(encoding="utf-8") if there and uri == URI else None for uri in uris}
+        return {
+            uri: Path(spec).read_text(encoding="utf-8") if there and uri == URI else None
+            for uri in uris
+        }
 
     return serving(take_stamps)
 
 
 def serving(take_stamps: Callable[[Collection[str]], Mapping[str, object]]) -> GoopServer:
     notices = Notices(take_stamps, interval=0.02)
-    server = GoopServer("t", subscriptions=notices.bus, middleware=[notices.watch_streams], lifespan=notices.watching)
+    server = GoopServer(
+        "t",
+        subscriptions=notices.bus,
+        middleware=[notices.watch_streams],
+        lifespan=notices.watching,
+    )
     server.tell_changes(notices)
     return server
 
@@ -144,7 +154,9 @@ async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is
     def take_stamps(uris: Collection[str]) -> Mapping[str, object]:
         if said[-1] == "away":
             anyio.from_thread.run_sync(asked_in_vain.set)
-            raise StoreUnavailableError("the database cannot be reached; call again when it is back")
+            raise StoreUnavailableError(
+                "the database cannot be reached; call again when it is back"
+            )
         return dict.fromkeys(uris, said[-1])
 
     async with legacy(serving(take_stamps)) as (client, heard):
@@ -172,7 +184,9 @@ async def test_a_stream_that_is_given_up_before_it_begins_takes_no_place(spec: a
                 ended.set()
 
     async def listen() -> None:
-        async with client.listen(resource_subscriptions=[f"goop://memories/{number}" for number in range(600)]):
+        async with client.listen(
+            resource_subscriptions=[f"goop://memories/{number}" for number in range(600)]
+        ):
             pass
 
     server = serve(spec)
@@ -211,7 +225,9 @@ async def test_a_long_address_is_kept_by_nobody(spec: anyio.Path) -> None:
                 pass
 
 
-async def test_more_subscriptions_than_are_the_share_of_a_client_are_refused(spec: anyio.Path) -> None:
+async def test_more_subscriptions_than_are_the_share_of_a_client_are_refused(
+    spec: anyio.Path,
+) -> None:
     async with legacy(serve(spec)) as (client, _):
         for number in range(1000):
             await client.subscribe_resource(f"goop://memories/{number}")

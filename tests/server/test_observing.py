@@ -42,7 +42,9 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connectio
 def spans(name: str) -> list[ReadableSpan]:
     """Return the finished spans of the server with this name; the client of the SDK has spans of its own."""
     return [
-        span for span in EXPORTER.get_finished_spans() if span.name == name and span.kind is not trace.SpanKind.INTERNAL
+        span
+        for span in EXPORTER.get_finished_spans()
+        if span.name == name and span.kind is not trace.SpanKind.INTERNAL
     ]
 
 
@@ -87,29 +89,44 @@ def test_names_that_a_client_made_up_stay_out(server: Connection) -> None:
     assert SECRET not in str(points(DURATION))
 
 
-def test_verdicts_are_counted_by_protocol_and_agent_and_rejections_by_rule(server: Connection) -> None:
+def test_verdicts_are_counted_by_protocol_and_agent_and_rejections_by_rule(
+    server: Connection,
+) -> None:
     verdicts = {"goop__protocol": "goop_report", "goop__agent": "goop-executor"}
-    before = counted("goop.verdicts", **verdicts), counted("goop.broken_rules", goop__rule="goop_report/unknown-status")
+    before = (
+        counted("goop.verdicts", **verdicts),
+        counted("goop.broken_rules", goop__rule="goop_report/unknown-status"),
+    )
     server.tool("validate_report", text=GOOD)
     server.tool("route_next_action", text=BAD_STATUS)
     server.tool("record_report", text=BAD_STATUS)
-    after = counted("goop.verdicts", **verdicts), counted("goop.broken_rules", goop__rule="goop_report/unknown-status")
+    after = (
+        counted("goop.verdicts", **verdicts),
+        counted("goop.broken_rules", goop__rule="goop_report/unknown-status"),
+    )
     assert (after[0] - before[0], after[1] - before[1]) == (3, 2)
 
 
 def test_an_agent_that_nobody_knows_is_counted_as_another_one(server: Connection) -> None:
     before = counted("goop.verdicts", goop__agent="other")
-    server.tool("validate_report", text=GOOD.replace("goop-executor", f"goop-{SECRET.lower().replace('_', '')}"))
+    server.tool(
+        "validate_report",
+        text=GOOD.replace("goop-executor", f"goop-{SECRET.lower().replace('_', '')}"),
+    )
     server.tool("validate_report", text="no envelope", expected_agent="somebody")
     assert counted("goop.verdicts", goop__agent="other") == before + 2
     assert SECRET.lower().replace("_", "") not in str(points("goop.verdicts"))
 
 
-def test_the_database_is_measured_and_belongs_to_the_call_that_needs_it(server: Connection, tmp_path: Path) -> None:
+def test_the_database_is_measured_and_belongs_to_the_call_that_needs_it(
+    server: Connection, tmp_path: Path
+) -> None:
     before = counted(STORE, db__system__name="sqlite", db__operation__name="write")
     server.tool("save_memory", title="A title", content="Some content.")
     assert counted(STORE, db__system__name="sqlite", db__operation__name="write") > before
-    (call,) = [span for span in spans("tools/call save_memory") if span.kind is trace.SpanKind.SERVER]
+    (call,) = [
+        span for span in spans("tools/call save_memory") if span.kind is trace.SpanKind.SERVER
+    ]
     writes = spans("write")
     assert call.context is not None
     assert writes
@@ -117,7 +134,9 @@ def test_the_database_is_measured_and_belongs_to_the_call_that_needs_it(server: 
     assert str(tmp_path) not in "".join(span.to_json() for span in (call, *writes))
 
 
-def test_a_database_that_fails_is_counted_as_failed_without_its_place(server: Connection, tmp_path: Path) -> None:
+def test_a_database_that_fails_is_counted_as_failed_without_its_place(
+    server: Connection, tmp_path: Path
+) -> None:
     (tmp_path / ".goopspec").write_text("a file in the way", encoding="utf-8")
     result = server.tool("save_memory", title="A title", content="Some content.")
     assert result.is_error
@@ -131,11 +150,15 @@ def test_the_trace_of_a_client_goes_on_in_the_server(server: Connection) -> None
         with trace.get_tracer("a client").start_as_current_span("outer") as outer:
             meta: dict[str, str] = {}
             propagate.inject(meta)
-            await server.client.call_tool("validate_report", {"text": GOOD}, meta=cast("RequestParamsMeta", meta))
+            await server.client.call_tool(
+                "validate_report", {"text": GOOD}, meta=cast("RequestParamsMeta", meta)
+            )
         return outer.get_span_context().trace_id
 
     trace_id = server.call(call)
-    (span,) = [span for span in spans("tools/call validate_report") if span.kind is trace.SpanKind.SERVER]
+    (span,) = [
+        span for span in spans("tools/call validate_report") if span.kind is trace.SpanKind.SERVER
+    ]
     assert span.parent is not None
     assert span.parent.is_remote
     assert span.parent.trace_id == trace_id

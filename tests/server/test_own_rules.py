@@ -37,14 +37,21 @@ def test_a_report_is_judged_by_them(client: Connection, check_workspace: bool) -
 
 
 @pytest.mark.parametrize("tool", ["route_next_action", "record_report"])
-def test_no_decision_goes_on_and_nothing_is_recorded_against_them(client: Connection, tool: str) -> None:
+def test_no_decision_goes_on_and_nothing_is_recorded_against_them(
+    client: Connection, tool: str
+) -> None:
     result = client.tool(tool, text=WITHOUT_TICKET, check_workspace=False)
     assert "actions: request_repair" in text_of(result)
     assert FIX in text_of(result)
 
 
 def test_a_hook_sends_the_agent_back_for_them(client: Connection) -> None:
-    told = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false"}
+    told = {
+        "event": "SubagentStop",
+        "agent_id": "a",
+        "agent_type": "goop-executor",
+        "active": "false",
+    }
     answer = json.loads(text_of(client.tool("hook_check", text=WITHOUT_TICKET, **told)))
     assert answer["decision"] == "block"
     assert FIX in answer["reason"]
@@ -57,7 +64,9 @@ def test_they_are_explained_listed_and_completed(client: Connection) -> None:
 
     ref = ResourceTemplateReference(uri="goop://rules/{protocol}/{name}")
     argument = {"name": "name", "value": "ticket"}
-    offered = client.call(lambda: client.client.complete(ref, argument, {"protocol": "shop"})).completion
+    offered = client.call(
+        lambda: client.client.complete(ref, argument, {"protocol": "shop"})
+    ).completion
     assert offered.values == ["ticket-missing"]
 
 
@@ -89,7 +98,12 @@ def test_no_other_client_waits_for_a_rule_that_takes_long(era: str, tmp_path: Pa
     file = tmp_path / "waiting_rules.py"
     file.write_text(LOOKS_WHERE_IT_RUNS, encoding="utf-8")
     settings = Settings(project=tmp_path, hook_tool=True, rules=(str(file),))
-    told = {"event": "SubagentStop", "agent_id": "a", "agent_type": "goop-executor", "active": "false"}
+    told = {
+        "event": "SubagentStop",
+        "agent_id": "a",
+        "agent_type": "goop-executor",
+        "active": "false",
+    }
     with connect(create_server(settings), era) as client:
         for tool in ("validate_report", "route_next_action", "record_report"):
             assert "all clients" not in text_of(client.tool(tool, text=WITH_TICKET))
@@ -110,7 +124,9 @@ RULES = replace(TICKET, check=lambda *_: HITS)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_however_much_a_rule_says_its_answer_is_one_that_clients_take(era: str, tmp_path: Path) -> None:
+def test_however_much_a_rule_says_its_answer_is_one_that_clients_take(
+    era: str, tmp_path: Path
+) -> None:
     file = tmp_path / "long_rules.py"
     file.write_text(NAMES_ALL_TICKETS, encoding="utf-8")
     with connect(create_server(Settings(project=tmp_path, rules=(str(file),))), era) as client:
@@ -120,7 +136,9 @@ def test_however_much_a_rule_says_its_answer_is_one_that_clients_take(era: str, 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(era: str, tmp_path: Path) -> None:
+def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(
+    era: str, tmp_path: Path
+) -> None:
     with connect(create_server(Settings(project=tmp_path, rules=(BROKEN_PLACE,))), era) as client:
         for tool in ("validate_report", "route_next_action", "record_report"):
             result = client.tool(tool, text=WITH_TICKET)
@@ -133,7 +151,10 @@ def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(era:
 @pytest.mark.parametrize("era", ERAS)
 def test_the_program_takes_them_from_a_file_that_prints(era: str, tmp_path: Path) -> None:
     file = tmp_path / "shop_rules.py"
-    file.write_text("from tests.validation.shop import TICKET\nprint('loaded')\nRULES = TICKET\n", encoding="utf-8")
+    file.write_text(
+        "from tests.validation.shop import TICKET\nprint('loaded')\nRULES = TICKET\n",
+        encoding="utf-8",
+    )
     started = StdioServerParameters(
         command=sys.executable,
         args=["-m", "goop_mcp", "serve", "--rules", file.name],

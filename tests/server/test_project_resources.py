@@ -34,22 +34,32 @@ from tests.workspace.projects import copied
 
 SPEC = "goop://project/SPEC.md"
 MEMORY = "goop://memories/1"
-CHANGE_SPEC = "import pathlib, sys; pathlib.Path(sys.argv[1], '.goopspec/SPEC.md').write_text('# second')"
+CHANGE_SPEC = (
+    "import pathlib, sys; pathlib.Path(sys.argv[1], '.goopspec/SPEC.md').write_text('# second')"
+)
 
 
 @pytest.fixture(params=LOCAL_COMBINATIONS)
-def project(request: pytest.FixtureRequest, preloaded: Path, tmp_path: Path) -> Iterator[Connection]:
+def project(
+    request: pytest.FixtureRequest, preloaded: Path, tmp_path: Path
+) -> Iterator[Connection]:
     """Connect to a server of a whole project."""
     transport, era = request.param
     copied("profile_0x", tmp_path)
     in_process = starting(preloaded, "serve", "--project", str(tmp_path))
-    with connect(create_server(Settings(project=tmp_path)) if transport == "memory" else in_process, era) as opened:
+    with connect(
+        create_server(Settings(project=tmp_path)) if transport == "memory" else in_process, era
+    ) as opened:
         yield opened
 
 
 def listed(connection: Connection) -> dict[str, str | None]:
     resources = connection.call(connection.client.list_resources).resources
-    return {str(each.uri): each.mime_type for each in resources if str(each.uri).startswith("goop://project/")}
+    return {
+        str(each.uri): each.mime_type
+        for each in resources
+        if str(each.uri).startswith("goop://project/")
+    }
 
 
 def test_how_the_agents_do_is_a_resource(project: Connection) -> None:
@@ -70,14 +80,18 @@ def not_there(connection: Connection, uri: str) -> str:
 
 
 @requirement("P-16")
-def test_the_documents_that_are_there_are_listed_and_read_as_they_stand(project: Connection, tmp_path: Path) -> None:
+def test_the_documents_that_are_there_are_listed_and_read_as_they_stand(
+    project: Connection, tmp_path: Path
+) -> None:
     present = [name for name in DOCUMENTS if (tmp_path / ".goopspec" / name).exists()]
     assert len(present) == 6
     assert list(listed(project)) == [f"goop://project/{name}" for name in present]
     for name in present:
         contents = project.read(f"goop://project/{name}")
         assert contents.text.encode() == (tmp_path / ".goopspec" / name).read_bytes()
-        assert contents.mime_type == ("application/json" if name == "state.json" else "text/markdown")
+        assert contents.mime_type == (
+            "application/json" if name == "state.json" else "text/markdown"
+        )
 
 
 def test_a_document_is_listed_as_soon_as_it_is_there(project: Connection, tmp_path: Path) -> None:
@@ -87,8 +101,9 @@ def test_a_document_is_listed_as_soon_as_it_is_there(project: Connection, tmp_pa
 
 
 def test_what_is_missing_says_how_it_comes_into_being(project: Connection, tmp_path: Path) -> None:
-    assert not_there(project, "goop://project/HANDOFF.md") == (
-        "there is no .goopspec/HANDOFF.md in this project; a session handoff writes it."
+    assert (
+        not_there(project, "goop://project/HANDOFF.md")
+        == "there is no .goopspec/HANDOFF.md in this project; a session handoff writes it."
     )
     assert "it is optional" in not_there(project, "goop://project/PROJECT_KNOWLEDGE_BASE.md")
     (tmp_path / ".goopspec" / "SPEC.md").unlink()
@@ -96,7 +111,9 @@ def test_what_is_missing_says_how_it_comes_into_being(project: Connection, tmp_p
     assert "did you mean 'SPEC.md'?" in not_there(project, "goop://project/SPECS.md")
 
 
-def test_what_cannot_be_read_says_why_without_an_absolute_path(project: Connection, tmp_path: Path) -> None:
+def test_what_cannot_be_read_says_why_without_an_absolute_path(
+    project: Connection, tmp_path: Path
+) -> None:
     folder = tmp_path / ".goopspec"
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.write_text("password=tiger-4711", encoding="utf-8")
@@ -113,8 +130,14 @@ def test_what_cannot_be_read_says_why_without_an_absolute_path(project: Connecti
     }
     outside.unlink()
 
-    assert said["SPEC.md"] == ("path '.goopspec/SPEC.md' leads out of the project through a link; remove the link.")
-    assert said["ADL.md"] == ".goopspec/ADL.md is no text in UTF-8: byte 0xe9 in line 2; save it as UTF-8."
+    assert (
+        said["SPEC.md"]
+        == "path '.goopspec/SPEC.md' leads out of the project through a link; remove the link."
+    )
+    assert (
+        said["ADL.md"]
+        == ".goopspec/ADL.md is no text in UTF-8: byte 0xe9 in line 2; save it as UTF-8."
+    )
     assert said["CHRONICLE.md"].endswith("bytes; expected at most 16,777,216.")
     assert said["BLUEPRINT.md"] == ".goopspec/BLUEPRINT.md is no file; expected a text file there."
 
@@ -156,15 +179,21 @@ def test_more_ids_than_are_offered_are_told(tmp_path: Path) -> None:
     settings = Settings(project=tmp_path)
     with Application(settings) as application, connect(create_server(settings), "auto") as client:
         for number in range(101):
-            save_memory(application.store, MemoryDraft(title=f"T{number}", content=f"Number {number}."))
+            save_memory(
+                application.store, MemoryDraft(title=f"T{number}", content=f"Number {number}.")
+            )
         ref = ResourceTemplateReference(uri="goop://memories/{id}")
-        offered = client.call(lambda: client.client.complete(ref, {"name": "id", "value": ""})).completion
+        offered = client.call(
+            lambda: client.client.complete(ref, {"name": "id", "value": ""})
+        ).completion
 
     assert (len(offered.values), offered.values[0], offered.has_more) == (100, "101", True)
 
 
 @requirement("P-05")
-def test_the_prompts_of_a_session_look_into_the_project(project: Connection, tmp_path: Path) -> None:
+def test_the_prompts_of_a_session_look_into_the_project(
+    project: Connection, tmp_path: Path
+) -> None:
     names = [prompt.name for prompt in project.call(project.client.list_prompts).prompts]
     assert {"start_task", "resume_session"} <= {*names}
     assert "Your task: W2.T3" in project.prompt("start_task", task="W2.T3")
@@ -181,7 +210,9 @@ def test_the_prompts_of_a_session_look_into_the_project(project: Connection, tmp
 
 
 @pytest.fixture(params=ERAS)
-def shared(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Iterator[Connection]:
+def shared(
+    request: pytest.FixtureRequest, database: Database, tmp_path: Path
+) -> Iterator[Connection]:
     """Connect to a server beside an agent: with the folder of the project, and the database of all machines."""
     copied("profile_0x", tmp_path)
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
@@ -192,7 +223,9 @@ def shared(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -
         yield opened
 
 
-def test_recorded_entries_stand_among_what_people_keep_in_the_folder(shared: Connection, tmp_path: Path) -> None:
+def test_recorded_entries_stand_among_what_people_keep_in_the_folder(
+    shared: Connection, tmp_path: Path
+) -> None:
     folder = tmp_path / ".goopspec"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     diary = before["CHRONICLE.md"].decode()
@@ -201,22 +234,32 @@ def test_recorded_entries_stand_among_what_people_keep_in_the_folder(shared: Con
     result = shared.tool("record_report", text=report("W2.T1", summary="Items can be ticked off."))
 
     check_against_schema(result, shared.tools()["record_report"])
-    assert text_of(result).splitlines()[:2] == ["recorded at revision 1", "shown at: goop://project/CHRONICLE.md"]
+    assert text_of(result).splitlines()[:2] == [
+        "recorded at revision 1",
+        "shown at: goop://project/CHRONICLE.md",
+    ]
     text = shared.read("goop://project/CHRONICLE.md").text
     (entry,) = re.findall(r"\n\n<!-- goop:rev 1 -->.*?<!-- goop:end 1 -->", text, re.DOTALL)
     assert "Items can be ticked off." in entry
     assert text.replace(entry, "") == diary
     assert shared.read(SPEC).text.encode() == before["SPEC.md"]
     assert "goop://project/HANDOFF.md" not in listed(shared)
-    assert "there is no .goopspec/HANDOFF.md in this project" in not_there(shared, "goop://project/HANDOFF.md")
+    assert "there is no .goopspec/HANDOFF.md in this project" in not_there(
+        shared, "goop://project/HANDOFF.md"
+    )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_what_is_shared_says_so_in_status_and_handoff(shared: Connection) -> None:
     not_written = shared.tool("build_handoff", kind="session")
-    assert text_of(not_written).startswith("not recorded; with write=true it is recorded and shown at ")
+    assert text_of(not_written).startswith(
+        "not recorded; with write=true it is recorded and shown at "
+    )
     handoff = shared.tool("build_handoff", kind="session", write=True, summary="Half is done.")
-    assert text_of(handoff) == "recorded and shown at goop://project/HANDOFF.md, in no file (revision 1)"
+    assert (
+        text_of(handoff)
+        == "recorded and shown at goop://project/HANDOFF.md, in no file (revision 1)"
+    )
     check_against_schema(handoff, shared.tools()["build_handoff"])
     assert "What it says of the work: Half is done." in shared.prompt("resume_session")
     status = shared.tool("project_status")
@@ -231,7 +274,9 @@ def test_a_database_that_cannot_be_asked_hides_no_other_resource(tmp_path: Path,
     copied("profile_0x", tmp_path)
     settings = Settings(project=tmp_path, database=url, project_id="shop")
     with connect(create_server(settings), era) as alone:
-        assert {SPEC, "goop://project/CHRONICLE.md", "goop://project/HANDOFF.md"} <= {*listed(alone)}
+        assert {SPEC, "goop://project/CHRONICLE.md", "goop://project/HANDOFF.md"} <= {
+            *listed(alone)
+        }
         assert alone.read(SPEC).text.encode() == (tmp_path / ".goopspec" / "SPEC.md").read_bytes()
         said = refused(alone, "goop://project/CHRONICLE.md", INTERNAL_ERROR)
     assert said.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
@@ -239,7 +284,9 @@ def test_a_database_that_cannot_be_asked_hides_no_other_resource(tmp_path: Path,
 
 def test_only_what_changed_gets_another_stamp(database: Database, tmp_path: Path) -> None:
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
-    uris = [f"goop://project/{name}" for name in ("CHRONICLE.md", "HANDOFF.md", "SPEC.md")] + [MEMORY]
+    uris = [f"goop://project/{name}" for name in ("CHRONICLE.md", "HANDOFF.md", "SPEC.md")] + [
+        MEMORY
+    ]
 
     def changed(before: Mapping[str, object]) -> list[str]:
         return [uri for uri, stamp in take(uris).items() if stamp != before[uri]]
@@ -296,18 +343,27 @@ async def test_a_change_by_another_process_is_told(tmp_path: Path, era: str) -> 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_document_in_the_folder_of_the_workflow_is_followed(tmp_path: Path, era: str) -> None:
+async def test_a_document_in_the_folder_of_the_workflow_is_followed(
+    tmp_path: Path, era: str
+) -> None:
     copied("folders_of_workflows", tmp_path)
     async with subscribed(tmp_path, era, SPEC) as (_, heard):
-        (tmp_path / ".goopspec" / "checkout" / "SPEC.md").write_text("# another one", encoding="utf-8")
+        (tmp_path / ".goopspec" / "checkout" / "SPEC.md").write_text(
+            "# another one", encoding="utf-8"
+        )
         await heard.wait_for(SPEC)
     assert heard.uris == [SPEC]
 
 
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 @pytest.mark.parametrize("era", ERAS)
-async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(tmp_path: Path, era: str) -> None:
-    async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://nothing", "goop://memories/x") as (_, heard):
+async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(
+    tmp_path: Path, era: str
+) -> None:
+    async with subscribed(tmp_path, era, SPEC, MEMORY, "goop://nothing", "goop://memories/x") as (
+        _,
+        heard,
+    ):
         (tmp_path / ".goopspec").mkdir()
         (tmp_path / ".goopspec" / "SPEC.md").write_text("# first", encoding="utf-8")
         await heard.wait_for(SPEC)
@@ -317,9 +373,12 @@ async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(tmp_
 
 def test_a_stamp_loads_no_database_where_none_is_asked_for() -> None:
     script = (
-        "import sys; from pathlib import Path; from goop_mcp.composition import Application;"
-        "from goop_mcp.server.stamps import Stamps; from goop_mcp.settings import Settings;"
-        "Stamps(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']); print('apsw' in sys.modules)"
+        "import sys; from pathlib import Path; from goop_mcp.composition import Application;from"
+        " goop_mcp.server.stamps import Stamps; from goop_mcp.settings import"
+        " Settings;Stamps(Application(Settings(project=Path('.'))))(['goop://project/SPEC.md']);"
+        " print('apsw' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=300
+    )
     assert done.stdout == "False\n"

@@ -27,23 +27,34 @@ def todo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]
         yield opened
 
 
-def test_a_report_is_recorded_and_the_answer_says_what_was_written(todo: Connection, tmp_path: Path) -> None:
+def test_a_report_is_recorded_and_the_answer_says_what_was_written(
+    todo: Connection, tmp_path: Path
+) -> None:
     result = todo.tool("record_report", text=report("W2.T1"), expected_agent="goop-executor")
 
     check_against_schema(result, todo.tools()["record_report"])
     recorded = RecordedModel.model_validate(result.structured_content)
     assert recorded.status == "recorded"
     assert recorded.written.chronicle is not None
-    assert recorded.written.chronicle in (tmp_path / ".goopspec/CHRONICLE.md").read_text(encoding="utf-8")
+    assert recorded.written.chronicle in (tmp_path / ".goopspec/CHRONICLE.md").read_text(
+        encoding="utf-8"
+    )
     assert recorded.written.state is not None
-    assert text_of(result).splitlines()[:2] == ["recorded at revision 1", "written: .goopspec/CHRONICLE.md"]
+    assert text_of(result).splitlines()[:2] == [
+        "recorded at revision 1",
+        "written: .goopspec/CHRONICLE.md",
+    ]
     assert "actions: save_state, continue_next" in text_of(result)
 
     again = todo.tool("record_report", text=report("W2.T1"), expected_agent="goop-executor")
-    assert text_of(again).startswith("duplicate: the same report was recorded at revision 1; nothing was written")
+    assert text_of(again).startswith(
+        "duplicate: the same report was recorded at revision 1; nothing was written"
+    )
 
 
-def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(todo: Connection, tmp_path: Path) -> None:
+def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(
+    todo: Connection, tmp_path: Path
+) -> None:
     result = todo.tool("record_report", text="I am done.")
 
     assert not result.is_error
@@ -51,10 +62,16 @@ def test_a_rejected_report_is_an_answer_with_feedback_and_leaves_nothing(todo: C
     assert not (tmp_path / ".goopspec/goop.db").exists()
 
 
-def test_claims_are_held_against_the_project_unless_they_are_to_be_believed(todo: Connection) -> None:
-    lie = report().replace("<files/>", '<files><file path="src/nothing.py" action="created">New</file></files>')
+def test_claims_are_held_against_the_project_unless_they_are_to_be_believed(
+    todo: Connection,
+) -> None:
+    lie = report().replace(
+        "<files/>", '<files><file path="src/nothing.py" action="created">New</file></files>'
+    )
     assert "evidence/file-not-found" in text_of(todo.tool("record_report", text=lie))
-    assert text_of(todo.tool("record_report", text=lie, check_workspace=False)).startswith("recorded at revision 1")
+    assert text_of(todo.tool("record_report", text=lie, check_workspace=False)).startswith(
+        "recorded at revision 1"
+    )
 
 
 def test_status_is_told_and_fits_its_schema(todo: Connection, tmp_path: Path) -> None:
@@ -63,20 +80,30 @@ def test_status_is_told_and_fits_its_schema(todo: Connection, tmp_path: Path) ->
 
     check_against_schema(result, todo.tools()["project_status"])
     status = StatusModel.model_validate(result.structured_content)
-    assert (status.phase, status.progress.done_tasks, status.progress.total_tasks) == ("execute", 1, 6)
+    assert (status.phase, status.progress.done_tasks, status.progress.total_tasks) == (
+        "execute",
+        1,
+        6,
+    )
     assert [gate.gate for gate in status.gates] == ["Discovery", "Spec", "Execution", "Acceptance"]
     assert text_of(result).startswith("## 🔮 GoopSpec · Status")
     assert str(tmp_path) not in text_of(result) + json.dumps(result.structured_content)
 
 
-def test_a_session_handoff_is_built_and_with_write_stands_in_the_project(todo: Connection, tmp_path: Path) -> None:
+def test_a_session_handoff_is_built_and_with_write_stands_in_the_project(
+    todo: Connection, tmp_path: Path
+) -> None:
     todo.tool("record_report", text=report("W2.T1"))
     built = todo.tool("build_handoff", kind="session", warnings=["Mind the gap"])
     path = tmp_path / ".goopspec/HANDOFF.md"
 
     check_against_schema(built, todo.tools()["build_handoff"])
     handoff = HandoffModel.model_validate(built.structured_content)
-    assert (handoff.kind, handoff.path, handoff.verdict.verdict) == ("session", ".goopspec/HANDOFF.md", "accepted")
+    assert (handoff.kind, handoff.path, handoff.verdict.verdict) == (
+        "session",
+        ".goopspec/HANDOFF.md",
+        "accepted",
+    )
     assert "Mind the gap" in handoff.text
     assert handoff.text in text_of(built)
     assert not path.exists()
@@ -120,7 +147,9 @@ def test_what_one_server_recorded_the_next_one_knows(tmp_path: Path, era: str) -
     project = make_project(tmp_path)
     project.store.close()
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "goop_mcp", "serve", "--project", str(tmp_path)], env=environment()
+        command=sys.executable,
+        args=["-m", "goop_mcp", "serve", "--project", str(tmp_path)],
+        env=environment(),
     )
     with connect(server, era) as first:
         first.tool("record_report", text=project.reply)

@@ -21,8 +21,12 @@ def test_every_prompt_that_ships_is_listed_with_its_arguments(connection: Connec
     assert {"goop_report", "repair_report"} <= {each.name for each in listed}
     for ours, theirs in zip(shipped, listed, strict=True):
         assert (theirs.title, theirs.description) == (ours.title, ours.description)
-        arguments = [(each.name, each.description, each.required) for each in theirs.arguments or []]
-        assert arguments == [(each.name, each.description, each.required) for each in ours.arguments]
+        arguments = [
+            (each.name, each.description, each.required) for each in theirs.arguments or []
+        ]
+        assert arguments == [
+            (each.name, each.description, each.required) for each in ours.arguments
+        ]
 
 
 def test_prompt_is_filled_in_with_the_values_of_the_caller(connection: Connection) -> None:
@@ -43,7 +47,10 @@ def test_repair_prompt_tells_what_is_wrong_with_the_reply(connection: Connection
 
 
 def test_unknown_prompt_is_answered_with_the_nearest_one(connection: Connection) -> None:
-    assert refused(connection, "goop_reports") == "there is no prompt 'goop_reports'; did you mean 'goop_report'?"
+    assert (
+        refused(connection, "goop_reports")
+        == "there is no prompt 'goop_reports'; did you mean 'goop_report'?"
+    )
 
 
 def test_unknown_argument_is_answered_with_the_known_ones(connection: Connection) -> None:
@@ -52,4 +59,6 @@ def test_unknown_argument_is_answered_with_the_known_ones(connection: Connection
 
 
 def test_missing_argument_is_named(connection: Connection) -> None:
-    assert refused(connection, "repair_report") == "the prompt repair_report needs the argument text."
+    assert (
+        refused(connection, "repair_report") == "the prompt repair_report needs the argument text."
+    )

@@ -21,12 +21,21 @@ def unknown(connection: Connection, uri: str) -> str:
 
 
 def test_rules_schemas_pages_and_templates_are_listed_by_name(connection: Connection) -> None:
-    listed = {str(each.uri): each for each in connection.call(connection.client.list_resources).resources}
+    listed = {
+        str(each.uri): each for each in connection.call(connection.client.list_resources).resources
+    }
     schemas = [schema.uri for schema in list_schemas()]
     documents = [f"goop://docs/{protocol}" for protocol in list_documents()]
     templates = [f"goop://templates/{template.name}" for template in list_templates()]
     forms = [f"goop://templates/{name}" for name in document_template_names()]
-    assert list(listed) == ["goop://rules", *schemas, *documents, *templates, *forms, "goop://stats"]
+    assert list(listed) == [
+        "goop://rules",
+        *schemas,
+        *documents,
+        *templates,
+        *forms,
+        "goop://stats",
+    ]
     assert all(each.title and each.description and each.mime_type for each in listed.values())
 
 
@@ -50,7 +59,9 @@ def test_templates_tell_how_to_address_one_thing(connection: Connection) -> None
     ]
 
 
-def test_a_template_tells_a_type_only_where_all_that_it_leads_to_has_it(connection: Connection) -> None:
+def test_a_template_tells_a_type_only_where_all_that_it_leads_to_has_it(
+    connection: Connection,
+) -> None:
     templates = connection.call(connection.client.list_resource_templates).resource_templates
     types = {template.uri_template: template.mime_type for template in templates}
     assert [uri for uri, type_ in types.items() if type_ is None] == [
@@ -91,8 +102,12 @@ def test_every_schema_can_be_read_with_its_media_type(connection: Connection) ->
         assert (contents.text, contents.mime_type) == (schema.text, schema.media_type)
 
 
-def test_version_without_a_schema_of_its_own_leads_to_the_one_it_is_judged_by(connection: Connection) -> None:
-    assert connection.read("goop://schemas/goop_report/0.2.0").text == find_schema("goop_report").text
+def test_version_without_a_schema_of_its_own_leads_to_the_one_it_is_judged_by(
+    connection: Connection,
+) -> None:
+    assert (
+        connection.read("goop://schemas/goop_report/0.2.0").text == find_schema("goop_report").text
+    )
 
 
 def test_every_protocol_page_can_be_read(connection: Connection) -> None:
@@ -104,15 +119,21 @@ def test_every_protocol_page_can_be_read(connection: Connection) -> None:
 def test_every_template_can_be_read_with_what_goes_into_its_slots(connection: Connection) -> None:
     for template in list_templates():
         contents = connection.read(f"goop://templates/{template.name}")
-        assert (contents.text, contents.mime_type) == (read_template(template.name), "text/markdown")
+        assert (contents.text, contents.mime_type) == (
+            read_template(template.name),
+            "text/markdown",
+        )
         assert template.text in contents.text
         assert all(
-            slot.description in contents.text and f"{{{{{slot.name}}}}}" in contents.text for slot in template.slots
+            slot.description in contents.text and f"{{{{{slot.name}}}}}" in contents.text
+            for slot in template.slots
         )
 
 
 @requirement("P-15")
-@pytest.mark.parametrize("name", ["blueprint", "chronicle", "handoff", "project", "requirements", "spec", "state"])
+@pytest.mark.parametrize(
+    "name", ["blueprint", "chronicle", "handoff", "project", "requirements", "spec", "state"]
+)
 def test_the_form_of_every_document_can_be_read(connection: Connection, name: str) -> None:
     contents = connection.read(f"goop://templates/{name}")
     assert (contents.text, contents.mime_type) == (read_document_template(name), "text/markdown")

@@ -41,7 +41,9 @@ def test_nothing_goes_on_from_what_is_blocked_failed_or_missing(
 
 
 def test_same_faults_again_go_to_the_user(connection: Connection) -> None:
-    result = connection.tool("route_next_action", text="Done.", previous_rules=["envelope/no-envelope"])
+    result = connection.tool(
+        "route_next_action", text="Done.", previous_rules=["envelope/no-envelope"]
+    )
 
     decision = result.structured_content
 
@@ -61,7 +63,9 @@ def test_stored_state_changes_are_the_context_of_the_next_call(connection: Conne
     rules: list[str] = []
     stored: dict[str, JsonValue] = {}
     for _ in range(4):
-        decision = connection.tool("route_next_action", text=text, context=stored).structured_content
+        decision = connection.tool(
+            "route_next_action", text=text, context=stored
+        ).structured_content
         assert decision is not None
         rules.append(decision["rule"])
         stored = decision["state_changes"]
@@ -72,8 +76,14 @@ def test_stored_state_changes_are_the_context_of_the_next_call(connection: Conne
 @pytest.mark.parametrize(
     ("context", "words"),
     [
-        ({"counters": {"partials": -1}}, "context.counters.partials: is -1; expected a whole number from 0"),
-        ({"policy": {"adoption": "always"}}, "context.policy.adoption: is 'always'; expected one of optional, pilot"),
+        (
+            {"counters": {"partials": -1}},
+            "context.counters.partials: is -1; expected a whole number from 0",
+        ),
+        (
+            {"policy": {"adoption": "always"}},
+            "context.policy.adoption: is 'always'; expected one of optional, pilot",
+        ),
         ({"atempt": 2}, "context.atempt: there is no such field; did you mean 'attempt'?"),
         ({"attempt": None}, "context.attempt: is null; expected a whole number from 1"),
     ],

@@ -23,7 +23,10 @@ def test_project_is_that_of_the_option_then_ours_then_the_hosts_then_the_current
 ) -> None:
     monkeypatch.chdir(tmp_path)
     environment = {"GOOP_PROJECT_DIR": folders["goop"], "CLAUDE_PROJECT_DIR": folders["claude"]}
-    assert read_settings(environment, project=folders["option"]).project == Path(folders["option"]).resolve()
+    assert (
+        read_settings(environment, project=folders["option"]).project
+        == Path(folders["option"]).resolve()
+    )
     assert read_settings(environment).project == Path(folders["goop"]).resolve()
     del environment["GOOP_PROJECT_DIR"]
     assert read_settings(environment).project == Path(folders["claude"]).resolve()
@@ -31,7 +34,11 @@ def test_project_is_that_of_the_option_then_ours_then_the_hosts_then_the_current
 
 
 def test_empty_variable_counts_as_unset(folders: dict[str, str]) -> None:
-    environment = {"GOOP_PROJECT_DIR": "", "CLAUDE_PROJECT_DIR": folders["claude"], "GOOP_LOG_LEVEL": ""}
+    environment = {
+        "GOOP_PROJECT_DIR": "",
+        "CLAUDE_PROJECT_DIR": folders["claude"],
+        "GOOP_LOG_LEVEL": "",
+    }
     settings = read_settings(environment)
     assert (settings.project, settings.log_level) == (Path(folders["claude"]).resolve(), "WARNING")
 
@@ -50,8 +57,10 @@ def test_log_level_is_read_in_any_case(given: str) -> None:
 def test_unknown_log_level_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(GoopError) as refusal:
         read_settings({"GOOP_LOG_LEVEL": "WARN"})
-    assert str(refusal.value) == (
-        "GOOP_LOG_LEVEL is 'WARN'; expected one of DEBUG, INFO, WARNING, ERROR, CRITICAL; did you mean WARNING?"
+    assert (
+        str(refusal.value)
+        == "GOOP_LOG_LEVEL is 'WARN'; expected one of DEBUG, INFO, WARNING, ERROR, CRITICAL; did"
+        " you mean WARNING?"
     )
 
 
@@ -83,4 +92,7 @@ def test_log_format_is_read_in_any_case(given: str) -> None:
 def test_unknown_log_format_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(SettingsError) as refusal:
         read_settings({"GOOP_LOG_FORMAT": "jsonl"})
-    assert str(refusal.value) == "GOOP_LOG_FORMAT is 'jsonl'; expected one of text, json; did you mean json?"
+    assert (
+        str(refusal.value)
+        == "GOOP_LOG_FORMAT is 'jsonl'; expected one of text, json; did you mean json?"
+    )

@@ -46,14 +46,20 @@ class Process:
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         assert self.popen.stderr is not None
-        self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
+        self.stdin, self.stdout, self.stderr = (
+            self.popen.stdin,
+            self.popen.stdout,
+            self.popen.stderr,
+        )
 
     def write(self, line: bytes) -> None:
         self.stdin.write(line + b"\n")
         self.stdin.flush()
 
     def ask(self, method: str, params: JsonValue, *, id: int) -> dict[str, JsonValue]:
-        self.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
+        self.write(
+            json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode()
+        )
         return self.answer()
 
     def answer(self) -> dict[str, JsonValue]:
@@ -86,10 +92,14 @@ def running(command: list[str] = SERVE, **variables: str) -> Iterator[Process]:
 
 
 def explain(process: Process, *, id: int) -> dict[str, JsonValue]:
-    return process.ask("tools/call", {"name": "explain_rule", "arguments": {"rule": "xml/unescaped"}}, id=id)
+    return process.ask(
+        "tools/call", {"name": "explain_rule", "arguments": {"rule": "xml/unescaped"}}, id=id
+    )
 
 
-@pytest.mark.parametrize("command", [SERVE, [sys.executable, "-m", "goop_mcp"]], ids=["serve", "piped"])
+@pytest.mark.parametrize(
+    "command", [SERVE, [sys.executable, "-m", "goop_mcp"]], ids=["serve", "piped"]
+)
 def test_end_of_input_ends_the_server_with_0_and_a_silent_stderr(command: list[str]) -> None:
     with running(command) as process:
         process.open()
@@ -99,11 +109,23 @@ def test_end_of_input_ends_the_server_with_0_and_a_silent_stderr(command: list[s
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("command", [SERVE, [sys.executable, "-m", "goop_mcp"]], ids=["serve", "piped"])
-@pytest.mark.parametrize("given", [b"My report:\n\n<goop_report>\n", b"{}", b'\n\n{"jsonrpc": 2}\n[1]', b"[" * 100_000])
-def test_a_reply_that_is_piped_into_the_server_is_told_what_was_meant(command: list[str], given: bytes) -> None:
+@pytest.mark.parametrize(
+    "command", [SERVE, [sys.executable, "-m", "goop_mcp"]], ids=["serve", "piped"]
+)
+@pytest.mark.parametrize(
+    "given", [b"My report:\n\n<goop_report>\n", b"{}", b'\n\n{"jsonrpc": 2}\n[1]', b"[" * 100_000]
+)
+def test_a_reply_that_is_piped_into_the_server_is_told_what_was_meant(
+    command: list[str], given: bytes
+) -> None:
     finished = subprocess.run(
-        command, cwd=ROOT, env=environment(), input=given, check=False, capture_output=True, timeout=BOUND
+        command,
+        cwd=ROOT,
+        env=environment(),
+        input=given,
+        check=False,
+        capture_output=True,
+        timeout=BOUND,
     )
     assert finished.returncode == 2
     # A line that no client may send is refused by an answer all the same.
@@ -115,13 +137,21 @@ def test_a_reply_that_is_piped_into_the_server_is_told_what_was_meant(command: l
 @pytest.mark.parametrize("given", [b"", b"\n \n"])
 def test_input_without_any_text_is_a_client_that_went_away(given: bytes) -> None:
     finished = subprocess.run(
-        SERVE, cwd=ROOT, env=environment(), input=given, check=False, capture_output=True, timeout=BOUND
+        SERVE,
+        cwd=ROOT,
+        env=environment(),
+        input=given,
+        check=False,
+        capture_output=True,
+        timeout=BOUND,
     )
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signal_ends_the_server_while_its_input_is_still_open(number: signal.Signals, code: int) -> None:
+def test_signal_ends_the_server_while_its_input_is_still_open(
+    number: signal.Signals, code: int
+) -> None:
     with running() as process:
         process.open()
         process.popen.send_signal(number)
@@ -130,7 +160,9 @@ def test_signal_ends_the_server_while_its_input_is_still_open(number: signal.Sig
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signal_leaves_all_that_was_saved_in_one_file(tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_signal_leaves_all_that_was_saved_in_one_file(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     with running([*SERVE, "--project", str(tmp_path)]) as process:
         process.open()
         memory: JsonValue = {"title": "kept", "content": "what a host ends with a signal"}
@@ -154,7 +186,11 @@ def test_signal_ends_the_server_while_another_program_holds_the_lock(
             process.open()
             memory: JsonValue = {"title": "never", "content": "saved"}
             call: JsonValue = {"name": "save_memory", "arguments": memory}
-            process.write(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}).encode())
+            process.write(
+                json.dumps(
+                    {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}
+                ).encode()
+            )
             assert "result" in process.ask("ping", {}, id=8)
             process.popen.send_signal(number)
             assert process.ended()[0] == code
@@ -187,7 +223,9 @@ def test_client_that_stops_reading_ends_the_server_without_a_traceback() -> None
 
 @pytest.mark.parametrize("era", ERAS)
 def test_noise_on_stdout_does_not_reach_the_client(era: str) -> None:
-    noisy = StdioServerParameters(command=sys.executable, args=["-m", "tests.server.noisy"], cwd=ROOT)
+    noisy = StdioServerParameters(
+        command=sys.executable, args=["-m", "tests.server.noisy"], cwd=ROOT
+    )
     with connect(noisy, era) as connection:
         assert text_of(connection.tool("make_noise")) == "quiet"
         assert list(connection.tools())[-2:] == ["explain_rule", "make_noise"]
@@ -210,15 +248,27 @@ def test_log_goes_to_stderr_one_line_a_record() -> None:
     ("options", "variables", "said"),
     [
         ([], {"GOOP_LOG_LEVEL": "LOUD"}, "GOOP_LOG_LEVEL is 'LOUD'; expected one of DEBUG"),
-        ([], {"GOOP_PROJECT_DIR": "no-such-folder"}, "GOOP_PROJECT_DIR is 'no-such-folder', which is no folder"),
+        (
+            [],
+            {"GOOP_PROJECT_DIR": "no-such-folder"},
+            "GOOP_PROJECT_DIR is 'no-such-folder', which is no folder",
+        ),
         (["--project", "pyproject.toml"], {}, "--project is 'pyproject.toml', which is no folder"),
         (["--transport", "carrier-pigeon"], {}, "'carrier-pigeon' is not"),
     ],
 )
-def test_bad_setting_is_one_sentence_and_exit_code_2(options: list[str], variables: dict[str, str], said: str) -> None:
+def test_bad_setting_is_one_sentence_and_exit_code_2(
+    options: list[str], variables: dict[str, str], said: str
+) -> None:
     command = [sys.executable, "-m", "goop_mcp", "serve", *options]
     finished = subprocess.run(
-        command, cwd=ROOT, env=environment(**variables), check=False, capture_output=True, text=True, timeout=BOUND
+        command,
+        cwd=ROOT,
+        env=environment(**variables),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
     )
     assert finished.returncode == 2
     assert finished.stdout == ""
@@ -234,14 +284,22 @@ def test_settings_are_judged_before_the_sdk_is_loaded() -> None:
         "sys.exit(exit_code if 'mcp' not in sys.modules else 1)\n"
     )
     finished = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment(), check=False, capture_output=True, timeout=BOUND
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment(),
+        check=False,
+        capture_output=True,
+        timeout=BOUND,
     )
     assert finished.returncode == 2
 
 
 def after_serving_nobody(told: str) -> str:
     """Return what `told`, expressions, are in a program that has started to serve and reached the end of its input."""
-    code = f"import gc, sys; from goop_mcp.__main__ import main; sys.argv[1:] = ['serve']; main(); print({told})"
+    code = (
+        "import gc, sys; from goop_mcp.__main__ import main; sys.argv[1:] = ['serve']; main();"
+        f" print({told})"
+    )
     finished = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -261,13 +319,24 @@ def test_a_server_loads_what_it_judges_and_stores_with_at_the_first_call_that_ne
 
 
 def test_a_server_looks_for_garbage_but_not_in_what_was_loaded() -> None:
-    assert after_serving_nobody("gc.isenabled(), gc.get_freeze_count() > len(sys.modules)") == "True True"
+    assert (
+        after_serving_nobody("gc.isenabled(), gc.get_freeze_count() > len(sys.modules)")
+        == "True True"
+    )
 
 
 def test_importing_the_package_loads_neither_the_sdk_nor_pydantic_nor_click() -> None:
-    code = "import sys, goop_mcp; print(*sorted({'mcp', 'mcp_types', 'pydantic', 'click'} & sys.modules.keys()))"
+    code = (
+        "import sys, goop_mcp; print(*sorted({'mcp', 'mcp_types', 'pydantic', 'click'} &"
+        " sys.modules.keys()))"
+    )
     finished = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True, timeout=BOUND
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
     )
     assert finished.stdout == "\n"
 
@@ -282,9 +351,13 @@ def test_end_of_input_leaves_the_whole_database_in_one_file(tmp_path: Path) -> N
     with running([*SERVE, "--project", str(tmp_path)]) as process:
         process.open()
         memory: JsonValue = {"title": "Ports", "content": "The server listens on port 8080."}
-        assert "result" in process.ask("tools/call", {"name": "save_memory", "arguments": memory}, id=1)
+        assert "result" in process.ask(
+            "tools/call", {"name": "save_memory", "arguments": memory}, id=1
+        )
         query: JsonValue = {"queries": ["port"]}
-        assert "result" in process.ask("tools/call", {"name": "search_memory", "arguments": query}, id=2)
+        assert "result" in process.ask(
+            "tools/call", {"name": "search_memory", "arguments": query}, id=2
+        )
         process.stdin.close()
         assert process.ended()[0] == 0
 

@@ -14,7 +14,15 @@ from goop_mcp.server.bounds import LEFT_OUT
 from goop_mcp.server.models import DecisionModel, ProtocolChoice, RulePageModel, VerdictModel
 from goop_mcp.settings import Settings
 from tests.repository import ROOT
-from tests.server.connections import ERAS, PATIENCE, Connection, check_against_schema, connect, connected, text_of
+from tests.server.connections import (
+    ERAS,
+    PATIENCE,
+    Connection,
+    check_against_schema,
+    connect,
+    connected,
+    text_of,
+)
 
 CASES = ROOT / "tests" / "cases" / "goop_report"
 PROTOCOLS = "auto, goop_report, agent_request, speckit, factory"
@@ -34,7 +42,9 @@ def refused(connection: Connection, name: str, **arguments: JsonValue) -> list[s
     return text.splitlines()
 
 
-def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(connection: Connection) -> None:
+def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(
+    connection: Connection,
+) -> None:
     tools = connection.tools()
     assert list(tools) == [
         "validate_report",
@@ -55,17 +65,25 @@ def test_tools_are_listed_in_a_fixed_order_with_all_that_a_client_needs(connecti
         assert tool.annotations is not None
         hints = tool.annotations.model_dump(exclude={"title"})
         assert hints == {
-            "read_only_hint": tool.name not in {"build_handoff", "record_report", "save_memory", "forget_memory"},
+            "read_only_hint": (
+                tool.name not in {"build_handoff", "record_report", "save_memory", "forget_memory"}
+            ),
             "destructive_hint": tool.name == "forget_memory",
             "idempotent_hint": tool.name != "build_handoff",
             "open_world_hint": False,
         }
 
 
-def test_every_argument_and_every_field_of_an_answer_is_described_and_untitled(connection: Connection) -> None:
+def test_every_argument_and_every_field_of_an_answer_is_described_and_untitled(
+    connection: Connection,
+) -> None:
     for tool in connection.tools().values():
         assert tool.output_schema is not None
-        parts = [tool.input_schema, tool.output_schema, *tool.output_schema.get("$defs", {}).values()]
+        parts = [
+            tool.input_schema,
+            tool.output_schema,
+            *tool.output_schema.get("$defs", {}).values(),
+        ]
         for part in parts:
             assert "title" not in part
             for name, field in part.get("properties", {}).items():
@@ -74,7 +92,9 @@ def test_every_argument_and_every_field_of_an_answer_is_described_and_untitled(c
 
 
 def test_schema_of_every_tool_says_that_other_arguments_are_refused(connection: Connection) -> None:
-    assert all(tool.input_schema["additionalProperties"] is False for tool in connection.tools().values())
+    assert all(
+        tool.input_schema["additionalProperties"] is False for tool in connection.tools().values()
+    )
 
 
 def test_text_arguments_are_bounded(connection: Connection) -> None:
@@ -82,7 +102,9 @@ def test_text_arguments_are_bounded(connection: Connection) -> None:
         for name, field in tool.input_schema["properties"].items():
             kinds = field.get("anyOf", [field])
             kinds = [each.get("items", each) for each in kinds]
-            assert all("maxLength" in kind or "enum" in kind for kind in kinds if kind["type"] == "string"), name
+            assert all(
+                "maxLength" in kind or "enum" in kind for kind in kinds if kind["type"] == "string"
+            ), name
 
 
 def test_good_report_is_accepted_with_the_verdict_of_the_library(connection: Connection) -> None:
@@ -93,7 +115,9 @@ def test_good_report_is_accepted_with_the_verdict_of_the_library(connection: Con
     check_against_schema(result, connection.tools()["validate_report"])
 
 
-def test_text_of_an_accepted_report_names_each_repair_and_each_warning_once(connection: Connection) -> None:
+def test_text_of_an_accepted_report_names_each_repair_and_each_warning_once(
+    connection: Connection,
+) -> None:
     reply = MENDABLE.rstrip() + "\nShall I go on?\n"
     result = connection.tool("validate_report", text=reply)
     lines = text_of(result).splitlines()
@@ -113,7 +137,9 @@ def test_rejected_report_is_no_failure_of_the_tool_and_its_text_holds_the_whole_
     verdict = VerdictModel.model_validate(result.structured_content)
     assert verdict.verdict == "rejected"
     assert verdict.feedback is not None
-    assert text_of(result) == f"rejected: goop_report 0.1.6, agent goop-executor\n{verdict.feedback}"
+    assert (
+        text_of(result) == f"rejected: goop_report 0.1.6, agent goop-executor\n{verdict.feedback}"
+    )
     check_against_schema(result, connection.tools()["validate_report"])
 
 
@@ -137,7 +163,11 @@ def test_strict_mode_makes_a_repair_an_error(connection: Connection) -> None:
 
 def test_expected_agent_and_phase_are_compared(connection: Connection) -> None:
     result = connection.tool(
-        "validate_report", text=GOOD, protocol="goop_report", expected_agent="goop-planner", expected_phase="plan"
+        "validate_report",
+        text=GOOD,
+        protocol="goop_report",
+        expected_agent="goop-planner",
+        expected_phase="plan",
     )
     verdict = VerdictModel.model_validate(result.structured_content)
     rules = {finding.rule for finding in verdict.findings}
@@ -157,12 +187,20 @@ def test_every_case_gets_the_verdict_of_the_library(connection: Connection) -> N
 
 def test_all_faulty_arguments_are_told_at_once_one_line_each(connection: Connection) -> None:
     lines = refused(
-        connection, "validate_report", txt="a", mode="strikt", expected_agent=3, check_workspace="true", protocol=None
+        connection,
+        "validate_report",
+        txt="a",
+        mode="strikt",
+        expected_agent=3,
+        check_workspace="true",
+        protocol=None,
     )
     assert lines == [
         "validate_report was not run; mend the arguments and call it again:",
-        "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, protocol, mode, expected_agent, "
-        "expected_phase, check_workspace",
+        (
+            "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, protocol,"
+            " mode, expected_agent, expected_phase, check_workspace"
+        ),
         "- text is missing; expected a string of at most 2,097,152 characters",
         f"- protocol is null; expected one of {PROTOCOLS}",
         "- mode is 'strikt'; expected one of lenient, strict; did you mean 'strict'?",
@@ -172,7 +210,9 @@ def test_all_faulty_arguments_are_told_at_once_one_line_each(connection: Connect
 
 
 @pytest.mark.parametrize("value", [1, 0, "yes", "", [], {}, None, 1.0])
-def test_only_true_and_false_are_taken_for_a_boolean(connection: Connection, value: JsonValue) -> None:
+def test_only_true_and_false_are_taken_for_a_boolean(
+    connection: Connection, value: JsonValue
+) -> None:
     lines = refused(connection, "validate_report", text=GOOD, check_workspace=value)
     assert lines[1].endswith("expected true or false")
 
@@ -180,17 +220,23 @@ def test_only_true_and_false_are_taken_for_a_boolean(connection: Connection, val
 @pytest.mark.parametrize("value", [5, True, None, ["a"], {"a": 1}])
 def test_only_a_string_is_taken_for_text(connection: Connection, value: JsonValue) -> None:
     lines = refused(connection, "validate_report", text=value)
-    assert re.fullmatch(r"- text is (a number|true or false|null|a list|an object); expected a string .*", lines[1])
+    assert re.fullmatch(
+        r"- text is (a number|true or false|null|a list|an object); expected a string .*", lines[1]
+    )
 
 
 def test_unknown_protocol_is_refused_with_the_nearest_one(connection: Connection) -> None:
     lines = refused(connection, "validate_report", text=GOOD, protocol="goop-report")
-    assert lines[1:] == [f"- protocol is 'goop-report'; expected one of {PROTOCOLS}; did you mean 'goop_report'?"]
+    assert lines[1:] == [
+        f"- protocol is 'goop-report'; expected one of {PROTOCOLS}; did you mean 'goop_report'?"
+    ]
 
 
 def test_names_of_megabytes_are_refused_at_once(connection: Connection) -> None:
     started = monotonic()
-    lines = refused(connection, "validate_report", text=GOOD, mode="lenient" * 200_000, **{"texts" * 200_000: 1})
+    lines = refused(
+        connection, "validate_report", text=GOOD, mode="lenient" * 200_000, **{"texts" * 200_000: 1}
+    )
     assert monotonic() - started < PATIENCE / 2
     assert max(map(len, lines)) < 300
 
@@ -198,7 +244,8 @@ def test_names_of_megabytes_are_refused_at_once(connection: Connection) -> None:
 def test_text_of_three_megabytes_is_refused(connection: Connection) -> None:
     lines = refused(connection, "validate_report", text="x" * 3_000_000)
     assert lines[1:] == [
-        "- text is a string of 3,000,000 characters; expected a string of at most 2,097,152 characters"
+        "- text is a string of 3,000,000 characters; expected a string of at most 2,097,152"
+        " characters"
     ]
 
 
@@ -207,19 +254,30 @@ def test_text_of_twenty_megabytes_is_refused_where_no_network_refuses_it_before(
     with connected("stdio", era) as connection:
         lines = refused(connection, "validate_report", text="x" * 20_000_000)
     assert lines[1:] == [
-        "- text is a string of 20,000,000 characters; expected a string of at most 2,097,152 characters"
+        "- text is a string of 20,000,000 characters; expected a string of at most 2,097,152"
+        " characters"
     ]
 
 
-def test_text_under_the_limit_of_characters_but_over_that_of_bytes_gets_a_verdict(connection: Connection) -> None:
-    verdict = VerdictModel.model_validate(connection.tool("validate_report", text="ä" * 2_000_000).structured_content)
+def test_text_under_the_limit_of_characters_but_over_that_of_bytes_gets_a_verdict(
+    connection: Connection,
+) -> None:
+    verdict = VerdictModel.model_validate(
+        connection.tool("validate_report", text="ä" * 2_000_000).structured_content
+    )
     assert [finding.rule for finding in verdict.findings] == ["envelope/too-large"]
 
 
-def test_claims_are_held_against_the_project_of_the_server_where_that_is_wanted(connection: Connection) -> None:
+def test_claims_are_held_against_the_project_of_the_server_where_that_is_wanted(
+    connection: Connection,
+) -> None:
     result = connection.tool("validate_report", text=GOOD, check_workspace=True)
     verdict = VerdictModel.model_validate(result.structured_content)
-    found = [(finding.line, finding.found) for finding in verdict.findings if finding.rule == "evidence/file-not-found"]
+    found = [
+        (finding.line, finding.found)
+        for finding in verdict.findings
+        if finding.rule == "evidence/file-not-found"
+    ]
     assert verdict.verdict == "rejected"
     assert found[0] == (24, "src/auth/service.ts")
     assert "evidence/file-not-found" in text_of(result)
@@ -241,7 +299,9 @@ def test_unknown_tool_is_refused_with_the_nearest_one(connection: Connection) ->
     ]
 
 
-@pytest.mark.parametrize("rule", ["goop_report/unknown-status", "unknown-file-action", " `xml/Unescaped` "])
+@pytest.mark.parametrize(
+    "rule", ["goop_report/unknown-status", "unknown-file-action", " `xml/Unescaped` "]
+)
 def test_rule_is_explained_by_its_page(connection: Connection, rule: str) -> None:
     page = rule_page(RULES.find(rule))
     result = connection.tool("explain_rule", rule=rule)
@@ -274,18 +334,26 @@ def test_output_schemas_have_the_keys_of_what_they_describe() -> None:
 
 def test_a_text_that_is_json_stays_a_text_and_a_quoted_list_is_a_list(tmp_path: Path) -> None:
     with connect(create_server(Settings(project=tmp_path)), "auto") as connection:
-        saved = connection.tool("save_memory", title="A", content="B", agent='{"name": "x"}', session_id="null")
+        saved = connection.tool(
+            "save_memory", title="A", content="B", agent='{"name": "x"}', session_id="null"
+        )
         assert saved.structured_content is not None
         memory = connection.tool("get_memory", id=saved.structured_content["id"]).structured_content
         assert memory is not None
         assert (memory["agent"], memory["session_id"]) == ('{"name": "x"}', "null")
         for queries in ('{"a": "b"}', '["a", "b"]'):
             assert not connection.tool("search_memory", queries=queries).is_error
-        assert not connection.tool("save_memory", title="C", content="D", concepts='["quoted"]').is_error
+        assert not connection.tool(
+            "save_memory", title="C", content="D", concepts='["quoted"]'
+        ).is_error
 
 
-def test_of_many_unknown_arguments_the_first_twenty_are_reported_and_of_more_none(connection: Connection) -> None:
-    few = connection.tool("explain_rule", rule="xml/unescaped", **{f"ruel{number}": 1 for number in range(25)})
+def test_of_many_unknown_arguments_the_first_twenty_are_reported_and_of_more_none(
+    connection: Connection,
+) -> None:
+    few = connection.tool(
+        "explain_rule", rule="xml/unescaped", **{f"ruel{number}": 1 for number in range(25)}
+    )
     assert text_of(few).count("explain_rule has no argument 'ruel") == 20
     assert "5 more arguments that explain_rule does not have" in text_of(few)
     many = connection.tool("explain_rule", **{f"ruel{number}": 1 for number in range(101)})

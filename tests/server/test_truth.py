@@ -17,9 +17,13 @@ def test_true_report_is_accepted_and_each_lie_is_told_by_its_line(tmp_path: Path
     project = make_project(tmp_path)
     project.store.close()
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "goop_mcp", "serve", "--project", str(tmp_path)], env=environment()
+        command=sys.executable,
+        args=["-m", "goop_mcp", "serve", "--project", str(tmp_path)],
+        env=environment(),
     )
-    lies = project.reply.replace(project.sha[:7], "deadbee").replace(">Sessions are kept", ">Nothing is kept")
+    lies = project.reply.replace(project.sha[:7], "deadbee").replace(
+        ">Sessions are kept", ">Nothing is kept"
+    )
 
     with connect(server, era) as connection:
         accepted = connection.tool("validate_report", text=project.reply, check_workspace=True)

@@ -24,7 +24,10 @@ ANSWERS = 40
 
 def message(method: str, number: int) -> bytes:
     params = INITIALIZE if method == "initialize" else {}
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+    return (
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        + b"\n"
+    )
 
 
 @pytest.fixture(params=["pipe", "socket"])
@@ -44,7 +47,14 @@ def ends(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_lines_are_whole_however_the_bytes_come(backend: str, ends: tuple[int, int]) -> None:
     reading, writing = ends
-    pieces = [b'{"a": "\xc3', b'\xa4"}\n{"b"', b": 1}\r\n\n", b"x" * 300_000, b"\xff\n", b"without an end"]
+    pieces = [
+        b'{"a": "\xc3',
+        b'\xa4"}\n{"b"',
+        b": 1}\r\n\n",
+        b"x" * 300_000,
+        b"\xff\n",
+        b"without an end",
+    ]
 
     def write() -> None:
         for piece in pieces:
@@ -78,7 +88,8 @@ def test_other_work_goes_on_while_nobody_reads(backend: str, ends: tuple[int, in
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(Outgoing(writing, Owed()).write, text)
-                # Nothing reads before this thread is started, which a writer that blocks would never let happen.
+                # Nothing reads before this thread is started, which a writer that blocks would
+                # never let happen.
                 await anyio.lowlevel.checkpoint()
                 tasks.start_soon(anyio.to_thread.run_sync, take)
 
@@ -111,7 +122,9 @@ def test_answers_that_nobody_reads_yet_are_whole_when_they_are_read() -> None:
 def test_server_answers_over_a_socket_as_some_hosts_give_it() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        process = subprocess.Popen(SERVE, cwd=ROOT, env=environment(), stdin=theirs.fileno(), stdout=theirs.fileno())
+        process = subprocess.Popen(
+            SERVE, cwd=ROOT, env=environment(), stdin=theirs.fileno(), stdout=theirs.fileno()
+        )
         theirs.close()
         ours.settimeout(PATIENCE)
         ours.sendall(message("initialize", 1))
@@ -124,9 +137,13 @@ def test_server_answers_over_a_socket_as_some_hosts_give_it() -> None:
 
 @pytest.mark.parametrize("given", ["pipe", "file"])
 @pytest.mark.parametrize("taken", ["pipe", "file"])
-def test_requests_that_came_before_the_end_of_input_are_answered(given: str, taken: str, tmp_path: Path) -> None:
+def test_requests_that_came_before_the_end_of_input_are_answered(
+    given: str, taken: str, tmp_path: Path
+) -> None:
     asked, answered = tmp_path / "asked", tmp_path / "answered"
-    asked.write_bytes(b"".join([message("initialize", 1), *(message("ping", number) for number in range(2, 20))]))
+    asked.write_bytes(
+        b"".join([message("initialize", 1), *(message("ping", number) for number in range(2, 20))])
+    )
     with asked.open("rb") as stdin, answered.open("wb") as stdout:
         ended = subprocess.run(
             SERVE,
@@ -143,7 +160,10 @@ def test_requests_that_came_before_the_end_of_input_are_answered(given: str, tak
 
 
 def test_stream_that_stays_open_does_not_hold_up_the_end() -> None:
-    about = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    about = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
     listen = {
         "jsonrpc": "2.0",
         "id": 1,

@@ -36,7 +36,9 @@ def send_large_messages(port: int, token: str) -> None:
     value = random.choice(list(_VALUES.values()))
     connection = Connection(port, token)
     headers = (
-        {"MCP-Protocol-Version": field.version, "Mcp-Method": field.method} if field.version == VERSIONS[1] else {}
+        {"MCP-Protocol-Version": field.version, "Mcp-Method": field.method}
+        if field.version == VERSIONS[1]
+        else {}
     )
     try:
         connection.post(field.message(value), headers)
@@ -57,7 +59,9 @@ def name_unknown_arguments(port: int, token: str) -> None:
     """Call a tool with thousands of arguments that it does not have."""
     connection = Connection(port, token)
     try:
-        connection.call("validate_report", **{f"argument{number}": number for number in range(7_500)})
+        connection.call(
+            "validate_report", **{f"argument{number}": number for number in range(7_500)}
+        )
     finally:
         connection.close()
 
@@ -91,7 +95,9 @@ def read_nothing(port: int, token: str) -> None:
         try:
             for number in range(30):
                 message = {"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": {}}
-                connection.post(json.dumps(_INITIALIZE if number == 0 else message).encode(), path=path)
+                connection.post(
+                    json.dumps(_INITIALIZE if number == 0 else message).encode(), path=path
+                )
                 time.sleep(_PAUSE)
         finally:
             connection.close()
@@ -129,7 +135,10 @@ def attack(port: int, seconds: float, tokens: list[str]) -> dict[str, int]:
             counts[each.__name__] += 1
             time.sleep(_PAUSE)
 
-    threads = [threading.Thread(target=repeat, args=(each, tokens[n % len(tokens)])) for n, each in enumerate(ATTACKS)]
+    threads = [
+        threading.Thread(target=repeat, args=(each, tokens[n % len(tokens)]))
+        for n, each in enumerate(ATTACKS)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

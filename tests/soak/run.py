@@ -23,7 +23,9 @@ MOST_RATIO: Final = 3.0
 MOST_GROWTH_MB: Final = 30.0
 
 _PAUSE: Final = 0.2
-_REPORT: Final = "<goop_report><status>COMPLETE</status></goop_report> " + "Some words around it. " * 50
+_REPORT: Final = (
+    "<goop_report><status>COMPLETE</status></goop_report> " + "Some words around it. " * 50
+)
 
 
 @dataclass
@@ -61,7 +63,11 @@ class Outcome:
     @property
     def has_failed(self) -> bool:
         """Whether an honest client was not answered."""
-        return any(status != http.client.OK for phase in (self.quiet, self.mixed) for status in phase.statuses)
+        return any(
+            status != http.client.OK
+            for phase in (self.quiet, self.mixed)
+            for status in phase.statuses
+        )
 
 
 def soak(folder: Path, *, quiet: float, mixed: float) -> Outcome:
@@ -69,7 +75,9 @@ def soak(folder: Path, *, quiet: float, mixed: float) -> Outcome:
     names = [f"honest{n}" for n in range(HONEST)] + [f"hostile{n}" for n in range(HOSTILE)]
     tokens = {name: f"the-token-of-{name}-in-tests" for name in names}
     file = folder / "tokens"
-    file.write_text("".join(f'[tokens.{name}]\ntoken = "{token}"\n' for name, token in tokens.items()))
+    file.write_text(
+        "".join(f'[tokens.{name}]\ntoken = "{token}"\n' for name, token in tokens.items())
+    )
     file.chmod(0o600)
     honest = [tokens[name] for name in names[:HONEST]]
 
@@ -80,14 +88,18 @@ def soak(folder: Path, *, quiet: float, mixed: float) -> Outcome:
         shown = [tokens[name] for name in names[HONEST:]]
         command = [sys.executable, "-m", "tests.soak.hostile", str(server.port), str(mixed), *shown]
         memory: list[float] = []
-        with subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True) as hostile:
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
+        ) as hostile:
             beside = measure(server, honest, mixed, memory)
             attacks, _ = hostile.communicate(timeout=120)
         server.stop()
         return Outcome(alone, beside, memory, json.loads(attacks), server.said())
 
 
-def measure(server: Served, tokens: list[str], seconds: float, memory: list[float] | None = None) -> Phase:
+def measure(
+    server: Served, tokens: list[str], seconds: float, memory: list[float] | None = None
+) -> Phase:
     """Let honest clients work, and note what they notice."""
     phase, end = Phase(), time.monotonic() + seconds
 
@@ -121,7 +133,9 @@ def _step(connection: Connection, number: int) -> int:
     """Do what an agent does: mostly judge replies and look things up, now and then save something."""
     match number % 10:
         case 0:
-            status, answer = connection.call("save_memory", title=f"Title {number % 50}", content="What was learnt.")
+            status, answer = connection.call(
+                "save_memory", title=f"Title {number % 50}", content="What was learnt."
+            )
         case 1 | 2:
             status, answer = connection.call("search_memory", queries=["learnt"])
         case 3:

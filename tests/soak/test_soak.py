@@ -7,7 +7,9 @@ from tests.soak.hostile import ATTACKS
 from tests.soak.run import MOST_GROWTH_MB, soak
 
 
-def test_honest_clients_are_answered_beside_hostile_ones_and_memory_stays_flat(tmp_path: Path) -> None:
+def test_honest_clients_are_answered_beside_hostile_ones_and_memory_stays_flat(
+    tmp_path: Path,
+) -> None:
     outcome = soak(tmp_path, quiet=3, mixed=15)
     assert not outcome.has_failed, outcome.mixed.statuses
     assert outcome.attacks.keys() == {attack.__name__ for attack in ATTACKS}

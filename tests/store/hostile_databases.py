@@ -15,10 +15,13 @@ _ENDLESS: Final = "WITH RECURSIVE rows (x) AS (SELECT 1 UNION ALL SELECT x + 1 F
 FOREIGN_OBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "a view in place of a table": (
         "DROP TABLE memories",
-        "CREATE VIEW memories (id, type, importance, revision, created_at, forgotten_at, uid, idempotency_key, "
-        "fingerprint, agent, session_id, title, concepts, concept_words, source_files, facts, content, sketches) AS "
-        "ENDLESS x, 'note', 0.5, 1, '2026-01-15T10:30:00Z', NULL, 'u' || x, NULL, NULL, NULL, NULL, 't', '[]', '', "
-        "'[]', '[]', 'c', '[]' FROM rows",
+        (
+            "CREATE VIEW memories (id, type, importance, revision, created_at, forgotten_at, uid,"
+            " idempotency_key, fingerprint, agent, session_id, title, concepts, concept_words,"
+            " source_files, facts, content, sketches) AS ENDLESS x, 'note', 0.5, 1,"
+            " '2026-01-15T10:30:00Z', NULL, 'u' || x, NULL, NULL, NULL, NULL, 't', '[]', '', '[]',"
+            " '[]', 'c', '[]' FROM rows"
+        ),
     ),
     "a view in place of the revision": (
         "DROP TABLE meta",
@@ -26,33 +29,46 @@ FOREIGN_OBJECTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "a further view": ("CREATE VIEW more AS ENDLESS x FROM rows",),
     "a further trigger": (
-        "CREATE TRIGGER more AFTER UPDATE ON meta BEGIN DELETE FROM events WHERE id IN (ENDLESS x FROM rows); END",
+        (
+            "CREATE TRIGGER more AFTER UPDATE ON meta BEGIN DELETE FROM events WHERE id IN (ENDLESS"
+            " x FROM rows); END"
+        ),
     ),
     "a trigger of ours that does more": (
         "DROP TRIGGER memories_inserted",
-        "CREATE TRIGGER memories_inserted AFTER INSERT ON memories BEGIN "
-        "DELETE FROM events WHERE id IN (ENDLESS x FROM rows); END",
+        (
+            "CREATE TRIGGER memories_inserted AFTER INSERT ON memories BEGIN "
+            "DELETE FROM events WHERE id IN (ENDLESS x FROM rows); END"
+        ),
     ),
     "a column that is computed": (
         "DROP TABLE projections",
-        "CREATE TABLE projections (path TEXT PRIMARY KEY, revision INTEGER, pending_sha256 TEXT, "
-        "sha256 TEXT GENERATED ALWAYS AS (hex(zeroblob(500000000))))",
+        (
+            "CREATE TABLE projections (path TEXT PRIMARY KEY, revision INTEGER, pending_sha256"
+            " TEXT, sha256 TEXT GENERATED ALWAYS AS (hex(zeroblob(500000000))))"
+        ),
     ),
-    "an index over an expression": ("CREATE INDEX more ON events (hex(zeroblob(length(text) * 9999999)))",),
+    "an index over an expression": (
+        "CREATE INDEX more ON events (hex(zeroblob(length(text) * 9999999)))",
+    ),
     "a virtual table": ("CREATE VIRTUAL TABLE more USING fts5 (x)",),
     "a table that is missing": ("DROP TABLE judgements",),
 }
 
 _REPORT: Final = (
-    "INSERT INTO reports (protocol, idempotency_key, envelope, verdict, decision, revision, created_at) "
-    "VALUES ('goop_report', 'k', '{{}}', '{{}}', '{}', 2, '2026-01-15T10:30:00Z')"
+    "INSERT INTO reports (protocol, idempotency_key, envelope, verdict, decision, revision,"
+    " created_at) VALUES ('goop_report', 'k', '{{}}', '{{}}', '{}', 2, '2026-01-15T10:30:00Z')"
 )
 FOREIGN_VALUES: Final[dict[str, tuple[str, ...]]] = {
-    "a title of 60 MB": ("UPDATE memories SET title = replace(hex(zeroblob(30000000)), '0', 'x ')",),
+    "a title of 60 MB": (
+        "UPDATE memories SET title = replace(hex(zeroblob(30000000)), '0', 'x ')",
+    ),
     "a title of 8 MB": ("UPDATE memories SET title = replace(hex(zeroblob(2000000)), '0', 'x ')",),
     "a list that is none": ("UPDATE memories SET concepts = 'x'",),
     "a list of lists": ("UPDATE memories SET concepts = '[[1]]'",),
-    "a list that is nested without end": ("UPDATE memories SET concepts = replace(hex(zeroblob(50000)), '0', '[')",),
+    "a list that is nested without end": (
+        "UPDATE memories SET concepts = replace(hex(zeroblob(50000)), '0', '[')",
+    ),
     "a report that is no JSON": (_REPORT.format("[["),),
     "a report that is a list": (_REPORT.format("[]"),),
     "a text that is no UTF-8": ("UPDATE memories SET content = CAST(x'ff00fe' AS TEXT)",),

@@ -1,7 +1,7 @@
 """Use a store once: `python -m tests.store.one_save PROJECT read|save|hold [UID]`.
 
-With UID it becomes that user first, for which it must have been started by root. It prints what came of it on one
-line: an answer, or the name of an error and what it says.
+With UID it becomes that user first, for which it must have been started by root. It prints what
+came of it on one line: an answer, or the name of an error and what it says.
 """
 
 import os
@@ -49,7 +49,8 @@ def become(user: int) -> None:
 
 
 if __name__ == "__main__":
-    # All that is needed is loaded by now: the other user may not be able to read this interpreter's files.
+    # All that is needed is loaded by now: the other user may not be able to read this interpreter's
+    # files.
     opened = open_store(None, project=Path(sys.argv[1]))
     if len(sys.argv) > 3:
         become(int(sys.argv[3]))

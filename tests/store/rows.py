@@ -28,7 +28,11 @@ REPORT = NewReport(
     status="COMPLETE",
 )
 EVENT = NewEvent(
-    kind="report", author="goop-executor", text="Finished **W1.T1**.", created_at=NOW, document="CHRONICLE.md"
+    kind="report",
+    author="goop-executor",
+    text="Finished **W1.T1**.",
+    created_at=NOW,
+    document="CHRONICLE.md",
 )
 ATTEMPT = NewAttempt(
     call_id="call-1",
@@ -84,9 +88,16 @@ def add_named(store: Store, *names: str) -> list[int]:
 
 
 def found(
-    store: Store, query: str, *, operator: Operator = "OR", wanted: MemoryFilter | None = None, limit: int = 10
+    store: Store,
+    query: str,
+    *,
+    operator: Operator = "OR",
+    wanted: MemoryFilter | None = None,
+    limit: int = 10,
 ) -> list[int]:
     """Return the ids of what a query finds, best first."""
     words, wanted = query_words(query), wanted or MemoryFilter()
-    hits = store.read(lambda reading: reading.search(words, operator=operator, wanted=wanted, limit=limit))
+    hits = store.read(
+        lambda reading: reading.search(words, operator=operator, wanted=wanted, limit=limit)
+    )
     return [hit.memory.id for hit in hits]

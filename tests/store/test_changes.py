@@ -20,9 +20,19 @@ def count(reading: Reading) -> int:
 
 
 def test_a_project_without_rows_reads_as_empty(store: Store) -> None:
-    assert store.read(lambda reading: (reading.revision(), reading.memories(MemoryFilter()))) == (0, [])
-    assert store.read(lambda reading: (reading.memory(1), reading.events(), reading.reports())) == (None, [], [])
-    assert store.read(lambda reading: (reading.projections(), reading.memory_by_key("k"))) == ([], None)
+    assert store.read(lambda reading: (reading.revision(), reading.memories(MemoryFilter()))) == (
+        0,
+        [],
+    )
+    assert store.read(lambda reading: (reading.memory(1), reading.events(), reading.reports())) == (
+        None,
+        [],
+        [],
+    )
+    assert store.read(lambda reading: (reading.projections(), reading.memory_by_key("k"))) == (
+        [],
+        None,
+    )
     assert store.check() == []
 
 
@@ -48,7 +58,11 @@ def test_a_fault_in_a_change_takes_all_of_it_back_and_is_raised_again(store: Sto
 
     with pytest.raises(OddFaultError):
         store.write(change)
-    assert store.read(lambda reading: (count(reading), reading.events(), reading.revision())) == (0, [], 0)
+    assert store.read(lambda reading: (count(reading), reading.events(), reading.revision())) == (
+        0,
+        [],
+        0,
+    )
     assert add_named(store, "two") == [1]
 
 
@@ -76,7 +90,9 @@ def test_a_view_does_not_move_while_others_write(store: Store, open_again: OpenS
     assert store.read(count) == 2
 
 
-def test_what_follows_runs_after_the_commit_while_nobody_else_writes(store: Store, open_again: OpenStore) -> None:
+def test_what_follows_runs_after_the_commit_while_nobody_else_writes(
+    store: Store, open_again: OpenStore
+) -> None:
     other = open_again()
     seen: list[int] = []
 
@@ -108,7 +124,9 @@ def test_a_change_that_starts_another_one_is_told_so_at_once(store: Store) -> No
     assert store.read(count) == 0
 
 
-def test_a_writer_that_waits_too_long_is_told_who_writes(store: Store, open_again: OpenStore) -> None:
+def test_a_writer_that_waits_too_long_is_told_who_writes(
+    store: Store, open_again: OpenStore
+) -> None:
     add_named(store, "one")
     begun, go_on = threading.Event(), threading.Event()
 
@@ -143,14 +161,18 @@ def test_fifty_threads_that_save_at_once_all_keep_what_they_saved(store: Store) 
     assert sorted(memory.revision for memory in memories) == list(range(1, 201))
 
 
-def test_two_openings_of_the_same_database_write_in_turn(store: Store, open_again: OpenStore) -> None:
+def test_two_openings_of_the_same_database_write_in_turn(
+    store: Store, open_again: OpenStore
+) -> None:
     other = open_again()
     ids = [id for number in range(10) for id in add_named((store, other)[number % 2], f"n{number}")]
     assert len(set(ids)) == 10
     assert store.read(count) == other.read(count) == 10
 
 
-def test_a_store_that_is_closed_lets_those_in_the_line_finish(store: Store, open_again: OpenStore) -> None:
+def test_a_store_that_is_closed_lets_those_in_the_line_finish(
+    store: Store, open_again: OpenStore
+) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(_: Writing) -> None:
@@ -183,5 +205,8 @@ def test_rows_outlive_the_store_that_wrote_them(store: Store, open_again: OpenSt
     store.close()
     again = open_again()
     assert again.exists()
-    assert sorted(memory.id for memory in again.read(lambda reading: reading.memories(MemoryFilter()))) == ids
+    assert (
+        sorted(memory.id for memory in again.read(lambda reading: reading.memories(MemoryFilter())))
+        == ids
+    )
     assert again.check() == []

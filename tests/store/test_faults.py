@@ -15,14 +15,19 @@ LONGEST_RUN = 600
 
 def run(*arguments: str) -> str:
     command = [sys.executable, "-m", "tests.store.faults", "--slack", "20", *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_RUN, cwd=ROOT, check=False)
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=LONGEST_RUN, cwd=ROOT, check=False
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged() -> None:
     said = run("--only", "kills", "--kills", "30", "--seed", "7")
-    kills = {place: int(count) for place, count in re.findall(r"(lock|begin|insert|commit|random moment) (\d+)", said)}
+    kills = {
+        place: int(count)
+        for place, count in re.findall(r"(lock|begin|insert|commit|random moment) (\d+)", said)
+    }
     assert sorted(kills) == ["begin", "commit", "insert", "lock", "random moment"]
     # Six writers die in each of five rounds, one at each place and one more anywhere.
     assert min(kills.values()) >= 5

@@ -20,7 +20,9 @@ def figures(store: Store, wanted: FigureFilter = ALL) -> Figures:
     return store.read(lambda reading: reading.figures(wanted))
 
 
-def call(name: str, *results: AttemptResult, ended: str, agent: str | None = "goop-executor") -> list[NewAttempt]:
+def call(
+    name: str, *results: AttemptResult, ended: str, agent: str | None = "goop-executor"
+) -> list[NewAttempt]:
     """Return the attempts of one call, each rejected one under its own rule."""
     return [
         replace(
@@ -55,13 +57,19 @@ def test_without_rows_every_figure_is_nothing(store: Store) -> None:
 
 
 def test_replies_that_never_came_are_neither_accepted_nor_rejected(store: Store) -> None:
-    add(store, *call("a", "failed", "cancelled", ended="cancelled"), *call("b", "failed", "accepted", ended="accepted"))
+    add(
+        store,
+        *call("a", "failed", "cancelled", ended="cancelled"),
+        *call("b", "failed", "accepted", ended="accepted"),
+    )
     assert figures(store).replies == ReplyCounts(
         accepted=1, rejected=0, unknown=3, calls=2, accepted_calls=1, accepted_at_once=0
     )
 
 
-def test_calls_are_counted_by_the_attempt_and_the_reason_with_which_they_ended(store: Store) -> None:
+def test_calls_are_counted_by_the_attempt_and_the_reason_with_which_they_ended(
+    store: Store,
+) -> None:
     add(
         store,
         *call("a", "accepted", ended="accepted"),
@@ -77,16 +85,27 @@ def test_calls_are_counted_by_the_attempt_and_the_reason_with_which_they_ended(s
         Ending("accepted_at_last", 3, 1),
         Ending("no_progress", 2, 1),
     )
-    assert (found.replies.calls, found.replies.accepted_calls, found.replies.accepted_at_once) == (5, 4, 1)
+    assert (found.replies.calls, found.replies.accepted_calls, found.replies.accepted_at_once) == (
+        5,
+        4,
+        1,
+    )
 
 
 def test_a_rule_counts_the_replies_that_broke_it_wherever_they_were_judged(store: Store) -> None:
-    add(store, *call("a", "rejected", "rejected", ended="attempts"), replace(JUDGEMENT, rules=("shared/rule",)))
+    add(
+        store,
+        *call("a", "rejected", "rejected", ended="attempts"),
+        replace(JUDGEMENT, rules=("shared/rule",)),
+    )
     assert list(figures(store).rules.items()) == [("shared/rule", 3), ("rule/1", 1), ("rule/2", 1)]
 
 
 def test_figures_are_told_by_agent_and_by_the_week_of_iso_8601(store: Store) -> None:
-    early = [replace(row, created_at=FIRST_WEEK) for row in call("a", "rejected", "accepted", ended="accepted")]
+    early = [
+        replace(row, created_at=FIRST_WEEK)
+        for row in call("a", "rejected", "accepted", ended="accepted")
+    ]
     late = replace(JUDGEMENT, agent=None, created_at=NEXT_WEEK)
     add(store, *early, late)
     found = figures(store)
@@ -105,11 +124,20 @@ def test_prompts_of_the_gate_are_counted_by_themselves(store: Store) -> None:
         store,
         PROMPT,
         replace(PROMPT, has_envelope=False),
-        replace(PROMPT, result="rejected", agent="goop-executor", created_at=NEXT_WEEK, rules=("agent_request/x",)),
+        replace(
+            PROMPT,
+            result="rejected",
+            agent="goop-executor",
+            created_at=NEXT_WEEK,
+            rules=("agent_request/x",),
+        ),
     )
     found = figures(store)
     assert found.prompts == PromptCounts(prompts=3, with_request=2, refused=1)
-    assert found.prompts_by_agent == {None: PromptCounts(2, 1, 0), "goop-executor": PromptCounts(1, 1, 1)}
+    assert found.prompts_by_agent == {
+        None: PromptCounts(2, 1, 0),
+        "goop-executor": PromptCounts(1, 1, 1),
+    }
     assert list(found.prompts_by_week) == ["2026-W02", "2026-W03"]
     assert (found.replies, found.rules) == (ReplyCounts(), {})
 
@@ -131,7 +159,9 @@ def test_only_what_is_wanted_counts(store: Store) -> None:
     assert figures(store).replies.rejected == 1
 
 
-def test_a_judgement_is_seen_by_others_and_raises_no_revision(store: Store, open_again: OpenStore) -> None:
+def test_a_judgement_is_seen_by_others_and_raises_no_revision(
+    store: Store, open_again: OpenStore
+) -> None:
     add(store, JUDGEMENT)
     assert figures(open_again()).replies == ReplyCounts(rejected=1)
     assert store.read(lambda reading: reading.revision()) == 0

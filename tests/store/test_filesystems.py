@@ -22,7 +22,9 @@ def table(folder: Path, kind: str, *, device: str | None = None) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuseblk", "virtiofs"])
+@pytest.mark.parametrize(
+    "kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuseblk", "virtiofs"]
+)
 def test_a_shared_filesystem_is_named(tmp_path: Path, kind: str) -> None:
     assert network_filesystem(tmp_path, mount_table=table(tmp_path, kind)) == kind
 
@@ -34,5 +36,7 @@ def test_a_local_filesystem_is_not(tmp_path: Path, kind: str) -> None:
 
 def test_where_the_system_does_not_say_it_is_taken_for_local(tmp_path: Path) -> None:
     assert network_filesystem(tmp_path, mount_table=tmp_path / "missing") is None
-    assert network_filesystem(tmp_path, mount_table=table(tmp_path, "nfs4", device="0:9999")) is None
+    assert (
+        network_filesystem(tmp_path, mount_table=table(tmp_path, "nfs4", device="0:9999")) is None
+    )
     assert network_filesystem(tmp_path / "missing") is None

@@ -21,11 +21,15 @@ from tests.store.rows import add_named, found
 SECONDS = 120
 DIFFERS = r"goop\.db does not declare its tables as goop-mcp does"
 MEGABYTE = 1024 * 1024
-ENDLESS = "WITH RECURSIVE rows (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM rows) SELECT max(x) FROM rows"
+ENDLESS = (
+    "WITH RECURSIVE rows (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM rows) SELECT max(x) FROM rows"
+)
 
 
 @pytest.mark.parametrize("kind", FOREIGN_OBJECTS)
-def test_a_file_that_declares_something_else_is_refused_and_left_as_it_is(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_declares_something_else_is_refused_and_left_as_it_is(
+    tmp_path: Path, kind: str
+) -> None:
     path = plant(tmp_path, *FOREIGN_OBJECTS[kind])
     before = path.read_bytes()
 
@@ -69,11 +73,17 @@ def test_the_tables_of_backup_programs_and_statistics_of_sqlite_are_let_be(tmp_p
 
 
 def test_a_question_without_end_is_ended(tmp_path: Path) -> None:
-    file = DatabaseFile(path=plant(tmp_path), name="goop.db", migrations=load_migrations("sqlite"), seconds=0.2)
+    file = DatabaseFile(
+        path=plant(tmp_path), name="goop.db", migrations=load_migrations("sqlite"), seconds=0.2
+    )
     connection = file.open_reader()
     began = time.process_time()
 
-    with pytest.raises(StoreError, match="took too long"), file.faults(connection), file.bounded(connection):
+    with (
+        pytest.raises(StoreError, match="took too long"),
+        file.faults(connection),
+        file.bounded(connection),
+    ):
         connection.execute(ENDLESS).fetchall()
 
     assert time.process_time() - began < 30
@@ -92,7 +102,9 @@ def test_the_status_warns_of_reports_that_nobody_of_ours_wrote(tmp_path: Path, k
 
 
 @pytest.mark.parametrize("kind", [*FOREIGN_OBJECTS, "a title of 60 MB"])
-def test_the_command_line_says_what_is_wrong_within_its_time_and_memory(tmp_path: Path, kind: str) -> None:
+def test_the_command_line_says_what_is_wrong_within_its_time_and_memory(
+    tmp_path: Path, kind: str
+) -> None:
     plant(tmp_path, *{**FOREIGN_OBJECTS, **FOREIGN_VALUES}[kind])
 
     status = run_bounded("status", project=tmp_path)
@@ -109,7 +121,11 @@ def test_the_command_line_says_what_is_wrong_within_its_time_and_memory(tmp_path
 @pytest.mark.parametrize("kind", ["a view in place of a table", "a title of 60 MB"])
 def test_the_server_answers_with_what_is_wrong(tmp_path: Path, kind: str) -> None:
     plant(tmp_path, *{**FOREIGN_OBJECTS, **FOREIGN_VALUES}[kind])
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
     search = {"name": "search_memory", "arguments": {"queries": ["one"]}}
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},

@@ -11,11 +11,20 @@ from tests.store.conftest import OpenStore
 from tests.store.rows import NOW, add, add_named, found, new_memory
 
 LATER = "2026-01-16T10:30:00Z"
-ODD_TEXT = 'O\'Brien said "naïve" \\ \n\t🎉 日本語 ﬁne e\u0301 \u202e %s {x} -- ; DROP TABLE memories'
+ODD_TEXT = (
+    'O\'Brien said "naïve" \\ \n\t🎉 日本語 ﬁne e\u0301 \u202e %s {x} -- ; DROP TABLE memories'
+)
 
 
-def listed(store: Store, wanted: MemoryFilter | None = None, *, limit: int | None = None) -> list[int]:
-    return [memory.id for memory in store.read(lambda reading: reading.memories(wanted or MemoryFilter(), limit=limit))]
+def listed(
+    store: Store, wanted: MemoryFilter | None = None, *, limit: int | None = None
+) -> list[int]:
+    return [
+        memory.id
+        for memory in store.read(
+            lambda reading: reading.memories(wanted or MemoryFilter(), limit=limit)
+        )
+    ]
 
 
 def memory(store: Store, id: int) -> StoredMemory | None:
@@ -55,13 +64,17 @@ def test_a_uid_leads_to_its_memory_when_that_is_forgotten_too(store: Store) -> N
     add_named(store, "one", "two")
     store.write(lambda writing: writing.forget_memory(1, forgotten_at=LATER))
 
-    by_uid = store.read(lambda reading: [reading.memory_by_uid(uid) for uid in ("uid-one", "uid-two", "uid")])
+    by_uid = store.read(
+        lambda reading: [reading.memory_by_uid(uid) for uid in ("uid-one", "uid-two", "uid")]
+    )
 
     assert by_uid == [memory(store, 1), memory(store, 2), None]
 
 
 @pytest.mark.parametrize("field", ["uid", "idempotency_key", "fingerprint"])
-def test_a_second_memory_with_the_same_name_is_refused_and_nothing_is_written(store: Store, field: str) -> None:
+def test_a_second_memory_with_the_same_name_is_refused_and_nothing_is_written(
+    store: Store, field: str
+) -> None:
     (first,) = add(store, new_memory("one"))
     values = asdict(new_memory("two")) | {field: getattr(new_memory("one"), field)}
     with pytest.raises(StoreError):
@@ -72,7 +85,9 @@ def test_a_second_memory_with_the_same_name_is_refused_and_nothing_is_written(st
 
 @pytest.mark.parametrize("text", ["before\0after", "half \ud83d a character"])
 @pytest.mark.parametrize("field", ["title", "content", "facts", "agent"])
-def test_text_that_no_engine_keeps_is_refused_with_the_name_of_its_field(store: Store, field: str, text: str) -> None:
+def test_text_that_no_engine_keeps_is_refused_with_the_name_of_its_field(
+    store: Store, field: str, text: str
+) -> None:
     values = asdict(new_memory("odd")) | {field: (text,) if field == "facts" else text}
     with pytest.raises(StoreError, match=f"^{field} "):
         add(store, type(new_memory("odd"))(**values))
@@ -82,9 +97,9 @@ def test_text_that_no_engine_keeps_is_refused_with_the_name_of_its_field(store: 
 @pytest.mark.parametrize("importance", [0.0, 0.03, 1.0])
 def test_importance_is_kept_from_zero_to_one(store: Store, importance: float) -> None:
     add(store, replace(new_memory("one"), importance=importance))
-    assert [memory.importance for memory in store.read(lambda reading: reading.memories(MemoryFilter()))] == [
-        importance
-    ]
+    assert [
+        memory.importance for memory in store.read(lambda reading: reading.memories(MemoryFilter()))
+    ] == [importance]
 
 
 @pytest.mark.parametrize("importance", [-0.1, 1.1, 10.0])
@@ -103,7 +118,12 @@ def test_memories_are_listed_newest_first_and_the_list_can_be_continued(store: S
 
 
 def test_types_restrict_the_list(store: Store) -> None:
-    add(store, replace(new_memory("a"), type="todo"), replace(new_memory("b"), type="decision"), new_memory("c"))
+    add(
+        store,
+        replace(new_memory("a"), type="todo"),
+        replace(new_memory("b"), type="decision"),
+        new_memory("c"),
+    )
     assert listed(store, MemoryFilter(types=("todo", "decision"))) == [2, 1]
     assert listed(store, MemoryFilter(types=("session_summary",))) == []
 
@@ -126,15 +146,30 @@ def test_importance_restricts_the_list(store: Store) -> None:
     assert listed(store, MemoryFilter(min_importance=0.7)) == [1]
 
 
-def test_a_forgotten_memory_keeps_its_place_and_loses_its_texts(store: Store, open_again: OpenStore) -> None:
-    secret = replace(new_memory("secret"), concepts=("hidden",), facts=("f",), source_files=("x",), agent="a")
+def test_a_forgotten_memory_keeps_its_place_and_loses_its_texts(
+    store: Store, open_again: OpenStore
+) -> None:
+    secret = replace(
+        new_memory("secret"), concepts=("hidden",), facts=("f",), source_files=("x",), agent="a"
+    )
     (before,) = add(store, secret)
     forgotten = store.write(lambda writing: writing.forget_memory(before.id, forgotten_at=LATER))
     assert forgotten == before
     after = memory(open_again(), before.id)
     assert after is not None
-    assert (after.id, after.uid, after.type, after.created_at) == (before.id, before.uid, before.type, NOW)
-    assert (after.title, after.content, after.concepts, after.facts, after.source_files) == ("", "", (), (), ())
+    assert (after.id, after.uid, after.type, after.created_at) == (
+        before.id,
+        before.uid,
+        before.type,
+        NOW,
+    )
+    assert (after.title, after.content, after.concepts, after.facts, after.source_files) == (
+        "",
+        "",
+        (),
+        (),
+        (),
+    )
     assert (after.idempotency_key, after.fingerprint, after.forgotten_at) == (None, None, LATER)
     assert after.revision == 2
 
@@ -175,7 +210,10 @@ def test_a_purged_memory_is_gone_and_its_id_is_never_given_again(store: Store) -
 def test_a_forgotten_memory_can_still_be_purged(store: Store) -> None:
     add_named(store, "one")
     store.write(lambda writing: writing.forget_memory(1, forgotten_at=LATER))
-    assert store.write(lambda writing: writing.forget_memory(1, forgotten_at=LATER, purge=True)) is not None
+    assert (
+        store.write(lambda writing: writing.forget_memory(1, forgotten_at=LATER, purge=True))
+        is not None
+    )
     assert memory(store, 1) is None
 
 
@@ -213,7 +251,9 @@ def test_memories_without_a_vector_of_a_model_are_listed_oldest_first(store: Sto
 
     def missing(dimensions: int, limit: int, after: int = 0) -> list[int]:
         rows = store.read(
-            lambda reading: reading.memories_without_vector("small", dimensions=dimensions, limit=limit, after_id=after)
+            lambda reading: reading.memories_without_vector(
+                "small", dimensions=dimensions, limit=limit, after_id=after
+            )
         )
         return [memory.id for memory in rows]
 
@@ -222,11 +262,22 @@ def test_memories_without_a_vector_of_a_model_are_listed_oldest_first(store: Sto
 
 
 def sketched(store: Store, *sketches: int, limit: int = 10) -> list[int]:
-    return [memory.id for memory in store.read(lambda reading: reading.memories_by_sketch(sketches, limit=limit))]
+    return [
+        memory.id
+        for memory in store.read(lambda reading: reading.memories_by_sketch(sketches, limit=limit))
+    ]
 
 
-def test_memories_are_found_by_sketch_those_that_share_most_and_the_rarest_first(store: Store) -> None:
-    for name, sketches in {"a": (1, 2, 3), "b": (3, 4), "c": (3, 2**63 - 1), "d": (), "e": (3, 3)}.items():
+def test_memories_are_found_by_sketch_those_that_share_most_and_the_rarest_first(
+    store: Store,
+) -> None:
+    for name, sketches in {
+        "a": (1, 2, 3),
+        "b": (3, 4),
+        "c": (3, 2**63 - 1),
+        "d": (),
+        "e": (3, 3),
+    }.items():
         add(store, replace(new_memory(name), sketches=sketches))
     assert sketched(store, 1, 3, 2**63 - 1) == [3, 1, 5, 2]
     assert sketched(store, 1, 3, 2**63 - 1, limit=2) == [3, 1]
@@ -238,15 +289,22 @@ def test_memories_are_found_by_sketch_those_that_share_most_and_the_rarest_first
 
 
 def test_of_many_memories_that_share_a_sketch_the_newest_are_looked_at(store: Store) -> None:
-    rows = [replace(new_memory(str(n)), sketches=(1, 2) if n == 1 else (1,)) for n in range(MOST_OF_A_SKETCH + 2)]
+    rows = [
+        replace(new_memory(str(n)), sketches=(1, 2) if n == 1 else (1,))
+        for n in range(MOST_OF_A_SKETCH + 2)
+    ]
     add(store, *rows)
     assert sketched(store, 1, limit=200) == list(range(len(rows), 2, -1))
     assert sketched(store, 1, 2, limit=200)[:2] == [2, len(rows)]
 
 
 @pytest.mark.parametrize("purge", [False, True])
-def test_the_sketches_of_a_forgotten_memory_are_gone(store: Store, open_again: OpenStore, *, purge: bool) -> None:
-    kept, gone = add(store, *(replace(new_memory(name), sketches=(1, 2)) for name in ("kept", "gone")))
+def test_the_sketches_of_a_forgotten_memory_are_gone(
+    store: Store, open_again: OpenStore, *, purge: bool
+) -> None:
+    kept, gone = add(
+        store, *(replace(new_memory(name), sketches=(1, 2)) for name in ("kept", "gone"))
+    )
     store.write(lambda writing: writing.forget_memory(gone.id, forgotten_at=LATER, purge=purge))
     after = memory(open_again(), gone.id)
     assert sketched(store, 1, 2) == [kept.id]

@@ -28,7 +28,9 @@ def test_reports_are_listed_newest_first(store: Store) -> None:
     newest = store.read(lambda reading: [report.id for report in reading.reports(limit=1)])
     assert (everything, newest) == ([4, 3, 2, 1], [4])
     store.write(lambda writing: writing.add_report(REPORT))
-    assert store.read(lambda reading: [report.id for report in reading.reports(after_revision=1)]) == [5]
+    assert store.read(
+        lambda reading: [report.id for report in reading.reports(after_revision=1)]
+    ) == [5]
     assert store.read(lambda reading: reading.report_count()) == 5
 
 
@@ -46,12 +48,20 @@ def test_the_last_reports_are_those_of_each_task_agent_and_phase(store: Store) -
 
     def record(writing: Writing) -> None:
         for number, (task, agent, phase) in enumerate(said):
-            row = replace(REPORT, idempotency_key=f"k{number}", task_id=task, agent=agent, phase=phase)
+            row = replace(
+                REPORT, idempotency_key=f"k{number}", task_id=task, agent=agent, phase=phase
+            )
             writing.add_report(row)
 
     assert store.read(lambda reading: (reading.last_reports(), reading.report_count())) == ([], 0)
     store.write(record)
-    assert store.read(lambda reading: [report.id for report in reading.last_reports()]) == [8, 6, 5, 3, 2]
+    assert store.read(lambda reading: [report.id for report in reading.last_reports()]) == [
+        8,
+        6,
+        5,
+        3,
+        2,
+    ]
 
 
 def test_the_newest_event_of_a_document_is_known_by_its_revision(store: Store) -> None:
@@ -74,7 +84,9 @@ def test_a_second_report_under_the_same_key_is_refused(store: Store) -> None:
     assert store.read(lambda reading: len(reading.reports())) == 1
 
 
-def test_events_are_listed_in_the_order_in_which_they_happened(store: Store, open_again: OpenStore) -> None:
+def test_events_are_listed_in_the_order_in_which_they_happened(
+    store: Store, open_again: OpenStore
+) -> None:
     first = store.write(lambda writing: writing.add_event(EVENT))
     # The clock goes back; the order does not.
     earlier = replace(EVENT, created_at="2025-01-01T00:00:00Z", document="ADL.md")
@@ -91,17 +103,37 @@ def test_events_are_listed_in_the_order_in_which_they_happened(store: Store, ope
 def test_what_is_known_of_a_file_is_replaced_and_listed_by_path(store: Store) -> None:
     handoff = Projection(path="HANDOFF.md", revision=1, pending_sha256="b" * 64)
     store.write(lambda writing: writing.set_projection(handoff))
-    store.write(lambda writing: writing.set_projection(Projection(path="ADL.md", revision=2, sha256="c" * 64)))
-    assert store.read(lambda reading: [known.path for known in reading.projections()]) == ["ADL.md", "HANDOFF.md"]
+    store.write(
+        lambda writing: writing.set_projection(
+            Projection(path="ADL.md", revision=2, sha256="c" * 64)
+        )
+    )
+    assert store.read(lambda reading: [known.path for known in reading.projections()]) == [
+        "ADL.md",
+        "HANDOFF.md",
+    ]
     written = replace(handoff, revision=3, sha256="b" * 64, pending_sha256=None)
     store.write(lambda writing: writing.set_projection(written))
     assert store.read(lambda reading: reading.projections())[1] == written
 
 
-def test_attempts_are_read_back_in_every_field_oldest_first(store: Store, open_again: OpenStore) -> None:
-    bare = replace(ATTEMPT, number=2, agent=None, session_id=None, protocol=None, rules=(), tokens=None, reply=None)
+def test_attempts_are_read_back_in_every_field_oldest_first(
+    store: Store, open_again: OpenStore
+) -> None:
+    bare = replace(
+        ATTEMPT,
+        number=2,
+        agent=None,
+        session_id=None,
+        protocol=None,
+        rules=(),
+        tokens=None,
+        reply=None,
+    )
     stored = store.write(lambda writing: writing.add_attempts([ATTEMPT, bare]))
-    assert stored == [StoredAttempt(id=id, **asdict(each)) for id, each in ((1, ATTEMPT), (2, bare))]
+    assert stored == [
+        StoredAttempt(id=id, **asdict(each)) for id, each in ((1, ATTEMPT), (2, bare))
+    ]
     assert open_again().read(lambda reading: reading.attempts()) == stored
     assert store.read(lambda reading: reading.attempts(limit=1)) == stored[:1]
 
@@ -142,7 +174,11 @@ def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
 def test_all_of_one_change_has_one_revision_and_the_next_change_the_next(store: Store) -> None:
     def change(writing: Writing) -> list[int]:
         revisions = [writing.next_revision(), writing.add_memory(new_memory("a")).revision]
-        revisions += [writing.add_event(EVENT).revision, writing.add_report(REPORT).revision, writing.next_revision()]
+        revisions += [
+            writing.add_event(EVENT).revision,
+            writing.add_report(REPORT).revision,
+            writing.next_revision(),
+        ]
         return [*revisions, writing.revision()]
 
     assert store.write(change) == [1] * 6

@@ -13,7 +13,9 @@ from goop_mcp.store.words import MOST_WORDS, query_words
 from tests.store.rows import add, found, new_memory
 
 CONTENTS = {
-    "paths": "The handler is in src/auth/service.ts and reads session_id since 1.2.3, see x.dev/a-b.",
+    "paths": (
+        "The handler is in src/auth/service.ts and reads session_id since 1.2.3, see x.dev/a-b."
+    ),
     "accents": "Die Größe des Café-Menüs, na\u0308chste Seite.",
     "quote": "The user's choice was 'tabs' and not \"spaces\".",
     "code": "value = a*b OR NEAR(c, d) AND NOT e; rebuild^9 {col} : x",
@@ -22,7 +24,9 @@ CONTENTS = {
 
 
 def stored(store: Store) -> dict[str, int]:
-    memories = [replace(new_memory(name), title=name, content=content) for name, content in CONTENTS.items()]
+    memories = [
+        replace(new_memory(name), title=name, content=content) for name, content in CONTENTS.items()
+    ]
     return {memory.title: memory.id for memory in add(store, *memories)}
 
 
@@ -60,7 +64,9 @@ def test_and_wants_all_words_and_or_some(store: Store) -> None:
     assert set(found(store, "migrations tabs", operator="OR")) == {ids["plain"], ids["quote"]}
 
 
-@pytest.mark.parametrize("query", ["", " ", "***", "'", '"', '""', "-", ".,;:!?", "\0", "🎉", "\u202e"])
+@pytest.mark.parametrize(
+    "query", ["", " ", "***", "'", '"', '""', "-", ".,;:!?", "\0", "🎉", "\u202e"]
+)
 def test_a_query_without_words_finds_nothing_and_is_no_error(store: Store, query: str) -> None:
     stored(store)
     assert found(store, query) == []
@@ -81,7 +87,9 @@ def test_no_sign_beside_a_word_hides_it(store: Store, sign: str) -> None:
 def test_words_that_were_not_taken_apart_are_no_error(store: Store) -> None:
     ids = stored(store)
     odd = ['"migrations"', "lock) OR (", "NOT", "\0", ""]
-    hits = store.read(lambda reading: reading.search(odd, operator="OR", wanted=MemoryFilter(), limit=5))
+    hits = store.read(
+        lambda reading: reading.search(odd, operator="OR", wanted=MemoryFilter(), limit=5)
+    )
     assert ids["plain"] in [hit.memory.id for hit in hits]
 
 
@@ -93,7 +101,9 @@ def test_a_query_of_100_kb_is_no_error(store: Store) -> None:
 
 def test_filters_count_before_the_cut(store: Store) -> None:
     many = [replace(new_memory(f"n{number}"), content="needle " * 5) for number in range(300)]
-    wanted = replace(new_memory("wanted"), content="one needle in much hay", type="todo", concepts=("Hay",))
+    wanted = replace(
+        new_memory("wanted"), content="one needle in much hay", type="todo", concepts=("Hay",)
+    )
     *_, last = add(store, *many, replace(wanted, importance=0.9))
     assert found(store, "needle", wanted=MemoryFilter(types=("todo",)), limit=1) == [last.id]
     assert found(store, "needle", wanted=MemoryFilter(concepts=("hay",)), limit=1) == [last.id]
@@ -107,8 +117,13 @@ def test_concepts_are_searched_as_words_too(store: Store) -> None:
 
 
 def test_the_limit_holds_and_scores_fall(store: Store) -> None:
-    add(store, *[replace(new_memory(f"n{number}"), content="needle " * number) for number in range(1, 8)])
-    hits = store.read(lambda reading: reading.search(["needle"], operator="OR", wanted=MemoryFilter(), limit=3))
+    add(
+        store,
+        *[replace(new_memory(f"n{number}"), content="needle " * number) for number in range(1, 8)],
+    )
+    hits = store.read(
+        lambda reading: reading.search(["needle"], operator="OR", wanted=MemoryFilter(), limit=3)
+    )
     assert len(hits) == 3
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert found(store, "needle", limit=0) == []
@@ -131,8 +146,13 @@ def test_the_newer_of_two_like_memories_comes_first(store: Store) -> None:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60), query=st.text())
-def test_any_query_is_answered_and_every_word_of_a_text_finds_it(store: Store, text: str, query: str) -> None:
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60),
+    query=st.text(),
+)
+def test_any_query_is_answered_and_every_word_of_a_text_finds_it(
+    store: Store, text: str, query: str
+) -> None:
     known = store.read(lambda reading: reading.revision())
     (memory,) = add(store, replace(new_memory(f"n{known}"), content=text))
     found(store, query)

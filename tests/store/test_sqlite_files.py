@@ -61,7 +61,9 @@ def test_a_closed_store_leaves_one_whole_file_and_its_lock(database: Path) -> No
 
 
 @pytest.mark.parametrize("content", [b"This is no database. " * 100, os.urandom(8192), b"xy"])
-def test_a_file_that_is_no_database_is_left_as_it_is(store: Store, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_left_as_it_is(
+    store: Store, tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / NAME
     path.parent.mkdir()
     path.write_bytes(content)
@@ -106,7 +108,9 @@ def test_a_database_of_another_program_is_left_as_it_is(store: Store, tmp_path: 
     assert path.read_bytes() == before
 
 
-def test_a_database_of_a_newer_version_is_refused_with_both_versions(database: Path, store: Store) -> None:
+def test_a_database_of_a_newer_version_is_refused_with_both_versions(
+    database: Path, store: Store
+) -> None:
     connection = apsw.Connection(str(database))
     connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -116,7 +120,9 @@ def test_a_database_of_a_newer_version_is_refused_with_both_versions(database: P
             use()
 
 
-def test_an_empty_file_left_by_a_killed_writer_reads_as_empty_and_is_filled(store: Store, tmp_path: Path) -> None:
+def test_an_empty_file_left_by_a_killed_writer_reads_as_empty_and_is_filled(
+    store: Store, tmp_path: Path
+) -> None:
     path = tmp_path / NAME
     path.parent.mkdir()
     path.touch()
@@ -125,7 +131,9 @@ def test_an_empty_file_left_by_a_killed_writer_reads_as_empty_and_is_filled(stor
 
 
 @pytest.mark.parametrize("name", ["goop.db", ".lock"])
-def test_a_symbolic_link_in_place_of_the_file_is_refused(store: Store, tmp_path: Path, name: str) -> None:
+def test_a_symbolic_link_in_place_of_the_file_is_refused(
+    store: Store, tmp_path: Path, name: str
+) -> None:
     target = tmp_path / "target"
     target.write_bytes(b"")
     (tmp_path / ".goopspec").mkdir()
@@ -162,7 +170,9 @@ def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
         add_named(store, "one")
 
 
-def test_a_database_that_was_removed_is_not_written_to_any_more(database: Path, store: Store) -> None:
+def test_a_database_that_was_removed_is_not_written_to_any_more(
+    database: Path, store: Store
+) -> None:
     add_named(store, "two")
     shutil.rmtree(database.parent)
     assert store.read(lambda reading: reading.revision()) == 0
@@ -172,7 +182,9 @@ def test_a_database_that_was_removed_is_not_written_to_any_more(database: Path, 
     other.close()
 
 
-def test_a_copy_that_is_put_back_is_what_is_read_and_written(database: Path, store: Store, tmp_path: Path) -> None:
+def test_a_copy_that_is_put_back_is_what_is_read_and_written(
+    database: Path, store: Store, tmp_path: Path
+) -> None:
     shutil.copy(database, tmp_path / "copy")
     add_named(store, "two")
     assert found(store, "two") == [2]
@@ -193,10 +205,14 @@ def test_an_unsafe_sqlite_is_refused() -> None:
 def test_a_network_filesystem_gets_another_way_of_writing_and_a_warning(tmp_path: Path) -> None:
     device = tmp_path.stat().st_dev
     table = tmp_path / "mounts"
-    table.write_text(f"36 35 {os.major(device)}:{os.minor(device)} / {tmp_path} rw - nfs4 server:/x rw\n")
+    table.write_text(
+        f"36 35 {os.major(device)}:{os.minor(device)} / {tmp_path} rw - nfs4 server:/x rw\n"
+    )
     path = tmp_path / NAME
     path.parent.mkdir()
-    file = DatabaseFile(path=path, name=NAME, migrations=load_migrations("sqlite"), mount_table=table)
+    file = DatabaseFile(
+        path=path, name=NAME, migrations=load_migrations("sqlite"), mount_table=table
+    )
     store = SqliteStore(file)
     assert add_named(store, "one", "two") == [1, 2]
     (warning,) = store.warnings
@@ -214,9 +230,12 @@ def test_a_local_filesystem_gets_no_warning(database: Path, store: Store) -> Non
     assert database.exists()
 
 
-def test_without_free_file_handles_the_store_says_so_and_works_again_later(database: Path, store: Store) -> None:
+def test_without_free_file_handles_the_store_says_so_and_works_again_later(
+    database: Path, store: Store
+) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208 - names are wanted
+    # Names are wanted
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     taken: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, hard))
     try:

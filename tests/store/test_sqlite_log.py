@@ -40,11 +40,13 @@ def uids(store: Store) -> set[str]:
 
 def uids_of_another_process(project: Path) -> set[str]:
     program = (
-        "import sys; from goop_mcp.store.opening import open_store; from goop_mcp.store.records import MemoryFilter\n"
-        "store = open_store(None, project=sys.argv[1])\n"
-        "print(*(memory.uid for memory in store.read(lambda reading: reading.memories(MemoryFilter()))))"
+        "import sys; from goop_mcp.store.opening import open_store; from goop_mcp.store.records"
+        " import MemoryFilter\nstore = open_store(None, project=sys.argv[1])\nprint(*(memory.uid"
+        " for memory in store.read(lambda reading: reading.memories(MemoryFilter()))))"
     )
-    said = subprocess.run([sys.executable, "-c", program, str(project)], check=True, capture_output=True, text=True)
+    said = subprocess.run(
+        [sys.executable, "-c", program, str(project)], check=True, capture_output=True, text=True
+    )
     return set(said.stdout.split())
 
 
@@ -76,7 +78,9 @@ def test_a_log_removed_during_a_change_keeps_it_all_the_same(store: Store, tmp_p
     assert uids_of_another_process(tmp_path) == {"uid-before"}
 
 
-def test_a_log_removed_at_the_end_is_saved_when_the_store_is_closed(store: Store, tmp_path: Path) -> None:
+def test_a_log_removed_at_the_end_is_saved_when_the_store_is_closed(
+    store: Store, tmp_path: Path
+) -> None:
     add_named(store, "last")
     remove(tmp_path, "-wal", "-shm")
     store.close()
@@ -84,7 +88,9 @@ def test_a_log_removed_at_the_end_is_saved_when_the_store_is_closed(store: Store
     assert uids_of_another_process(tmp_path) == {"uid-last"}
 
 
-def test_a_log_that_another_program_began_anew_is_not_mixed_with_ours(store: Store, tmp_path: Path) -> None:
+def test_a_log_that_another_program_began_anew_is_not_mixed_with_ours(
+    store: Store, tmp_path: Path
+) -> None:
     first = open_store(None, project=tmp_path)
     add_named(first, "first")
     first.close()
@@ -92,12 +98,20 @@ def test_a_log_that_another_program_began_anew_is_not_mixed_with_ours(store: Sto
     remove(tmp_path, "-wal", "-shm")
     begin_another_log(tmp_path)
 
-    with pytest.raises(StoreError, match=r"goop\.db-wal was replaced .* kept in \.goopspec/goop\.db\.\d{8}-\d{6}-\d+"):
+    with pytest.raises(
+        StoreError,
+        match=r"goop\.db-wal was replaced .* kept in \.goopspec/goop\.db\.\d{8}-\d{6}-\d+",
+    ):
         add_named(store, "refused")
 
-    [copy] = [path for path in tmp_path.glob(f"{NAME}.2*") if not path.name.endswith(("-wal", "-shm"))]
+    [copy] = [
+        path for path in tmp_path.glob(f"{NAME}.2*") if not path.name.endswith(("-wal", "-shm"))
+    ]
     kept = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
-    assert kept.execute("SELECT uid FROM memories ORDER BY id").fetchall() == [("uid-first",), ("uid-before",)]
+    assert kept.execute("SELECT uid FROM memories ORDER BY id").fetchall() == [
+        ("uid-first",),
+        ("uid-before",),
+    ]
     kept.close()
     add_named(store, "after")
     assert uids(store) == {"uid-first", "uid-after"}
@@ -114,9 +128,14 @@ def begin_another_log(project: Path) -> None:
 
 
 @pytest.mark.parametrize("purge", [False, True])
-def test_what_is_forgotten_stands_in_no_file_any_more(store: Store, tmp_path: Path, purge: bool) -> None:
+def test_what_is_forgotten_stands_in_no_file_any_more(
+    store: Store, tmp_path: Path, purge: bool
+) -> None:
     word = "Zyxomorphic"
-    kept = [save_memory(store, MemoryDraft(title=f"Kept {n}", content=f"Plain text {n}. " * 50)) for n in range(20)]
+    kept = [
+        save_memory(store, MemoryDraft(title=f"Kept {n}", content=f"Plain text {n}. " * 50))
+        for n in range(20)
+    ]
     draft = MemoryDraft(
         title=f"{word} title",
         content=f"All about {word} things. " * 400,
@@ -128,7 +147,10 @@ def test_what_is_forgotten_stands_in_no_file_any_more(store: Store, tmp_path: Pa
         idempotency_key=word,
     )
     saved = save_memory(store, draft)
-    kept += [save_memory(store, MemoryDraft(title=f"Later {n}", content=f"More text {n}. " * 50)) for n in range(20)]
+    kept += [
+        save_memory(store, MemoryDraft(title=f"Later {n}", content=f"More text {n}. " * 50))
+        for n in range(20)
+    ]
     assert word.lower().encode() in raw(tmp_path)
 
     forget_memory(store, saved.id, purge=purge)
@@ -143,7 +165,9 @@ def raw(project: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted((project / ".goopspec").iterdir())).lower()
 
 
-def test_what_a_reader_keeps_in_the_log_goes_with_the_next_change(store: Store, tmp_path: Path) -> None:
+def test_what_a_reader_keeps_in_the_log_goes_with_the_next_change(
+    store: Store, tmp_path: Path
+) -> None:
     saved = save_memory(store, MemoryDraft(title="Qwvxz", content="Qwvxz"))
     reader = apsw.Connection(str(tmp_path / NAME))
     reader.execute("BEGIN")
@@ -198,7 +222,9 @@ def test_reading_while_a_database_is_read_only_does_not_keep_it_from_being_writt
     again.close()
 
 
-def test_the_database_and_what_belongs_to_it_are_for_their_owner_only(store: Store, tmp_path: Path) -> None:
+def test_the_database_and_what_belongs_to_it_are_for_their_owner_only(
+    store: Store, tmp_path: Path
+) -> None:
     add_named(store, "one")
     folder = tmp_path / ".goopspec"
 

@@ -23,10 +23,15 @@ from tests.store.rows import ATTEMPT, add, add_named, found, new_memory
 
 OLD_FILES = ROOT / "tests" / "cases" / "store"
 SHIPPED = load_migrations("sqlite")
-NEXT = Migration(SHIPPED[-1].version + 1, "ALTER TABLE events ADD COLUMN place TEXT; CREATE TABLE later (x);")
+NEXT = Migration(
+    SHIPPED[-1].version + 1, "ALTER TABLE events ADD COLUMN place TEXT; CREATE TABLE later (x);"
+)
 LONGEST_RUN = 300
 # Version 2 came with attempts; the kept one was rejected before anybody kept why calls ended.
-ENDINGS = {True: (Ending("accepted", 1, 1), Ending("unknown", 1, 1)), False: (Ending("accepted", 1, 1),)}
+ENDINGS = {
+    True: (Ending("accepted", 1, 1), Ending("unknown", 1, 1)),
+    False: (Ending("accepted", 1, 1),),
+}
 
 
 def project_with(tmp_path: Path, version: int) -> Path:
@@ -38,7 +43,9 @@ def project_with(tmp_path: Path, version: int) -> Path:
 
 def store_with(project: Path, *more: Migration) -> SqliteStore:
     path = project / ".goopspec" / "goop.db"
-    return SqliteStore(DatabaseFile(path=path, name=".goopspec/goop.db", migrations=(*SHIPPED, *more)))
+    return SqliteStore(
+        DatabaseFile(path=path, name=".goopspec/goop.db", migrations=(*SHIPPED, *more))
+    )
 
 
 def version_of(path: Path) -> int:
@@ -52,7 +59,9 @@ def version_of(path: Path) -> int:
 def test_the_steps_are_numbered_without_a_gap_and_every_version_has_its_file() -> None:
     versions = [migration.version for migration in SHIPPED]
     assert versions == list(range(1, len(SHIPPED) + 1))
-    assert sorted(path.name for path in OLD_FILES.glob("*.db")) == [f"version-{version}.db" for version in versions]
+    assert sorted(path.name for path in OLD_FILES.glob("*.db")) == [
+        f"version-{version}.db" for version in versions
+    ]
 
 
 @pytest.mark.parametrize("version", range(1, len(SHIPPED) + 1))
@@ -66,12 +75,20 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
     reports, events, projections = store.read(
         lambda reading: (reading.reports(), reading.events(), reading.projections())
     )
-    assert (reports[0].task_id, events[0].document, projections[0].path) == ("W1.T1", "CHRONICLE.md", "HANDOFF.md")
+    assert (reports[0].task_id, events[0].document, projections[0].path) == (
+        "W1.T1",
+        "CHRONICLE.md",
+        "HANDOFF.md",
+    )
     assert add_named(store, "four") == [4]
     assert add(store, replace(new_memory("five"), sketches=(7,)))[0].id == 5
-    assert [memory.id for memory in store.read(lambda reading: reading.memories_by_sketch([7], limit=5))] == [5]
+    assert [
+        memory.id for memory in store.read(lambda reading: reading.memories_by_sketch([7], limit=5))
+    ] == [5]
     assert store.write(lambda writing: writing.add_attempts([ATTEMPT]))[0].rules == ATTEMPT.rules
-    assert store.read(lambda reading: reading.figures(FigureFilter()).endings) == ENDINGS[version > 1]
+    assert (
+        store.read(lambda reading: reading.figures(FigureFilter()).endings) == ENDINGS[version > 1]
+    )
     assert store.check() == []
     store.close()
 
@@ -114,16 +131,22 @@ def test_a_step_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("point", [Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT])
-def test_a_kill_at_any_step_leaves_the_old_or_the_new_version(tmp_path: Path, point: Failpoint) -> None:
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_version(
+    tmp_path: Path, point: Failpoint
+) -> None:
     project = project_with(tmp_path, SHIPPED[-1].version)
     code = (
-        "import os, signal, sys; from pathlib import Path; from goop_mcp.store.failpoints import install\n"
-        "from tests.store.test_sqlite_migrations import NEXT, store_with; from tests.store.rows import add_named\n"
-        "install(lambda point: os.kill(os.getpid(), signal.SIGKILL) if point == sys.argv[2] else None)\n"
-        "add_named(store_with(Path(sys.argv[1]), NEXT), 'four')"
+        "import os, signal, sys; from pathlib import Path; from goop_mcp.store.failpoints import"
+        " install\nfrom tests.store.test_sqlite_migrations import NEXT, store_with; from"
+        " tests.store.rows import add_named\ninstall(lambda point: os.kill(os.getpid(),"
+        " signal.SIGKILL) if point == sys.argv[2] else"
+        " None)\nadd_named(store_with(Path(sys.argv[1]), NEXT), 'four')"
     )
     command = [sys.executable, "-c", code, str(project), point]
-    assert subprocess.run(command, timeout=LONGEST_RUN, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run(command, timeout=LONGEST_RUN, cwd=ROOT, check=False).returncode
+        == -signal.SIGKILL
+    )
     database = project / ".goopspec" / "goop.db"
     expected = NEXT.version if point is Failpoint.COMMIT else SHIPPED[-1].version
     shutil.copytree(project / ".goopspec", project / "copy")
@@ -135,18 +158,25 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_version(tmp_path: Path, po
 
 
 @pytest.mark.parametrize("point", [Failpoint.BEGIN, Failpoint.INSERT, Failpoint.COMMIT])
-def test_a_kill_while_a_file_gets_its_first_tables_leaves_all_of_them_or_none(tmp_path: Path, point: Failpoint) -> None:
+def test_a_kill_while_a_file_gets_its_first_tables_leaves_all_of_them_or_none(
+    tmp_path: Path, point: Failpoint
+) -> None:
     (tmp_path / ".goopspec").mkdir()
     code = (
-        "import os, signal, sys; from pathlib import Path; from goop_mcp.store.failpoints import install\n"
-        "from tests.store.test_sqlite_migrations import store_with; from tests.store.rows import add_named\n"
-        "install(lambda point: os.kill(os.getpid(), signal.SIGKILL) if point == sys.argv[2] else None)\n"
-        "add_named(store_with(Path(sys.argv[1])), 'one')"
+        "import os, signal, sys; from pathlib import Path; from goop_mcp.store.failpoints import"
+        " install\nfrom tests.store.test_sqlite_migrations import store_with; from tests.store.rows"
+        " import add_named\ninstall(lambda point: os.kill(os.getpid(), signal.SIGKILL) if point =="
+        " sys.argv[2] else None)\nadd_named(store_with(Path(sys.argv[1])), 'one')"
     )
     command = [sys.executable, "-c", code, str(tmp_path), point]
-    assert subprocess.run(command, timeout=LONGEST_RUN, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run(command, timeout=LONGEST_RUN, cwd=ROOT, check=False).returncode
+        == -signal.SIGKILL
+    )
     shutil.copytree(tmp_path / ".goopspec", tmp_path / "copy")
-    assert version_of(tmp_path / "copy" / "goop.db") == (SHIPPED[-1].version if point is Failpoint.COMMIT else 0)
+    assert version_of(tmp_path / "copy" / "goop.db") == (
+        SHIPPED[-1].version if point is Failpoint.COMMIT else 0
+    )
     store = store_with(tmp_path)
     assert add_named(store, "two") == [1]
     store.close()

@@ -37,7 +37,12 @@ def command(project: Path, what: str) -> list[str]:
 
 def run(*arguments: str) -> str:
     result = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=LONGEST_RUN, cwd=ROOT, check=False
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_RUN,
+        cwd=ROOT,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
@@ -60,11 +65,15 @@ def open_to_all() -> Iterator[Path]:
 
 
 def test_a_hung_process_that_holds_the_lock_is_named(store: Store, tmp_path: Path) -> None:
-    with subprocess.Popen(command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+    with subprocess.Popen(
+        command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as holder:
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline().strip() == "holding"
-            with pytest.raises(StoreBusyError, match=rf"process {holder.pid} since 20\d\d-") as told:
+            with pytest.raises(
+                StoreBusyError, match=rf"process {holder.pid} since 20\d\d-"
+            ) as told:
                 store.write(lambda writing: writing.add_event(EVENT), timeout=0.3)
             assert told.value.retryable
             assert store.read(lambda reading: reading.revision()) == 0
@@ -75,7 +84,9 @@ def test_a_hung_process_that_holds_the_lock_is_named(store: Store, tmp_path: Pat
     assert store.read(lambda reading: reading.events()) == []
 
 
-def test_a_program_that_ignores_the_lock_is_waited_for_and_told(store: Store, tmp_path: Path) -> None:
+def test_a_program_that_ignores_the_lock_is_waited_for_and_told(
+    store: Store, tmp_path: Path
+) -> None:
     add_named(store, "one")
     other = apsw.Connection(str(tmp_path / ".goopspec" / "goop.db"))
     other.execute("BEGIN IMMEDIATE")
@@ -88,16 +99,13 @@ def test_a_program_that_ignores_the_lock_is_waited_for_and_told(store: Store, tm
 
 def test_a_forked_child_writes_and_reads_and_leaves_its_parent_alone(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from goop_mcp.store.opening import open_store; "
-        "from tests.store.rows import add_named, found\n"
-        "store = open_store(None, project=Path(sys.argv[1]))\n"
-        "add_named(store, 'before'); found(store, 'before')\n"
-        "pid = os.fork()\n"
-        "if pid == 0:\n"
-        "    add_named(store, 'child'); ok = found(store, 'before') == [1]; store.close(); os._exit(0 if ok else 1)\n"
-        "assert os.waitpid(pid, 0)[1] == 0\n"
-        "add_named(store, 'parent'); assert len(found(store, 'before child parent')) == 3\n"
-        "assert store.check() == []; store.close()"
+        "import os, sys; from pathlib import Path; from goop_mcp.store.opening import open_store;"
+        " from tests.store.rows import add_named, found\nstore = open_store(None,"
+        " project=Path(sys.argv[1]))\nadd_named(store, 'before'); found(store, 'before')\npid ="
+        " os.fork()\nif pid == 0:\n    add_named(store, 'child'); ok = found(store, 'before') =="
+        " [1]; store.close(); os._exit(0 if ok else 1)\nassert os.waitpid(pid, 0)[1] =="
+        " 0\nadd_named(store, 'parent'); assert len(found(store, 'before child parent')) =="
+        " 3\nassert store.check() == []; store.close()"
     )
     run("-c", code, str(tmp_path))
 
@@ -119,7 +127,9 @@ def test_a_database_that_may_not_be_written_is_told_and_left_as_it_is(open_to_al
         assert said.startswith("StoreReadOnlyError: .goopspec/"), said
         assert "give this user write permission" in said
         assert str(open_to_all) not in said
-    assert {path.name: path.read_bytes() for path in (open_to_all / ".goopspec").iterdir()} == before
+    assert {
+        path.name: path.read_bytes() for path in (open_to_all / ".goopspec").iterdir()
+    } == before
 
 
 def test_a_read_only_file_in_a_folder_of_ones_own_is_told(open_to_all: Path) -> None:
@@ -131,11 +141,17 @@ def test_a_read_only_file_in_a_folder_of_ones_own_is_told(open_to_all: Path) -> 
         path.chmod(0o777)
     (folder / ".lock").chmod(0o666)
     (folder / "goop.db").chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
-    assert run_as_somebody_else(open_to_all, "save").startswith("StoreReadOnlyError: .goopspec/goop.db")
+    assert run_as_somebody_else(open_to_all, "save").startswith(
+        "StoreReadOnlyError: .goopspec/goop.db"
+    )
 
 
-def test_a_store_is_closed_at_once_while_a_hung_process_holds_the_lock(store: Store, tmp_path: Path) -> None:
-    with subprocess.Popen(command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+def test_a_store_is_closed_at_once_while_a_hung_process_holds_the_lock(
+    store: Store, tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as holder:
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline().strip() == "holding"
@@ -148,9 +164,13 @@ def test_a_store_is_closed_at_once_while_a_hung_process_holds_the_lock(store: St
             holder.kill()
 
 
-def test_readers_keep_reading_while_another_process_holds_the_lock(store: Store, tmp_path: Path) -> None:
+def test_readers_keep_reading_while_another_process_holds_the_lock(
+    store: Store, tmp_path: Path
+) -> None:
     add_named(store, "one")
-    with subprocess.Popen(command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+    with subprocess.Popen(
+        command(tmp_path, "hold"), stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as holder:
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline().strip() == "holding"

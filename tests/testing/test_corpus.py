@@ -40,7 +40,11 @@ factory: cut_at_70_percent placeholder status_missing no_envelope empty
 def cases_of(names: str) -> list[CorruptedReply]:
     """Return the cases of a list like those above."""
     lines = names.strip().replace("\n    ", " ").splitlines()
-    return [CORPUS[f"{line.split(':')[0]}/{kind}"] for line in lines for kind in line.split(":")[1].split()]
+    return [
+        CORPUS[f"{line.split(':')[0]}/{kind}"]
+        for line in lines
+        for kind in line.split(":")[1].split()
+    ]
 
 
 def judge(case: CorruptedReply) -> Verdict:
@@ -62,10 +66,14 @@ def answer(verdict: Verdict) -> str:
 
 
 @pytest.mark.parametrize("case", EVERY_CASE)
-def test_each_reply_gets_the_wanted_answer_or_is_refused_with_the_exact_finding(case: CorruptedReply) -> None:
+def test_each_reply_gets_the_wanted_answer_or_is_refused_with_the_exact_finding(
+    case: CorruptedReply,
+) -> None:
     verdict = judge(case)
 
-    rules = {finding.rule for finding in verdict.of_severity(Severity.ERROR)} | {each.rule for each in verdict.repairs}
+    rules = {finding.rule for finding in verdict.of_severity(Severity.ERROR)} | {
+        each.rule for each in verdict.repairs
+    }
     assert answer(verdict) == case.wanted or (answer(verdict), case.wanted) == ("refused", "mended")
     assert not case.rules or rules & set(case.rules)
 
@@ -98,8 +106,15 @@ def test_a_mended_reply_keeps_everything_that_the_slip_did_not_touch() -> None:
     good = {name: fields(validate(text)) for name, text in GOOD_REPLIES.items()}
     for case in CORPUS.values():
         verdict = judge(case)
-        if answer(verdict) == "mended" and case.kind not in ("ampersand_in_attribute", "unknown_namespace"):
-            changed = {key for key, value in fields(verdict).items() if value != good[case.protocol].get(key)}
+        if answer(verdict) == "mended" and case.kind not in (
+            "ampersand_in_attribute",
+            "unknown_namespace",
+        ):
+            changed = {
+                key
+                for key, value in fields(verdict).items()
+                if value != good[case.protocol].get(key)
+            }
             assert changed <= {"summary"}, case.id
 
 
@@ -132,7 +147,9 @@ def letters(text: str) -> str:
 
 @pytest.mark.parametrize("cut", [0.3, 0.5, 0.7, 0.9])
 @pytest.mark.parametrize("protocol", GOOD_REPLIES)
-def test_a_cut_reply_is_never_accepted_even_after_a_complete_draft(protocol: str, cut: float) -> None:
+def test_a_cut_reply_is_never_accepted_even_after_a_complete_draft(
+    protocol: str, cut: float
+) -> None:
     good = GoodReply.of(GOOD_REPLIES[protocol])
     text = f"{fenced(good.draft, good.syntax)}\n{good.envelope[: math.floor(len(good.envelope) * cut)]}"
 

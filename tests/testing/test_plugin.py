@@ -10,7 +10,9 @@ from tests.repository import ROOT
 pytest_plugins = ["pytester"]
 
 CONFTEST = 'pytest_plugins = ["goop_mcp.testing.plugin"]\n'
-EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/testing.md").read_text("utf-8"), re.DOTALL)
+EXAMPLES = re.findall(
+    r"```python\n(.*?)```", (ROOT / "docs/testing.md").read_text("utf-8"), re.DOTALL
+)
 
 
 def run(pytester: pytest.Pytester, source: str, *, conftest: str = CONFTEST) -> pytest.RunResult:
@@ -36,20 +38,26 @@ def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
 
 
 def test_a_reply_that_was_never_asked_for_fails_the_test(pytester: pytest.Pytester) -> None:
-    result = run(pytester, 'def test_it(scripted_agent):\n    scripted_agent("one", "two").sync("?")\n')
+    result = run(
+        pytester, 'def test_it(scripted_agent):\n    scripted_agent("one", "two").sync("?")\n'
+    )
 
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*1 replies of a scripted agent were never asked for*"])
 
 
 def test_a_test_runs_once_for_each_reply_of_the_corpus(pytester: pytest.Pytester) -> None:
-    result = run(pytester, "def test_it(corrupted_reply):\n    assert corrupted_reply.text is not None\n")
+    result = run(
+        pytester, "def test_it(corrupted_reply):\n    assert corrupted_reply.text is not None\n"
+    )
 
     result.assert_outcomes(passed=len(load_corpus()))
 
 
 def test_a_mark_with_an_unknown_field_is_refused(pytester: pytest.Pytester) -> None:
-    source = 'import pytest\n\n@pytest.mark.corpus(wnated="read")\ndef test_it(corrupted_reply): ...\n'
+    source = (
+        'import pytest\n\n@pytest.mark.corpus(wnated="read")\ndef test_it(corrupted_reply): ...\n'
+    )
 
     result = run(pytester, source)
 
@@ -58,8 +66,13 @@ def test_a_mark_with_an_unknown_field_is_refused(pytester: pytest.Pytester) -> N
 
 
 def test_the_scripted_agent_and_the_corpus_load_no_pytest() -> None:
-    program = "import sys, goop_mcp.testing as t; t.load_corpus(); t.ScriptedAgent(''); print('pytest' in sys.modules)"
+    program = (
+        "import sys, goop_mcp.testing as t; t.load_corpus(); t.ScriptedAgent(''); print('pytest' in"
+        " sys.modules)"
+    )
 
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
+    )
 
     assert result.stdout.strip() == "False"

@@ -115,7 +115,9 @@ SHAPES |= {
     "blanks_in_a_start_tag": repeated(" ", before="<goop_report"),
     "blanks_in_an_end_tag": repeated(" ", before=EXECUTOR.removesuffix(">")),
     "attributes_of_a_root": repeated(' a="1"', before="<goop_report"),
-    "doctype_before_the_root": repeated("<!ENTITY a 'b'>", before="<!DOCTYPE r [", behind=f"]>{EXECUTOR}"),
+    "doctype_before_the_root": repeated(
+        "<!ENTITY a 'b'>", before="<!DOCTYPE r [", behind=f"]>{EXECUTOR}"
+    ),
     "doctype_that_never_ends": repeated("'\"", before="<!DOCTYPE r [", behind=EXECUTOR),
     "blanks_behind_the_root": repeated(" ", before=EXECUTOR),
     "blanks_in_a_task_id": repeated(" ", before="<task_id>W1", behind=".</task_id>"),
@@ -152,7 +154,8 @@ PLACES: dict[str, Callable[[str], str]] = {
 def most_memory() -> int:
     """Return the most bytes that this program has held so far.
 
-    Linux tells by `getrusage` also what the program held that started this one, which hides any growth.
+    Linux tells by `getrusage` also what the program held that started this one, which hides any
+    growth.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -46,7 +46,11 @@ BLOCKED = read_case("goop_report/016_executor_blocked.xml").strip()
 TEMPLATE = read_case("goop_report/016_template.xml").strip()
 SUMMARY = "Implemented JWT-based authentication with login/logout endpoints and middleware."
 REQUIRED_PARTS = ("status", "agent", "phase", "state", "summary", "handoff")
-DRAFT = EXECUTOR.replace(SUMMARY, "Only a draft.").replace("W2.T3", "W1.T1").replace('current="3"', 'current="1"')
+DRAFT = (
+    EXECUTOR.replace(SUMMARY, "Only a draft.")
+    .replace("W2.T3", "W1.T1")
+    .replace('current="3"', 'current="1"')
+)
 
 
 def changed(text: str, *edits: tuple[str, str]) -> str:

@@ -20,12 +20,16 @@ class Slip:
     path: str | None = None
 
 
-def text_slip(words: str, after: str, *, rule: str = "xml/unescaped", summary: str | None = None) -> Slip:
+def text_slip(
+    words: str, after: str, *, rule: str = "xml/unescaped", summary: str | None = None
+) -> Slip:
     return Slip(old=SUMMARY, new=words, rule=rule, after=after, summary=summary or words)
 
 
 def path_slip(written: str, path: str, *, rule: str = "xml/unescaped", after: str) -> Slip:
-    return Slip(old=FILE, new=f'<file path="{written}" action="created">', rule=rule, after=after, path=path)
+    return Slip(
+        old=FILE, new=f'<file path="{written}" action="created">', rule=rule, after=after, path=path
+    )
 
 
 SLIPS = {
@@ -56,7 +60,11 @@ SLIPS = {
     "cdata_never_closed": text_slip("<![CDATA[Login & logout.", "&lt;![CDATA["),
     "comment_never_closed": text_slip("See <!-- the notes.", "&lt;!--"),
     "double_hyphen_in_a_comment": Slip(
-        old=SUMMARY, new=f"{SUMMARY}<!-- a -- b -->", rule="xml/unescaped", after=SUMMARY, summary=SUMMARY
+        old=SUMMARY,
+        new=f"{SUMMARY}<!-- a -- b -->",
+        rule="xml/unescaped",
+        after=SUMMARY,
+        summary=SUMMARY,
     ),
     "ampersand_in_an_attribute": path_slip("src/a&b.ts", "src/a&b.ts", after="src/a&amp;b.ts"),
     "placeholder_in_an_attribute": path_slip("docs/<n>/a.md", "docs/<n>/a.md", after="&lt;n"),
@@ -68,16 +76,28 @@ SLIPS = {
         after="&lt;n",
     ),
     "typographic_quotes": Slip(
-        old=CHECK, new="<check name=“tests” passed=”true”>", rule="xml/attribute-quotes", after=CHECK
+        old=CHECK,
+        new="<check name=“tests” passed=”true”>",
+        rule="xml/attribute-quotes",
+        after=CHECK,
     ),
     "low_typographic_quotes": Slip(
-        old=CHECK, new='<check name=„tests“ passed="true">', rule="xml/attribute-quotes", after='name="tests"'
+        old=CHECK,
+        new='<check name=„tests“ passed="true">',
+        rule="xml/attribute-quotes",
+        after='name="tests"',
     ),
     "typographic_single_quotes": Slip(
-        old=CHECK, new="<check name=‘tests’ passed=’true’>", rule="xml/attribute-quotes", after='name="tests"'
+        old=CHECK,
+        new="<check name=‘tests’ passed=’true’>",
+        rule="xml/attribute-quotes",
+        after='name="tests"',
     ),
     "no_quotes": Slip(
-        old=CHECK, new="<check name=tests passed=true>", rule="xml/attribute-quotes", after='name="tests"'
+        old=CHECK,
+        new="<check name=tests passed=true>",
+        rule="xml/attribute-quotes",
+        after='name="tests"',
     ),
     "no_quotes_in_an_empty_element": Slip(
         old='<wave current="2" total="3"/>',
@@ -86,13 +106,22 @@ SLIPS = {
         after='current="2"',
     ),
     "closing_quote_missing": Slip(
-        old=CHECK, new='<check name="tests" passed="true>', rule="xml/attribute-quotes", after='passed="true"'
+        old=CHECK,
+        new='<check name="tests" passed="true>',
+        rule="xml/attribute-quotes",
+        after='passed="true"',
     ),
     "opening_quote_missing": Slip(
-        old=CHECK, new='<check name="tests" passed=true">', rule="xml/attribute-quotes", after='passed="true"'
+        old=CHECK,
+        new='<check name="tests" passed=true">',
+        rule="xml/attribute-quotes",
+        after='passed="true"',
     ),
     "version_without_quotes": Slip(
-        old='version="0.1.6"', new="version=0.1.6", rule="xml/attribute-quotes", after='version="0.1.6"'
+        old='version="0.1.6"',
+        new="version=0.1.6",
+        rule="xml/attribute-quotes",
+        after='version="0.1.6"',
     ),
     "tag_in_wrong_case": Slip(
         old="<status>COMPLETE</status>",
@@ -107,13 +136,24 @@ SLIPS = {
         old="<ready>true</ready>", new="<ready>true</Ready>", rule="xml/name-case", after="</ready>"
     ),
     "attribute_in_wrong_case": Slip(
-        old=CHECK, new='<check Name="tests" PASSED="true">', rule="xml/name-case", after='name="tests"'
+        old=CHECK,
+        new='<check Name="tests" PASSED="true">',
+        rule="xml/name-case",
+        after='name="tests"',
     ),
-    "terminal_colours": text_slip("\x1b[32mok\x1b[0m.", "ok.", rule="xml/control-character", summary="ok."),
+    "terminal_colours": text_slip(
+        "\x1b[32mok\x1b[0m.", "ok.", rule="xml/control-character", summary="ok."
+    ),
     "nul": text_slip("Do\x00ne.", "Done.", rule="xml/control-character", summary="Done."),
-    "lone_surrogate": text_slip("Do\ud83dne.", "Done.", rule="xml/control-character", summary="Done."),
-    "no_character": text_slip("Do\uffffne.", "Done.", rule="xml/control-character", summary="Done."),
-    "control_character_in_an_attribute": path_slip("a\x07b.ts", "ab.ts", rule="xml/control-character", after="ab.ts"),
+    "lone_surrogate": text_slip(
+        "Do\ud83dne.", "Done.", rule="xml/control-character", summary="Done."
+    ),
+    "no_character": text_slip(
+        "Do\uffffne.", "Done.", rule="xml/control-character", summary="Done."
+    ),
+    "control_character_in_an_attribute": path_slip(
+        "a\x07b.ts", "ab.ts", rule="xml/control-character", after="ab.ts"
+    ),
     "control_character_in_cdata": text_slip(
         "<![CDATA[\x1b[1mDone & dusted\x1b[0m.]]>",
         "Done",
@@ -133,10 +173,16 @@ SLIPS = {
         after="<status>COMPLETE</status>",
     ),
     "phase_in_capitals": Slip(
-        old="<phase>execute", new="<phase>EXECUTE", rule="goop_report/value-case", after="<phase>execute"
+        old="<phase>execute",
+        new="<phase>EXECUTE",
+        rule="goop_report/value-case",
+        after="<phase>execute",
     ),
     "boolean_of_python": Slip(
-        old="<spec_locked>true", new="<spec_locked>True", rule="goop_report/value-case", after="<spec_locked>true"
+        old="<spec_locked>true",
+        new="<spec_locked>True",
+        rule="goop_report/value-case",
+        after="<spec_locked>true",
     ),
     "passed_in_capitals": Slip(
         old=CHECK,
@@ -151,6 +197,9 @@ SLIPS = {
         after='action="created"',
     ),
     "memory_type_in_title_case": Slip(
-        old='type="decision"', new='type="Decision"', rule="goop_report/value-case", after='type="decision"'
+        old='type="decision"',
+        new='type="Decision"',
+        rule="goop_report/value-case",
+        after='type="decision"',
     ),
 }

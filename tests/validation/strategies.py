@@ -95,12 +95,20 @@ _STATES = st.builds(
     spec_locked=_OPTIONAL_FLAG,
     interview_complete=_OPTIONAL_FLAG,
 )
-_FILES = st.builds(FileChange, path=LINES, action=st.sampled_from(FileAction), description=st.just("") | TEXTS)
-_COMMITS = st.builds(Commit, sha=st.from_regex(r"\A[0-9a-f]{4,40}\Z"), message=LINES.map("feat(x): {}".format))
-_ARTIFACTS = st.builds(
-    Artifacts, files=st.lists(_FILES, max_size=3).map(tuple), commits=st.lists(_COMMITS, max_size=2).map(tuple)
+_FILES = st.builds(
+    FileChange, path=LINES, action=st.sampled_from(FileAction), description=st.just("") | TEXTS
 )
-_SAVED = st.builds(SavedMemory, type=st.sampled_from(MemoryType), importance=st.floats(0, 1), title=TEXTS)
+_COMMITS = st.builds(
+    Commit, sha=st.from_regex(r"\A[0-9a-f]{4,40}\Z"), message=LINES.map("feat(x): {}".format)
+)
+_ARTIFACTS = st.builds(
+    Artifacts,
+    files=st.lists(_FILES, max_size=3).map(tuple),
+    commits=st.lists(_COMMITS, max_size=2).map(tuple),
+)
+_SAVED = st.builds(
+    SavedMemory, type=st.sampled_from(MemoryType), importance=st.floats(0, 1), title=TEXTS
+)
 _NAMES = st.sampled_from(["tests", "typecheck", "manual", "lint"])
 _CHECKS = st.builds(Check, name=_NAMES, passed=st.booleans(), evidence=st.just("") | TEXTS)
 _AGENTS = st.sampled_from(sorted(KNOWN_AGENTS - {"goop-orchestrator"}))
@@ -201,7 +209,16 @@ OLDER_FORMS = st.one_of(
     st.builds(
         _sibling,
         st.sampled_from(["debug_report", "response", "elefant_report", "distillation"]),
-        st.sampled_from(["BUG FIXED", "TESTS COMPLETE", "TESTS FAILING", "COMPLETE", "DISTILLATION COMPLETE", "x"]),
+        st.sampled_from(
+            [
+                "BUG FIXED",
+                "TESTS COMPLETE",
+                "TESTS FAILING",
+                "COMPLETE",
+                "DISTILLATION COMPLETE",
+                "x",
+            ]
+        ),
         _ANY_TEXT,
     ),
 )
@@ -224,7 +241,11 @@ def _indented(content: str) -> str:
 _PARTS = st.one_of(
     PROSE,
     st.builds(_in_fence, PROSE, _FENCES, _INFOS),
-    st.builds(_in_thought, st.one_of(PROSE, SEED_ENVELOPES), st.sampled_from(["think", "thinking", "reasoning"])),
+    st.builds(
+        _in_thought,
+        st.one_of(PROSE, SEED_ENVELOPES),
+        st.sampled_from(["think", "thinking", "reasoning"]),
+    ),
     OLDER_FORMS,
 )
 _CARRIED = st.one_of(
@@ -251,8 +272,30 @@ WHOLE_REPLIES = st.builds(
 _INSERTED = st.sampled_from(
     (
         *SNIPPETS,
-        *("&", "<", ">", '"', "\x00", "\ud800", "\ufeff", "\u200b", "\r", "`", "```", "]]>", "<!--", "-->"),
-        *("<![CDATA[", "<agent_request>", "</agent_request>", "<status>BLOCKED</status>", "</status>", "\n```\n"),
+        *(
+            "&",
+            "<",
+            ">",
+            '"',
+            "\x00",
+            "\ud800",
+            "\ufeff",
+            "\u200b",
+            "\r",
+            "`",
+            "```",
+            "]]>",
+            "<!--",
+            "-->",
+        ),
+        *(
+            "<![CDATA[",
+            "<agent_request>",
+            "</agent_request>",
+            "<status>BLOCKED</status>",
+            "</status>",
+            "\n```\n",
+        ),
         *("<a>", "</a>"),
     )
 )
@@ -296,10 +339,57 @@ def replies() -> st.SearchStrategy[str]:
 
 _MARKUP = st.sampled_from(
     (
-        *("<goop_report>", "</goop_report>", "<status>", "</status>", "COMPLETE", "<a>", "</a>", "<a", "/>", "<"),
-        *(">", "&", "</", "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", '"', "'", "=", " ", "\n", "`", "```"),
-        *("~~~", "<think>", "</think>", "<summary>", "</summary>", "<handoff>", "</handoff>", "{", "}"),
-        *('"status":', "## STATUS", "&lt;", "&amp;", "<!DOCTYPE", "<state>", "</state>", "<phase>plan</phase>"),
+        *(
+            "<goop_report>",
+            "</goop_report>",
+            "<status>",
+            "</status>",
+            "COMPLETE",
+            "<a>",
+            "</a>",
+            "<a",
+            "/>",
+            "<",
+        ),
+        *(
+            ">",
+            "&",
+            "</",
+            "<!--",
+            "-->",
+            "<![CDATA[",
+            "]]>",
+            "<?",
+            "?>",
+            '"',
+            "'",
+            "=",
+            " ",
+            "\n",
+            "`",
+            "```",
+        ),
+        *(
+            "~~~",
+            "<think>",
+            "</think>",
+            "<summary>",
+            "</summary>",
+            "<handoff>",
+            "</handoff>",
+            "{",
+            "}",
+        ),
+        *(
+            '"status":',
+            "## STATUS",
+            "&lt;",
+            "&amp;",
+            "<!DOCTYPE",
+            "<state>",
+            "</state>",
+            "<phase>plan</phase>",
+        ),
         *("xmlns:a=", "a:", "\x00", "\ud800", "“"),
     )
 )

@@ -25,7 +25,10 @@ def outcome(verdict: Verdict) -> str:
 def test_case_has_the_expected_outcome_and_exactly_its_rules(case: Case, mode: Mode) -> None:
     verdict = validate(case.text, protocol=case.protocol, mode=mode)
 
-    assert (outcome(verdict), weighty_rules(verdict)) == (case.expected[mode], set(case.rules)), case.why
+    assert (outcome(verdict), weighty_rules(verdict)) == (
+        case.expected[mode],
+        set(case.rules),
+    ), case.why
 
 
 @pytest.mark.parametrize("case", ALL_CASES)
@@ -57,4 +60,6 @@ def test_seed_sample_shown_as_good_has_no_error(file: str, mode: Mode) -> None:
 def test_every_file_of_the_folder_is_listed_once_in_the_index(folder: str) -> None:
     files = {path.relative_to(CASES).as_posix() for path in (CASES / folder).iterdir()}
 
-    assert sorted(case.file for case in load_cases() if case.file.startswith(f"{folder}/")) == sorted(files)
+    assert sorted(
+        case.file for case in load_cases() if case.file.startswith(f"{folder}/")
+    ) == sorted(files)

@@ -18,7 +18,9 @@ from tests.validation.replies import MODES
 
 CASES = [
     (case["text"], case["shows"])
-    for line in (Path(__file__).parent / "check_texts.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in (
+        (Path(__file__).parent / "check_texts.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     for case in [json.loads(line)]
 ]
 RULES = {
@@ -27,14 +29,38 @@ RULES = {
     "nothing": "goop_report/check-without-result",
 }
 KINDS = {None: "success", "contradicts": "failure", "without result": "nothing"}
-PIECES = ("1", "0", "12", "/", ",", ";", ":", "(", ")", "`", "'", '"', "no", "not", "of", "tests", "failed", "3/4", "→")
+PIECES = (
+    "1",
+    "0",
+    "12",
+    "/",
+    ",",
+    ";",
+    ":",
+    "(",
+    ")",
+    "`",
+    "'",
+    '"',
+    "no",
+    "not",
+    "of",
+    "tests",
+    "failed",
+    "3/4",
+    "→",
+)
 _GOOD = "pytest: 12 passed"
 
 
-def reply_with(text: str, *, passed: str = "true", summary: str = "Added the login endpoint.") -> str:
+def reply_with(
+    text: str, *, passed: str = "true", summary: str = "Added the login endpoint."
+) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     check = f'<check name="tests" passed="{passed}">{text}</check>'
-    reply = COMPLETE_REPLY.replace("<summary>Added the login endpoint.</summary>", f"<summary>{summary}</summary>")
+    reply = COMPLETE_REPLY.replace(
+        "<summary>Added the login endpoint.</summary>", f"<summary>{summary}</summary>"
+    )
     return reply.replace(f'<check name="tests" passed="true">{_GOOD}</check>', check)
 
 
@@ -92,7 +118,9 @@ def test_failed_check_may_show_its_failure(text: str) -> None:
 def test_summary_counts_as_well(summary: str, text: str, passed: str, contradicts: bool) -> None:
     verdict = validate(reply_with(text, passed=passed, summary=summary))
 
-    assert ("goop_report/check-contradicts-itself" in {each.rule for each in verdict.findings}) is contradicts
+    assert (
+        "goop_report/check-contradicts-itself" in {each.rule for each in verdict.findings}
+    ) is contradicts
 
 
 def test_counts_are_read_for_other_uses_too() -> None:
@@ -123,8 +151,30 @@ def test_any_text_is_read(text: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        *("12 tests ", "1/2 ", "now ", "skipped ", "'a", '"', "`x", "should be ", "all tests ", "12 of ", "exit "),
-        *("from 5 errors ", "failed: ", "1,234 ", "no ", "not run ", "passed (", "FAIL a/b ", "12%", "tests: "),
+        *(
+            "12 tests ",
+            "1/2 ",
+            "now ",
+            "skipped ",
+            "'a",
+            '"',
+            "`x",
+            "should be ",
+            "all tests ",
+            "12 of ",
+            "exit ",
+        ),
+        *(
+            "from 5 errors ",
+            "failed: ",
+            "1,234 ",
+            "no ",
+            "not run ",
+            "passed (",
+            "FAIL a/b ",
+            "12%",
+            "tests: ",
+        ),
         *("12 passed (14) ", "1 failed before ", "\n", "\x1b[", "[1;", "2 failed logins ", "- "),
     ],
 )

@@ -56,8 +56,13 @@ def assert_read_in_order(text: str) -> None:
         pytest.param(OUTER, id="fence_in_a_fence"),
         pytest.param(f"1. Done:\n\n   ```xml\n{INDENTED}\n   ```\n", id="indented_fence_in_a_list"),
         pytest.param(f"- Done:\n\n   {EXECUTOR}\n", id="bare_in_a_list"),
-        pytest.param(f"```python\nprint('hi')\n```\n\n{fenced(EXECUTOR)}", id="fence_of_code_before"),
-        pytest.param(f"```python\nprint('never closed')\n\n{EXECUTOR}\n", id="inside_an_unclosed_fence_of_code"),
+        pytest.param(
+            f"```python\nprint('hi')\n```\n\n{fenced(EXECUTOR)}", id="fence_of_code_before"
+        ),
+        pytest.param(
+            f"```python\nprint('never closed')\n\n{EXECUTOR}\n",
+            id="inside_an_unclosed_fence_of_code",
+        ),
         pytest.param(f'<?xml version="1.0" encoding="UTF-8"?>\n{EXECUTOR}', id="xml_declaration"),
         pytest.param(fenced(f'<?xml version="1.0"?>\n{EXECUTOR}'), id="xml_declaration_in_a_fence"),
         pytest.param(f"{EXECUTOR}\n\n\n   \n", id="blank_lines_behind"),
@@ -80,8 +85,13 @@ def test_envelope_is_read_wherever_it_stands(text: str) -> None:
     "mention",
     [
         pytest.param("I will end with a `<goop_report>` block.", id="inline_code"),
-        pytest.param("I will end with a ``<goop_report version=`0.1.6`>`` block.", id="double_backticks"),
-        pytest.param('I write `<goop_report version="0.1.6"><status>COMPLETE</status>` first.', id="code_with_child"),
+        pytest.param(
+            "I will end with a ``<goop_report version=`0.1.6`>`` block.", id="double_backticks"
+        ),
+        pytest.param(
+            'I write `<goop_report version="0.1.6"><status>COMPLETE</status>` first.',
+            id="code_with_child",
+        ),
         pytest.param("Every response ends with a <goop_report> XML block.", id="plain"),
         pytest.param("<goop_report> is what follows.", id="plain_at_the_start_of_a_line"),
         pytest.param("- <goop_report>: the block that follows", id="list_item"),
@@ -126,7 +136,10 @@ def test_text_behind_the_envelope_is_a_warning_and_the_envelope_still_counts(men
 
 
 def test_start_tag_mentioned_before_and_end_tag_mentioned_behind_are_no_pair() -> None:
-    text = f"I open it with <goop_report> below.\n\n{fenced(EXECUTOR)}\nI closed it with </goop_report> above.\n"
+    text = (
+        f"I open it with <goop_report> below.\n\n{fenced(EXECUTOR)}\nI closed it with"
+        " </goop_report> above.\n"
+    )
 
     for verdict in judge_both(text):
         assert verdict.envelope == EXECUTOR_REPORT
@@ -159,7 +172,9 @@ def test_end_tag_in_code_in_the_summary_never_cuts_the_report_short() -> None:
     assert not lenient.accepted or report_of(lenient).summary == words
 
 
-@pytest.mark.parametrize("quoted", [DRAFT, DRAFT.replace("\n", "\n  "), f"```bash\nls\n```\n{DRAFT}"])
+@pytest.mark.parametrize(
+    "quoted", [DRAFT, DRAFT.replace("\n", "\n  "), f"```bash\nls\n```\n{DRAFT}"]
+)
 def test_envelope_quoted_in_cdata_inside_the_envelope_is_content(quoted: str) -> None:
     text = changed(EXECUTOR, (SUMMARY, f"<![CDATA[Was: {quoted}]]>"))
 
@@ -173,10 +188,16 @@ def test_envelope_quoted_in_cdata_inside_the_envelope_is_content(quoted: str) ->
     ("before", "behind"),
     [
         pytest.param("<evidence>", "</evidence>\n  <handoff>", id="in_an_extension"),
-        pytest.param("<evidence>\nBefore:\n", "\n</evidence>\n  <handoff>", id="in_an_extension_on_lines_of_its_own"),
+        pytest.param(
+            "<evidence>\nBefore:\n",
+            "\n</evidence>\n  <handoff>",
+            id="in_an_extension_on_lines_of_its_own",
+        ),
     ],
 )
-def test_whole_report_quoted_inside_the_report_is_never_taken_for_it(before: str, behind: str) -> None:
+def test_whole_report_quoted_inside_the_report_is_never_taken_for_it(
+    before: str, behind: str
+) -> None:
     for verdict in judge_both(fenced(changed(EXECUTOR, ("<handoff>", f"{before}{DRAFT}{behind}")))):
         assert verdict.envelope is None or report_of(verdict).summary == SUMMARY
 
@@ -191,8 +212,14 @@ def test_whole_report_quoted_in_the_summary_is_never_taken_for_it() -> None:
     [
         pytest.param(json.dumps({"report": EXECUTOR}), id="double_quotes"),
         pytest.param(json.dumps({"report": EXECUTOR.replace('"', "'")}), id="single_quotes"),
-        pytest.param(json.dumps({"a": [{"b": EXECUTOR.replace('"', "'").replace("\n", "")}]}, indent=2), id="nested"),
-        pytest.param(f"```json\n{json.dumps({'report': EXECUTOR.replace(chr(34), chr(39))})}\n```\n", id="fenced"),
+        pytest.param(
+            json.dumps({"a": [{"b": EXECUTOR.replace('"', "'").replace("\n", "")}]}, indent=2),
+            id="nested",
+        ),
+        pytest.param(
+            f"```json\n{json.dumps({'report': EXECUTOR.replace(chr(34), chr(39))})}\n```\n",
+            id="fenced",
+        ),
     ],
 )
 def test_envelope_inside_a_string_of_a_json_object_is_content(text: str) -> None:
@@ -228,7 +255,9 @@ def test_fence_inside_an_element_is_text() -> None:
     [
         pytest.param(fenced(TEMPLATE), id="template_in_a_fence"),
         pytest.param(TEMPLATE, id="bare_template"),
-        pytest.param(f"````markdown\n```xml\n{TEMPLATE}\n```\n````", id="template_in_a_nested_fence"),
+        pytest.param(
+            f"````markdown\n```xml\n{TEMPLATE}\n```\n````", id="template_in_a_nested_fence"
+        ),
         pytest.param(fenced(DRAFT), id="draft"),
     ],
 )
@@ -254,13 +283,17 @@ def test_all_candidates_are_listed_with_their_line_and_the_reason() -> None:
 
     verdict = judge(text)
 
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.startswith("<goop_report")]
+    lines = [
+        number for number, line in enumerate(text.split("\n"), 1) if line.startswith("<goop_report")
+    ]
     assert [candidate.line for candidate in verdict.candidates] == lines
     assert [candidate.chosen for candidate in verdict.candidates] == [False, False, False, True]
     assert {candidate.protocol for candidate in verdict.candidates} == {"goop_report"}
     reasons = [candidate.why for candidate in verdict.candidates]
     assert all(reasons)
-    assert len({reasons[0], reasons[1], reasons[3]}) == 3, "thinking, earlier and chosen are told apart"
+    assert len({reasons[0], reasons[1], reasons[3]}) == 3, (
+        "thinking, earlier and chosen are told apart"
+    )
     assert reasons[1] == reasons[2]
 
 
@@ -340,10 +373,14 @@ def test_envelope_is_found_behind_a_megabyte_of_prose() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n", "Done. All tests pass.", "## TASK COMPLETE", "\ufeff", "\ud800", "```xml\n```"]
+    "text",
+    ["", " \n", "Done. All tests pass.", "## TASK COMPLETE", "\ufeff", "\ud800", "```xml\n```"],
 )
 def test_reply_without_an_envelope_is_rejected_by_the_rule_of_what_was_asked_for(text: str) -> None:
-    for protocol, rule in (("goop_report", "goop_report/no-envelope"), ("auto", "envelope/no-envelope")):
+    for protocol, rule in (
+        ("goop_report", "goop_report/no-envelope"),
+        ("auto", "envelope/no-envelope"),
+    ):
         verdict = validate(text, protocol=protocol)
 
         assert [finding.rule for finding in verdict.findings] == [rule]

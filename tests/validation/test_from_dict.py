@@ -56,7 +56,9 @@ def test_every_case_of_a_family_is_read_again_with_its_model(family: str, mode: 
 
 
 @given(st.sampled_from(PATHS), st.sampled_from(MODES), st.data())
-def test_damaged_replies_are_read_again_as_well(path: Path, mode: Mode, data: st.DataObject) -> None:
+def test_damaged_replies_are_read_again_as_well(
+    path: Path, mode: Mode, data: st.DataObject
+) -> None:
     text = read(path)
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
@@ -65,7 +67,9 @@ def test_damaged_replies_are_read_again_as_well(path: Path, mode: Mode, data: st
 
 
 def test_extensions_are_read_again_as_text() -> None:
-    verdict = validate(fenced(changed(EXECUTOR, ("<handoff>", "<hint>one</hint><hint><b>two</b></hint><handoff>"))))
+    verdict = validate(
+        fenced(changed(EXECUTOR, ("<handoff>", "<hint>one</hint><hint><b>two</b></hint><handoff>")))
+    )
     assert verdict.to_dict()["envelope"]["extensions"]["hint"] == ["one", "<hint><b>two</b></hint>"]
     is_the_same(verdict)
 
@@ -82,7 +86,10 @@ GOOD: Mapping[str, Any] = validate(fenced(EXECUTOR)).to_dict()
         ({"omitted": True}, "omitted is True; expected int"),
         ({"envelope": []}, "the report is no object"),
         ({"protocol": "goop_rapport"}, "protocol is 'goop_rapport'; expected one of goop_report"),
-        ({"envelope": {"version": "1", "status": "DONE", "agent": None}}, "status is 'DONE'; expected one of COMPLETE"),
+        (
+            {"envelope": {"version": "1", "status": "DONE", "agent": None}},
+            "status is 'DONE'; expected one of COMPLETE",
+        ),
         ({"envelope": {"extensions": {"a": 1}}}, "extensions is no object of lists"),
         (
             {"findings": [{"rule": "a/b", "severity": "error", "message": "m", "fix": "f"}]},

@@ -29,15 +29,18 @@ TRAILERS = (
 def hand_back(reply: str) -> str:
     """Return `reply` as Claude Code hands a subagent's report to the parent in the foreground."""
     indented = "\n".join(f"  {line}" if line else "" for line in reply.split("\n"))
-    return "\n".join(["[Subagent hand-back] goop-executor finished its work.", indented, *TRAILERS, ""])
+    return "\n".join(
+        ["[Subagent hand-back] goop-executor finished its work.", indented, *TRAILERS, ""]
+    )
 
 
 def notification(reply: str) -> str:
     """Return `reply` as Claude Code hands it on from the background: escaped, in an element of its own."""
     quoted = escape(reply, {'"': "&quot;", "'": "&apos;"})
     return (
-        "<task-notification>\n<task-id>b7</task-id>\n<status>completed</status>\n<summary>Agent finished</summary>\n"
-        f"<result>{quoted}</result>\n<usage>total_tokens: 2134</usage>\n</task-notification>\n"
+        "<task-notification>\n<task-id>b7</task-id>\n<status>completed</status>\n<summary>Agent"
+        f" finished</summary>\n<result>{quoted}</result>\n<usage>total_tokens:"
+        " 2134</usage>\n</task-notification>\n"
     )
 
 
@@ -46,7 +49,9 @@ ALTERED = {
     "handed_back_bare": hand_back(EXECUTOR),
     "notified_fenced": notification(fenced(EXECUTOR)),
     "notified_bare": notification(EXECUTOR),
-    "notified_in_short": f"<task-notification><result>{escape(EXECUTOR)}</result></task-notification>",
+    "notified_in_short": (
+        f"<task-notification><result>{escape(EXECUTOR)}</result></task-notification>"
+    ),
     "escaped_alone": escape(fenced(EXECUTOR)),
     "escaped_with_numbers": escape(EXECUTOR, {'"': "&#34;", "'": "&#39;"}),
 }
@@ -80,12 +85,14 @@ def test_lines_that_a_host_puts_behind_the_report_are_no_text(reply: str, lines:
 
 
 @pytest.mark.parametrize(
-    "text", [hand_back(fenced(EXECUTOR)), notification(fenced(EXECUTOR))], ids=["handed_back", "notified"]
+    "text",
+    [hand_back(fenced(EXECUTOR)), notification(fenced(EXECUTOR))],
+    ids=["handed_back", "notified"],
 )
 def test_altered_reply_with_text_behind_the_report_is_told_so(text: str) -> None:
-    altered = text.replace("</goop_report>\n  ```", "</goop_report>\n  ```\n  Shall I go on?").replace(
-        "&lt;/goop_report&gt;\n```", "&lt;/goop_report&gt;\n```\nShall I go on?"
-    )
+    altered = text.replace(
+        "</goop_report>\n  ```", "</goop_report>\n  ```\n  Shall I go on?"
+    ).replace("&lt;/goop_report&gt;\n```", "&lt;/goop_report&gt;\n```\nShall I go on?")
 
     assert altered != text
     assert weighty_rules(judge(altered)) == {"envelope/not-at-end"}
@@ -102,12 +109,18 @@ def test_line_and_column_are_those_of_the_indented_text_as_given() -> None:
 
 
 def test_line_and_column_are_those_of_the_escaped_text_as_given() -> None:
-    edits = (("<status>COMPLETE", "<status>FAILED"), ('action="created">Auth type', 'action="renamed">Auth type'))
+    edits = (
+        ("<status>COMPLETE", "<status>FAILED"),
+        ('action="created">Auth type', 'action="renamed">Auth type'),
+    )
     text = notification(fenced(changed(EXECUTOR, *edits)))
 
     verdict = judge(text)
 
-    for rule, value in (("goop_report/unknown-status", "FAILED"), ("goop_report/unknown-file-action", "renamed")):
+    for rule, value in (
+        ("goop_report/unknown-status", "FAILED"),
+        ("goop_report/unknown-file-action", "renamed"),
+    ):
         finding = the_finding(verdict, rule)
         assert finding.line is not None
         assert finding.column is not None

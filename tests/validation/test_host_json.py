@@ -19,7 +19,9 @@ SECTIONS = "## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n\n## NEXT\ngoop-verifi
 REPLIES = {
     "report": COMPLETE_REPLY,
     "blocked": BLOCKED_REPLY,
-    "odd_letters": COMPLETE_REPLY.replace("Added the login endpoint.", 'Added "login" \\ 🙂 naïve\t/ path.'),
+    "odd_letters": COMPLETE_REPLY.replace(
+        "Added the login endpoint.", 'Added "login" \\ 🙂 naïve\t/ path.'
+    ),
     "factory": FACTORY_REPLY,
     "bare_factory": FACTORY,
     "speckit": SPECKIT,
@@ -30,7 +32,14 @@ REPLIES = {
 
 
 def result(reply: str, **more: object) -> dict[str, object]:
-    return {"type": "result", "subtype": "success", "is_error": False, "num_turns": 3, "result": reply, **more}
+    return {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "num_turns": 3,
+        "result": reply,
+        **more,
+    }
 
 
 def stream(reply: str) -> str:
@@ -56,7 +65,9 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
 @requirement("G-01")
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
-def test_reply_is_read_as_if_it_stood_alone_and_the_finding_says_so(wrapping: str, reply: str) -> None:
+def test_reply_is_read_as_if_it_stood_alone_and_the_finding_says_so(
+    wrapping: str, reply: str
+) -> None:
     plain = validate(reply)
     assert plain.accepted
 
@@ -66,7 +77,9 @@ def test_reply_is_read_as_if_it_stood_alone_and_the_finding_says_so(wrapping: st
     assert wrapped.envelope == plain.envelope
     assert wrapped.protocol == plain.protocol
     assert rules_of(wrapped, Severity.WARNING) == rules_of(plain, Severity.WARNING)
-    assert rules_of(wrapped, Severity.INFO) == rules_of(plain, Severity.INFO) | {"envelope/host-transformed"}
+    assert rules_of(wrapped, Severity.INFO) == rules_of(plain, Severity.INFO) | {
+        "envelope/host-transformed"
+    }
 
 
 @pytest.mark.parametrize("reply", [FACTORY, SPECKIT], ids=["factory", "speckit"])
@@ -137,7 +150,9 @@ def test_reply_with_a_status_of_its_own_is_not_taken_for_the_json_of_a_host() ->
             "result": "The work is done.",
             "status": "success",
             "summary": "Designed a data pipeline with four agents",
-            "deliverables": [{"path": "docs/system.md", "type": "architecture", "description": "Four agents"}],
+            "deliverables": [
+                {"path": "docs/system.md", "type": "architecture", "description": "Four agents"}
+            ],
             "next_action": "ready_for_review",
         }
     )

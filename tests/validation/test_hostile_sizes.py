@@ -31,7 +31,9 @@ class Cost(NamedTuple):
 
 def cost_in_a_process_of_its_own(place: str, shape: str, size: int) -> Cost:
     command = [sys.executable, "-m", "tests.validation.hostile", place, shape, str(size)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT_SECONDS)
+    run = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT_SECONDS
+    )
     return Cost(**json.loads(run.stdout))
 
 
@@ -70,7 +72,9 @@ def test_ten_megabytes_are_refused_at_once_and_in_little_memory(shape: str) -> N
         ("cut_off", "ampersands", 480_000),
     ],
 )
-def test_hostile_text_within_the_limit_of_bytes_costs_little_memory(place: str, shape: str, size: int) -> None:
+def test_hostile_text_within_the_limit_of_bytes_costs_little_memory(
+    place: str, shape: str, size: int
+) -> None:
     assert cost_in_a_process_of_its_own(place, shape, size).growth < 50_000_000
 
 
@@ -93,7 +97,9 @@ sys.stdout.write(f"{resident() - before} {len(list(Path('/proc/self/fd').iterdir
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc"
+)
 def test_ten_thousand_validations_leave_no_memory_and_no_open_file_behind() -> None:
     run = subprocess.run(
         [sys.executable, "-c", MANY_TIMES],
@@ -129,7 +135,9 @@ def growth_per_character(place: str, shape: str, size: int, *, tries: int) -> fl
 def test_time_grows_in_step_with_the_size(place: str, shape: str) -> None:
     for size in (40_000, 320_000):
         growth = growth_per_character(place, shape, size, tries=1)
-        if growth > MOST_GROWTH_PER_CHARACTER:  # something else may have used the machine; look again
+        if (
+            growth > MOST_GROWTH_PER_CHARACTER
+        ):  # something else may have used the machine; look again
             growth = growth_per_character(place, shape, size, tries=4)
 
         assert growth < MOST_GROWTH_PER_CHARACTER

@@ -61,7 +61,12 @@ def test_last_word_counts_though_the_one_before_is_better_formed() -> None:
 
 @pytest.mark.parametrize(
     "thought",
-    ["<thinking>\n{}\n</thinking>\n", "<think>{}</think>", "{}\n</think>\n", "<reasoning>\n{}</reasoning>"],
+    [
+        "<thinking>\n{}\n</thinking>\n",
+        "<think>{}</think>",
+        "{}\n</think>\n",
+        "<reasoning>\n{}</reasoning>",
+    ],
 )
 def test_reply_that_was_only_thought_does_not_count(thought: str) -> None:
     both = judge(f"{thought.format(OTHER)}\n{REPLY}", "factory")
@@ -88,10 +93,14 @@ def test_object_of_a_domain_with_a_status_of_its_own_is_no_reply(domain: str) ->
     assert weighty_rules(judge(f"Done: {domain}", "factory")) == {"factory/no-envelope"}
 
 
-@pytest.mark.parametrize("domain", ['{"id": 1, "status": "success"}', '{"status": "failure", "code": 503}'])
+@pytest.mark.parametrize(
+    "domain", ['{"id": 1, "status": "success"}', '{"status": "failure", "code": 503}']
+)
 def test_a_known_status_beside_foreign_keys_only_marks_no_reply(domain: str) -> None:
     assert status_of(f"{REPLY}\n\nThe answer of the server was {domain}") == "success"
-    assert weighty_rules(validate(f"The answer of the server was {domain}")) == {"envelope/no-envelope"}
+    assert weighty_rules(validate(f"The answer of the server was {domain}")) == {
+        "envelope/no-envelope"
+    }
     both = validate(f"{GOOP_REPORT}\n\nThe answer of the server was {domain}")
     assert (both.protocol, both.verdict) == ("goop_report", "accepted")
 
@@ -104,12 +113,19 @@ def test_object_inside_of_a_reply_is_content() -> None:
 
 
 def test_reply_that_a_host_escaped_is_read_and_keeps_its_places() -> None:
-    escaped = ANSWER.replace("success", "done").replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    escaped = (
+        ANSWER.replace("success", "done")
+        .replace("&", "&amp;")
+        .replace('"', "&quot;")
+        .replace("<", "&lt;")
+    )
     text = f"<task-notification>\n<result>Ready.\n{escaped}</result>\n</task-notification>"
 
     for verdict in judge_both(text, "speckit"):
         finding = the_finding(verdict, "speckit/unknown-status")
-        assert text.splitlines()[(finding.line or 0) - 1][(finding.column or 0) - 1 :].startswith("&quot;done")
+        assert text.splitlines()[(finding.line or 0) - 1][(finding.column or 0) - 1 :].startswith(
+            "&quot;done"
+        )
         assert "envelope/host-transformed" in {each.rule for each in verdict.findings}
 
 

@@ -37,7 +37,12 @@ def mended(old: str, new: str) -> tuple[Reply, list[tuple[str, str]]]:
         (STATUS, f"# note\n  {STATUS}", "# note", ""),
         ('"next_action": "ready_for_review"', '"next_action": "ready_for_review",', ",", ""),
         ('"estimated_files": 6}', '"estimated_files": 6,}', ",", ""),
-        ('"next_action": "ready_for_review"', '"next_action": "ready_for_review", ...', ", ...", ""),
+        (
+            '"next_action": "ready_for_review"',
+            '"next_action": "ready_for_review", ...',
+            ", ...",
+            "",
+        ),
         ('"estimated_files": 6}', '"more": [1, …]}', ", …", ""),
         (STATUS, "'status': 'success',", "'status'", '"status"'),
         (STATUS, "“status”: “success”,", "“status”", '"status"'),
@@ -122,7 +127,9 @@ def test_key_that_stands_twice_is_an_error_at_the_second_place() -> None:
 
 @pytest.mark.parametrize("control", [chr(code) for code in range(32)])
 @pytest.mark.parametrize("protocol", ["speckit", "factory"])
-def test_backslash_before_a_control_character_is_kept_and_stops_nothing(control: str, protocol: str) -> None:
+def test_backslash_before_a_control_character_is_kept_and_stops_nothing(
+    control: str, protocol: str
+) -> None:
     reply = changed(FACTORY_REPLY, (SUMMARY, f"{SUMMARY} a\\{control}b"))
 
     lenient, strict = judge_both(reply, protocol)
@@ -148,7 +155,10 @@ def test_object_inside_of_a_wrapper_is_read_and_its_findings_keep_their_place() 
         finding = the_finding(verdict, "factory/vague-summary")
         assert finding.path == "/summary"
         assert '"Done"' in text.splitlines()[(finding.line or 0) - 1][: (finding.column or 0) + 10]
-    assert judge(text, "factory").repaired_text == judge(json.dumps(json.loads(text)), "factory").repaired_text
+    assert (
+        judge(text, "factory").repaired_text
+        == judge(json.dumps(json.loads(text)), "factory").repaired_text
+    )
 
 
 @pytest.mark.parametrize("around", ["{}", "Sent:\n{}\nBye.", "```json\n{}\n```\n"])
@@ -159,7 +169,9 @@ def test_object_written_as_a_text_is_read(around: str) -> None:
     for verdict in judge_both(text, "factory"):
         assert weighty_rules(verdict) == {"json/loose-syntax", "factory/vague-summary"}
         finding = the_finding(verdict, "factory/vague-summary")
-        assert text.splitlines()[(finding.line or 0) - 1][(finding.column or 0) - 1 :].startswith('\\"Done')
+        assert text.splitlines()[(finding.line or 0) - 1][(finding.column or 0) - 1 :].startswith(
+            '\\"Done'
+        )
 
 
 @pytest.mark.parametrize("levels", [65, 127, 129, 2_000, 100_000])
@@ -170,7 +182,9 @@ def test_deep_nesting_is_a_finding_and_no_exception(levels: int, loose: bool) ->
     text = text.replace(STATUS, f"{STATUS} // loose") if loose else text
 
     for verdict in judge_both(text, "factory"):
-        assert weighty_rules(verdict) == {"envelope/too-deep"} or (levels > 1_000 and not verdict.accepted)
+        assert weighty_rules(verdict) == {"envelope/too-deep"} or (
+            levels > 1_000 and not verdict.accepted
+        )
 
 
 @pytest.mark.parametrize("size", [70_000, 600_000])
@@ -180,7 +194,10 @@ def test_text_over_the_limits_is_refused(size: int) -> None:
 
 
 def test_pointers_are_found_in_plain_and_in_loose_text() -> None:
-    for source in ('{"a/b": {"c~d": [1, {"e": "x"}]}}', "{'a/b': {'c~d': [1, /* 2 */ {'e': 'x'},]}}"):
+    for source in (
+        '{"a/b": {"c~d": [1, {"e": "x"}]}}',
+        "{'a/b': {'c~d': [1, /* 2 */ {'e': 'x'},]}}",
+    ):
         places = read_loosely(source, depth=64).places
         assert source[places["/a~1b/c~0d/1/e"] + 1] == "x"
         assert source[places["/a~1b/c~0d/0"]] == "1"
@@ -204,15 +221,22 @@ def test_pointers_are_found_in_plain_and_in_loose_text() -> None:
         ('{"a": "x"}', Ending.WHOLE, {"a": "x"}),
     ],
 )
-def test_end_of_a_cut_off_object_is_told(source: str, ending: Ending, value: dict[str, object]) -> None:
+def test_end_of_a_cut_off_object_is_told(
+    source: str, ending: Ending, value: dict[str, object]
+) -> None:
     found = read_loosely(source, depth=64)
 
     assert found.fault is None
     assert (found.ending, found.value) == (ending, value)
 
 
-@pytest.mark.parametrize("spoiled", ["", ', "note": "deliverables"', ', "notes": {"deliverables": []}'])
+@pytest.mark.parametrize(
+    "spoiled", ["", ', "note": "deliverables"', ', "notes": {"deliverables": []}']
+)
 def test_a_field_is_found_however_often_its_name_is_met(spoiled: str) -> None:
-    text = f'{{"summary": "One file"{spoiled},\n "status": "success",\n "deliverables" : [{{"path": "a.md"}}]}}'
+    text = (
+        f'{{"summary": "One file"{spoiled},\n "status": "success",\n "deliverables" : [{{"path":'
+        ' "a.md"}]}'
+    )
 
     assert nearest_place(text, "/deliverables") == text.index('[{"path"')

@@ -55,13 +55,17 @@ def test_report_that_quotes_another_and_is_cut_off_later_is_cut_off() -> None:
     ids=["extension", "comment", "text", "nothing"],
 )
 def test_cut_off_report_behind_a_whole_one_counts_whatever_it_begins_with(beginning: str) -> None:
-    second = BLOCKED.replace('<goop_report version="0.1.6">\n', f'<goop_report version="0.1.6">\n{beginning}')
+    second = BLOCKED.replace(
+        '<goop_report version="0.1.6">\n', f'<goop_report version="0.1.6">\n{beginning}'
+    )
 
     cut_points = range(second.index("<status>") + 8, len(second) - len("</goop_report>") - 1, 7)
     for cut in cut_points:
         verdict = judge(f"{COMPLETE}\n\nFinal:\n\n{second[:cut]}")
         assert status_of(f"{COMPLETE}\n\nFinal:\n\n{second[:cut]}") != "COMPLETE"
-        assert verdict.accepted is ("envelope/root-not-closed" in rules_of(verdict, Severity.WARNING))
+        assert verdict.accepted is (
+            "envelope/root-not-closed" in rules_of(verdict, Severity.WARNING)
+        )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,9 @@ def test_cut_off_report_behind_a_whole_one_counts_whatever_it_begins_with(beginn
     [("<thinking>\n", "\n</thinking>"), ("<think>\n", "\n</think>"), ("<!--\n", "\n-->")],
     ids=["thinking", "think", "comment"],
 )
-def test_older_form_that_is_not_part_of_the_answer_is_no_report(draft: str, before: str, behind: str) -> None:
+def test_older_form_that_is_not_part_of_the_answer_is_no_report(
+    draft: str, before: str, behind: str
+) -> None:
     verdict = judge(f"{before}{draft}{behind}\nNot done, still failing.")
 
     assert not verdict.accepted
@@ -124,7 +130,9 @@ def test_cut_off_line_is_that_of_the_agent_and_not_of_the_host() -> None:
     assert [finding.line for finding in verdict.findings] == [cut.count("\n") + 1]
 
 
-def test_whole_report_with_text_in_place_of_its_end_is_told_to_close_it_and_not_to_shorten_it() -> None:
+def test_whole_report_with_text_in_place_of_its_end_is_told_to_close_it_and_not_to_shorten_it() -> (
+    None
+):
     verdict = judge(COMPLETE.replace("</goop_report>", "</goop-report>\nThat is all."))
 
     assert verdict.feedback is not None
@@ -142,8 +150,12 @@ def test_whole_report_with_text_in_place_of_its_end_is_told_to_close_it_and_not_
     ],
     ids=["factory", "speckit", "agent_request"],
 )
-@pytest.mark.parametrize("whole", [COMPLETE, '{"status": "complete", "summary": "Added."}'], ids=["report", "older"])
-def test_whole_envelope_is_not_taken_in_place_of_another_protocols_that_was_cut_off(whole: str, cut_off: str) -> None:
+@pytest.mark.parametrize(
+    "whole", [COMPLETE, '{"status": "complete", "summary": "Added."}'], ids=["report", "older"]
+)
+def test_whole_envelope_is_not_taken_in_place_of_another_protocols_that_was_cut_off(
+    whole: str, cut_off: str
+) -> None:
     verdict = validate(f"{whole}\n\nAnd now the answer:\n\n{cut_off}")
 
     assert not verdict.accepted

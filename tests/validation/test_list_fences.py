@@ -12,8 +12,33 @@ from goop_mcp.validation.samples import REQUEST_PROMPT
 from tests.requirements import requirement
 
 MORE = settings(max_examples=10 * settings().max_examples)
-PIECES = ("- a", "* b", "+", "-", "1. c", "10. d", "2) e", "text", "more text", "# head", "---", "- - f", "> quote")
-FENCES = ("```xml", "```", "~~~", "````", "- ```xml", "10. ~~~", "``` a`b", "1.  ```", "-     ```", "~~~~ x")
+PIECES = (
+    "- a",
+    "* b",
+    "+",
+    "-",
+    "1. c",
+    "10. d",
+    "2) e",
+    "text",
+    "more text",
+    "# head",
+    "---",
+    "- - f",
+    "> quote",
+)
+FENCES = (
+    "```xml",
+    "```",
+    "~~~",
+    "````",
+    "- ```xml",
+    "10. ~~~",
+    "``` a`b",
+    "1.  ```",
+    "-     ```",
+    "~~~~ x",
+)
 LINES = st.builds(
     lambda indent, piece: " " * indent + piece if piece else "",
     st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]),
@@ -21,7 +46,9 @@ LINES = st.builds(
 )
 DOCUMENTS = st.lists(LINES, min_size=1, max_size=14).map(lambda lines: "\n".join(lines) + "\n")
 PARSER = MarkdownIt("commonmark")
-XML = REQUEST_PROMPT[REQUEST_PROMPT.index("<agent_request") : REQUEST_PROMPT.index("</agent_request>") + 16]
+XML = REQUEST_PROMPT[
+    REQUEST_PROMPT.index("<agent_request") : REQUEST_PROMPT.index("</agent_request>") + 16
+]
 
 
 def fences_of_the_parser(text: str) -> list[tuple[int, str]]:
@@ -40,7 +67,10 @@ def is_read_by_commonmark(text: str) -> bool:
     """
     tokens = PARSER.parse(text)
     ends = {token.map[1] for token in tokens if token.type == "inline" and token.map is not None}
-    return not any(token.type == "code_block" and token.map is not None and token.map[0] in ends for token in tokens)
+    return not any(
+        token.type == "code_block" and token.map is not None and token.map[0] in ends
+        for token in tokens
+    )
 
 
 def fences_of_ours(text: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, str]]:
@@ -89,12 +119,15 @@ def test_content_of_a_fence_ends_where_commonmark_ends_it(text: str) -> None:
 def in_item(marker: str, indent: int) -> str:
     margin = " " * indent
     block = f"```xml\n{XML}\n```"
-    return f"# Task\n\n{marker} Hand this over:\n\n" + "".join(f"{margin}{line}\n" for line in block.split("\n"))
+    return f"# Task\n\n{marker} Hand this over:\n\n" + "".join(
+        f"{margin}{line}\n" for line in block.split("\n")
+    )
 
 
 @requirement("H-01")
 @pytest.mark.parametrize(
-    ("marker", "indent"), [("10.", 4), ("10.", 5), ("-", 2), ("-", 4), ("1.", 3), ("100)", 5), ("*", 5)]
+    ("marker", "indent"),
+    [("10.", 4), ("10.", 5), ("-", 2), ("-", 4), ("1.", 3), ("100)", 5), ("*", 5)],
 )
 def test_request_fenced_in_a_list_item_is_fenced(marker: str, indent: int) -> None:
     for mode in ("lenient", "strict"):

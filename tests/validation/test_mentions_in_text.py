@@ -30,7 +30,10 @@ def test_tag_named_in_a_text_is_text(old: str, new: str) -> None:
     assert rules_of(verdict, Severity.ERROR) == set()
     assert rules_of(verdict, Severity.WARNING) == {"xml/unescaped"}
     assert isinstance(verdict.envelope, Report)
-    assert new.partition("</f")[0].partition("</summary")[0].strip() in str(verdict.envelope.to_dict()) or "</" in new
+    assert (
+        new.partition("</f")[0].partition("</summary")[0].strip() in str(verdict.envelope.to_dict())
+        or "</" in new
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,13 +51,18 @@ def test_what_is_not_well_formed_is_told_with_its_own_fix(old: str, new: str, sa
     (error,) = verdict.of_severity(Severity.ERROR)
     assert error.rule == "xml/malformed"
     assert said in error.message
-    assert error.fix != "Close every element with its own end tag, in the order in which they were opened."
+    assert (
+        error.fix
+        != "Close every element with its own end tag, in the order in which they were opened."
+    )
 
 
 def test_missing_file_end_never_swallows_the_next_file() -> None:
     files = '<file path="a" action="created">one\n<file path="b" action="created">two</file>'
 
-    verdict = judge(with_change('<file path="src/login.py" action="created">Login endpoint</file>', files))
+    verdict = judge(
+        with_change('<file path="src/login.py" action="created">Login endpoint</file>', files)
+    )
 
     assert not verdict.accepted
 
@@ -75,7 +83,9 @@ def test_text_between_elements_is_placed_where_it_stands() -> None:
 
 
 def test_attribute_is_placed_by_name_and_not_by_what_another_value_holds() -> None:
-    text = with_change('path="src/login.py" action="created"', 'path=\'x action="q\' action="renamed"')
+    text = with_change(
+        'path="src/login.py" action="created"', 'path=\'x action="q\' action="renamed"'
+    )
 
     (error,) = judge(text).of_severity(Severity.ERROR)
 

@@ -36,7 +36,8 @@ from tests.validation.shop import (
 EVERY_MODEL = (Report, Request, Response, AgentInput, Reply)
 
 
-def hit(**values: Any) -> Hit:  # noqa: ANN401 - whatever a program without types may give
+# Whatever a program without types may give
+def hit(**values: Any) -> Hit:  # noqa: ANN401
     return Hit(**values)
 
 
@@ -60,7 +61,8 @@ RETURNED: list[Any] = [
 def anywhere(path: str | None, found: str | None = None) -> Rule:
     """Return a rule for every envelope that names this place."""
     return replace(
-        ticket_checked_by(lambda _model, _expected: Hit(message="seen", path=path, found=found)), model=EVERY_MODEL
+        ticket_checked_by(lambda _model, _expected: Hit(message="seen", path=path, found=found)),
+        model=EVERY_MODEL,
     )
 
 
@@ -92,7 +94,10 @@ def test_findings_of_both_kinds_stand_in_order_of_position_and_in_one_feedback()
     reply = changed(
         WITHOUT_TICKET,
         ("<status>COMPLETE</status>", "<status>DONE</status>"),
-        ("<suggest_new_session>false</suggest_new_session>", "<suggest_new_session>no</suggest_new_session>"),
+        (
+            "<suggest_new_session>false</suggest_new_session>",
+            "<suggest_new_session>no</suggest_new_session>",
+        ),
     )
     verdict = validate(reply, rules=[TICKET])
     errors = [finding.rule for finding in verdict.of_severity(Severity.ERROR)]
@@ -124,7 +129,10 @@ def test_the_check_is_told_what_the_caller_expects() -> None:
 
 def test_a_rule_judges_the_envelopes_of_its_model_only() -> None:
     seen: list[type] = []
-    rule = replace(ticket_checked_by(lambda model, _expected: seen.append(type(model))), model=(Request, Response))
+    rule = replace(
+        ticket_checked_by(lambda model, _expected: seen.append(type(model))),
+        model=(Request, Response),
+    )
     for reply in REPLIES:
         validate(reply, rules=[rule])
     assert set(seen) == {Request, Response}
@@ -137,7 +145,9 @@ def test_what_has_no_envelope_or_was_cut_off_is_judged_by_no_rule_of_ones_own() 
 
 def test_the_envelope_need_not_be_good_otherwise() -> None:
     reply = changed(WITHOUT_TICKET, ("<agent>goop-executor</agent>", ""))
-    assert {finding.rule for finding in validate(reply, rules=[TICKET]).of_severity(Severity.ERROR)} == {
+    assert {
+        finding.rule for finding in validate(reply, rules=[TICKET]).of_severity(Severity.ERROR)
+    } == {
         "goop_report/missing-field",
         TICKET.id,
     }
@@ -145,21 +155,32 @@ def test_the_envelope_need_not_be_good_otherwise() -> None:
 
 def test_where_a_form_knows_no_places_the_words_that_were_found_give_one() -> None:
     older = read_case("subagent_protocol/legacy_013_subagent_response.json")
-    finding = the_finding(validate(older, rules=[anywhere("/summary", found="install jose")]), TICKET.id)
+    finding = the_finding(
+        validate(older, rules=[anywhere("/summary", found="install jose")]), TICKET.id
+    )
     assert finding.line is not None
-    assert older.splitlines()[finding.line - 1][(finding.column or 0) - 1 :].startswith("install jose")
+    assert older.splitlines()[finding.line - 1][(finding.column or 0) - 1 :].startswith(
+        "install jose"
+    )
 
 
 def test_what_a_rule_says_in_the_agents_words_is_fit_to_be_shown() -> None:
-    rule = ticket_checked_by(lambda _report, _expected: Hit(message="a\n\x1b[31mred\ud800" + "x" * 5_000, fix="b\nc"))
+    rule = ticket_checked_by(
+        lambda _report, _expected: Hit(message="a\n\x1b[31mred\ud800" + "x" * 5_000, fix="b\nc")
+    )
     finding = the_finding(validate(WITHOUT_TICKET, rules=[rule]), rule.id)
     assert finding.message.isprintable()
     assert len(finding.message) <= 1_000
     assert finding.fix == "b c"
 
 
-def test_a_rule_counts_where_claims_are_held_against_the_project_and_where_replies_are_routed(tmp_path: Any) -> None:  # noqa: ANN401 - pytest's path
-    assert TICKET.id in {finding.rule for finding in check_workspace(WITHOUT_TICKET, tmp_path, rules=[TICKET]).findings}
+def test_a_rule_counts_where_claims_are_held_against_the_project_and_where_replies_are_routed(
+    tmp_path: Any,  # noqa: ANN401
+) -> None:
+    assert TICKET.id in {
+        finding.rule
+        for finding in check_workspace(WITHOUT_TICKET, tmp_path, rules=[TICKET]).findings
+    }
     for project in (None, tmp_path):
         decision = route_reply(WITHOUT_TICKET, RoutingContext(), project=project, rules=[TICKET])
         assert TICKET.id in {finding.rule for finding in decision.verdict.findings}
@@ -172,11 +193,13 @@ def test_a_check_that_raises_is_told_with_its_rule_its_line_and_its_cause() -> N
 
     line = fails_on_everything.__code__.co_firstlineno + 1
     assert caught.value.rule == "shop/tracker"
-    assert str(caught.value) == (
-        f"rule shop/tracker failed: LookupError: no tracker for goop-executor (shop.py, line {line}); mend its check"
+    assert (
+        str(caught.value)
+        == "rule shop/tracker failed: LookupError: no tracker for goop-executor (shop.py, line"
+        f" {line}); mend its check"
     )
     assert isinstance(caught.value.__cause__, LookupError)
-    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - our own
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301
 
 
 def test_the_line_of_a_generator_is_told_too() -> None:
@@ -185,7 +208,9 @@ def test_the_line_of_a_generator_is_told_too() -> None:
         raise LookupError(f"no tracker for {report.agent}")
 
     line = yields_and_fails.__code__.co_firstlineno + 2
-    with pytest.raises(RuleFailedError, match=rf"no tracker for goop-executor \(test_own_rules\.py, line {line}\)"):
+    with pytest.raises(
+        RuleFailedError, match=rf"no tracker for goop-executor \(test_own_rules\.py, line {line}\)"
+    ):
         validate(WITH_TICKET, rules=[ticket_checked_by(yields_and_fails)])
 
 
@@ -193,12 +218,17 @@ def test_a_check_that_ends_the_process_fails_like_any_other() -> None:
     def ends(_report: Report, _expected: Expectations) -> None:
         sys.exit(2)
 
-    with pytest.raises(RuleFailedError, match=r"^rule shop/ticket-missing failed: SystemExit: 2 \(test_own_rules\.py"):
+    with pytest.raises(
+        RuleFailedError,
+        match=r"^rule shop/ticket-missing failed: SystemExit: 2 \(test_own_rules\.py",
+    ):
         validate(WITH_TICKET, rules=[ticket_checked_by(ends)])
 
 
 @pytest.mark.parametrize("returned", RETURNED)
-def test_a_check_that_returns_what_is_no_finding_fails_and_lets_nothing_through(returned: object) -> None:
+def test_a_check_that_returns_what_is_no_finding_fails_and_lets_nothing_through(
+    returned: object,
+) -> None:
     rule = ticket_checked_by(lambda _report, _expected: returned)
     with pytest.raises(RuleFailedError, match=r"^rule shop/ticket-missing failed: its? "):
         validate(WITH_TICKET, rules=[rule])
@@ -245,13 +275,18 @@ def test_an_interrupt_in_a_check_goes_through() -> None:
         ({"check": None}, "it has no check"),
     ],
 )
-def test_a_rule_that_could_not_work_is_refused_with_the_reason(changes: dict[str, Any], why: str) -> None:
+def test_a_rule_that_could_not_work_is_refused_with_the_reason(
+    changes: dict[str, Any], why: str
+) -> None:
     with pytest.raises(RuleRefusedError, match=why):
         validate("", rules=[replace(TICKET, **changes)])
 
 
-@pytest.mark.parametrize("rules", [TICKET, "shop_rules.py", ["shop/ticket-missing"], None, {TICKET.id: TICKET}])
-def test_what_are_no_rules_is_refused(rules: Any) -> None:  # noqa: ANN401 - whatever a caller may give
+@pytest.mark.parametrize(
+    "rules", [TICKET, "shop_rules.py", ["shop/ticket-missing"], None, {TICKET.id: TICKET}]
+)
+# Whatever a caller may give
+def test_what_are_no_rules_is_refused(rules: Any) -> None:  # noqa: ANN401
     with pytest.raises(RuleRefusedError, match=r"expected Rule\(\.\.\.\)"):
         validate("", rules=rules)
 
@@ -262,7 +297,9 @@ def test_two_rules_of_one_id_are_refused() -> None:
 
 
 def test_every_first_part_of_an_id_of_ours_is_taken() -> None:
-    assert {rule.family for rule in RULES.values()} | {family.name for family in FAMILIES} == NAMESPACES
+    assert {rule.family for rule in RULES.values()} | {
+        family.name for family in FAMILIES
+    } == NAMESPACES
 
 
 def test_rules_of_ones_own_are_found_behind_ours() -> None:
@@ -272,8 +309,23 @@ def test_rules_of_ones_own_are_found_behind_ours() -> None:
     assert rules_with(()) is RULES
 
 
-STEPS = ["", "goop_report", "summary", "summary[1]", "@x", "text()", "status", "result", "0", "-1", "~1", "²"]
-PATHS = st.text() | st.lists(st.sampled_from(STEPS), max_size=5).map(lambda steps: "/" + "/".join(steps))
+STEPS = [
+    "",
+    "goop_report",
+    "summary",
+    "summary[1]",
+    "@x",
+    "text()",
+    "status",
+    "result",
+    "0",
+    "-1",
+    "~1",
+    "²",
+]
+PATHS = st.text() | st.lists(st.sampled_from(STEPS), max_size=5).map(
+    lambda steps: "/" + "/".join(steps)
+)
 REPLIES = [
     read_case(name)
     for name in (
@@ -290,7 +342,9 @@ REPLIES = [
 
 
 @given(reply=st.sampled_from(REPLIES), path=PATHS, found=st.none() | st.text(max_size=5))
-def test_whatever_place_a_rule_names_there_is_a_verdict(reply: str, path: str, found: str | None) -> None:
+def test_whatever_place_a_rule_names_there_is_a_verdict(
+    reply: str, path: str, found: str | None
+) -> None:
     verdict = validate(reply, rules=[anywhere(path, found)])
     envelope = verdict.envelope
     told = any(finding.rule == TICKET.id for finding in verdict.findings)
@@ -298,6 +352,9 @@ def test_whatever_place_a_rule_names_there_is_a_verdict(reply: str, path: str, f
 
 
 def test_a_place_below_an_empty_text_is_that_of_the_text() -> None:
-    reply = '{"agent": "plan", "status": "success", "timestamp": "", "execution_time_ms": 1, "result": {"a": ""}}'
+    reply = (
+        '{"agent": "plan", "status": "success", "timestamp": "", "execution_time_ms": 1, "result":'
+        ' {"a": ""}}'
+    )
     finding = the_finding(validate(reply, rules=[anywhere("/timestamp/x")]), TICKET.id)
     assert finding.column == reply.index('"", "exec') + 1

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goop_mcp import Expectations, Severity
-from goop_mcp.validation.paths import ANYWHERE_INSIDE, PathBounds, bounds_of, path_problem, read_path
+from goop_mcp.validation.paths import (
+    ANYWHERE_INSIDE,
+    PathBounds,
+    bounds_of,
+    path_problem,
+    read_path,
+)
 
 IN_PROJECT = PathBounds(workspace="/srv/project")
 
@@ -18,8 +24,28 @@ def rule_of(path: str, bounds: PathBounds = ANYWHERE_INSIDE) -> str | None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("a.md", ".roomodes", "./a", "src/a b.py", "src//a.py", "docs/é/ü.md", "a/...", "a..b/c..", "routes/$id.tsx"),
-        *("docs/[id].tsx", "100%25.md", "a%20b", "specs/007-oauth/", "", " ", ".", "a@b/c+d,e", "日本/語.md"),
+        *(
+            "a.md",
+            ".roomodes",
+            "./a",
+            "src/a b.py",
+            "src//a.py",
+            "docs/é/ü.md",
+            "a/...",
+            "a..b/c..",
+            "routes/$id.tsx",
+        ),
+        *(
+            "docs/[id].tsx",
+            "100%25.md",
+            "a%20b",
+            "specs/007-oauth/",
+            "",
+            " ",
+            ".",
+            "a@b/c+d,e",
+            "日本/語.md",
+        ),
     ],
 )
 def test_path_that_stays_inside_has_no_problem(path: str) -> None:
@@ -42,7 +68,17 @@ def test_path_that_stays_inside_has_no_problem(path: str) -> None:
             "a/.. /b",
         ),
         *("．．/x", "..／x", "․․/x", ".\u200b./x", "\u200b../x", "‥/x"),
-        *("/etc/passwd", "//server/share", "\\\\server\\share", "\\x", "%2fetc", " /etc", "~", "~/x", "~root/x"),
+        *(
+            "/etc/passwd",
+            "//server/share",
+            "\\\\server\\share",
+            "\\x",
+            "%2fetc",
+            " /etc",
+            "~",
+            "~/x",
+            "~root/x",
+        ),
         *(
             "C:\\x",
             "c:x",
@@ -69,26 +105,44 @@ def test_path_that_may_lead_out_is_an_error_in_any_spelling(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "variable"),
-    [("a/{session-id}/b", "{session-id}"), ("docs/<name>.md", "<name>"), ("$HOME/x", "$HOME"), ("${X}/y", "{X}")],
+    [
+        ("a/{session-id}/b", "{session-id}"),
+        ("docs/<name>.md", "<name>"),
+        ("$HOME/x", "$HOME"),
+        ("${X}/y", "{X}"),
+    ],
 )
-def test_variable_left_in_a_path_is_a_warning_and_an_error_where_the_path_is_used(path: str, variable: str) -> None:
+def test_variable_left_in_a_path_is_a_warning_and_an_error_where_the_path_is_used(
+    path: str, variable: str
+) -> None:
     problem = path_problem(path, where="/path")
     used = path_problem(path, where="/path", bounds=PathBounds(final=True))
 
     assert problem is not None
     assert used is not None
-    assert (problem.rule.id, problem.rule.severity("strict")) == ("path/template-variable", Severity.WARNING)
-    assert (used.rule.id, used.rule.severity("lenient")) == ("path/template-variable", Severity.ERROR)
+    assert (problem.rule.id, problem.rule.severity("strict")) == (
+        "path/template-variable",
+        Severity.WARNING,
+    )
+    assert (used.rule.id, used.rule.severity("lenient")) == (
+        "path/template-variable",
+        Severity.ERROR,
+    )
     assert repr(variable) in problem.hit.message
 
 
 def test_variable_for_the_session_is_filled_where_the_session_is_known() -> None:
-    path, problem = read_path("runs/{session-id}/a.md", where="/path", bounds=PathBounds(session_id="s\\1"))
+    path, problem = read_path(
+        "runs/{session-id}/a.md", where="/path", bounds=PathBounds(session_id="s\\1")
+    )
 
     assert path == "runs/s\\1/a.md"
     assert problem is not None
     assert (problem.rule.id, problem.hit.after) == ("path/template-variable", path)
-    assert rule_of("runs/{session-id}/a.md", PathBounds(session_id="../..")) == "path/outside-workspace"
+    assert (
+        rule_of("runs/{session-id}/a.md", PathBounds(session_id="../.."))
+        == "path/outside-workspace"
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +154,9 @@ def test_variable_for_the_session_is_filled_where_the_session_is_known() -> None
         ("\\\\host\\share", "//host/share/a", "a"),
     ],
 )
-def test_absolute_path_inside_the_workspace_is_made_relative(workspace: str, path: str, relative: str) -> None:
+def test_absolute_path_inside_the_workspace_is_made_relative(
+    workspace: str, path: str, relative: str
+) -> None:
     made, problem = read_path(path, where="/path", bounds=PathBounds(workspace=workspace))
 
     assert made == relative
@@ -108,7 +164,9 @@ def test_absolute_path_inside_the_workspace_is_made_relative(workspace: str, pat
     assert (problem.rule.id, problem.hit.after) == ("path/absolute", relative)
 
 
-@pytest.mark.parametrize("path", ["/srv/projects/a", "/srv/project/../a", "/srv", "/Srv/project/a", "//srv/project/a"])
+@pytest.mark.parametrize(
+    "path", ["/srv/projects/a", "/srv/project/../a", "/srv", "/Srv/project/a", "//srv/project/a"]
+)
 def test_absolute_path_beside_the_workspace_is_outside(path: str) -> None:
     assert rule_of(path, IN_PROJECT) == "path/outside-workspace"
 
@@ -124,7 +182,9 @@ def test_absolute_path_beside_the_workspace_is_outside(path: str) -> None:
         ("sessions/s1/../a", "path/outside-workspace"),
     ],
 )
-def test_path_stays_in_the_folder_of_the_session_where_one_is_given(path: str, rule: str | None) -> None:
+def test_path_stays_in_the_folder_of_the_session_where_one_is_given(
+    path: str, rule: str | None
+) -> None:
     assert rule_of(path, PathBounds(session_folder="sessions/s1/")) == rule
 
 
@@ -135,7 +195,13 @@ def test_expectations_say_what_paths_are_held_against() -> None:
 
 @given(st.text(st.sampled_from("./\\%2eE5fF~:ab \0．․\u200b"), max_size=12))
 def test_no_spelling_of_a_way_up_or_out_gets_through(path: str) -> None:
-    plain = path.replace("\u200b", "").replace("．", ".").replace("․", ".").replace("\\", "/").replace(" ", "")
+    plain = (
+        path.replace("\u200b", "")
+        .replace("．", ".")
+        .replace("․", ".")
+        .replace("\\", "/")
+        .replace(" ", "")
+    )
     if plain.startswith(("/", "~")) or ".." in plain.split("/") or "\0" in plain:
         assert rule_of(path) == "path/outside-workspace"
     else:

@@ -38,7 +38,9 @@ from tests.validation.strategies import (
 
 MORE = settings(max_examples=3 * settings().max_examples)
 ANY_TEXT = st.one_of(replies(), spoiled(OLDER_FORMS, most=3), markup(), st.text())
-CONVERSIONS = {f"subagent_protocol/{form}" for form in ("legacy-response", "markdown-sections", "other-root")}
+CONVERSIONS = {
+    f"subagent_protocol/{form}" for form in ("legacy-response", "markdown-sections", "other-root")
+}
 STRICT_ONLY = {"goop_report/check-without-result", "goop_report/complete-with-failed-check"}
 
 
@@ -56,7 +58,9 @@ def assert_sound(verdict: Verdict, text: str) -> None:
 def assert_positions_inside(verdict: Verdict, text: str) -> None:
     lines = text.split("\n")
     places = [
-        (each.line, each.column) for each in verdict.findings if each.line is not None and each.column is not None
+        (each.line, each.column)
+        for each in verdict.findings
+        if each.line is not None and each.column is not None
     ]
     assert places == sorted(places)
     for line, column in places:
@@ -119,7 +123,9 @@ def test_repaired_text_has_no_fault_that_the_original_had_not(text: str) -> None
 
 
 @MORE
-@given(SEED_ENVELOPES | envelopes(), st.sampled_from(["", "Done.\n\n", "Done.\n\n```xml\n"]), st.data())
+@given(
+    SEED_ENVELOPES | envelopes(), st.sampled_from(["", "Done.\n\n", "Done.\n\n```xml\n"]), st.data()
+)
 def test_beginning_of_a_report_is_never_accepted_but_for_its_root_end(
     envelope: str, before: str, data: st.DataObject
 ) -> None:
@@ -161,7 +167,9 @@ def test_accepted_report_reads_the_same_when_it_is_written_again(text: str) -> N
     st.one_of(WHOLE_REPLIES, envelopes(), envelopes().map(fenced)),
     st.text(st.characters(exclude_characters="<{"), max_size=80),
 )
-def test_prose_without_markup_behind_a_reply_never_turns_accepted_into_rejected(text: str, prose: str) -> None:
+def test_prose_without_markup_behind_a_reply_never_turns_accepted_into_rejected(
+    text: str, prose: str
+) -> None:
     before = judge(text)
     assume(before.accepted)
 
@@ -231,7 +239,10 @@ def test_text_in_a_proper_cdata_section_is_kept_whole(words: str, element: str) 
     if element != "evidence":
         text = changed(
             EXECUTOR,
-            (EXECUTOR[EXECUTOR.index(f"<{element}>") : EXECUTOR.index(f"</{element}>")], envelope[: -len(element) - 3]),
+            (
+                EXECUTOR[EXECUTOR.index(f"<{element}>") : EXECUTOR.index(f"</{element}>")],
+                envelope[: -len(element) - 3],
+            ),
         )
 
     verdict = judge(text, "strict")

@@ -49,12 +49,18 @@ def test_every_mended_slip_is_listed_with_its_line_before_and_after(slip: Slip) 
         assert repair.line == line
         assert repair.before != repair.after
         assert repair.message
-        visible = repair.before.encode().decode("unicode_escape") if "\\" in repair.before else repair.before
+        visible = (
+            repair.before.encode().decode("unicode_escape")
+            if "\\" in repair.before
+            else repair.before
+        )
         assert visible in lines[line - 1] or slip.rule in ("xml/control-character", "xml/unescaped")
 
 
 @pytest.mark.parametrize("slip", ALL_SLIPS)
-def test_mended_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(slip: Slip) -> None:
+def test_mended_envelope_is_written_again_and_strict_mode_finds_the_slip_no_more(
+    slip: Slip,
+) -> None:
     lenient = judge(with_slip(slip))
 
     assert lenient.repaired_text is not None
@@ -145,7 +151,9 @@ def test_root_in_the_wrong_case_is_mended(root: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(EXECUTOR.replace("<goop_report ", '<goop_report xmlns="urn:x" '), id="default_namespace"),
+        pytest.param(
+            EXECUTOR.replace("<goop_report ", '<goop_report xmlns="urn:x" '), id="default_namespace"
+        ),
         pytest.param(
             EXECUTOR.replace("</goop_report>", "</g:goop_report>").replace(
                 "<goop_report ", '<g:goop_report xmlns:g="urn:x" '
@@ -234,8 +242,14 @@ def test_proper_escaping_is_no_slip(words: str) -> None:
         pytest.param("</handoff>", "", id="end_of_handoff_missing"),
         pytest.param("</commit>\n    </commits>", "</commits>\n    </commit>", id="crossed_tags"),
         pytest.param("</memory>", "</verification>", id="wrong_end_tag"),
-        pytest.param('name="tests" passed="true"', 'name="tests" name="lint" passed="true"', id="attribute_twice"),
-        pytest.param('name="tests" passed="true"', 'name="tests" passed', id="attribute_without_a_value"),
+        pytest.param(
+            'name="tests" passed="true"',
+            'name="tests" name="lint" passed="true"',
+            id="attribute_twice",
+        ),
+        pytest.param(
+            'name="tests" passed="true"', 'name="tests" passed', id="attribute_without_a_value"
+        ),
     ],
 )
 def test_tags_that_do_not_match_are_malformed_and_never_guessed(old: str, new: str) -> None:
@@ -263,7 +277,9 @@ def test_unknown_element_with_an_end_is_kept_as_an_extension_and_not_escaped() -
     for verdict in judge_both(text):
         assert weighty_rules(verdict) == set()
         assert verdict.repairs == ()
-        assert [(e.name, e.content) for e in report_of(verdict).extensions] == [("evidence", "see the log")]
+        assert [(e.name, e.content) for e in report_of(verdict).extensions] == [
+            ("evidence", "see the log")
+        ]
 
 
 def test_nothing_missing_is_ever_filled_in() -> None:
@@ -276,7 +292,9 @@ def test_nothing_missing_is_ever_filled_in() -> None:
     assert report == Report(version="0.1.6", status=None, agent=None, summary="a & b")
 
 
-@pytest.mark.parametrize("word", ["DONE", "success", "FAILED", "COMPLETED", "OK", "complet", "COMPLETE.", "", "-"])
+@pytest.mark.parametrize(
+    "word", ["DONE", "success", "FAILED", "COMPLETED", "OK", "complet", "COMPLETE.", "", "-"]
+)
 def test_no_other_word_is_taken_for_a_status(word: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, ("<status>COMPLETE", f"<status>{word}"))):
         assert not verdict.accepted

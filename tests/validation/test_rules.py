@@ -32,7 +32,9 @@ TABLE = read_table()
 # They need a second protocol.
 OF_OTHER_PROTOCOLS = {"envelope/ambiguous", "envelope/foreign-block"}
 COVERED_FAMILIES = {row.partition("/")[0] for row in TABLE}
-RULES_TO_TRY = [pytest.param(rule, id=id) for id, rule in RULES.items() if rule.family in COVERED_FAMILIES]
+RULES_TO_TRY = [
+    pytest.param(rule, id=id) for id, rule in RULES.items() if rule.family in COVERED_FAMILIES
+]
 
 
 def judge_example(rule: Rule, text: str, mode: Mode) -> Verdict:
@@ -127,5 +129,7 @@ def test_name_shared_by_several_rules_is_refused_with_their_ids() -> None:
     with pytest.raises(UnknownNameError) as refusal:
         RULES.find("unknown-status")
 
-    suggested = "'goop_report/unknown-status' or 'speckit/unknown-status' or 'factory/unknown-status'"
+    suggested = (
+        "'goop_report/unknown-status' or 'speckit/unknown-status' or 'factory/unknown-status'"
+    )
     assert str(refusal.value) == f"there is no rule 'unknown-status'; did you mean {suggested}?"

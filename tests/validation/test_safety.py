@@ -63,7 +63,9 @@ def canary(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("doctype", [pytest.param(text, id=name) for name, text in DOCTYPES.items()])
+@pytest.mark.parametrize(
+    "doctype", [pytest.param(text, id=name) for name, text in DOCTYPES.items()]
+)
 @pytest.mark.parametrize(
     "place",
     [
@@ -71,7 +73,8 @@ def canary(tmp_path: Path) -> str:
         pytest.param("{doctype}{report}", id="on_the_same_line"),
         pytest.param("Done.\n\n```xml\n{doctype}\n{report}\n```\n", id="before_in_a_fence"),
         pytest.param(
-            '<?xml version="1.0"?>\n{doctype}\n<!-- note -->\n\n{report}', id="between_declaration_and_comment"
+            '<?xml version="1.0"?>\n{doctype}\n<!-- note -->\n\n{report}',
+            id="between_declaration_and_comment",
         ),
         pytest.param("{root}{doctype}{rest}", id="inside"),
         pytest.param("{root}<summary>{doctype}</summary>{rest}", id="inside_an_element"),
@@ -80,7 +83,10 @@ def canary(tmp_path: Path) -> str:
 def test_doctype_in_or_before_the_envelope_is_refused_and_no_file_is_read(
     canary: str, place: str, doctype: str, mode: Mode
 ) -> None:
-    root, rest = USES_ENTITY[: USES_ENTITY.index(">") + 1], USES_ENTITY[USES_ENTITY.index(">") + 1 :]
+    root, rest = (
+        USES_ENTITY[: USES_ENTITY.index(">") + 1],
+        USES_ENTITY[USES_ENTITY.index(">") + 1 :],
+    )
     declared = doctype.replace("{file}", canary)
     text = place.format(doctype=declared, report=USES_ENTITY, root=root, rest=rest)
 
@@ -102,11 +108,20 @@ def test_place_of_the_doctype_is_named() -> None:
     "text",
     [
         pytest.param(f"<!DOCTYPE html>\n<p>Hello</p>\n\n{fenced(EXECUTOR)}", id="in_the_prose"),
-        pytest.param(f"```html\n<!DOCTYPE html>\n```\n\n{fenced(EXECUTOR)}", id="in_a_fence_of_html"),
+        pytest.param(
+            f"```html\n<!DOCTYPE html>\n```\n\n{fenced(EXECUTOR)}", id="in_a_fence_of_html"
+        ),
         pytest.param(f"Added `<!DOCTYPE html>` to the page.\n{EXECUTOR}", id="in_inline_code"),
-        pytest.param(f"{EXECUTOR.replace(SUMMARY, '&lt;!DOCTYPE html&gt; added.')}", id="escaped_in_the_summary"),
-        pytest.param(f"{EXECUTOR.replace(SUMMARY, '<![CDATA[<!DOCTYPE html> added.]]>')}", id="in_cdata"),
-        pytest.param(f"{EXECUTOR.replace('<state>', '<!-- <!DOCTYPE html> --><state>')}", id="in_a_comment"),
+        pytest.param(
+            f"{EXECUTOR.replace(SUMMARY, '&lt;!DOCTYPE html&gt; added.')}",
+            id="escaped_in_the_summary",
+        ),
+        pytest.param(
+            f"{EXECUTOR.replace(SUMMARY, '<![CDATA[<!DOCTYPE html> added.]]>')}", id="in_cdata"
+        ),
+        pytest.param(
+            f"{EXECUTOR.replace('<state>', '<!-- <!DOCTYPE html> --><state>')}", id="in_a_comment"
+        ),
     ],
 )
 def test_doctype_elsewhere_is_nobodys_business(text: str) -> None:
@@ -128,7 +143,10 @@ def test_doctype_of_a_draft_that_is_passed_over_does_no_harm(canary: str) -> Non
     [
         '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{file}" parse="text"/>',
         '<?xml-stylesheet type="text/xsl" href="{file}"?>',
-        '<x xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x {file}"/>',
+        (
+            '<x xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x'
+            ' {file}"/>'
+        ),
     ],
 )
 def test_nothing_is_included_from_elsewhere(canary: str, inclusion: str) -> None:
@@ -138,9 +156,13 @@ def test_nothing_is_included_from_elsewhere(canary: str, inclusion: str) -> None
         assert CANARY not in json.dumps(judge(text, mode).to_dict())
 
 
-@pytest.mark.parametrize("hidden", ["<!-- x -->", "<?pi x?>", "<![CDATA[]]>", "<!---->", "<!-- <b> & </b> -->"])
+@pytest.mark.parametrize(
+    "hidden", ["<!-- x -->", "<?pi x?>", "<![CDATA[]]>", "<!---->", "<!-- <b> & </b> -->"]
+)
 def test_comment_inside_a_value_does_not_split_it(hidden: str) -> None:
-    text = changed(EXECUTOR, ("<status>COMPLETE", f"<status>COM{hidden}PLETE"), (SUMMARY, f"One {hidden}two."))
+    text = changed(
+        EXECUTOR, ("<status>COMPLETE", f"<status>COM{hidden}PLETE"), (SUMMARY, f"One {hidden}two.")
+    )
 
     for verdict in judge_both(text):
         assert weighty_rules(verdict) == set()
@@ -150,7 +172,8 @@ def test_comment_inside_a_value_does_not_split_it(hidden: str) -> None:
 
 def test_hidden_second_status_does_not_count() -> None:
     text = changed(
-        EXECUTOR, ("<status>COMPLETE</status>", "<!-- <status>COMPLETE</status> --><status>BLOCKED</status>")
+        EXECUTOR,
+        ("<status>COMPLETE</status>", "<!-- <status>COMPLETE</status> --><status>BLOCKED</status>"),
     )
 
     assert report_of(judge(text)).status == "BLOCKED"
@@ -177,11 +200,19 @@ FORBIDDEN_SETTINGS = re.compile(
 
 
 def sources() -> list[Path]:
-    return [path for path in project_files() if path.suffix == ".py" and path.is_relative_to(ROOT / "goop_mcp")]
+    return [
+        path
+        for path in project_files()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / "goop_mcp")
+    ]
 
 
 def test_no_parser_is_set_up_to_load_expand_or_recover() -> None:
-    offending = [path.name for path in sources() if FORBIDDEN_SETTINGS.search(path.read_text(encoding="utf-8"))]
+    offending = [
+        path.name
+        for path in sources()
+        if FORBIDDEN_SETTINGS.search(path.read_text(encoding="utf-8"))
+    ]
 
     assert sources()
     assert offending == []
@@ -213,7 +244,13 @@ sys.stdout.write(",".join(seen))
 
 def test_validation_opens_no_file_and_no_socket_and_starts_no_process(canary: str) -> None:
     texts = [doctype.replace("{file}", canary) + USES_ENTITY for doctype in DOCTYPES.values()]
-    texts += [EXECUTOR, fenced(EXECUTOR), EXECUTOR[:400], "Done.", changed(EXECUTOR, (SUMMARY, "a && b < c"))]
+    texts += [
+        EXECUTOR,
+        fenced(EXECUTOR),
+        EXECUTOR[:400],
+        "Done.",
+        changed(EXECUTOR, (SUMMARY, "a && b < c")),
+    ]
 
     run = subprocess.run(
         [sys.executable, "-c", WATCHED],
@@ -229,7 +266,14 @@ def test_validation_opens_no_file_and_no_socket_and_starts_no_process(canary: st
 
 
 def test_many_threads_judge_at_once_as_one_would() -> None:
-    texts = [fenced(EXECUTOR), DRAFT, USES_ENTITY, EXECUTOR[:600], changed(EXECUTOR, (SUMMARY, "a && <b>")), "Done."]
+    texts = [
+        fenced(EXECUTOR),
+        DRAFT,
+        USES_ENTITY,
+        EXECUTOR[:600],
+        changed(EXECUTOR, (SUMMARY, "a && <b>")),
+        "Done.",
+    ]
     alone = [judge(text) for text in texts]
 
     with ThreadPoolExecutor(8) as threads:
@@ -276,12 +320,16 @@ def test_nesting_over_the_limit_is_refused_when_the_text_needs_mending_too() -> 
 
 TOO_MUCH = {
     "attributes": extended("<x " + " ".join(f'a{n}="1"' for n in range(65)) + "/>"),
-    "attributes_of_the_root": EXECUTOR.replace("version=", " ".join(f'a{n}="1"' for n in range(64)) + " version="),
+    "attributes_of_the_root": EXECUTOR.replace(
+        "version=", " ".join(f'a{n}="1"' for n in range(64)) + " version="
+    ),
     "elements": extended("<x/>" * 20_001),
     "less_than_signs": changed(EXECUTOR, (SUMMARY, "a < b " * 40_001)),
     "text_of_a_field": changed(EXECUTOR, (SUMMARY, "x" * (64 * 1024 + 1))),
     "text_of_a_field_in_bytes": changed(EXECUTOR, (SUMMARY, "é" * (32 * 1024 + 1))),
-    "text_of_an_attribute": changed(EXECUTOR, ('path="src/auth/service.ts"', f'path="{"x" * (64 * 1024 + 1)}"')),
+    "text_of_an_attribute": changed(
+        EXECUTOR, ('path="src/auth/service.ts"', f'path="{"x" * (64 * 1024 + 1)}"')
+    ),
     "text_of_an_extension": extended(f"<x>{'x' * (64 * 1024 + 1)}</x>"),
     "envelope": extended(f"<x>{'x' * 60_000}</x>" * 9),
     "text": "x" * (2 * 1024 * 1024) + EXECUTOR,
@@ -313,7 +361,9 @@ AT_THE_LIMIT = {
 }
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in AT_THE_LIMIT.items()])
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, id=name) for name, text in AT_THE_LIMIT.items()]
+)
 def test_text_up_to_a_limit_is_read(text: str) -> None:
     verdict = judge(text, "strict")
 
@@ -324,8 +374,17 @@ def test_text_up_to_a_limit_is_read(text: str) -> None:
 def test_limits_are_the_published_ones() -> None:
     limits = Limits()
 
-    assert (limits.text_bytes, limits.envelope_bytes, limits.field_bytes) == (2_097_152, 524_288, 65_536)
-    assert (limits.elements, limits.tags, limits.attributes, limits.depth) == (20_000, 40_000, 64, 64)
+    assert (limits.text_bytes, limits.envelope_bytes, limits.field_bytes) == (
+        2_097_152,
+        524_288,
+        65_536,
+    )
+    assert (limits.elements, limits.tags, limits.attributes, limits.depth) == (
+        20_000,
+        40_000,
+        64,
+        64,
+    )
     assert (limits.candidates, limits.findings, limits.feedback_characters) == (64, 100, 4_000)
 
 

@@ -7,7 +7,17 @@ from goop_mcp.protocols.factory import Reply
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 from tests.requirements import requirement
-from tests.validation.replies import BLOCKED, EXECUTOR, SUMMARY, changed, fenced, judge, judge_both, read_case, rules_of
+from tests.validation.replies import (
+    BLOCKED,
+    EXECUTOR,
+    SUMMARY,
+    changed,
+    fenced,
+    judge,
+    judge_both,
+    read_case,
+    rules_of,
+)
 
 SPECKIT_REPLY = read_case("speckit/concrete_review.json").strip()
 
@@ -44,7 +54,9 @@ def test_object_of_bare_keys_only_is_found_without_a_fence() -> None:
     assert verdict.accepted, verdict.feedback
 
 
-@pytest.mark.parametrize("cut", ['{status: "succ', '{status: "success", confidence: "high", deliverab', "{status:"])
+@pytest.mark.parametrize(
+    "cut", ['{status: "succ', '{status: "success", confidence: "high", deliverab', "{status:"]
+)
 def test_cut_off_reply_of_bare_keys_is_cut_off(cut: str) -> None:
     assert rules_of(validate(cut, protocol="factory"), Severity.ERROR) == {"envelope/truncated"}
 
@@ -87,7 +99,9 @@ def test_text_with_a_colon_behind_a_comma_keeps_its_letters() -> None:
 )
 def test_missing_comma_is_named_as_such(old: str, new: str) -> None:
     (finding,) = (
-        each for each in validate(FACTORY_REPLY.replace(old, new, 1)).findings if each.rule == "json/malformed"
+        each
+        for each in validate(FACTORY_REPLY.replace(old, new, 1)).findings
+        if each.rule == "json/malformed"
     )
 
     assert "comma is missing" in finding.message
@@ -96,7 +110,10 @@ def test_missing_comma_is_named_as_such(old: str, new: str) -> None:
 
 
 def test_missing_comma_between_texts_of_a_list_is_named_as_such() -> None:
-    text = '{"status": "failure", "error": {"type": "technical_error", "message": "x"}, "attempted": ["a"\n "b"]}'
+    text = (
+        '{"status": "failure", "error": {"type": "technical_error", "message": "x"}, "attempted":'
+        ' ["a"\n "b"]}'
+    )
 
     messages = [finding.message for finding in validate(text).findings]
 
@@ -108,7 +125,8 @@ def test_missing_comma_between_texts_of_a_list_is_named_as_such() -> None:
 
 @requirement("G-09")
 @pytest.mark.parametrize(
-    "written", ["**COMPLETE**", "`COMPLETE`", "*COMPLETE*", "__COMPLETE__", "**`COMPLETE`**", "**complete**"]
+    "written",
+    ["**COMPLETE**", "`COMPLETE`", "*COMPLETE*", "__COMPLETE__", "**`COMPLETE`**", "**complete**"],
 )
 def test_marks_around_a_status_are_taken_off(written: str) -> None:
     text = changed(EXECUTOR, ("<status>COMPLETE</status>", f"<status>{written}</status>"))
@@ -131,11 +149,14 @@ def test_marks_around_other_listed_values_are_taken_off(old: str, new: str) -> N
 
 @pytest.mark.parametrize("written", ["**success**", "`success`", "*Success*"])
 def test_marks_around_a_json_status_are_taken_off(written: str) -> None:
-    assert_repaired(FACTORY_REPLY.replace('"success"', f'"{written}"', 1), FACTORY_REPLY, "factory/value-case")
+    assert_repaired(
+        FACTORY_REPLY.replace('"success"', f'"{written}"', 1), FACTORY_REPLY, "factory/value-case"
+    )
 
 
 @pytest.mark.parametrize(
-    "written", ["**COMPLETE", "COMPLETE**", "** **", "****", "`", "**DONE**", "*COMPLETE`", "_COMPLETE*"]
+    "written",
+    ["**COMPLETE", "COMPLETE**", "** **", "****", "`", "**DONE**", "*COMPLETE`", "_COMPLETE*"],
 )
 def test_half_marks_and_other_words_stay_unknown(written: str) -> None:
     text = changed(EXECUTOR, ("<status>COMPLETE</status>", f"<status>{written}</status>"))
@@ -181,7 +202,9 @@ def test_element_that_stands_in_a_text_only_is_not_taken_for_a_quote(old: str, n
 
 
 def test_element_at_the_end_of_a_text_is_an_error() -> None:
-    for verdict in judge_both(changed(EXECUTOR, (SUMMARY, f"{SUMMARY} <blockers>The key is missing.</blockers>"))):
+    for verdict in judge_both(
+        changed(EXECUTOR, (SUMMARY, f"{SUMMARY} <blockers>The key is missing.</blockers>"))
+    ):
         assert "xml/malformed" in rules_of(verdict, Severity.ERROR)
 
 
@@ -216,7 +239,8 @@ def test_text_whose_lines_end_with_carriage_returns_is_read(reply: str, protocol
 
 
 @pytest.mark.parametrize(
-    "older", ["## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n", "Task complete.\n\nDeliverables:\n- a.md\n"]
+    "older",
+    ["## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n", "Task complete.\n\nDeliverables:\n- a.md\n"],
 )
 def test_older_forms_with_such_line_ends_are_read_too(older: str) -> None:
     verdict = validate(older.replace("\n", "\r"))
@@ -267,7 +291,9 @@ def test_character_without_width_in_a_key_is_taken_out(reply: str, unseen: str) 
 
 
 def test_request_with_such_a_tag_is_read() -> None:
-    text = REQUEST_PROMPT.replace("<agent_request", "<agent\u200b_request").replace("<mode>", "<mo\u200bde>")
+    text = REQUEST_PROMPT.replace("<agent_request", "<agent\u200b_request").replace(
+        "<mode>", "<mo\u200bde>"
+    )
 
     assert_repaired(text, REQUEST_PROMPT, "xml/control-character")
 

@@ -13,7 +13,12 @@ from goop_mcp import Expectations, Severity, Verdict, validate
 from goop_mcp.operations.prompts import render_prompt
 from goop_mcp.operations.templates import list_templates
 from goop_mcp.protocols import FAMILIES
-from goop_mcp.protocols.factory.samples import BLOCKING_REPLY, FAILURE_REPLY, NOTED_REPLY, QUESTIONS_REPLY
+from goop_mcp.protocols.factory.samples import (
+    BLOCKING_REPLY,
+    FAILURE_REPLY,
+    NOTED_REPLY,
+    QUESTIONS_REPLY,
+)
 from goop_mcp.protocols.speckit import samples as speckit_samples
 from goop_mcp.protocols.speckit.tables import RESULTS
 from goop_mcp.validation.findings import Mode
@@ -21,13 +26,20 @@ from goop_mcp.validation.samples import COMPLETE_REPLY, REQUEST_PROMPT
 from tests.repository import ROOT
 from tests.requirements import requirement
 from tests.validation.replies import CASES, load_cases
-from tests.validation.template_samples import HONEST_PATHS, LOOK_ALIKES, OPEN, PATHS, WHOLE, commit_subjects
+from tests.validation.template_samples import (
+    HONEST_PATHS,
+    LOOK_ALIKES,
+    OPEN,
+    PATHS,
+    WHOLE,
+    commit_subjects,
+)
 
 MODES: tuple[Mode, Mode] = ("lenient", "strict")
 EXTENDED = COMPLETE_REPLY.replace(
     "  <handoff>\n",
-    '  <evidence><source kind="web docs">Three sources</source><choice>Redis, as before</choice></evidence>\n'
-    "  <handoff>\n",
+    '  <evidence><source kind="web docs">Three sources</source><choice>Redis, as'
+    " before</choice></evidence>\n  <handoff>\n",
 )
 XML_TEXTS = {
     EXTENDED: (
@@ -37,7 +49,12 @@ XML_TEXTS = {
             ">Login endpoint<",
             ">feat(auth): add login endpoint<",
         ),
-        *(">Sessions are kept in Redis<", ">pytest: 12 passed<", ">W1.T3: test the login endpoint<", ">Three sources<"),
+        *(
+            ">Sessions are kept in Redis<",
+            ">pytest: 12 passed<",
+            ">W1.T3: test the login endpoint<",
+            ">Three sources<",
+        ),
         *(">Redis, as before<", '"web docs"', '"tests"'),
     ),
     REQUEST_PROMPT: (
@@ -68,7 +85,11 @@ def assert_one_finding(verdict: Verdict, severity: Severity, text: str) -> None:
     assert [finding.severity for finding in found] == [severity], (text, verdict.findings)
     assert "template text left" in found[0].message
     assert verdict.accepted is (severity is Severity.WARNING)
-    alike = [each for each in verdict.findings if each.path == found[0].path and each.rule != "xml/unescaped"]
+    alike = [
+        each
+        for each in verdict.findings
+        if each.path == found[0].path and each.rule != "xml/unescaped"
+    ]
     assert len(alike) == 1, alike
 
 
@@ -85,7 +106,9 @@ def in_xml(reply: str, field: str, value: str) -> str:
 def test_each_slot_is_the_one_finding_for_a_text_of_xml(reply: str, field: str) -> None:
     for number, value in enumerate(WHOLE):
         text = in_xml(reply, field, value)
-        assert_one_finding(validate(text, protocol=PROTOCOL[reply], mode=MODES[number % 2]), Severity.ERROR, text)
+        assert_one_finding(
+            validate(text, protocol=PROTOCOL[reply], mode=MODES[number % 2]), Severity.ERROR, text
+        )
     for number, value in enumerate(OPEN):
         text = in_xml(reply, field, value)
         verdict = validate(text, protocol=PROTOCOL[reply], mode=MODES[number % 2])
@@ -99,7 +122,8 @@ def test_a_path_of_a_template_is_the_one_finding_for_it(field: str, path: str) -
     assert_one_finding(validate(COMPLETE_REPLY.replace(field, new)), Severity.ERROR, path)
 
 
-def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - JSON values
+# JSON values
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
     if isinstance(value, dict | list):
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _leaves(each, (*path, key))
@@ -107,7 +131,8 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield path
 
 
-def _with(value: Any, path: tuple[Any, ...], new: object) -> str:  # noqa: ANN401 - JSON values
+# JSON values
+def _with(value: Any, path: tuple[Any, ...], new: object) -> str:  # noqa: ANN401
     copy = json.loads(json.dumps(value))
     holder = copy
     for step in path[:-1]:
@@ -133,15 +158,51 @@ REPLIES = _json_replies()
 _UNTOLD = {("status",), ("agent",)}
 # Words and names: no text of their own, so that code in angle brackets is template text there.
 _CLOSED = {
-    *("status", "confidence", "next_action", "path", "location", "verdict", "type", "severity", "confidence_level"),
-    *("recovery_strategy", "id", "options", "default", "category", "name", "context7_id", "branch_name", "short_name"),
+    *(
+        "status",
+        "confidence",
+        "next_action",
+        "path",
+        "location",
+        "verdict",
+        "type",
+        "severity",
+        "confidence_level",
+    ),
+    *(
+        "recovery_strategy",
+        "id",
+        "options",
+        "default",
+        "category",
+        "name",
+        "context7_id",
+        "branch_name",
+        "short_name",
+    ),
     *("spec_file", "tasks_file", "research_cache_file", "analysis_report", "artifacts_analyzed"),
-    *("next_steps", "code", "timestamp", "agent", "task_ids", "uncovered_requirements", "overall_status", "feature_id"),
+    *(
+        "next_steps",
+        "code",
+        "timestamp",
+        "agent",
+        "task_ids",
+        "uncovered_requirements",
+        "overall_status",
+        "feature_id",
+    ),
 }
-JSON_FIELDS = [(name, path) for name, (_, value) in REPLIES.items() for path in _leaves(value) if path not in _UNTOLD]
+JSON_FIELDS = [
+    (name, path)
+    for name, (_, value) in REPLIES.items()
+    for path in _leaves(value)
+    if path not in _UNTOLD
+]
 
 
-TEXTS_OF_JSON = [each for each in JSON_FIELDS if not _CLOSED & set(each[1]) and each[1][-2:] != ("issues", 0)]
+TEXTS_OF_JSON = [
+    each for each in JSON_FIELDS if not _CLOSED & set(each[1]) and each[1][-2:] != ("issues", 0)
+]
 
 
 @requirement("S-15", "F-02")
@@ -150,17 +211,30 @@ def test_each_slot_is_caught_in_a_text_of_json(name: str, path: tuple[Any, ...])
     protocol, value = REPLIES[name]
     for number, slot in enumerate(WHOLE):
         verdict = validate(_with(value, path, slot), protocol=protocol, mode=MODES[number % 2])
-        assert [each.severity for each in placeholders(verdict)] == [Severity.ERROR], (slot, verdict.findings)
-        assert sum(each.path == placeholders(verdict)[0].path for each in verdict.findings) == 1, verdict.findings
+        assert [each.severity for each in placeholders(verdict)] == [Severity.ERROR], (
+            slot,
+            verdict.findings,
+        )
+        assert sum(each.path == placeholders(verdict)[0].path for each in verdict.findings) == 1, (
+            verdict.findings
+        )
 
 
 @pytest.mark.parametrize("value", ["N", "XX", "[n]", "{count}", "TBD", "<number>"])
 def test_a_number_of_a_template_is_the_one_finding_for_it(value: str) -> None:
     tasks = _with(REPLIES["TASKS_REPLY"][1], ("result", "task_count"), value)
-    metric = _with({**REPLIES["factory0"][1], "metrics": {"files_created": 1}}, ("metrics", "files_created"), value)
+    metric = _with(
+        {**REPLIES["factory0"][1], "metrics": {"files_created": 1}},
+        ("metrics", "files_created"),
+        value,
+    )
 
-    assert [each.path for each in placeholders(validate(tasks, protocol="speckit"))] == ["/result/task_count"]
-    assert [each.path for each in placeholders(validate(metric, protocol="factory"))] == ["/metrics/files_created"]
+    assert [each.path for each in placeholders(validate(tasks, protocol="speckit"))] == [
+        "/result/task_count"
+    ]
+    assert [each.path for each in placeholders(validate(metric, protocol="factory"))] == [
+        "/metrics/files_created"
+    ]
     for old in ('importance="0.7"', 'current="1"'):
         text = COMPLETE_REPLY.replace(old, f"{old.split('=')[0]}={quoteattr(value)}")
         assert_one_finding(validate(text), Severity.ERROR, text)
@@ -173,7 +247,11 @@ Deliverables:
 
 Summary: {summary}
 """
-GOOD_MARKDOWN = {"path": "docs/plan.md", "description": "The plan", "summary": "Wrote the plan of the second run."}
+GOOD_MARKDOWN = {
+    "path": "docs/plan.md",
+    "description": "The plan",
+    "summary": "Wrote the plan of the second run.",
+}
 
 
 @requirement("F-25")
@@ -184,15 +262,25 @@ def test_each_slot_is_caught_in_the_markdown_of_factory(field: str) -> None:
         verdict = validate(MARKDOWN.format(**{**GOOD_MARKDOWN, field: value}), protocol="factory")
         assert placeholders(verdict), value
     for path in PATHS:
-        assert placeholders(validate(MARKDOWN.format(**{**GOOD_MARKDOWN, "path": path}), protocol="factory")), path
+        assert placeholders(
+            validate(MARKDOWN.format(**{**GOOD_MARKDOWN, "path": path}), protocol="factory")
+        ), path
 
 
 OLDER: dict[str, Callable[[str], str]] = {
     "legacy summary": lambda value: json.dumps({"status": "complete", "summary": value}),
-    "legacy notes": lambda value: json.dumps({"status": "complete", "summary": "Added the login", "notes": [value]}),
-    "section": lambda value: f"## STATUS\ncomplete\n\n## SUMMARY\n{value}\n\n## ARTIFACTS\n- none\n",
-    "artifact": lambda value: f"## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n\n## ARTIFACTS\n- {value}\n- src/a.py\n",
-    "check": lambda value: f"## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n\n## VERIFICATION\n{value}\npytest: ok\n",
+    "legacy notes": lambda value: json.dumps(
+        {"status": "complete", "summary": "Added the login", "notes": [value]}
+    ),
+    "section": lambda value: (
+        f"## STATUS\ncomplete\n\n## SUMMARY\n{value}\n\n## ARTIFACTS\n- none\n"
+    ),
+    "artifact": lambda value: (
+        f"## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n\n## ARTIFACTS\n- {value}\n- src/a.py\n"
+    ),
+    "check": lambda value: (
+        f"## STATUS\ncomplete\n\n## SUMMARY\nAdded it.\n\n## VERIFICATION\n{value}\npytest: ok\n"
+    ),
     "sibling": lambda value: (
         "<debug_report><status>BUG FIXED</status><summary>Off by one.</summary>"
         f"<bug>{escape(value)}</bug></debug_report>"
@@ -215,8 +303,16 @@ def test_each_slot_is_caught_in_older_forms(form: str) -> None:
 
 
 V1 = Expectations(profile="v1")
-SECTIONS = "## STATUS\n{}\n\n## SUMMARY\n{}\n\n## ARTIFACTS\n- {}\n\n## VERIFICATION\n{}\n\n## NEXT\n{}\n"
-GOOD_SECTIONS = ("complete", "Added the login.", "src/a.py — the login", "pytest — 12 passed", "Review the login.")
+SECTIONS = (
+    "## STATUS\n{}\n\n## SUMMARY\n{}\n\n## ARTIFACTS\n- {}\n\n## VERIFICATION\n{}\n\n## NEXT\n{}\n"
+)
+GOOD_SECTIONS = (
+    "complete",
+    "Added the login.",
+    "src/a.py — the login",
+    "pytest — 12 passed",
+    "Review the login.",
+)
 
 
 @pytest.mark.parametrize("place", range(1, 5))
@@ -227,14 +323,21 @@ def test_each_slot_is_caught_in_the_sections_of_v1_and_look_alikes_stay(place: i
 
     for value in (value for value in WHOLE if "\n" not in value and value not in ("- ...", "- …")):
         assert [each.severity for each in placeholders(judged(value))] == [Severity.ERROR], value
-    for value in (value for value in LOOK_ALIKES if "\n" not in value and not value.startswith(("#", "```"))):
+    for value in (
+        value for value in LOOK_ALIKES if "\n" not in value and not value.startswith(("#", "```"))
+    ):
         assert placeholders(judged(value)) == [], value
 
 
-@pytest.mark.parametrize("status", ["complete | partial | blocked", "[status]", "complete|partial|blocked"])
+@pytest.mark.parametrize(
+    "status", ["complete | partial | blocked", "[status]", "complete|partial|blocked"]
+)
 def test_the_status_of_a_template_is_template_text_in_older_forms(status: str) -> None:
     sections = f"## STATUS\n{status}\n\n## SUMMARY\nAdded it.\n"
-    sibling = f"<debug_report><status>{status.upper()}</status><summary>Off by one.</summary></debug_report>"
+    sibling = (
+        f"<debug_report><status>{status.upper()}</status><summary>Off by"
+        " one.</summary></debug_report>"
+    )
     for text in (sections, sibling):
         verdict = validate(text, protocol="goop_report")
         assert [each.severity for each in placeholders(verdict)] == [Severity.ERROR]
@@ -255,7 +358,12 @@ def chosen(text: str) -> str:
         .replace("/goop-[command]", "/goop-accept")
     )
     text = text.replace("W[wave].T[task]", "W1.T2").replace('"<agent-name>"', '"plan"')
-    text = text.replace('="N"', '="1"').replace('="M"', '="2"').replace('="X"', '="1"').replace('="Y"', '="2"')
+    text = (
+        text.replace('="N"', '="1"')
+        .replace('="M"', '="2"')
+        .replace('="X"', '="1"')
+        .replace('="Y"', '="2"')
+    )
     return text.replace("<ISO8601>", "2026-01-15T10:30:00Z").replace("<next-agent>", "tasks")
 
 
@@ -266,14 +374,18 @@ def _forms() -> Iterator[tuple[str, str]]:
             for form in re.split(r"\nor ", family.skeleton(expected)):
                 yield family.name, form
         prompt = render_prompt(family.name, {})
-        for fence in re.findall(r"^(`{3,5})(?:xml|json)\n(.*?)^\1$", prompt, re.MULTILINE | re.DOTALL):
+        for fence in re.findall(
+            r"^(`{3,5})(?:xml|json)\n(.*?)^\1$", prompt, re.MULTILINE | re.DOTALL
+        ):
             if fence[1].startswith(("{", "<")):
                 yield family.name, fence[1]
         if family.name == "speckit":
             for agent in RESULTS:
                 yield (
                     family.name,
-                    re.findall(r"```json\n(.*?)```", render_prompt("speckit", {"agent": agent}), re.DOTALL)[0],
+                    re.findall(
+                        r"```json\n(.*?)```", render_prompt("speckit", {"agent": agent}), re.DOTALL
+                    )[0],
                 )
 
 
@@ -301,12 +413,15 @@ def test_no_form_that_we_hand_out_is_accepted_when_it_comes_back(
 
 @requirement("H-65")
 @pytest.mark.parametrize("template", list_templates(), ids=lambda each: each.name)
-def test_an_unfilled_template_is_named_value_by_value(template: Any) -> None:  # noqa: ANN401 - a template of ours
+# A template of ours
+def test_an_unfilled_template_is_named_value_by_value(template: Any) -> None:  # noqa: ANN401
     verdict = validate(template.text, protocol="agent_request")
 
     assert not verdict.accepted
     named = " ".join(each.message for each in placeholders(verdict))
-    assert all(f"{{{{{slot.name}}}}}" in named or slot.name.endswith("_file") for slot in template.slots)
+    assert all(
+        f"{{{{{slot.name}}}}}" in named or slot.name.endswith("_file") for slot in template.slots
+    )
 
 
 def test_the_feedback_on_many_slots_stays_short() -> None:
@@ -348,10 +463,13 @@ def test_paths_that_files_have_stay(path: str) -> None:
 
 
 @pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.file)
-def test_a_case_without_template_text_has_no_finding_for_it(case: Any) -> None:  # noqa: ANN401 - a case
+# A case
+def test_a_case_without_template_text_has_no_finding_for_it(case: Any) -> None:  # noqa: ANN401
     verdict = validate(case.text, protocol=case.protocol)
 
-    assert bool(placeholders(verdict)) is any(rule.endswith("/placeholder-left") for rule in case.rules)
+    assert bool(placeholders(verdict)) is any(
+        rule.endswith("/placeholder-left") for rule in case.rules
+    )
 
 
 @pytest.mark.parametrize("protocol", ["factory", "speckit", "agent_request"])
@@ -370,35 +488,48 @@ def test_a_slot_in_a_sentence_gives_way_to_an_error_of_the_same_value() -> None:
     verdict = validate(REQUEST_PROMPT.replace('"src/login.py"', '"../[feature].py"'))
 
     assert [
-        finding.rule for finding in verdict.findings if finding.path == "/agent_request/deliverables/file[1]/@path"
+        finding.rule
+        for finding in verdict.findings
+        if finding.path == "/agent_request/deliverables/file[1]/@path"
     ] == ["path/outside-workspace"]
     assert not verdict.accepted
 
 
 def test_what_a_rule_says_of_a_copied_value_is_left_out_and_the_rest_stays() -> None:
-    reply = COMPLETE_REPLY.replace("<blockers>None<", "<blockers>[reason]<").replace("a1b2c3d", "xyz")
+    reply = COMPLETE_REPLY.replace("<blockers>None<", "<blockers>[reason]<").replace(
+        "a1b2c3d", "xyz"
+    )
     verdict = validate(reply, mode="strict")
 
-    assert [finding.rule for finding in verdict.findings if finding.path == "/goop_report/handoff/blockers"] == [
-        "goop_report/placeholder-left"
-    ]
+    assert [
+        finding.rule
+        for finding in verdict.findings
+        if finding.path == "/goop_report/handoff/blockers"
+    ] == ["goop_report/placeholder-left"]
     assert "goop_report/commit-sha-form" in {finding.rule for finding in verdict.findings}
 
 
 def test_feedback_names_many_values_on_one_line_by_what_they_are() -> None:
     questions = [{"id": "q1", "question": "[what]", "options": ["[one way]", "[another]"]}]
-    reply = json.dumps({"status": "questions", "questions": questions, "recommendation": "[what you would do]"})
+    reply = json.dumps(
+        {"status": "questions", "questions": questions, "recommendation": "[what you would do]"}
+    )
     feedback = validate(reply, protocol="factory").feedback
 
     assert feedback is not None
-    assert "template text left in 4 values: question, options, recommendation (factory/placeholder-left)" in feedback
+    assert (
+        "template text left in 4 values: question, options, recommendation"
+        " (factory/placeholder-left)" in feedback
+    )
 
 
 @pytest.mark.parametrize(
     "page", sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]), ids=lambda page: page.name
 )
 def test_a_form_with_slots_in_the_documentation_is_no_report(page: Path) -> None:
-    for fence in re.findall(r"^(`{3,5})\w*\n(.*?)^\1$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+    for fence in re.findall(
+        r"^(`{3,5})\w*\n(.*?)^\1$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
         verdict = validate(fence[1])
         if verdict.envelope is not None and re.search(r"\[[a-z]+ [a-z ]+\]|\w\|\w", fence[1]):
             assert placeholders(verdict), fence[1]

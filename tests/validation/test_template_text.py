@@ -145,8 +145,18 @@ def test_long_runs_take_time_linear_to_their_length(unit: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *("Brief summary of the changes", "Exact next step", "What was implemented", "Title of the memory"),
-        *("Reason for being blocked", "(what was done)", "test command - result", "Describe the blocker"),
+        *(
+            "Brief summary of the changes",
+            "Exact next step",
+            "What was implemented",
+            "Title of the memory",
+        ),
+        *(
+            "Reason for being blocked",
+            "(what was done)",
+            "test command - result",
+            "Describe the blocker",
+        ),
     ],
 )
 def test_prose_that_asks_for_a_report_is_an_error_there_only(value: str) -> None:

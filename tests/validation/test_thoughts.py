@@ -6,7 +6,17 @@ from goop_mcp import Severity, validate
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.samples import REQUEST_PROMPT
 from tests.requirements import requirement
-from tests.validation.replies import BLOCKED, DRAFT, EXECUTOR, SUMMARY, changed, fenced, judge, judge_both, rules_of
+from tests.validation.replies import (
+    BLOCKED,
+    DRAFT,
+    EXECUTOR,
+    SUMMARY,
+    changed,
+    fenced,
+    judge,
+    judge_both,
+    rules_of,
+)
 
 MARKS = [
     ("<think>", "</think>"),
@@ -33,7 +43,10 @@ MARKS = [
     ("<|start|>assistant<|channel|>commentary to=tool <|message|>", "<|call|>"),
 ]
 OPENERS = list(dict.fromkeys(opener for opener, _ in MARKS))
-REPLIES = [pytest.param(fenced(EXECUTOR), id="goop_report"), pytest.param(FACTORY_REPLY, id="factory")]
+REPLIES = [
+    pytest.param(fenced(EXECUTOR), id="goop_report"),
+    pytest.param(FACTORY_REPLY, id="factory"),
+]
 
 
 def chosen_status(text: str) -> str | None:
@@ -65,9 +78,13 @@ def test_answer_after_thinking_counts_and_the_draft_is_listed(opener: str, close
 
 @requirement("G-01")
 @pytest.mark.parametrize("opener", OPENERS)
-@pytest.mark.parametrize("before", ["", "\n\n", "\ufeff", "<result>", "Let me see.\n", "Let me see.\n\n  "])
+@pytest.mark.parametrize(
+    "before", ["", "\n\n", "\ufeff", "<result>", "Let me see.\n", "Let me see.\n\n  "]
+)
 @pytest.mark.parametrize("reply", REPLIES)
-def test_thinking_that_never_ends_holds_all_that_follows(opener: str, before: str, reply: str) -> None:
+def test_thinking_that_never_ends_holds_all_that_follows(
+    opener: str, before: str, reply: str
+) -> None:
     verdict = validate(f"{before}{opener}\nI would end with this:\n\n{reply}")
 
     assert not verdict.accepted
@@ -94,7 +111,9 @@ def test_request_and_older_forms_in_thinking_are_drafts_too(opener: str) -> None
     assert not validate(f"{opener}\n{REQUEST_PROMPT}").accepted
     assert not validate(f"{opener}\n## STATUS\nCOMPLETE\n\n## SUMMARY\nDone it.\n").accepted
     assert not validate(f'{opener}\n{{"status": "complete", "summary": "Done it."}}\n').accepted
-    assert not validate(f"{opener}\nTask complete.\n\nDeliverables:\n- a.md\n\nSummary: x\n").accepted
+    assert not validate(
+        f"{opener}\nTask complete.\n\nDeliverables:\n- a.md\n\nSummary: x\n"
+    ).accepted
 
 
 def test_channels_whose_marks_a_host_removed_are_told_apart() -> None:

@@ -28,7 +28,10 @@ ROOT_END = "</goop_report>"
 PROSE = "The work is done.\n\n```xml\n"
 HANDOFF_FIRST = changed(
     EXECUTOR.replace(EXECUTOR[EXECUTOR.index("  <handoff>") : EXECUTOR.index(ROOT_END)], ""),
-    ("  <artifacts>", EXECUTOR[EXECUTOR.index("  <handoff>") : EXECUTOR.index(ROOT_END)] + "  <artifacts>"),
+    (
+        "  <artifacts>",
+        EXECUTOR[EXECUTOR.index("  <handoff>") : EXECUTOR.index(ROOT_END)] + "  <artifacts>",
+    ),
 )
 
 
@@ -41,7 +44,9 @@ def cuts(envelope: str) -> Iterator[tuple[int, str]]:
 def errors_of_cut(cut: str, mode: Mode, *, before: str, behind: str) -> set[str]:
     verdict = judge(before + cut + behind, mode)
     if verdict.accepted:
-        assert weighty_rules(verdict) - {"envelope/root-not-closed"} <= weighty_rules(judge(cut + ROOT_END))
+        assert weighty_rules(verdict) - {"envelope/root-not-closed"} <= weighty_rules(
+            judge(cut + ROOT_END)
+        )
         assert [repair.rule for repair in verdict.repairs] == ["envelope/root-not-closed"]
     return rules_of(verdict, Severity.ERROR)
 
@@ -51,7 +56,11 @@ def allowed_errors(cut: str, mode: Mode) -> list[set[str]]:
         return [set() if mode == "lenient" else {"envelope/root-not-closed"}]
     # Before the first child tag is whole, the root's start tag may as well be a mention in prose.
     maybe_mention = "<status>" not in cut
-    return [{"envelope/truncated"}, {"goop_report/no-envelope"}] if maybe_mention else [{"envelope/truncated"}]
+    return (
+        [{"envelope/truncated"}, {"goop_report/no-envelope"}]
+        if maybe_mention
+        else [{"envelope/truncated"}]
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -64,7 +73,9 @@ def allowed_errors(cut: str, mode: Mode) -> list[set[str]]:
         pytest.param("I thought <b> & wrote `<goop_report>`:\n\n", "\n", id="after_a_mention"),
     ],
 )
-def test_executor_report_cut_at_any_character_is_cut_off(before: str, behind: str, mode: Mode) -> None:
+def test_executor_report_cut_at_any_character_is_cut_off(
+    before: str, behind: str, mode: Mode
+) -> None:
     for length, cut in cuts(EXECUTOR):
         errors = errors_of_cut(cut, mode, before=before, behind=behind)
 
@@ -82,14 +93,25 @@ def test_executor_report_cut_at_any_character_is_cut_off(before: str, behind: st
         pytest.param(EXECUTOR.replace("\n", ""), id="one_line"),
         pytest.param(changed(EXECUTOR, (SUMMARY, f"<![CDATA[{SUMMARY}]]>")), id="cdata"),
         pytest.param(changed(EXECUTOR, (SUMMARY, f"{SUMMARY}<!-- <a> & so on -->")), id="comment"),
-        pytest.param(changed(EXECUTOR, ("<handoff>", "<evidence><a>x</a></evidence><handoff>")), id="extension"),
         pytest.param(
-            changed(EXECUTOR, (ROOT_END, "<evidence>a <b>c</b></evidence>\n<note/>\n<note>x</note>\n</goop_report>")),
+            changed(EXECUTOR, ("<handoff>", "<evidence><a>x</a></evidence><handoff>")),
+            id="extension",
+        ),
+        pytest.param(
+            changed(
+                EXECUTOR,
+                (
+                    ROOT_END,
+                    "<evidence>a <b>c</b></evidence>\n<note/>\n<note>x</note>\n</goop_report>",
+                ),
+            ),
             id="extensions_behind_the_handoff",
         ),
     ],
 )
-def test_any_report_cut_at_any_character_is_never_accepted_as_whole(envelope: str, mode: Mode) -> None:
+def test_any_report_cut_at_any_character_is_never_accepted_as_whole(
+    envelope: str, mode: Mode
+) -> None:
     for length, cut in cuts(envelope):
         verdict = judge(PROSE + cut, mode)
 
@@ -101,18 +123,27 @@ def test_any_report_cut_at_any_character_is_never_accepted_as_whole(envelope: st
 
 @pytest.mark.parametrize("mode", MODES)
 def test_cut_reply_with_slips_of_form_is_never_accepted_as_whole(mode: Mode) -> None:
-    slips = (SUMMARY, "a && b, Map<String, T>"), ('version="0.1.6"', "version=0.1.6"), ("<ready>true", "<Ready>TRUE")
+    slips = (
+        (SUMMARY, "a && b, Map<String, T>"),
+        ('version="0.1.6"', "version=0.1.6"),
+        ("<ready>true", "<Ready>TRUE"),
+    )
     envelope = changed(EXECUTOR, *slips, ("</ready>", "</Ready>"))
 
     for length, cut in cuts(envelope):
         verdict = judge(PROSE + cut, mode)
         if verdict.accepted:
-            assert "envelope/root-not-closed" in rules_of(verdict, Severity.WARNING), f"cut after {length}"
-            assert cut.rstrip().endswith("</handoff>"), f"cut after {length} characters: …{cut[-40:]!r}"
+            assert "envelope/root-not-closed" in rules_of(verdict, Severity.WARNING), (
+                f"cut after {length}"
+            )
+            assert cut.rstrip().endswith("</handoff>"), (
+                f"cut after {length} characters: …{cut[-40:]!r}"
+            )
 
 
 @pytest.mark.parametrize(
-    "end", ["</status>", "<agent>goop-ex", "</state>", "</summary>", "</verification>", "<ready>true"]
+    "end",
+    ["</status>", "<agent>goop-ex", "</state>", "</summary>", "</verification>", "<ready>true"],
 )
 def test_cut_off_report_has_one_finding_that_names_the_line_and_no_missing_fields(end: str) -> None:
     text = PROSE + EXECUTOR[: EXECUTOR.index(end) + len(end)]

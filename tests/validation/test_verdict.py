@@ -70,7 +70,9 @@ def test_values_of_a_finding_are_of_their_published_kinds(text: str, mode: Mode)
         assert finding["message"]
         assert finding["fix"]
         assert (finding["line"] is None) == (finding["column"] is None)
-        assert finding["expected"] is None or all(isinstance(value, str) for value in finding["expected"])
+        assert finding["expected"] is None or all(
+            isinstance(value, str) for value in finding["expected"]
+        )
 
 
 def test_accepted_verdict_as_json() -> None:
@@ -87,7 +89,12 @@ def test_accepted_verdict_as_json() -> None:
     assert values["envelope"]["state"]["wave"] == {"current": 2, "total": 3}
     assert values["envelope"]["handoff"]["next_action"]["agent"] == "goop-executor"
     assert values["candidates"] == [
-        {"protocol": "goop_report", "line": 4, "chosen": True, "why": values["candidates"][0]["why"]}
+        {
+            "protocol": "goop_report",
+            "line": 4,
+            "chosen": True,
+            "why": values["candidates"][0]["why"],
+        }
     ]
 
 
@@ -118,24 +125,46 @@ def test_repaired_text_is_there_exactly_when_there_were_repairs() -> None:
         ("<agent>goop-executor", "<agent>executor", "goop_report/bad-agent-name", "executor"),
         ("<phase>execute", "<phase>deploy", "goop_report/unknown-phase", "deploy"),
         ('<wave current="2"', '<wave current="two"', "goop_report/not-an-integer", "two"),
-        ('<task current="3" total="4"', "<task current='3' total='x'", "goop_report/not-an-integer", "x"),
+        (
+            '<task current="3" total="4"',
+            "<task current='3' total='x'",
+            "goop_report/not-an-integer",
+            "x",
+        ),
         ("<spec_locked>true", "<spec_locked>yes", "goop_report/not-a-boolean", "yes"),
-        ('action="created">Auth type', 'action="renamed">Auth type', "goop_report/unknown-file-action", "renamed"),
+        (
+            'action="created">Auth type',
+            'action="renamed">Auth type',
+            "goop_report/unknown-file-action",
+            "renamed",
+        ),
         ('sha="a1b2c3d"', 'sha="latest"', "goop_report/commit-sha-form", "latest"),
         ("feat(auth): implement", "Wrote", "goop_report/commit-message-form", "Wrote"),
         ('type="decision"', 'type="idea"', "goop_report/unknown-memory-type", "idea"),
         ('importance="0.8"', 'importance="8"', "goop_report/importance-out-of-range", "8"),
-        ('name="typecheck" passed="true"', 'name="typecheck" passed="maybe"', "goop_report/not-a-boolean", "maybe"),
+        (
+            'name="typecheck" passed="true"',
+            'name="typecheck" passed="maybe"',
+            "goop_report/not-a-boolean",
+            "maybe",
+        ),
         ("<ready>true", "<ready>soon", "goop_report/not-a-boolean", "soon"),
         ('agent="goop-executor">W2', 'agent="bob">W2', "goop_report/unknown-next-agent", "bob"),
-        ("<blockers>None", "<blockers>waiting for a key", "goop_report/complete-with-blocker", "waiting"),
+        (
+            "<blockers>None",
+            "<blockers>waiting for a key",
+            "goop_report/complete-with-blocker",
+            "waiting",
+        ),
         ("<task_id>W2.T3", "<task_id>2.3", "goop_report/task-id-form", "2.3"),
         ('version="0.1.6"', 'version="9.9.9"', "goop_report/unknown-version", "9.9.9"),
         (SUMMARY, "a && b", "xml/unescaped", "&& b"),
         ("<summary>", "<Summary>", "xml/name-case", "Summary"),
     ],
 )
-def test_finding_points_at_the_value_in_the_text_as_given(old: str, new: str, rule: str, value: str) -> None:
+def test_finding_points_at_the_value_in_the_text_as_given(
+    old: str, new: str, rule: str, value: str
+) -> None:
     edits = [(old, new)]
     if new == "<Summary>":
         edits.append(("</summary>", "</Summary>"))
@@ -222,7 +251,9 @@ def test_error_behind_a_hundred_remarks_is_still_listed() -> None:
     verdict = judge(changed(EXECUTOR, *edits))
 
     assert not verdict.accepted
-    assert "goop_report/not-a-boolean" in {finding.rule for finding in verdict.of_severity(Severity.ERROR)}
+    assert "goop_report/not-a-boolean" in {
+        finding.rule for finding in verdict.of_severity(Severity.ERROR)
+    }
 
 
 def test_every_fault_is_reported_at_once() -> None:
@@ -230,7 +261,11 @@ def test_every_fault_is_reported_at_once() -> None:
 
     rules = [finding.rule for finding in judge(text).findings]
 
-    assert {"goop_report/unknown-status", "goop_report/bad-agent-name", "goop_report/empty-field"} <= set(rules)
+    assert {
+        "goop_report/unknown-status",
+        "goop_report/bad-agent-name",
+        "goop_report/empty-field",
+    } <= set(rules)
     assert rules.count("goop_report/missing-field") == 2
 
 
@@ -250,7 +285,9 @@ def test_bytes_are_refused_with_what_to_do() -> None:
 
 
 def test_lenient_is_the_default_mode_and_no_expectation_is_the_default() -> None:
-    assert validate(EXECUTOR) == validate(EXECUTOR, protocol="auto", mode="lenient", expected=Expectations())
+    assert validate(EXECUTOR) == validate(
+        EXECUTOR, protocol="auto", mode="lenient", expected=Expectations()
+    )
 
 
 @pytest.mark.parametrize(
@@ -262,7 +299,11 @@ def test_lenient_is_the_default_mode_and_no_expectation_is_the_default() -> None
         ({"checks_run": "yes"}, TypeError, "expected checks_run is str; expected bool or None"),
         ({"sessions": ["a"]}, TypeError, "expected sessions is list; expected Mapping or None"),
         ({"profile": "v2"}, UnknownNameError, "there is no profile 'v2'"),
-        ({"markdown": "forbidden"}, UnknownNameError, "there is no markdown 'forbidden'; did you mean 'forbid'?"),
+        (
+            {"markdown": "forbidden"},
+            UnknownNameError,
+            "there is no markdown 'forbidden'; did you mean 'forbid'?",
+        ),
     ],
 )
 def test_an_expectation_of_the_wrong_kind_is_a_mistake_of_the_caller(

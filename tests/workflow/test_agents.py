@@ -15,11 +15,15 @@ from goop_mcp.workflow.agents import (
 )
 from tests.requirements import requirement
 
-OLDER = "debugger designer executor explorer librarian orchestrator planner researcher tester verifier writer"
+OLDER = (
+    "debugger designer executor explorer librarian orchestrator planner researcher tester verifier"
+    " writer"
+)
 NEWER = "executor-low executor-medium executor-high executor-frontend creative"
 V1 = (
-    "debugger executor-low executor-medium executor-high executor-frontend-low executor-frontend-medium "
-    "executor-frontend-high explorer orchestrator planner researcher tester verifier wave-verifier writer"
+    "debugger executor-low executor-medium executor-high executor-frontend-low"
+    " executor-frontend-medium executor-frontend-high explorer orchestrator planner researcher"
+    " tester verifier wave-verifier writer"
 )
 
 
@@ -31,7 +35,9 @@ def test_agents_of_all_package_versions_are_known_and_no_others() -> None:
 
 
 @requirement("G-10")
-@pytest.mark.parametrize("name", ["goop-executor", "goop-x", "goop-code-reviewer", "goop-qa2", "memory-distiller"])
+@pytest.mark.parametrize(
+    "name", ["goop-executor", "goop-x", "goop-code-reviewer", "goop-qa2", "memory-distiller"]
+)
 def test_name_of_the_form_is_an_agent_name(name: str) -> None:
     assert is_agent_name(name)
 

@@ -3,14 +3,20 @@
 import pytest
 
 from goop_mcp.validation.expectations import Profile
-from goop_mcp.workflow.commands import COMMANDS, KNOWN_COMMANDS, command_name, usual_next, usual_next_of_phase
+from goop_mcp.workflow.commands import (
+    COMMANDS,
+    KNOWN_COMMANDS,
+    command_name,
+    usual_next,
+    usual_next_of_phase,
+)
 from goop_mcp.workflow.gates import GATES
 from goop_mcp.workflow.phases import PHASES
 from tests.requirements import requirement
 
 NAMES = (
-    "accept amend complete debug discuss execute help map-codebase memory milestone pause plan pr-review quick recall "
-    "remember research resume setup specify status"
+    "accept amend complete debug discuss execute help map-codebase memory milestone pause plan"
+    " pr-review quick recall remember research resume setup specify status"
 )
 
 
@@ -26,14 +32,26 @@ def test_every_known_command_has_the_form(command: str) -> None:
 
 
 @requirement("G-34")
-@pytest.mark.parametrize("text", ["/goop-plan --fast", " /goop-plan\n", "/goop-plan the login page"])
+@pytest.mark.parametrize(
+    "text", ["/goop-plan --fast", " /goop-plan\n", "/goop-plan the login page"]
+)
 def test_arguments_and_blanks_do_not_belong_to_the_command(text: str) -> None:
     assert command_name(text) == "/goop-plan"
 
 
 @requirement("G-34")
 @pytest.mark.parametrize(
-    "text", ["", "goop-plan", "/plan", "/goop-", "/goop plan", "see /goop-plan", "/goop-Plan!", "/goop-plan;rm"]
+    "text",
+    [
+        "",
+        "goop-plan",
+        "/plan",
+        "/goop-",
+        "/goop plan",
+        "see /goop-plan",
+        "/goop-Plan!",
+        "/goop-plan;rm",
+    ],
 )
 def test_text_of_another_form_is_no_command(text: str) -> None:
     assert command_name(text) is None
@@ -58,12 +76,24 @@ def test_a_command_needs_its_gate(command: str, gate: str | None) -> None:
 
 
 def test_amending_needs_a_locked_specification() -> None:
-    assert [name for name, command in COMMANDS.items() if command.needs_locked_spec] == ["/goop-amend"]
+    assert [name for name, command in COMMANDS.items() if command.needs_locked_spec] == [
+        "/goop-amend"
+    ]
 
 
 def test_commands_of_profile_v1_are_the_published_ones() -> None:
     in_v1 = {name.removeprefix("/goop-") for name, command in COMMANDS.items() if command.in_v1}
-    assert in_v1 == {"accept", "amend", "discuss", "execute", "help", "plan", "quick", "setup", "status"}
+    assert in_v1 == {
+        "accept",
+        "amend",
+        "discuss",
+        "execute",
+        "help",
+        "plan",
+        "quick",
+        "setup",
+        "status",
+    }
 
 
 def test_every_phase_of_a_command_is_one_of_its_profile() -> None:
@@ -109,5 +139,7 @@ def test_the_usual_next_command_depends_on_profile_and_version(
         ("deploy", True, None),
     ],
 )
-def test_a_phase_hands_over_to_its_usual_command(phase: str, tasks_remain: bool, following: str | None) -> None:
+def test_a_phase_hands_over_to_its_usual_command(
+    phase: str, tasks_remain: bool, following: str | None
+) -> None:
     assert usual_next_of_phase(phase, tasks_remain=tasks_remain) == following

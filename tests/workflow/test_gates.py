@@ -36,7 +36,10 @@ OPEN = GateFacts(
 NO_TASKS = "Execution incomplete. No tasks are known: BLUEPRINT.md is missing or has none."
 SENTENCES = {
     GateName.DISCOVERY: ("Discovery interview required. Run /goop-discuss first.", "/goop-discuss"),
-    GateName.SPEC: ("Specification not locked. Run /goop-plan to confirm and lock first.", "/goop-plan"),
+    GateName.SPEC: (
+        "Specification not locked. Run /goop-plan to confirm and lock first.",
+        "/goop-plan",
+    ),
     GateName.EXECUTION: (NO_TASKS, "/goop-execute"),
     GateName.ACCEPTANCE: ("Acceptance not confirmed. Run /goop-accept first.", "/goop-accept"),
     GateName.MERGE: ("Merge not confirmed.", "/goop-pr-review"),
@@ -56,7 +59,9 @@ def test_a_gate_opens_when_everything_is_there(name: GateName) -> None:
 
 
 @pytest.mark.parametrize("name", GateName)
-def test_an_empty_project_passes_no_gate_and_is_told_the_fixed_sentence_and_command(name: GateName) -> None:
+def test_an_empty_project_passes_no_gate_and_is_told_the_fixed_sentence_and_command(
+    name: GateName,
+) -> None:
     result = judge_gate(name, GateFacts())
 
     assert not result.passed
@@ -77,7 +82,9 @@ def test_an_empty_project_passes_no_gate_and_is_told_the_fixed_sentence_and_comm
         ("mitigated_risks", 0, "at least one risk with mitigation"),
     ],
 )
-def test_each_part_of_the_interview_is_asked_for_by_discovery(fact: str, value: int, missing: str) -> None:
+def test_each_part_of_the_interview_is_asked_for_by_discovery(
+    fact: str, value: int, missing: str
+) -> None:
     result = judge_gate(GateName.DISCOVERY, but(fact, value))
 
     assert not result.passed
@@ -102,13 +109,17 @@ def test_each_part_of_the_specification_is_asked_for_by_spec(fact: str, value: i
 
 @requirement("G-58")
 def test_open_tasks_close_the_execution_gate_with_number_and_wave() -> None:
-    result = judge_gate(GateName.EXECUTION, replace(OPEN, open_tasks=2, open_tasks_in_all=5, open_wave=2))
+    result = judge_gate(
+        GateName.EXECUTION, replace(OPEN, open_tasks=2, open_tasks_in_all=5, open_wave=2)
+    )
 
     assert result.sentence == "Execution incomplete. 2 tasks remaining in Wave 2."
 
 
 def test_a_last_wave_that_has_only_begun_does_not_open_the_execution_gate() -> None:
-    assert not judge_gate(GateName.EXECUTION, replace(OPEN, open_tasks=4, open_tasks_in_all=4)).passed
+    assert not judge_gate(
+        GateName.EXECUTION, replace(OPEN, open_tasks=4, open_tasks_in_all=4)
+    ).passed
 
 
 def test_a_project_without_tasks_is_not_done_with_them() -> None:
@@ -119,7 +130,9 @@ def test_a_project_without_tasks_is_not_done_with_them() -> None:
 
 
 @pytest.mark.parametrize("fact", ["failed_checks", "active_blockers"])
-def test_failed_checks_and_blockers_close_the_execution_gate_and_nobody_may_skip_them(fact: str) -> None:
+def test_failed_checks_and_blockers_close_the_execution_gate_and_nobody_may_skip_them(
+    fact: str,
+) -> None:
     facts = but(fact, 1)
 
     assert not judge_gate(GateName.EXECUTION, facts).passed

@@ -11,12 +11,16 @@ from tests.repository import ROOT
 
 def test_the_generated_page_is_up_to_date() -> None:
     written = (ROOT / "docs" / "workflow.md").read_text(encoding="utf-8")
-    assert written == workflow_markdown(), "docs/workflow.md is stale; write it again with: make docs"
+    assert written == workflow_markdown(), (
+        "docs/workflow.md is stale; write it again with: make docs"
+    )
 
 
 def test_the_module_prints_the_page() -> None:
     command = [sys.executable, "-X", "utf8", "-m", "goop_mcp.workflow.page"]
-    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300)
+    result = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert result.stdout == workflow_markdown()
 
 

@@ -7,9 +7,14 @@ from goop_mcp.workflow.phases import MOVES, PHASES, Move, MoveKind, may_progress
 from tests.requirements import requirement
 
 LEGAL = {
-    "0.x": "idle>plan plan>research plan>execute research>specify specify>execute execute>accept accept>idle",
-    "v1": "idle>discuss idle>plan discuss>plan discuss>idle plan>execute plan>discuss plan>idle "
-    "execute>accept execute>plan accept>idle",
+    "0.x": (
+        "idle>plan plan>research plan>execute research>specify specify>execute execute>accept"
+        " accept>idle"
+    ),
+    "v1": (
+        "idle>discuss idle>plan discuss>plan discuss>idle plan>execute plan>discuss plan>idle "
+        "execute>accept execute>plan accept>idle"
+    ),
 }
 REWORK = {"0.x": "plan>specify research>plan specify>plan execute>plan accept>execute", "v1": ""}
 PROFILES: tuple[Profile, Profile] = ("0.x", "v1")
@@ -17,7 +22,9 @@ PROFILES: tuple[Profile, Profile] = ("0.x", "v1")
 
 @requirement("G-43")
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_pair_of_phases_is_legal_rework_same_or_illegal_as_published(profile: Profile) -> None:
+def test_every_pair_of_phases_is_legal_rework_same_or_illegal_as_published(
+    profile: Profile,
+) -> None:
     legal, rework = LEGAL[profile].split(), REWORK[profile].split()
 
     for start in PHASES[profile]:
@@ -27,11 +34,13 @@ def test_every_pair_of_phases_is_legal_rework_same_or_illegal_as_published(profi
             expected = (
                 MoveKind.SAME
                 if start == target
-                else MoveKind.LEGAL
-                if pair in legal
-                else MoveKind.REWORK
-                if pair in rework
-                else MoveKind.ILLEGAL
+                else (
+                    MoveKind.LEGAL
+                    if pair in legal
+                    else MoveKind.REWORK
+                    if pair in rework
+                    else MoveKind.ILLEGAL
+                )
             )
             assert kind is expected, pair
 
@@ -79,13 +88,17 @@ def test_closing_resets_every_gate(profile: Profile) -> None:
     }
 
 
-@pytest.mark.parametrize(("start", "target"), [("execute", "plan"), ("research", "plan"), ("accept", "execute")])
+@pytest.mark.parametrize(
+    ("start", "target"), [("execute", "plan"), ("research", "plan"), ("accept", "execute")]
+)
 def test_going_back_never_clears_the_lock(start: str, target: str) -> None:
     assert resets(Move(start=start, target=target)) == {}
 
 
 def test_a_forced_move_of_v1_sets_the_manual_override() -> None:
-    assert resets(Move(start="idle", target="accept", profile="v1", forced=True)) == {"manualOverride": True}
+    assert resets(Move(start="idle", target="accept", profile="v1", forced=True)) == {
+        "manualOverride": True
+    }
     assert resets(Move(start="idle", target="accept", forced=True)) == {}
 
 

@@ -13,7 +13,10 @@ SEVERITIES = {"workflow/state-corrupt": Severity.ERROR, "workflow/state-read-onl
 
 
 def broken(facts: ProjectFacts) -> list[tuple[str, Hit]]:
-    return [(problem.rule.id, problem.hit) for problem in run_checks(PROJECT_RULES, facts, NOTHING_EXPECTED)]
+    return [
+        (problem.rule.id, problem.hit)
+        for problem in run_checks(PROJECT_RULES, facts, NOTHING_EXPECTED)
+    ]
 
 
 def messages(facts: ProjectFacts) -> list[str]:
@@ -24,7 +27,9 @@ def messages(facts: ProjectFacts) -> list[str]:
 def test_bad_example_breaks_this_rule(rule: Rule) -> None:
     ids = {id for id, _ in broken(project_facts_from_json(rule.example.bad_reply))}
 
-    assert ids == {rule.id} | ({"workflow/drift-unknown-task"} if "W9" in rule.example.bad else set())
+    assert ids == {rule.id} | (
+        {"workflow/drift-unknown-task"} if "W9" in rule.example.bad else set()
+    )
 
 
 @every_rule
@@ -43,8 +48,8 @@ def test_severities_are_the_published_ones(rule: Rule) -> None:
 
 def test_a_broken_state_is_told_with_line_and_column() -> None:
     assert messages(ProjectFacts(state_fault=("it ends in the middle", 3, 7))) == [
-        "state.json cannot be read at line 3, column 7: it ends in the middle; it is left as it is, "
-        "expected a JSON object"
+        "state.json cannot be read at line 3, column 7: it ends in the middle; it is left as it is,"
+        " expected a JSON object"
     ]
 
 
@@ -52,12 +57,16 @@ def test_the_phase_of_each_side_is_told_and_which_counts() -> None:
     facts = ProjectFacts(state_phase="execute", chronicle_phase="plan", report_phase="accept")
 
     assert messages(facts) == [
-        "state.json says phase execute, CHRONICLE.md plan and the last report accept; state.json counts"
+        "state.json says phase execute, CHRONICLE.md plan and the last report accept; state.json"
+        " counts"
     ]
 
 
 def test_a_silent_side_is_no_drift() -> None:
-    assert messages(ProjectFacts(state_phase="execute", spec_locked_in_state=True, waves_in_state=3)) == []
+    assert (
+        messages(ProjectFacts(state_phase="execute", spec_locked_in_state=True, waves_in_state=3))
+        == []
+    )
 
 
 def test_wave_counters_that_were_never_set_are_no_drift() -> None:
@@ -71,10 +80,13 @@ def test_a_wave_behind_the_last_one_is_drift() -> None:
 
 
 def test_a_task_done_here_and_open_there_is_told_with_both_sides() -> None:
-    facts = ProjectFacts(done_reported=("W2.T1",), open_in_chronicle=("W2.T1",), open_in_state=("W2.T1",))
+    facts = ProjectFacts(
+        done_reported=("W2.T1",), open_in_chronicle=("W2.T1",), open_in_state=("W2.T1",)
+    )
 
     assert messages(facts) == [
-        "task W2.T1 is done in the reports and open in CHRONICLE.md and state.json; the reports count"
+        "task W2.T1 is done in the reports and open in CHRONICLE.md and state.json; the reports"
+        " count"
     ]
 
 

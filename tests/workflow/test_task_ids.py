@@ -9,14 +9,17 @@ from tests.requirements import requirement
 
 
 @requirement("G-12")
-@pytest.mark.parametrize("spelling", ["W2.T3", "w2t3", "T2.3", "Task 2.3", "2.3", "Wave 2, Task 3", "Wave 2 Task 3"])
+@pytest.mark.parametrize(
+    "spelling", ["W2.T3", "w2t3", "T2.3", "Task 2.3", "2.3", "Wave 2, Task 3", "Wave 2 Task 3"]
+)
 def test_every_spelling_of_the_specification_is_the_same_task(spelling: str) -> None:
     assert parse_task_id(spelling) == TaskId(2, 3)
     assert str(parse_task_id(spelling)) == "W2.T3"
 
 
 @pytest.mark.parametrize(
-    "spelling", ["w2.t3", "W2T3", "TASK 2.3", "t2.3", "wave 2, task 3", "  W2.T3\n", "WAVE 2 TASK 3"]
+    "spelling",
+    ["w2.t3", "W2T3", "TASK 2.3", "t2.3", "wave 2, task 3", "  W2.T3\n", "WAVE 2 TASK 3"],
 )
 def test_case_and_blanks_around_do_not_count(spelling: str) -> None:
     assert parse_task_id(spelling) == TaskId(2, 3)
@@ -46,7 +49,22 @@ def test_known_wave_changes_nothing_for_a_full_id() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "auth", "W2.T", "W.T3", "2.3.4", "v2.3", "W2.T3-b", "W-1.T2", "W2.Tx", "Task two", "W2/T3", "2,3"]
+    "text",
+    [
+        "",
+        " ",
+        "auth",
+        "W2.T",
+        "W.T3",
+        "2.3.4",
+        "v2.3",
+        "W2.T3-b",
+        "W-1.T2",
+        "W2.Tx",
+        "Task two",
+        "W2/T3",
+        "2,3",
+    ],
 )
 def test_anything_else_is_no_task_id(text: str) -> None:
     assert parse_task_id(text, current_wave=1) is None

@@ -7,7 +7,13 @@ from goop_mcp.validation.findings import Hit, Severity
 from goop_mcp.validation.rules import Rule, run_checks
 from goop_mcp.workflow.gates import GateFacts
 from goop_mcp.workflow.phases import Move
-from goop_mcp.workflow.rules import GATE_RULES, MOVE_RULES, WORKFLOW_RULES, facts_from_json, move_from_json
+from goop_mcp.workflow.rules import (
+    GATE_RULES,
+    MOVE_RULES,
+    WORKFLOW_RULES,
+    facts_from_json,
+    move_from_json,
+)
 from tests.requirements import load_ledger, requirement
 
 every_rule = pytest.mark.parametrize("rule", WORKFLOW_RULES, ids=lambda rule: rule.id)
@@ -16,7 +22,9 @@ every_rule = pytest.mark.parametrize("rule", WORKFLOW_RULES, ids=lambda rule: ru
 def broken(rule: Rule, text: str) -> list[tuple[str, Hit]]:
     model: GateFacts | Move = move_from_json(text) if rule in MOVE_RULES else facts_from_json(text)
     rules = MOVE_RULES if rule in MOVE_RULES else GATE_RULES
-    return [(problem.rule.id, problem.hit) for problem in run_checks(rules, model, NOTHING_EXPECTED)]
+    return [
+        (problem.rule.id, problem.hit) for problem in run_checks(rules, model, NOTHING_EXPECTED)
+    ]
 
 
 @requirement("G-18", "G-19", "G-43", "G-58")

@@ -63,8 +63,14 @@ def opened(project: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.executescript(_TABLES)
-    rows = [("_meta", {"activeWorkflowId": "login"}), ("login", STATE), ("other", {**STATE, "phase": "idle"})]
-    connection.executemany("INSERT INTO workflows (id, state) VALUES (?, ?)", [(id, json.dumps(v)) for id, v in rows])
+    rows = [
+        ("_meta", {"activeWorkflowId": "login"}),
+        ("login", STATE),
+        ("other", {**STATE, "phase": "idle"}),
+    ]
+    connection.executemany(
+        "INSERT INTO workflows (id, state) VALUES (?, ?)", [(id, json.dumps(v)) for id, v in rows]
+    )
     connection.executescript(_ROWS)
     connection.commit()
     return connection

@@ -16,7 +16,9 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projections import ProjectionPlan, plan_projections
 from tests.workspace.projects import NOW, as_it_is
 
-STEPS = [point for point in Failpoint if point not in {Failpoint.ARCHIVE_APPEND, Failpoint.ARCHIVE_FSYNC}]
+STEPS = [
+    point for point in Failpoint if point not in {Failpoint.ARCHIVE_APPEND, Failpoint.ARCHIVE_FSYNC}
+]
 """Those that a project with few entries reaches; tests/workspace/test_archive.py has the others."""
 
 
@@ -39,7 +41,9 @@ def record(project: Path, name: str, count: int) -> None:
     acknowledged = os.open(project / f"{name}.ack", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for number in range(count):
         text = f"- entry {name}-{number}."
-        event = NewEvent(kind="report", author=name, text=text, created_at=NOW, document="CHRONICLE.md")
+        event = NewEvent(
+            kind="report", author=name, text=text, created_at=NOW, document="CHRONICLE.md"
+        )
 
         def change(writing: Writing, event: NewEvent = event) -> ProjectionPlan:
             writing.add_event(event)

@@ -22,7 +22,12 @@ from goop_mcp.workspace.archive import MOST_ENTRIES, archived_parts
 from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import Block, blocks_of, insert_blocks
-from goop_mcp.workspace.projections import ProjectionPlan, is_behind, open_conflicts, plan_projections
+from goop_mcp.workspace.projections import (
+    ProjectionPlan,
+    is_behind,
+    open_conflicts,
+    plan_projections,
+)
 from goop_mcp.workspace.replacing import sha256
 from tests.postgres import Database
 from tests.requirements import requirement
@@ -41,12 +46,16 @@ class Project:
         self.store: Store = open_store(None, project=root)
         self.number = 0
 
-    def load(self, count: int, *, now: str = JANUARY, document: str = "CHRONICLE.md", more: str = "") -> None:
+    def load(
+        self, count: int, *, now: str = JANUARY, document: str = "CHRONICLE.md", more: str = ""
+    ) -> None:
         """Add entries that no file shows yet."""
         for _ in range(count):
             self.store.write(methodcaller("add_event", self.entry(now, document, more)))
 
-    def record(self, *, now: str = JANUARY, document: str = "CHRONICLE.md", more: str = "") -> ProjectionPlan:
+    def record(
+        self, *, now: str = JANUARY, document: str = "CHRONICLE.md", more: str = ""
+    ) -> ProjectionPlan:
         """Add an entry and show it, as every writer does."""
         event = self.entry(now, document, more)
 
@@ -59,7 +68,9 @@ class Project:
     def entry(self, now: str, document: str, more: str) -> NewEvent:
         self.number += 1
         text = f"- entry {self.number}.{more}"
-        return NewEvent(kind="report", author="goop-executor", text=text, created_at=now, document=document)
+        return NewEvent(
+            kind="report", author="goop-executor", text=text, created_at=now, document=document
+        )
 
     def apply(self, plan: ProjectionPlan) -> None:
         plan.apply(self.files)
@@ -87,7 +98,9 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 @requirement("G-49")
-def test_a_chronicle_keeps_its_newest_entries_and_the_archive_has_the_others(project: Project) -> None:
+def test_a_chronicle_keeps_its_newest_entries_and_the_archive_has_the_others(
+    project: Project,
+) -> None:
     for number in range(130):
         project.record(now=JANUARY if number < 20 else FEBRUARY)
 
@@ -97,7 +110,11 @@ def test_a_chronicle_keeps_its_newest_entries_and_the_archive_has_the_others(pro
         "CHRONICLE-2026-01.md",
         "CHRONICLE-2026-02.md",
     ]
-    assert project.path(".goopspec/archive/CHRONICLE-2026-01.md").read_text().startswith("# CHRONICLE 2026-01\n\nEntr")
+    assert (
+        project.path(".goopspec/archive/CHRONICLE-2026-01.md")
+        .read_text()
+        .startswith("# CHRONICLE 2026-01\n\nEntr")
+    )
     assert project.store.read(open_conflicts) == ()
     assert not project.store.read(lambda reading: is_behind(reading, project.files))
 
@@ -133,21 +150,27 @@ def test_what_people_wrote_stays_where_it_is(project: Project) -> None:
     project.path(CHRONICLE).write_bytes(before.encode())
     for _ in range(105):
         project.record()
-    project.path(CHRONICLE).write_bytes(project.path(CHRONICLE).read_bytes().replace(b"Keep.", b"Keep this."))
+    project.path(CHRONICLE).write_bytes(
+        project.path(CHRONICLE).read_bytes().replace(b"Keep.", b"Keep this.")
+    )
     for _ in range(5):
         project.record()
 
     found = project.path(CHRONICLE).read_bytes().decode()
-    assert re.sub(r"\r\n\r\n<!-- goop:rev (\d+) -->.*?<!-- goop:end \1 -->", "", found, flags=re.DOTALL) == (
-        before.replace("Keep.", "Keep this.")
-    )
+    assert re.sub(
+        r"\r\n\r\n<!-- goop:rev (\d+) -->.*?<!-- goop:end \1 -->", "", found, flags=re.DOTALL
+    ) == (before.replace("Keep.", "Keep this."))
     assert project.each_once()
 
 
-def test_an_old_entry_that_people_changed_is_theirs_and_ours_is_in_the_archive(project: Project) -> None:
+def test_an_old_entry_that_people_changed_is_theirs_and_ours_is_in_the_archive(
+    project: Project,
+) -> None:
     for _ in range(MOST_ENTRIES):
         project.record()
-    project.path(CHRONICLE).write_text(project.path(CHRONICLE).read_text().replace("- entry 1.", "- entry 1. Not so!"))
+    project.path(CHRONICLE).write_text(
+        project.path(CHRONICLE).read_text().replace("- entry 1.", "- entry 1. Not so!")
+    )
     project.record()
 
     assert "- entry 1. Not so!" in project.path(CHRONICLE).read_text()
@@ -155,7 +178,9 @@ def test_an_old_entry_that_people_changed_is_theirs_and_ours_is_in_the_archive(p
     assert project.archived() == [1]
 
 
-def test_while_a_conflict_is_open_the_archive_goes_on_and_nothing_is_doubled_after_it(project: Project) -> None:
+def test_while_a_conflict_is_open_the_archive_goes_on_and_nothing_is_doubled_after_it(
+    project: Project,
+) -> None:
     for _ in range(MOST_ENTRIES):
         project.record()
     whole = project.path(CHRONICLE).read_text()
@@ -173,7 +198,9 @@ def test_while_a_conflict_is_open_the_archive_goes_on_and_nothing_is_doubled_aft
 
 
 @pytest.mark.parametrize("size", [20, 60_000], ids=["many", "more than may be read elsewhere"])
-def test_an_old_large_chronicle_is_made_small_with_the_first_change(project: Project, size: int) -> None:
+def test_an_old_large_chronicle_is_made_small_with_the_first_change(
+    project: Project, size: int
+) -> None:
     project.load(300, more="x" * size)
     # Written as versions before the archive did.
     blocks = blocks_of(project.store.read(lambda reading: reading.events(document="CHRONICLE.md")))
@@ -190,15 +217,22 @@ def test_an_old_large_chronicle_is_made_small_with_the_first_change(project: Pro
     assert [path.name for path in project.path(".goopspec").glob("*conflict*")] == []
 
 
-def test_entries_of_an_archived_time_that_come_back_with_an_old_file_go_again(project: Project) -> None:
+def test_entries_of_an_archived_time_that_come_back_with_an_old_file_go_again(
+    project: Project,
+) -> None:
     for _ in range(MOST_ENTRIES):
         project.record()
     old = project.path(CHRONICLE).read_text()
     for _ in range(3):
         project.record()
-    first = old[old.index("<!-- goop:rev 1 -->") : old.index("<!-- goop:end 1 -->") + len("<!-- goop:end 1 -->")]
+    first = old[
+        old.index("<!-- goop:rev 1 -->") : old.index("<!-- goop:end 1 -->")
+        + len("<!-- goop:end 1 -->")
+    ]
     now = project.path(CHRONICLE).read_text()
-    project.path(CHRONICLE).write_text(now.replace("## Recent Activity\n", f"## Recent Activity\n\n{first}\n", 1))
+    project.path(CHRONICLE).write_text(
+        now.replace("## Recent Activity\n", f"## Recent Activity\n\n{first}\n", 1)
+    )
 
     project.record()
 
@@ -212,12 +246,19 @@ def killed(project: Path, *arguments: str) -> None:
 
 def texts(project: Project) -> Counter[str]:
     found = [project.path(CHRONICLE), *project.path(".goopspec/archive").glob("*.md")]
-    return Counter(line for path in found for line in path.read_text().split("\n") if line.startswith("- entry"))
+    return Counter(
+        line
+        for path in found
+        for line in path.read_text().split("\n")
+        if line.startswith("- entry")
+    )
 
 
 @pytest.mark.parametrize("nth", [1, 3])
 @pytest.mark.parametrize("point", list(Failpoint), ids=lambda point: point.replace(" ", "-"))
-def test_a_writer_killed_at_any_step_leaves_every_entry_once(tmp_path: Path, point: Failpoint, nth: int) -> None:
+def test_a_writer_killed_at_any_step_leaves_every_entry_once(
+    tmp_path: Path, point: Failpoint, nth: int
+) -> None:
     first = Project(tmp_path)
     for _ in range(MOST_ENTRIES):
         first.record()
@@ -239,7 +280,10 @@ def test_a_writer_killed_at_any_step_leaves_every_entry_once(tmp_path: Path, poi
 
 def test_an_append_that_was_cut_off_anywhere_is_completed(tmp_path: Path) -> None:
     files, path = ProjectFiles(tmp_path), ".goopspec/CHRONICLE.md"
-    blocks = [Block(number, f"<!-- goop:rev {number} -->\nGröße {number}\n", month="2026-01") for number in range(1, 6)]
+    blocks = [
+        Block(number, f"<!-- goop:rev {number} -->\nGröße {number}\n", month="2026-01")
+        for number in range(1, 6)
+    ]
     [first] = archived_parts(path, blocks[:2])
     [both] = archived_parts(path, blocks)
     archive = tmp_path / first.path
@@ -259,7 +303,9 @@ def test_an_append_that_was_cut_off_anywhere_is_completed(tmp_path: Path) -> Non
 
 def test_an_append_leaves_what_people_wrote_into_the_archive(tmp_path: Path) -> None:
     files = ProjectFiles(tmp_path)
-    [part] = archived_parts(".goopspec/CHRONICLE.md", [Block(1, "<!-- goop:rev 1 -->\nOne", month="2026-01")])
+    [part] = archived_parts(
+        ".goopspec/CHRONICLE.md", [Block(1, "<!-- goop:rev 1 -->\nOne", month="2026-01")]
+    )
     archive = tmp_path / part.path
     archive.parent.mkdir(parents=True)
     archive.write_bytes(b"# My own heading\n")
@@ -269,7 +315,9 @@ def test_an_append_leaves_what_people_wrote_into_the_archive(tmp_path: Path) -> 
     assert archive.read_bytes() == b"# My own heading\n\n\n<!-- goop:rev 1 -->\nOne\n\n\nA note.\n"
 
 
-def test_an_archive_that_cannot_be_used_keeps_no_entry_from_being_recorded(project: Project) -> None:
+def test_an_archive_that_cannot_be_used_keeps_no_entry_from_being_recorded(
+    project: Project,
+) -> None:
     for _ in range(MOST_ENTRIES + 1):
         project.record()
     archive = project.path(".goopspec/archive/CHRONICLE-2026-01.md")
@@ -280,7 +328,10 @@ def test_an_archive_that_cannot_be_used_keeps_no_entry_from_being_recorded(proje
     for _ in range(3):
         project.record()
 
-    assert len(project.store.read(lambda reading: reading.events(document="CHRONICLE.md"))) == MOST_ENTRIES + 4
+    assert (
+        len(project.store.read(lambda reading: reading.events(document="CHRONICLE.md")))
+        == MOST_ENTRIES + 4
+    )
     assert project.path(CHRONICLE).read_text() == before
     archive.rmdir()
     archive.with_name("kept").rename(archive)
@@ -319,7 +370,9 @@ def test_on_a_shared_database_document_and_archive_are_rendered_as_files_would_b
     shared.close()
 
 
-@pytest.mark.parametrize("name", ["CHRONICLE-2026-03.md", "../state.json", "CHRONICLE.md", "SPEC-2026-01.md", ""])
+@pytest.mark.parametrize(
+    "name", ["CHRONICLE-2026-03.md", "../state.json", "CHRONICLE.md", "SPEC-2026-01.md", ""]
+)
 def test_an_archive_that_is_not_there_is_missing(project: Project, name: str) -> None:
     project.record()
     with pytest.raises(DocumentMissingError):

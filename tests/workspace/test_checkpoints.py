@@ -46,12 +46,18 @@ def test_the_newest_is_told_by_the_times_in_the_checkpoints_and_a_torn_one_is_na
     assert fault.startswith(f"{FOLDER}/torn.json cannot be read at line 1, column ")
 
 
-def test_a_checkpoint_without_a_usable_time_was_saved_when_its_file_was_changed(tmp_path: Path) -> None:
-    save(tmp_path, "a.json", '{"timestamp": "yesterday", "time": 1e300, "phase": 7}', changed=86_400)
+def test_a_checkpoint_without_a_usable_time_was_saved_when_its_file_was_changed(
+    tmp_path: Path,
+) -> None:
+    save(
+        tmp_path, "a.json", '{"timestamp": "yesterday", "time": 1e300, "phase": 7}', changed=86_400
+    )
 
     (checkpoint,) = read_checkpoints(ProjectFiles(tmp_path)).found
 
-    assert checkpoint == Checkpoint(id="a", path=f"{FOLDER}/a.json", saved_at=datetime(1970, 1, 2, tzinfo=UTC))
+    assert checkpoint == Checkpoint(
+        id="a", path=f"{FOLDER}/a.json", saved_at=datetime(1970, 1, 2, tzinfo=UTC)
+    )
 
 
 def test_a_project_without_checkpoints_has_none(tmp_path: Path) -> None:
@@ -67,7 +73,9 @@ def test_only_the_files_changed_last_are_opened(tmp_path: Path) -> None:
 
     checkpoints = read_checkpoints(ProjectFiles(tmp_path))
 
-    assert [each.id for each in checkpoints.found] == [f"cp-{number}" for number in range(MOST_READ + 2, 2, -1)]
+    assert [each.id for each in checkpoints.found] == [
+        f"cp-{number}" for number in range(MOST_READ + 2, 2, -1)
+    ]
     assert checkpoints.unopened == 3
 
 

@@ -43,7 +43,9 @@ def test_commit_is_found_by_as_many_digits_as_were_written(project: Project, dig
 def test_tree_and_file_are_no_commits(project: Project) -> None:
     tree = git(project.folder, "rev-parse", "HEAD^{tree}")
 
-    assert [each.rule for each in check(project, with_commit(project, tree)).findings] == ["evidence/commit-not-found"]
+    assert [each.rule for each in check(project, with_commit(project, tree)).findings] == [
+        "evidence/commit-not-found"
+    ]
 
 
 def test_ambiguous_id_is_not_checked(project: Project) -> None:
@@ -62,11 +64,16 @@ def two_commits_that_begin_alike(folder: Path) -> list[str]:
     seen: dict[bytes, str] = {}
     for number in itertools.count():
         text = f"{like}\n\nfeat: {number}\n"
-        begin = hashlib.sha1(b"commit %d\0%s" % (len(text), text.encode()), usedforsecurity=False).digest()[:2]
+        begin = hashlib.sha1(
+            b"commit %d\0%s" % (len(text), text.encode()), usedforsecurity=False
+        ).digest()[:2]
         if begin in seen:
             break
         seen[begin] = text
-    return [git(folder, "hash-object", "-t", "commit", "-w", "--stdin", given=each) for each in (seen[begin], text)]
+    return [
+        git(folder, "hash-object", "-t", "commit", "-w", "--stdin", given=each)
+        for each in (seen[begin], text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,13 +94,24 @@ def test_subject_is_compared_tolerantly(project: Project, written: str, same: bo
     verdict = check(project, with_commit(project, project.sha[:7], written))
 
     assert verdict.accepted
-    assert [each.rule for each in verdict.findings] == ([] if same else ["evidence/commit-subject-differs"])
+    assert [each.rule for each in verdict.findings] == (
+        [] if same else ["evidence/commit-subject-differs"]
+    )
 
 
 def test_subject_in_another_encoding_is_read(project: Project) -> None:
     message = project.folder / "message"
     message.write_bytes("fix(api): grüße".encode("latin-1"))
-    git(project.folder, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--quiet", "--allow-empty", "-F", "message")
+    git(
+        project.folder,
+        "-c",
+        "i18n.commitEncoding=ISO-8859-1",
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "-F",
+        "message",
+    )
     sha = git(project.folder, "rev-parse", "--short", "HEAD")
 
     found = check(project, with_commit(project, sha, "fix(api): grüße")).findings
@@ -101,11 +119,16 @@ def test_subject_in_another_encoding_is_read(project: Project) -> None:
     assert "evidence/commit-subject-differs" not in {each.rule for each in found}
 
 
-@pytest.mark.parametrize("sha", ["latest", "HEAD", "--help", "main", ":/feat", "abc", "deadbee^{tree}", "a" * 50])
+@pytest.mark.parametrize(
+    "sha", ["latest", "HEAD", "--help", "main", ":/feat", "abc", "deadbee^{tree}", "a" * 50]
+)
 def test_what_is_no_id_never_reaches_git(project: Project, sha: str) -> None:
     findings = check(project, with_commit(project, sha)).findings
 
-    assert {each.rule for each in findings} == {"goop_report/commit-sha-form", "evidence/commit-not-found"}
+    assert {each.rule for each in findings} == {
+        "goop_report/commit-sha-form",
+        "evidence/commit-not-found",
+    }
     assert any("is no sha of a commit" in each.message for each in findings)
 
 
@@ -123,7 +146,9 @@ def test_folder_without_repository_is_not_checked(tmp_path: Path) -> None:
         Repository(tmp_path).look_up(["deadbee"])
 
 
-def test_machine_without_git_is_not_checked(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_without_git_is_not_checked(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(project.folder))
 
     (finding,) = check(project, project.reply).findings
@@ -132,7 +157,9 @@ def test_machine_without_git_is_not_checked(project: Project, monkeypatch: pytes
     assert "git is not installed" in finding.message
 
 
-def test_git_in_the_current_folder_is_never_started(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_in_the_current_folder_is_never_started(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(project.folder, "git", "#!/bin/sh\ntouch canary\n")
     (project.folder / "git").chmod(0o755)
     monkeypatch.chdir(project.folder)
@@ -161,7 +188,9 @@ def test_git_that_does_not_answer_is_ended_with_all_it_started(
     assert not started.exists() or started.read_bytes() == b""
 
 
-def test_hostile_configuration_of_the_repository_runs_nothing(project: Project, tmp_path: Path) -> None:
+def test_hostile_configuration_of_the_repository_runs_nothing(
+    project: Project, tmp_path: Path
+) -> None:
     canary = tmp_path / "canary"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\necho ran >> {canary}\n")
@@ -243,14 +272,18 @@ def test_commit_in_a_submodule_counts(project: Project, tmp_path: Path) -> None:
     git(project.folder, "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
     sha = commit(project.folder / "lib", "fix(lib): in the submodule only")
 
-    assert check(project, with_commit(project, sha, "fix(lib): in the submodule only")).findings == ()
+    assert (
+        check(project, with_commit(project, sha, "fix(lib): in the submodule only")).findings == ()
+    )
 
 
 def test_commit_in_a_repository_around_a_claimed_file_counts(project: Project) -> None:
     write(project.folder, "services/api/main.py")
     git(project.folder / "services/api", "init", "--quiet")
     sha = commit(project.folder / "services/api", SUBJECT)
-    reply = with_commit(project, sha).replace('src/login.py" action', 'services/api/main.py" action')
+    reply = with_commit(project, sha).replace(
+        'src/login.py" action', 'services/api/main.py" action'
+    )
 
     assert check(project, reply).findings == ()
 
@@ -270,7 +303,11 @@ def test_many_commits_are_looked_up_by_two_processes(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [f"{number:040x}" for number in range(1, 400)]
-    write(tmp_path, "bin/git", f'#!/bin/sh\necho >> {tmp_path}/started\nexec {shutil.which("git")} "$@"\n')
+    write(
+        tmp_path,
+        "bin/git",
+        f'#!/bin/sh\necho >> {tmp_path}/started\nexec {shutil.which("git")} "$@"\n',
+    )
     (tmp_path / "bin/git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
@@ -282,7 +319,14 @@ def test_many_commits_are_looked_up_by_two_processes(
 
 
 def test_huge_commit_is_found_without_its_subject_being_read(project: Project) -> None:
-    sha = git(project.folder, "commit-tree", "HEAD^{tree}", "-F", "-", given="feat: huge\n\n" + "x" * 400_000)
+    sha = git(
+        project.folder,
+        "commit-tree",
+        "HEAD^{tree}",
+        "-F",
+        "-",
+        given="feat: huge\n\n" + "x" * 400_000,
+    )
 
     assert dict(Repository(project.folder).look_up([sha]).subjects) == {sha: None}
 
@@ -407,7 +451,9 @@ def test_a_git_inside_the_project_that_leads_to_another_repository_discloses_not
     folder, sha = other
     write(project.folder, "services/api/main.py")
     write(project.folder, "services/api/.git", f"gitdir: {folder / '.git'}\n")
-    claimed = with_commit(project, sha).replace('src/login.py" action', 'services/api/main.py" action')
+    claimed = with_commit(project, sha).replace(
+        'src/login.py" action', 'services/api/main.py" action'
+    )
 
     found = {each.rule: each.message for each in check(project, claimed).findings}
 
@@ -424,6 +470,8 @@ def test_a_working_tree_and_a_submodule_that_are_the_project_know_their_commits(
     git(project.folder, "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
     git(project.folder, "worktree", "add", "--quiet", str(project.folder / "trees" / "one"))
 
-    assert dict(Repository(project.folder / "lib").look_up([sha]).subjects) == {sha: "feat: the library"}
+    assert dict(Repository(project.folder / "lib").look_up([sha]).subjects) == {
+        sha: "feat: the library"
+    }
     inside = Repository(project.folder / "trees" / "one").look_up([project.sha])
     assert dict(inside.subjects) == {project.sha: SUBJECT}

@@ -13,9 +13,13 @@ from tests.requirements import requirement
 from tests.workspace.true_projects import Project, git, write
 
 DELIVERABLE = ".factory/runs/20260121-a1b2/artifacts/system_architecture.md"
-LEGACY = '{"status": "complete", "summary": "Done it.", "files_created": ["src/a.py"], "files_modified": ["src/b.py"]}'
+LEGACY = (
+    '{"status": "complete", "summary": "Done it.", "files_created": ["src/a.py"], "files_modified":'
+    ' ["src/b.py"]}'
+)
 SECTIONS = (
-    "## STATUS\ncomplete\n\n## SUMMARY\nAdded a login.\n\n## ARTIFACTS\n- src/a.py - the login\n\n## NEXT\nTest it\n"
+    "## STATUS\ncomplete\n\n## SUMMARY\nAdded a login.\n\n## ARTIFACTS\n- src/a.py - the"
+    " login\n\n## NEXT\nTest it\n"
 )
 PLAN_ANSWER = """\
 {"agent": "review", "status": "success", "timestamp": "2026-01-15T10:30:00Z", "execution_time_ms": 5,
@@ -32,7 +36,9 @@ PLAN_ANSWER = """\
 
 
 def check(project: Project, reply: str, **more: str) -> Verdict:
-    return check_workspace(reply, project.folder, store=project.store, session_state=more.get("session_state"))
+    return check_workspace(
+        reply, project.folder, store=project.store, session_state=more.get("session_state")
+    )
 
 
 def with_file(project: Project, path: str, action: str = "created") -> str:
@@ -43,7 +49,9 @@ def with_file(project: Project, path: str, action: str = "created") -> str:
 
 def rules(verdict: Verdict) -> list[str]:
     """Return what is found of files alone: the commit of the report is that of another file in many of these tests."""
-    return [finding.rule for finding in verdict.findings if finding.rule != "evidence/commit-unrelated"]
+    return [
+        finding.rule for finding in verdict.findings if finding.rule != "evidence/commit-unrelated"
+    ]
 
 
 @pytest.mark.parametrize("action", ["created", "modified"])
@@ -56,19 +64,26 @@ def test_file_that_does_not_exist_is_named_with_its_place(project: Project, acti
 
 
 def test_deleted_file_has_to_be_gone(project: Project) -> None:
-    assert rules(check(project, with_file(project, "src/login.py", "deleted"))) == ["evidence/file-still-there"]
+    assert rules(check(project, with_file(project, "src/login.py", "deleted"))) == [
+        "evidence/file-still-there"
+    ]
     assert rules(check(project, with_file(project, "src/gone.py", "deleted"))) == []
 
 
 def test_link_to_nothing_that_was_to_be_deleted_is_still_there(project: Project) -> None:
     (project.folder / "src/link.py").symlink_to("nothing.py")
 
-    assert rules(check(project, with_file(project, "src/link.py", "deleted"))) == ["evidence/file-still-there"]
+    assert rules(check(project, with_file(project, "src/link.py", "deleted"))) == [
+        "evidence/file-still-there"
+    ]
     assert rules(check(project, with_file(project, "src/link.py"))) == ["evidence/file-not-found"]
 
 
 def test_last_thing_said_of_a_file_counts(project: Project) -> None:
-    first = '<file path="src/login.py" action="deleted">old</file>\n      <file path="src/login.py" action="created">'
+    first = (
+        '<file path="src/login.py" action="deleted">old</file>\n      <file path="src/login.py"'
+        ' action="created">'
+    )
     reply = project.reply.replace('<file path="src/login.py" action="created">', first)
 
     assert rules(check(project, reply)) == ["goop_report/file-created-and-deleted"]
@@ -93,18 +108,33 @@ def test_other_ways_to_write_a_path_are_understood(project: Project, path: str) 
 
 def test_absolute_path_inside_the_project_is_the_same_file(project: Project) -> None:
     assert rules(check(project, with_file(project, f"{project.folder}/src/login.py"))) == []
-    assert rules(check(project, with_file(project, f"{project.folder}/src/ghost.py"))) == ["evidence/file-not-found"]
+    assert rules(check(project, with_file(project, f"{project.folder}/src/ghost.py"))) == [
+        "evidence/file-not-found"
+    ]
 
 
 @requirement("G-22")
 @pytest.mark.parametrize(
-    "path", ["../other/a.py", "/etc/passwd", "~/a.py", "C:\\a.py", "%2e%2e/a.py", "./a/../../x", "https://a.b/c.py"]
+    "path",
+    [
+        "../other/a.py",
+        "/etc/passwd",
+        "~/a.py",
+        "C:\\a.py",
+        "%2e%2e/a.py",
+        "./a/../../x",
+        "https://a.b/c.py",
+    ],
 )
 @pytest.mark.parametrize("action", ["created", "modified", "deleted"])
 def test_path_outside_of_the_project_is_refused(project: Project, path: str, action: str) -> None:
     (finding,) = check(project, with_file(project, path, action)).findings
 
-    assert (finding.rule, finding.severity, finding.line) == ("path/outside-workspace", Severity.ERROR, 18)
+    assert (finding.rule, finding.severity, finding.line) == (
+        "path/outside-workspace",
+        Severity.ERROR,
+        18,
+    )
 
 
 def test_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path) -> None:
@@ -154,18 +184,28 @@ def test_other_spelling_is_named(project: Project) -> None:
     ],
 )
 @pytest.mark.parametrize("action", ["created", "modified"])
-def test_what_is_no_file_of_the_project_was_not_written(project: Project, path: str, what: str, action: str) -> None:
+def test_what_is_no_file_of_the_project_was_not_written(
+    project: Project, path: str, what: str, action: str
+) -> None:
     os.mkfifo(project.folder / "src" / "pipe")  # to open it would wait for ever
     write(project.folder, "lib/.GIT/hooks/pre-commit")
 
     (finding,) = check(project, with_file(project, path, action)).findings
 
-    assert (finding.rule, finding.severity, finding.line) == ("evidence/file-not-found", Severity.ERROR, 18)
+    assert (finding.rule, finding.severity, finding.line) == (
+        "evidence/file-not-found",
+        Severity.ERROR,
+        18,
+    )
     assert what in finding.message
 
 
-@pytest.mark.parametrize("name", ["pkg/__init__.py", "pkg/py.typed", "pkg/.gitkeep", "link", "deps/lib"])
-def test_files_that_may_be_empty_and_entries_of_git_count_as_written(project: Project, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["pkg/__init__.py", "pkg/py.typed", "pkg/.gitkeep", "link", "deps/lib"]
+)
+def test_files_that_may_be_empty_and_entries_of_git_count_as_written(
+    project: Project, name: str
+) -> None:
     for empty in ("pkg/__init__.py", "pkg/py.typed", "pkg/.gitkeep"):
         write(project.folder, empty, "")
     (project.folder / "link").symlink_to("src")
@@ -183,7 +223,9 @@ def test_empty_file_is_remarked(project: Project, action: str) -> None:
 
 
 @pytest.mark.parametrize("length", [2_000, 4_000, 4_090, 4_096, 5_000, 60_000])
-def test_path_longer_than_the_system_takes_gives_a_finding_and_no_failure(project: Project, length: int) -> None:
+def test_path_longer_than_the_system_takes_gives_a_finding_and_no_failure(
+    project: Project, length: int
+) -> None:
     (finding,) = check(project, with_file(project, "a/" * (length // 2) + "b")).findings
 
     assert finding.rule in ("evidence/not-checked", "evidence/file-not-found")
@@ -191,7 +233,9 @@ def test_path_longer_than_the_system_takes_gives_a_finding_and_no_failure(projec
 
 
 @pytest.mark.parametrize("names", [20, 60])
-def test_path_that_no_system_can_hold_is_refused_and_stops_nothing(project: Project, names: int) -> None:
+def test_path_that_no_system_can_hold_is_refused_and_stops_nothing(
+    project: Project, names: int
+) -> None:
     verdict = check(project, with_file(project, "/".join(["x" * 250] * names)))
 
     assert not verdict.accepted
@@ -215,9 +259,16 @@ def test_deliverable_of_a_factory_reply_has_to_exist(project: Project) -> None:
 
 
 def test_markdown_reply_is_held_against_the_project_too(project: Project) -> None:
-    reply = "Task complete.\n\n**Deliverables:**\n- `docs/plan.md` (architecture)\n\n**Summary:** Planned it.\n"
+    reply = (
+        "Task complete.\n\n**Deliverables:**\n- `docs/plan.md` (architecture)\n\n**Summary:**"
+        " Planned it.\n"
+    )
 
-    found = [finding for finding in check(project, reply).findings if finding.rule == "evidence/file-not-found"]
+    found = [
+        finding
+        for finding in check(project, reply).findings
+        if finding.rule == "evidence/file-not-found"
+    ]
 
     assert [finding.line for finding in found] == [4]
 
@@ -229,24 +280,37 @@ def test_variable_left_in_the_path_of_a_deliverable_is_an_error_where_files_are_
     verdict = check(project, FACTORY_REPLY.replace(DELIVERABLE, path))
 
     assert not verdict.accepted
-    assert len([finding for finding in verdict.findings if finding.path == "/deliverables/0/path"]) == 1
+    assert (
+        len([finding for finding in verdict.findings if finding.path == "/deliverables/0/path"])
+        == 1
+    )
 
 
 @requirement("H-61")
-def test_deliverable_that_a_link_takes_out_of_the_project_is_refused(project: Project, tmp_path: Path) -> None:
+def test_deliverable_that_a_link_takes_out_of_the_project_is_refused(
+    project: Project, tmp_path: Path
+) -> None:
     (tmp_path / "elsewhere").mkdir()
     (project.folder / ".factory").symlink_to(tmp_path / "elsewhere")
 
     (finding,) = check(project, FACTORY_REPLY).findings
 
-    assert (finding.rule, finding.severity, finding.line) == ("path/outside-workspace", Severity.ERROR, 9)
+    assert (finding.rule, finding.severity, finding.line) == (
+        "path/outside-workspace",
+        Severity.ERROR,
+        9,
+    )
 
 
 def test_files_of_a_request_are_looked_for_once_its_session_has_ended(project: Project) -> None:
     (project.folder / "src/login.py").unlink()
     (finding,) = check(project, REQUEST_PROMPT, session_state="COMPLETED").findings
 
-    assert (finding.rule, finding.line, finding.found) == ("evidence/file-not-found", 16, "src/login.py")
+    assert (finding.rule, finding.line, finding.found) == (
+        "evidence/file-not-found",
+        16,
+        "src/login.py",
+    )
     assert check(project, REQUEST_PROMPT).findings == ()
     assert check(project, REQUEST_PROMPT, session_state="RUNNING").findings == ()
 
@@ -265,12 +329,16 @@ def test_folder_of_the_session_says_whether_it_has_ended(project: Project) -> No
 
 
 def test_optional_file_of_a_request_may_be_absent(project: Project) -> None:
-    prompt = REQUEST_PROMPT.replace('path="src/login.py" required="true"', 'path="src/no.py" required="false"')
+    prompt = REQUEST_PROMPT.replace(
+        'path="src/login.py" required="true"', 'path="src/no.py" required="false"'
+    )
 
     assert check(project, prompt, session_state="COMPLETED").findings == ()
 
 
-def test_files_that_a_speckit_answer_names_are_looked_for_each_by_what_was_done(project: Project) -> None:
+def test_files_that_a_speckit_answer_names_are_looked_for_each_by_what_was_done(
+    project: Project,
+) -> None:
     for path in ("src/old.py", "src/dead.py"):
         write(project.folder, path)
     found = [(finding.rule, finding.found) for finding in check(project, PLAN_ANSWER).findings]
@@ -284,7 +352,11 @@ def test_files_that_a_speckit_answer_names_are_looked_for_each_by_what_was_done(
 
 
 def test_files_of_older_forms_are_looked_for_with_their_line(project: Project) -> None:
-    found = [finding for finding in check(project, LEGACY).findings if finding.rule.startswith("evidence/file")]
+    found = [
+        finding
+        for finding in check(project, LEGACY).findings
+        if finding.rule.startswith("evidence/file")
+    ]
 
     assert [(finding.rule, finding.found, finding.line) for finding in found] == [
         ("evidence/file-not-found", "src/a.py", 1),
@@ -295,7 +367,9 @@ def test_files_of_older_forms_are_looked_for_with_their_line(project: Project) -
 def test_file_of_which_nobody_says_what_was_done_is_told_to_be_unchecked_when_it_is_not_there(
     project: Project,
 ) -> None:
-    found = [finding for finding in check(project, SECTIONS).findings if finding.found == "src/a.py"]
+    found = [
+        finding for finding in check(project, SECTIONS).findings if finding.found == "src/a.py"
+    ]
 
     assert [(finding.rule, finding.line) for finding in found] == [("evidence/not-checked", 8)]
 
@@ -306,7 +380,9 @@ def test_reply_that_was_cut_off_claims_nothing(project: Project) -> None:
     assert rules(check(project, cut)) == ["envelope/truncated"]
 
 
-def test_project_without_anything_says_what_could_not_be_checked(tmp_path: Path, project: Project) -> None:
+def test_project_without_anything_says_what_could_not_be_checked(
+    tmp_path: Path, project: Project
+) -> None:
     bare = tmp_path / "bare"
     write(bare, "src/login.py")
 
@@ -344,7 +420,11 @@ def test_both_context_folders_are_looked_into(project: Project, folder: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "fault"), [("docs/CON.md", "is a device on Windows"), (f"docs/{'x' * 256}", "a name in it has 256 bytes")]
+    ("name", "fault"),
+    [
+        ("docs/CON.md", "is a device on Windows"),
+        (f"docs/{'x' * 256}", "a name in it has 256 bytes"),
+    ],
 )
 def test_deliverable_of_a_name_that_some_system_cannot_hold_is_refused_for_that_reason(
     project: Project, name: str, fault: str

@@ -25,10 +25,14 @@ class Scene:
     folder: Path
     ids: Mapping[str, str]
 
-    def judge(self, files: str, commits: str = "", *, mode: Mode = "lenient", base: str | None = None) -> Verdict:
+    def judge(
+        self, files: str, commits: str = "", *, mode: Mode = "lenient", base: str | None = None
+    ) -> Verdict:
         """Judge a report that claims these; `{name}` stands for an id, `{folder}` for the project's place."""
         known = {**self.ids, "folder": str(self.folder)}
-        claims = f"<files>{_elements(files, known)}</files><commits>{_commits(commits, known)}</commits>"
+        claims = (
+            f"<files>{_elements(files, known)}</files><commits>{_commits(commits, known)}</commits>"
+        )
         reply = report("W1.T1", wave="1").replace("<files/><commits/>", claims)
         assert claims in reply
         return check_workspace(reply, self.folder, mode=mode, expected=Expectations(base=base))
@@ -39,13 +43,17 @@ def _elements(lines: str, known: Mapping[str, str]) -> str:
     made = []
     for line in _filled(lines, known):
         action, _, path = line.partition(" ")
-        made.append(line[1:] if line.startswith("|") else f'<file path="{path}" action="{action}">x</file>')
+        made.append(
+            line[1:] if line.startswith("|") else f'<file path="{path}" action="{action}">x</file>'
+        )
     return "\n".join(made)
 
 
 def _commits(lines: str, known: Mapping[str, str]) -> str:
     filled = _filled(lines, known)
-    return "\n".join([line[1:] if line.startswith("|") else f'<commit sha="{line}"/>' for line in filled])
+    return "\n".join(
+        [line[1:] if line.startswith("|") else f'<commit sha="{line}"/>' for line in filled]
+    )
 
 
 def _filled(lines: str, known: Mapping[str, str]) -> list[str]:
@@ -68,7 +76,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     (folder / "src/old.py").unlink()
     head = commit(folder, CHANGE)
     tag = git(folder, "tag", "-a", "-m", "v1", "v1") or git(folder, "rev-parse", "v1")
-    loose = git(folder, "commit-tree", "HEAD^{tree}", "-p", "HEAD^", "-m", "amended away", env=_ANOTHER_DAY)
+    loose = git(
+        folder, "commit-tree", "HEAD^{tree}", "-p", "HEAD^", "-m", "amended away", env=_ANOTHER_DAY
+    )
     write(folder, "src/uncommitted.py")
     write(folder, "docs/plan.md", "changed, and not committed\n")
     write(folder, "empty.py", "")
@@ -216,7 +226,11 @@ REMARKED = {
     "empty": ("created empty.py", "", "evidence/empty-file"),
     "empty and modified": ("modified empty.py", "", "evidence/empty-file"),
     "unchanged": ("modified assets/logo.png", "", "evidence/file-not-touched"),
-    "unchanged, with a commit": ("modified src/b.py\nmodified src/a.py", "{head}", "evidence/file-not-touched"),
+    "unchanged, with a commit": (
+        "modified src/b.py\nmodified src/a.py",
+        "{head}",
+        "evidence/file-not-touched",
+    ),
     "unchanged, with a line": ("modified src/b.py:3", "", "evidence/file-not-touched"),
     "of other work": ("created src/uncommitted.py", "{head}", "evidence/commit-unrelated"),
     "of another branch": ("modified src/a.py", "{other}", "evidence/commit-unrelated"),
@@ -228,7 +242,11 @@ REMARKED = {
         "|{short} feat(a): change a, add new, remove old",
         "goop_report/claim-in-prose",
     ),
-    "text in the commit": ("modified src/a.py", "|<commit>{short} feat(a): x</commit>", "goop_report/claim-in-prose"),
+    "text in the commit": (
+        "modified src/a.py",
+        "|<commit>{short} feat(a): x</commit>",
+        "goop_report/claim-in-prose",
+    ),
 }
 HONEST = {
     "nothing": ("", ""),
@@ -277,7 +295,9 @@ def test_false_claim_about_a_file_is_an_error(scene: Scene, files: str) -> None:
         verdict = scene.judge(files, mode=mode)
 
         assert not verdict.accepted, [each.message for each in verdict.findings]
-        assert str(scene.folder) not in "".join(each.message for each in verdict.findings if "{folder}" not in files)
+        assert str(scene.folder) not in "".join(
+            each.message for each in verdict.findings if "{folder}" not in files
+        )
 
 
 @requirement("G-24", "G-49")
@@ -356,7 +376,11 @@ def test_honest_claims_in_a_working_tree_and_a_submodule(scene: Scene, tmp_path:
 def test_honest_claims_where_history_is_short(scene: Scene, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{scene.folder}", "shallow")
     shallow = Scene(tmp_path / "shallow", scene.ids)
-    for files, commits in (("modified src/a.py", "{head}"), ("modified src/b.py", ""), ("created src/b.py", "{base}")):
+    for files, commits in (
+        ("modified src/a.py", "{head}"),
+        ("modified src/b.py", ""),
+        ("created src/b.py", "{base}"),
+    ):
         assert weighty(shallow.judge(files, commits)) == set(), files
 
     fresh = tmp_path / "fresh"
@@ -396,7 +420,9 @@ def test_file_that_was_changed_since_the_base_counts_however_many_commits_there_
     here = Scene(folder, {})
 
     assert weighty(here.judge("modified src/b.py", mode="strict", base=base)) == set()
-    assert weighty(here.judge("modified src/a.py", mode="strict", base=base)) == {"evidence/file-not-touched"}
+    assert weighty(here.judge("modified src/a.py", mode="strict", base=base)) == {
+        "evidence/file-not-touched"
+    }
 
 
 def test_files_are_compared_without_being_opened_and_nothing_of_the_repository_runs(
@@ -410,11 +436,19 @@ def test_files_are_compared_without_being_opened_and_nothing_of_the_repository_r
     program.chmod(0o755)
     write(folder, ".gitattributes", "* filter=evil diff=evil\n")
     commit(folder, "chore: attributes")
-    for key in ("filter.evil.clean", "filter.evil.process", "diff.evil.textconv", "diff.evil.command", "diff.external"):
+    for key in (
+        "filter.evil.clean",
+        "filter.evil.process",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "diff.external",
+    ):
         git(folder, "config", key, str(program))
     canary.unlink(missing_ok=True)
     (folder / "src/b.py").touch()
 
-    Scene(folder, {"head": git(folder, "rev-parse", "HEAD")}).judge("modified src/a.py\nmodified src/b.py", "{head}")
+    Scene(folder, {"head": git(folder, "rev-parse", "HEAD")}).judge(
+        "modified src/a.py\nmodified src/b.py", "{head}"
+    )
 
     assert not canary.exists()

@@ -36,7 +36,9 @@ def test_a_template_tells_of_every_slot_and_leaves_none_when_it_is_filled_in(nam
     template = document_template(name)
 
     assert front["name"] == name
-    assert {slot["name"] for slot in front.get("slots", ())} == set(re.findall(r"\{\{(\w+)\}\}", text))
+    assert {slot["name"] for slot in front.get("slots", ())} == set(
+        re.findall(r"\{\{(\w+)\}\}", text)
+    )
     assert "{{" not in template.filled(project="Todo", date=NOW)
 
 
@@ -48,12 +50,16 @@ def test_a_project_called_like_a_slot_keeps_its_name() -> None:
 def test_a_new_project_gets_its_documents_from_the_templates(name: str, tmp_path: Path) -> None:
     create_project(files := ProjectFiles(tmp_path), name="Todo", now=NOW)
 
-    assert files.read_text(f".goopspec/{name.upper()}.md") == document_template(name).filled(project="Todo", date=NOW)
+    assert files.read_text(f".goopspec/{name.upper()}.md") == document_template(name).filled(
+        project="Todo", date=NOW
+    )
 
 
 def test_the_template_of_the_state_is_what_a_new_project_gets(tmp_path: Path) -> None:
     create_project(files := ProjectFiles(tmp_path), name="Todo", now=NOW)
-    (shown,) = re.findall(r"```json\n(.*?)```", document_template("state").filled(project="Todo", date=NOW), re.DOTALL)
+    (shown,) = re.findall(
+        r"```json\n(.*?)```", document_template("state").filled(project="Todo", date=NOW), re.DOTALL
+    )
 
     assert json.loads(shown) == json.loads(files.read_text(".goopspec/state.json") or "")
 
@@ -62,7 +68,9 @@ def test_the_template_of_a_handoff_has_the_headings_of_a_real_one() -> None:
     text = document_template("handoff").filled(project="Todo", date=NOW)
     read = read_handoff(text)
 
-    assert HEADING.findall(text) == HEADING.findall(handoff_text(Handoff(generated=NOW, phase="execute")))
+    assert HEADING.findall(text) == HEADING.findall(
+        handoff_text(Handoff(generated=NOW, phase="execute"))
+    )
     assert read is not None
     assert (read.generated, read.blockers) == (NOW, ())
 

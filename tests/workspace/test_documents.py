@@ -7,8 +7,21 @@ from hypothesis import strategies as st
 
 from goop_mcp.workspace.documents.blueprint import Blueprint, PlannedFile, read_blueprint
 from goop_mcp.workspace.documents.chronicle import Chronicle, read_chronicle
-from goop_mcp.workspace.documents.entries import AdlEntry, ChronicleEntry, adl_text, chronicle_text, read_adl
-from goop_mcp.workspace.documents.handoff import Commit, DoneTask, Handoff, NextTask, handoff_text, read_handoff
+from goop_mcp.workspace.documents.entries import (
+    AdlEntry,
+    ChronicleEntry,
+    adl_text,
+    chronicle_text,
+    read_adl,
+)
+from goop_mcp.workspace.documents.handoff import (
+    Commit,
+    DoneTask,
+    Handoff,
+    NextTask,
+    handoff_text,
+    read_handoff,
+)
 from goop_mcp.workspace.documents.markdown import find_headings, read_markdown
 from goop_mcp.workspace.documents.marks import TaskStatus, read_status
 from goop_mcp.workspace.documents.requirements import InterviewFacts, read_requirements
@@ -34,28 +47,42 @@ READERS: dict[Callable[[str], object], type] = {
 
 
 def test_headings_in_fences_and_comments_do_not_count() -> None:
-    text = "# One\n```\n# No\n```\n<!--\n# No\n-->\n~~~~\n```\n# No\n~~~~\n## Two ##\n####### Seven\n#None\n"
+    text = (
+        "# One\n```\n# No\n```\n<!--\n# No\n-->\n~~~~\n```\n# No\n~~~~\n## Two ##\n#######"
+        " Seven\n#None\n"
+    )
 
     assert [section.title for section in read_markdown(text).walk()] == ["One", "Two"]
 
 
 def test_line_numbers_are_those_of_the_file_in_every_style_of_line_ends() -> None:
     for end in ("\n", "\r\n", "\r"):
-        (one, two) = read_markdown(f"\ufeff# One{end}{end}text{end}## Two").walk()
+        one, two = read_markdown(f"\ufeff# One{end}{end}text{end}## Two").walk()
         assert (one.line, two.line) == (1, 4)
 
 
 def test_a_comment_that_begins_in_code_hides_nothing() -> None:
-    assert [section.title for section in read_markdown("```\n<!-- \n```\n# One\n").walk()] == ["One"]
+    assert [section.title for section in read_markdown("```\n<!-- \n```\n# One\n").walk()] == [
+        "One"
+    ]
 
 
-@given(st.lists(st.sampled_from(["# a", "## b ##", "```", "~~~", "<!--", "-->", "", "text", "   # c", "    # d"])))
-def test_headings_are_found_at_the_same_places_with_and_without_reading_the_rest(lines: list[str]) -> None:
+@given(
+    st.lists(
+        st.sampled_from(
+            ["# a", "## b ##", "```", "~~~", "<!--", "-->", "", "text", "   # c", "    # d"]
+        )
+    )
+)
+def test_headings_are_found_at_the_same_places_with_and_without_reading_the_rest(
+    lines: list[str],
+) -> None:
     text = "\n".join(lines)
 
-    assert [(each.level, each.title, text.count("\n", 0, each.start) + 1) for each in find_headings(text)] == [
-        (each.level, each.title, each.line) for each in read_markdown(text).walk()
-    ]
+    assert [
+        (each.level, each.title, text.count("\n", 0, each.start) + 1)
+        for each in find_headings(text)
+    ] == [(each.level, each.title, each.line) for each in read_markdown(text).walk()]
 
 
 @given(st.text(st.sampled_from("#`~*-|: \n\r<!>[x]W1.TMH✓⏳Wave Task "), max_size=200))
@@ -84,7 +111,9 @@ def test_a_spec_is_read_with_its_must_haves() -> None:
     spec = read_spec(SPEC)
 
     assert (spec.name, spec.version, spec.locked, spec.locked_line) == ("Todo API", "1.2", True, 7)
-    assert [(each.id, each.title, [str(task) for task in each.traced_to]) for each in spec.must_haves] == [
+    assert [
+        (each.id, each.title, [str(task) for task in each.traced_to]) for each in spec.must_haves
+    ] == [
         ("MH1", "Lists can be created", ["W1.T1", "W1.T2"]),
         ("MH2", "Items can be ticked off", ["W2.T1"]),
         ("MH3", "Sign-in", ["W3.T1"]),
@@ -103,7 +132,9 @@ def test_a_header_that_says_unlocked_is_not_locked() -> None:
         "": None,
     }
 
-    assert {header: read_spec(f"# SPEC: x\n\n{header}\n\n## Vision\n").locked for header in headers} == headers
+    assert {
+        header: read_spec(f"# SPEC: x\n\n{header}\n\n## Vision\n").locked for header in headers
+    } == headers
 
 
 @requirement("P-03")
@@ -115,7 +146,9 @@ def test_coverage_counts_must_haves_that_some_task_serves() -> None:
 
 
 def test_a_task_that_the_plan_does_not_have_traces_nothing() -> None:
-    spec = read_spec("# SPEC: x\n### MH1: a\nTraced To: W1.T1\n### MH2: b\nTraced To: W9.T9\n### MH3: c\n")
+    spec = read_spec(
+        "# SPEC: x\n### MH1: a\nTraced To: W1.T1\n### MH2: b\nTraced To: W9.T9\n### MH3: c\n"
+    )
     coverage = measure_coverage(spec, read_blueprint("## Wave 1: x\n### Task 1.1: y\n"))
 
     assert (coverage.untraced, round(coverage.percent, 2)) == (("MH2", "MH3"), 33.33)
@@ -128,21 +161,30 @@ def test_a_task_that_the_plan_does_not_have_traces_nothing() -> None:
 def test_a_blueprint_is_read_with_waves_and_tasks_of_both_forms() -> None:
     plan = read_blueprint(BLUEPRINT)
 
-    assert [(wave.number, wave.name, [str(task.id) for task in wave.tasks]) for wave in plan.waves] == [
+    assert [
+        (wave.number, wave.name, [str(task.id) for task in wave.tasks]) for wave in plan.waves
+    ] == [
         (1, "Storage", ["W1.T1", "W1.T2"]),
         (2, "Handlers", ["W2.T1", "W2.T2"]),
         (3, "Sign-in", ["W3.T1", "W3.T2"]),
     ]
     table, older = plan.task("Task 1.1"), plan.task("w2t2")
     assert table is not None
-    assert (table.executor, table.parallel, table.must_haves) == ("goop-executor-medium", True, ("MH1",))
+    assert (table.executor, table.parallel, table.must_haves) == (
+        "goop-executor-medium",
+        True,
+        ("MH1",),
+    )
     assert [(file.path, file.action) for file in table.files] == [
         ("src/storage/schema.sql", "create"),
         ("src/storage/index.ts", "modify"),
     ]
     assert table.verification == ("npm run migrate", "npm test -- storage")
     assert older is not None
-    assert (older.intent, older.verification) == ("One handler that turns errors into JSON", ("npm test -- errors",))
+    assert (older.intent, older.verification) == (
+        "One handler that turns errors into JSON",
+        ("npm test -- errors",),
+    )
     assert older.files == (PlannedFile(path="src/http/errors.ts"),)
 
 
@@ -206,7 +248,10 @@ def test_an_entry_of_the_diary_is_read_as_it_was_written() -> None:
         "- **Commit:** `a1b2c3d` feat: items",
     ]
     (activity,) = read_chronicle(f"## Recent Activity\n\n{text}\n").activities
-    assert (activity.action, activity.outcome) == ("W2.T1 Tick off items: COMPLETE", "It answers. ## Not a heading")
+    assert (activity.action, activity.outcome) == (
+        "W2.T1 Tick off items: COMPLETE",
+        "It answers. ## Not a heading",
+    )
 
 
 # REQUIREMENTS.md
@@ -217,21 +262,41 @@ def test_the_interview_is_counted_without_template_text() -> None:
 
     assert (facts.name, facts.interview_complete) == ("Todo API", True)
     assert (facts.vision_sentences, facts.must_haves, facts.constraints) == (5, 3, 3)
-    assert (facts.out_of_scope, facts.assumptions, facts.mitigated_risks, facts.open_questions) == (1, 1, 1, 1)
+    assert (facts.out_of_scope, facts.assumptions, facts.mitigated_risks, facts.open_questions) == (
+        1,
+        1,
+        1,
+        1,
+    )
 
 
 def test_an_empty_template_has_nothing() -> None:
-    text = "# REQUIREMENTS: x\n## Vision\n[What. Why. How.]\n## Must-Haves\n- [ ] [Name it]\n## Assumptions\nNone\n"
+    text = (
+        "# REQUIREMENTS: x\n## Vision\n[What. Why. How.]\n## Must-Haves\n- [ ] [Name it]\n##"
+        " Assumptions\nNone\n"
+    )
     facts = read_requirements(text)
 
-    assert (facts.vision_sentences, facts.must_haves, facts.assumptions, facts.interview_complete) == (0, 0, 0, None)
+    assert (
+        facts.vision_sentences,
+        facts.must_haves,
+        facts.assumptions,
+        facts.interview_complete,
+    ) == (0, 0, 0, None)
 
 
 # ADL.md
 
 
 def test_an_entry_of_the_log_of_decisions_is_read_as_it_was_written() -> None:
-    entry = AdlEntry(kind="DEVIATION", time=NOW, description="Input", action="A check", rule=2, files=("a.ts", "b.ts"))
+    entry = AdlEntry(
+        kind="DEVIATION",
+        time=NOW,
+        description="Input",
+        action="A check",
+        rule=2,
+        files=("a.ts", "b.ts"),
+    )
 
     assert adl_text(entry).startswith(
         f"## [DEVIATION] (Rule 2) - {NOW}\n\n**Description:** Input\n\n**Action:** A check\n"
@@ -259,7 +324,10 @@ HANDOFF = Handoff(
     files_to_read=(".goopspec/SPEC.md", "src/http/items.ts"),
     context="Wave 2 is half done. The error handler is next.",
     next_task=NextTask(
-        task="W2.T2: Errors as JSON", files=("src/http/errors.ts",), action="Write it", verify="npm test"
+        task="W2.T2: Errors as JSON",
+        files=("src/http/errors.ts",),
+        action="Write it",
+        verify="npm test",
     ),
     blockers=("RULE 4 DEVIATION: schema. Options: A) keep, B) change",),
     gotchas=("The tests need a free port",),
@@ -306,6 +374,13 @@ def test_a_handoff_of_nothing_has_every_heading_too() -> None:
 
 @given(st.text(max_size=80))
 def test_an_agents_words_never_make_a_heading_of_a_handoff(text: str) -> None:
-    handoff = Handoff(generated=NOW, phase="plan", outcomes=(text,), context=text, blockers=(text, text), command=text)
+    handoff = Handoff(
+        generated=NOW,
+        phase="plan",
+        outcomes=(text,),
+        context=text,
+        blockers=(text, text),
+        command=text,
+    )
 
     assert [section.title for section in read_markdown(handoff_text(handoff)).walk()] == HEADINGS

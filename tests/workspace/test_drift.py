@@ -22,7 +22,11 @@ NOTHING = Records()
 
 
 def report(
-    task: str | None, *, status: str = "COMPLETE", agent: str = "goop-executor", checks: dict[str, bool] | None = None
+    task: str | None,
+    *,
+    status: str = "COMPLETE",
+    agent: str = "goop-executor",
+    checks: dict[str, bool] | None = None,
 ) -> StoredReport:
     verification = [{"name": name, "passed": passed} for name, passed in (checks or {}).items()]
     return StoredReport(
@@ -61,7 +65,9 @@ def files(tmp_path: Path) -> ProjectFiles:
 
 
 @requirement("P-16")
-def test_each_document_of_the_folder_is_found_and_a_missing_optional_one_is_no_failure(files: ProjectFiles) -> None:
+def test_each_document_of_the_folder_is_found_and_a_missing_optional_one_is_no_failure(
+    files: ProjectFiles,
+) -> None:
     for name in ("PROJECT_KNOWLEDGE_BASE.md", "RESEARCH.md", "HANDOFF.md"):
         (files.root / ".goopspec" / name).write_text("# x\n")
     whole = read_project(files)
@@ -69,14 +75,24 @@ def test_each_document_of_the_folder_is_found_and_a_missing_optional_one_is_no_f
     (files.root / ".goopspec" / "HANDOFF.md").unlink()
     without = read_project(files)
 
-    assert {"state.json", "PROJECT_KNOWLEDGE_BASE.md", "SPEC.md", "BLUEPRINT.md", "CHRONICLE.md"} <= set(whole.paths)
+    assert {
+        "state.json",
+        "PROJECT_KNOWLEDGE_BASE.md",
+        "SPEC.md",
+        "BLUEPRINT.md",
+        "CHRONICLE.md",
+    } <= set(whole.paths)
     assert {"RESEARCH.md", "HANDOFF.md"} <= set(whole.paths)
     assert (without.missing, without.handoff, without.unreadable) == ((), None, ())
-    assert not any(finding.rule == "workflow/context-file-missing" for finding in find_drift(without, NOTHING))
+    assert not any(
+        finding.rule == "workflow/context-file-missing" for finding in find_drift(without, NOTHING)
+    )
 
 
 @requirement("P-03")
-def test_the_reading_order_contains_the_conventions_and_drift_in_coverage_is_reported(files: ProjectFiles) -> None:
+def test_the_reading_order_contains_the_conventions_and_drift_in_coverage_is_reported(
+    files: ProjectFiles,
+) -> None:
     edited(files, "SPEC.md", "## Nice-to-Haves", "### MH4: Search\n\n## Nice-to-Haves")
 
     assert READING_ORDER[1] == "PROJECT_KNOWLEDGE_BASE.md"
@@ -96,30 +112,39 @@ def test_a_missing_file_is_a_warning_and_missing_conventions_an_info(files: Proj
 
 
 def test_a_project_whose_sides_agree_has_no_drift(files: ProjectFiles) -> None:
-    edited(files, "BLUEPRINT.md", "Files: src/http/errors.ts", "Covers: MH2\nFiles: src/http/errors.ts")
+    edited(
+        files, "BLUEPRINT.md", "Files: src/http/errors.ts", "Covers: MH2\nFiles: src/http/errors.ts"
+    )
 
-    assert list(drift_of(files, read_records([report("W1.T1"), report("Task 1.2")]))) == ["context-file-missing"]
+    assert list(drift_of(files, read_records([report("W1.T1"), report("Task 1.2")]))) == [
+        "context-file-missing"
+    ]
 
 
 def test_a_phase_that_the_diary_has_not_noticed_is_drift(files: ProjectFiles) -> None:
     edited(files, "state.json", '"phase": "execute",\n    "mode"', '"phase": "accept",\n    "mode"')
 
     assert drift_of(files, read_records([report("W1.T1")]))["drift-phase"] == [
-        "state.json says phase accept, CHRONICLE.md execute and the last report execute; state.json counts"
+        "state.json says phase accept, CHRONICLE.md execute and the last report execute; state.json"
+        " counts"
     ]
 
 
 def test_a_lock_that_the_header_denies_is_drift_at_its_line(files: ProjectFiles) -> None:
     edited(files, "SPEC.md", "**Locked:** 🔒 Yes", "**Locked:** No")
 
-    (finding,) = [f for f in find_drift(read_project(files), NOTHING) if f.rule == "workflow/drift-spec-lock"]
+    (finding,) = [
+        f for f in find_drift(read_project(files), NOTHING) if f.rule == "workflow/drift-spec-lock"
+    ]
     assert (finding.path, finding.line) == ("SPEC.md", 7)
 
 
 def test_a_wave_that_the_plan_lacks_is_drift(files: ProjectFiles) -> None:
     edited(files, "state.json", '"totalWaves": 3', '"totalWaves": 4')
 
-    assert drift_of(files)["drift-waves"] == ["state.json counts 4 waves, BLUEPRINT.md has 3; BLUEPRINT.md counts"]
+    assert drift_of(files)["drift-waves"] == [
+        "state.json counts 4 waves, BLUEPRINT.md has 3; BLUEPRINT.md counts"
+    ]
 
 
 def test_tasks_done_here_and_open_there_and_tasks_of_no_plan_are_drift(files: ProjectFiles) -> None:
@@ -128,14 +153,23 @@ def test_tasks_done_here_and_open_there_and_tasks_of_no_plan_are_drift(files: Pr
     assert found["drift-task-status"] == [
         "task W2.T1 is done in the reports and open in CHRONICLE.md; the reports count"
     ]
-    assert found["drift-unknown-task"] == ["task W9.T1 is recorded; expected one that BLUEPRINT.md has"]
+    assert found["drift-unknown-task"] == [
+        "task W9.T1 is recorded; expected one that BLUEPRINT.md has"
+    ]
 
 
 @pytest.mark.parametrize(
     ("generated", "stale"),
-    [(NOW, False), ("2026-01-20T07:59:59.999Z", True), ("2026-01-20T10:00:00+02:00", False), ("2026-01-20", False)],
+    [
+        (NOW, False),
+        ("2026-01-20T07:59:59.999Z", True),
+        ("2026-01-20T10:00:00+02:00", False),
+        ("2026-01-20", False),
+    ],
 )
-def test_a_handoff_older_than_the_last_report_is_stale(files: ProjectFiles, generated: str, stale: bool) -> None:
+def test_a_handoff_older_than_the_last_report_is_stale(
+    files: ProjectFiles, generated: str, stale: bool
+) -> None:
     text = handoff_text(Handoff(generated=generated, phase="execute"))
     (files.root / ".goopspec" / "HANDOFF.md").write_text(text, encoding="utf-8")
 
@@ -143,7 +177,7 @@ def test_a_handoff_older_than_the_last_report_is_stale(files: ProjectFiles, gene
 
 
 def test_a_broken_state_is_an_error_at_its_place_and_stops_no_other_document() -> None:
-    (finding, *_) = find_drift(read_project(ProjectFiles(CASES / "corrupt")), NOTHING)
+    finding, *_ = find_drift(read_project(ProjectFiles(CASES / "corrupt")), NOTHING)
 
     assert (finding.rule, finding.severity) == ("workflow/state-corrupt", Severity.ERROR)
     assert (finding.line, finding.column) == (6, 1)
@@ -151,7 +185,11 @@ def test_a_broken_state_is_an_error_at_its_place_and_stops_no_other_document() -
 
 @pytest.mark.parametrize("case", ["version_2_map", "version_2_workflows", "before_version_1"])
 def test_a_state_that_is_only_read_is_an_info(case: str) -> None:
-    found = [f for f in find_drift(read_project(ProjectFiles(CASES / case)), NOTHING) if f.path == "state.json"]
+    found = [
+        f
+        for f in find_drift(read_project(ProjectFiles(CASES / case)), NOTHING)
+        if f.path == "state.json"
+    ]
 
     assert [(f.rule, f.severity) for f in found] == [("workflow/state-read-only", Severity.INFO)]
 
@@ -159,7 +197,9 @@ def test_a_state_that_is_only_read_is_an_info(case: str) -> None:
 def test_a_document_that_cannot_be_read_is_told_and_stops_no_other() -> None:
     project = read_project(ProjectFiles(CASES / "not_utf8"))
 
-    assert project.unreadable == (".goopspec/CHRONICLE.md is no text in UTF-8: byte 0xfc in line 1; save it as UTF-8",)
+    assert project.unreadable == (
+        ".goopspec/CHRONICLE.md is no text in UTF-8: byte 0xfc in line 1; save it as UTF-8",
+    )
     assert project.chronicle is None
 
 
@@ -199,7 +239,9 @@ def test_reports_that_are_added_one_by_one_say_what_all_of_them_say_together() -
 
 
 def test_many_tasks_that_no_plan_has_are_named_in_part(files: ProjectFiles) -> None:
-    found = drift_of(files, read_records([report(f"W9.T{number}") for number in range(1, 200)]))["drift-unknown-task"]
+    found = drift_of(files, read_records([report(f"W9.T{number}") for number in range(1, 200)]))[
+        "drift-unknown-task"
+    ]
 
     assert len(found) == 21
     assert found[-1] == "179 more tasks are recorded that BLUEPRINT.md does not have"
@@ -242,10 +284,20 @@ def test_the_gates_open_one_after_the_other(files: ProjectFiles) -> None:
 
 
 def test_the_execution_gate_counts_what_is_left_in_the_first_open_wave(files: ProjectFiles) -> None:
-    facts = gate_facts(read_project(files), read_records([report("W1.T1"), report("W1.T2"), report("W2.T1")]))
+    facts = gate_facts(
+        read_project(files), read_records([report("W1.T1"), report("W1.T2"), report("W2.T1")])
+    )
 
-    assert (facts.open_wave, facts.open_tasks, facts.open_tasks_in_all, facts.total_tasks) == (2, 1, 3, 6)
-    assert judge_gate(GateName.EXECUTION, facts).sentence == "Execution incomplete. 1 tasks remaining in Wave 2."
+    assert (facts.open_wave, facts.open_tasks, facts.open_tasks_in_all, facts.total_tasks) == (
+        2,
+        1,
+        3,
+        6,
+    )
+    assert (
+        judge_gate(GateName.EXECUTION, facts).sentence
+        == "Execution incomplete. 1 tasks remaining in Wave 2."
+    )
 
 
 def test_the_diary_counts_for_no_gate(files: ProjectFiles) -> None:
@@ -266,5 +318,8 @@ def test_the_facts_name_tasks_as_we_write_them(files: ProjectFiles) -> None:
     facts = project_facts(read_project(files), NOTHING)
 
     assert facts.planned == ("W1.T1", "W1.T2", "W2.T1", "W2.T2", "W3.T1", "W3.T2")
-    assert (facts.done_in_chronicle, facts.open_in_chronicle) == (("W1.T1", "W1.T2"), ("W2.T1", "W2.T2"))
+    assert (facts.done_in_chronicle, facts.open_in_chronicle) == (
+        ("W1.T1", "W1.T2"),
+        ("W2.T1", "W2.T2"),
+    )
     assert (facts.done_in_state, facts.waves_in_blueprint) == (("W1.T1",), 3)

@@ -9,7 +9,14 @@ from goop_mcp import Expectations, Verdict
 from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.operations.check_workspace import check_workspace
-from goop_mcp.validation.claims import Claims, CommitClaim, FileClaim, MemoryClaim, StateClaim, TaskClaim
+from goop_mcp.validation.claims import (
+    Claims,
+    CommitClaim,
+    FileClaim,
+    MemoryClaim,
+    StateClaim,
+    TaskClaim,
+)
 from goop_mcp.workspace.evidence import check_claims
 from goop_mcp.workspace.files import ProjectFiles
 from tests.workspace.projects import CASES
@@ -34,7 +41,9 @@ def test_truthful_report_is_accepted_without_a_remark(project: Project) -> None:
     assert check(project, project.reply).findings == ()
 
 
-def test_lies_of_every_kind_are_all_told_at_once_in_the_order_of_the_report(project: Project) -> None:
+def test_lies_of_every_kind_are_all_told_at_once_in_the_order_of_the_report(
+    project: Project,
+) -> None:
     reply = without_counters(project)
     for old, new in (
         ("<task_id>W1.T2", "<task_id>W7.T1"),
@@ -62,47 +71,70 @@ def test_lies_of_every_kind_are_all_told_at_once_in_the_order_of_the_report(proj
 
 
 def test_faults_of_form_and_of_truth_stand_in_one_verdict(project: Project) -> None:
-    reply = changed(project, "<status>COMPLETE", "<status>complete").replace('src/login.py" action', 'no.py" action')
+    reply = changed(project, "<status>COMPLETE", "<status>complete").replace(
+        'src/login.py" action', 'no.py" action'
+    )
 
     verdict = check(project, reply)
 
-    assert [finding.rule for finding in verdict.findings] == ["goop_report/value-case", "evidence/file-not-found"]
+    assert [finding.rule for finding in verdict.findings] == [
+        "goop_report/value-case",
+        "evidence/file-not-found",
+    ]
     assert [repair.rule for repair in verdict.repairs] == ["goop_report/value-case"]
 
 
-@pytest.mark.parametrize("spelling", ["W1.T2", "1.2", "T1.2", "Task 1.2", "Wave 1, Task 2", "W01.T02"])
+@pytest.mark.parametrize(
+    "spelling", ["W1.T2", "1.2", "T1.2", "Task 1.2", "Wave 1, Task 2", "W01.T02"]
+)
 def test_task_is_found_in_any_spelling(project: Project, spelling: str) -> None:
     reply = without_counters(project).replace("<task_id>W1.T2", f"<task_id>{spelling}")
 
-    assert "evidence/task-not-in-blueprint" not in {each.rule for each in check(project, reply).findings}
+    assert "evidence/task-not-in-blueprint" not in {
+        each.rule for each in check(project, reply).findings
+    }
 
 
 @pytest.mark.parametrize("id", ["W1.T9", "W9.T1", "cleanup"])
 def test_task_that_was_never_planned_is_named(project: Project, id: str) -> None:
     reply = without_counters(project).replace("<task_id>W1.T2", f"<task_id>{id}")
 
-    found = [each for each in check(project, reply).findings if each.rule == "evidence/task-not-in-blueprint"]
+    found = [
+        each
+        for each in check(project, reply).findings
+        if each.rule == "evidence/task-not-in-blueprint"
+    ]
 
     assert [(each.line, each.found) for each in found] == [(7, id)]
 
 
 def test_wave_of_a_report_without_task_id_has_to_be_planned(project: Project) -> None:
     reply = changed(project, "  <task_id>W1.T2</task_id>\n", "")
-    assert "evidence/task-not-in-blueprint" not in {each.rule for each in check(project, reply).findings}
+    assert "evidence/task-not-in-blueprint" not in {
+        each.rule for each in check(project, reply).findings
+    }
 
     later = reply.replace('<wave current="1" total="2"/>', '<wave current="2" total="2"/>')
     write(project.folder, ".goopspec/BLUEPRINT.md", BLUEPRINT.partition("## Wave 2")[0])
 
-    found = [each for each in check(project, later).findings if each.rule == "evidence/task-not-in-blueprint"]
+    found = [
+        each
+        for each in check(project, later).findings
+        if each.rule == "evidence/task-not-in-blueprint"
+    ]
     assert [each.found for each in found] == ["W2"]
 
 
 def test_task_is_looked_up_in_the_plan_of_the_phase_where_the_root_has_none() -> None:
-    claims = Claims(tasks=(TaskClaim(id="W1.T1", where="task_id"), TaskClaim(id="W1.T2", where="task_id")))
+    claims = Claims(
+        tasks=(TaskClaim(id="W1.T1", where="task_id"), TaskClaim(id="W1.T2", where="task_id"))
+    )
 
     found = check_claims(claims, ProjectFiles(CASES / "folders_of_phases"))
 
-    assert [(each.rule.id, each.hit.found) for each in found] == [("evidence/task-not-in-blueprint", "W1.T2")]
+    assert [(each.rule.id, each.hit.found) for each in found] == [
+        ("evidence/task-not-in-blueprint", "W1.T2")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "# BLUEPRINT: demo\n\nNothing yet.\n"])
@@ -120,23 +152,36 @@ def test_plan_without_tasks_refutes_none(project: Project, text: str) -> None:
             "<spec_locked>false<",
             "spec_locked is false; expected true, as specLocked of state.json",
         ),
-        ("<phase>execute<", "<phase>plan<", "phase is 'plan'; expected 'execute', as phase of state.json says"),
+        (
+            "<phase>execute<",
+            "<phase>plan<",
+            "phase is 'plan'; expected 'execute', as phase of state.json says",
+        ),
         (
             "<spec_locked>true</spec_locked>",
             "<spec_locked>true</spec_locked><interview_complete>false</interview_complete>",
             "interview_complete is false; expected true, as interviewComplete of state.json says",
         ),
-        ('total="2"', 'total="5"', "total_waves is 5; expected 2, as totalWaves of state.json says"),
+        (
+            'total="2"',
+            'total="5"',
+            "total_waves is 5; expected 2, as totalWaves of state.json says",
+        ),
     ],
 )
-def test_state_that_differs_is_told_with_both_values(project: Project, old: str, new: str, message: str) -> None:
+def test_state_that_differs_is_told_with_both_values(
+    project: Project, old: str, new: str, message: str
+) -> None:
     verdict = check(project, changed(project, old, new))
 
     found = [each for each in verdict.findings if each.rule == "evidence/state-differs"]
     assert len(found) == 1
     assert found[0].message.startswith(message)
     assert found[0].line is not None
-    assert project.reply.split("\n")[found[0].line - 1] != changed(project, old, new).split("\n")[found[0].line - 1]
+    assert (
+        project.reply.split("\n")[found[0].line - 1]
+        != changed(project, old, new).split("\n")[found[0].line - 1]
+    )
 
 
 def test_counters_that_were_never_set_refute_nothing(project: Project) -> None:
@@ -146,7 +191,9 @@ def test_counters_that_were_never_set_refute_nothing(project: Project) -> None:
     assert check(project, project.reply).findings == ()
 
 
-@pytest.mark.parametrize(("text", "why"), [('{"version":1,', "state.json is broken in line 1"), ("[]", "is broken")])
+@pytest.mark.parametrize(
+    ("text", "why"), [('{"version":1,', "state.json is broken in line 1"), ("[]", "is broken")]
+)
 def test_broken_state_is_not_compared_and_says_so(project: Project, text: str, why: str) -> None:
     write(project.folder, ".goopspec/state.json", text)
 
@@ -172,7 +219,11 @@ def test_documents_that_a_link_takes_out_of_the_project_are_not_read(project: Pr
 
 
 def test_phase_discuss_is_one_of_its_own_where_the_project_says_so(project: Project) -> None:
-    state = {"version": 2, "activeWorkflowId": "a", "workflows": {"a": {"phase": "discuss", "specLocked": True}}}
+    state = {
+        "version": 2,
+        "activeWorkflowId": "a",
+        "workflows": {"a": {"phase": "discuss", "specLocked": True}},
+    }
     write(project.folder, ".goopspec/state.json", json.dumps(state))
     reply = changed(project, "<phase>execute<", "<phase>discuss<")
 
@@ -188,13 +239,24 @@ def test_memory_that_was_not_saved_is_named_with_its_place(project: Project) -> 
 
 
 @pytest.mark.parametrize(
-    "title", [MEMORY, f"  {MEMORY.upper()} ", MEMORY.replace(" ", "  "), f"{MEMORY}.", "Sessions are\nkept in Redis"]
+    "title",
+    [
+        MEMORY,
+        f"  {MEMORY.upper()} ",
+        MEMORY.replace(" ", "  "),
+        f"{MEMORY}.",
+        "Sessions are\nkept in Redis",
+    ],
 )
-def test_memory_is_found_by_its_title_whatever_the_blanks_and_the_case(project: Project, title: str) -> None:
+def test_memory_is_found_by_its_title_whatever_the_blanks_and_the_case(
+    project: Project, title: str
+) -> None:
     assert check(project, changed(project, f">{MEMORY}<", f">{title}<")).findings == ()
 
 
-@pytest.mark.parametrize("title", ["#!?", "'; DROP TABLE memories; --", '"NEAR(a b)" OR *', "Wörter ß", "x" * 40])
+@pytest.mark.parametrize(
+    "title", ["#!?", "'; DROP TABLE memories; --", '"NEAR(a b)" OR *', "Wörter ß", "x" * 40]
+)
 def test_any_title_can_be_looked_up(project: Project, title: str) -> None:
     reply = changed(project, f">{MEMORY}<", f">{title}<")
     assert [each.rule for each in check(project, reply).findings] == ["evidence/memory-not-found"]
@@ -215,7 +277,12 @@ def test_long_title_is_found_by_what_is_kept_of_it(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", [f"Sessions {'numbered ' * 20}", "Log in with password=tiger-4711", "A <private>b c</private> d"]
+    "title",
+    [
+        f"Sessions {'numbered ' * 20}",
+        "Log in with password=tiger-4711",
+        "A <private>b c</private> d",
+    ],
 )
 def test_title_is_looked_up_as_saving_has_changed_it(project: Project, title: str) -> None:
     saved = save_memory(project.store, MemoryDraft(title=title, content="Because."))
@@ -226,7 +293,9 @@ def test_title_is_looked_up_as_saving_has_changed_it(project: Project, title: st
 
 
 def test_no_secret_of_a_title_is_repeated_where_it_is_not_found(project: Project) -> None:
-    (finding,) = check(project, changed(project, f">{MEMORY}<", ">Log in with password=tiger-4711<")).findings
+    (finding,) = check(
+        project, changed(project, f">{MEMORY}<", ">Log in with password=tiger-4711<")
+    ).findings
 
     assert finding.rule == "evidence/memory-not-found"
     assert "tiger-4711" not in f"{finding.message}{finding.found}"
@@ -254,7 +323,9 @@ def test_project_without_a_memory_gets_none_by_being_looked_at(project: Project)
 
 
 def test_what_the_caller_expects_is_compared_as_ever(project: Project) -> None:
-    verdict = check_workspace(project.reply, project.folder, expected=Expectations(agent="goop-planner"))
+    verdict = check_workspace(
+        project.reply, project.folder, expected=Expectations(agent="goop-planner")
+    )
 
     assert "goop_report/agent-mismatch" in {each.rule for each in verdict.findings}
 

@@ -30,10 +30,16 @@ def test_bad_example_breaks_this_rule_and_no_other_at_the_line_that_was_changed(
     project: Project, rule: Rule, mode: Mode
 ) -> None:
     bad, good = true_in(project, rule.example.bad_reply), true_in(project, rule.example.reply)
-    line = next(n for n, (old, new) in enumerate(zip(good.split("\n"), bad.split("\n"), strict=True), 1) if old != new)
+    line = next(
+        n
+        for n, (old, new) in enumerate(zip(good.split("\n"), bad.split("\n"), strict=True), 1)
+        if old != new
+    )
 
     expected = Expectations(base=project.base)
-    verdict = check_workspace(bad, project.folder, store=project.store, mode=mode, expected=expected)
+    verdict = check_workspace(
+        bad, project.folder, store=project.store, mode=mode, expected=expected
+    )
 
     (finding,) = verdict.findings
     assert (finding.rule, finding.line) == (rule.id, line)
@@ -48,7 +54,9 @@ def test_bad_example_breaks_this_rule_and_no_other_at_the_line_that_was_changed(
 @pytest.mark.parametrize("rule", TO_TRY)
 def test_good_example_breaks_no_rule(project: Project, rule: Rule, mode: Mode) -> None:
     reply, expected = true_in(project, rule.example.reply), Expectations(base=project.base)
-    verdict = check_workspace(reply, project.folder, store=project.store, mode=mode, expected=expected)
+    verdict = check_workspace(
+        reply, project.folder, store=project.store, mode=mode, expected=expected
+    )
 
     assert verdict.findings == ()
 

@@ -96,7 +96,8 @@ def test_none_of_500_generated_paths_escapes(project: ProjectFiles) -> None:
             replace_file(project, path, b"overwritten")
 
     assert (project.root.parent / "outside" / "secret.md").read_bytes() == SECRET
-    assert os.listdir(project.root.parent / "outside") == ["secret.md"]  # noqa: PTH208 - names are enough
+    # Names are enough
+    assert os.listdir(project.root.parent / "outside") == ["secret.md"]  # noqa: PTH208
     assert len(set(paths)) > 100
     assert len(refusals) > CASES / 2
     assert not any(str(project.root) in refusal for refusal in refusals)
@@ -165,7 +166,10 @@ def test_a_refusal_says_why(project: ProjectFiles, path: str, reason: str) -> No
 
 
 def test_kinds_are_told_through_links_that_stay_inside(project: ProjectFiles) -> None:
-    kinds = {path: project.kind(path) for path in (".", "docs", "inside", "inside/plan.md", "docs/plan.md/x", "none")}
+    kinds = {
+        path: project.kind(path)
+        for path in (".", "docs", "inside", "inside/plan.md", "docs/plan.md/x", "none")
+    }
 
     assert list(kinds.values()) == [
         FileKind.FOLDER,
@@ -195,7 +199,9 @@ def test_a_file_that_is_no_utf8_is_told_with_line_and_byte(project: ProjectFiles
     with pytest.raises(DocumentUnreadableError) as refused:
         project.read_text("notes.md")
 
-    assert str(refused.value) == "notes.md is no text in UTF-8: byte 0xfc in line 2; save it as UTF-8"
+    assert (
+        str(refused.value) == "notes.md is no text in UTF-8: byte 0xfc in line 2; save it as UTF-8"
+    )
 
 
 def test_a_huge_file_is_refused_with_its_size(project: ProjectFiles) -> None:

@@ -121,7 +121,10 @@ def test_work_is_read_of_the_workflow_that_was_asked_for(tmp_path: Path) -> None
     work = read_work(ProjectFiles(tmp_path), "login")
 
     assert work is not None
-    assert [(wave.number, wave.name, len(wave.tasks)) for wave in work.waves] == [(1, "Foundation", 2), (2, "Core", 2)]
+    assert [(wave.number, wave.name, len(wave.tasks)) for wave in work.waves] == [
+        (1, "Foundation", 2),
+        (2, "Core", 2),
+    ]
     assert (work.done, work.begun) == (("W1.T1", "W1.T2"), ("W2.T1",))
     checks = [(check.wave, check.name, check.status, check.detail) for check in work.verifications]
     assert checks == [(1, "test", "passed", "12 passed"), (2, "lint", "failed", "unused import")]
@@ -133,7 +136,9 @@ def test_work_is_read_of_the_workflow_that_was_asked_for(tmp_path: Path) -> None
 @requirement("P-16")
 def test_status_shows_waves_checks_and_blockers(tmp_path: Path) -> None:
     make_database(tmp_path)
-    status = project_status(Workplace(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path)))
+    status = project_status(
+        Workplace(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path))
+    )
 
     assert (status.profile, status.phase, status.current_wave) == ("v1", "execute", 2)
     assert [(task.id, task.status) for task in status.tasks] == [
@@ -144,7 +149,12 @@ def test_status_shows_waves_checks_and_blockers(tmp_path: Path) -> None:
     ]
     assert status.blockers == ("No key for the payment service (high)",)
     values = status.to_dict()
-    assert values["verifications"][1] == {"wave": 2, "name": "lint", "status": "failed", "detail": "unused import"}
+    assert values["verifications"][1] == {
+        "wave": 2,
+        "name": "lint",
+        "status": "failed",
+        "detail": "unused import",
+    }
     execution = next(gate for gate in status.gates if gate.gate is GateName.EXECUTION)
     assert set(execution.missing) == {
         "all waves and tasks are done",
@@ -157,7 +167,11 @@ def test_command_line_and_server_show_it(tmp_path: Path) -> None:
     make_database(tmp_path)
 
     out = run("status", cwd=tmp_path).out
-    for text in ("Service", "lint: failed (wave 2): unused import", "No key for the payment service (high)"):
+    for text in (
+        "Service",
+        "lint: failed (wave 2): unused import",
+        "No key for the payment service (high)",
+    ):
         assert text in out
     with connect(create_server(Settings(project=tmp_path)), ERAS[0]) as connection:
         content = connection.tool("project_status").structured_content
@@ -179,18 +193,24 @@ def test_claims_are_compared_with_the_database(tmp_path: Path) -> None:
 def test_documents_of_the_workflow_default_are_found_in_its_folder(tmp_path: Path) -> None:
     connection = opened(tmp_path)
     connection.execute("UPDATE workflows SET id = 'default' WHERE id = 'login'")
-    connection.execute("""UPDATE workflows SET state = '{"activeWorkflowId": "default"}' WHERE id = '_meta'""")
+    connection.execute(
+        """UPDATE workflows SET state = '{"activeWorkflowId": "default"}' WHERE id = '_meta'"""
+    )
     connection.commit()
     connection.close()
     write(tmp_path, ".goopspec/default/SPEC.md", "# SPEC: demo\n")
 
-    status = project_status(Workplace(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path)))
+    status = project_status(
+        Workplace(store=open_store(None, project=tmp_path), files=ProjectFiles(tmp_path))
+    )
 
     assert status.project == "demo"
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all, only text " * 40])
-def test_file_that_is_no_database_is_named_and_stops_nothing(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_no_database_is_named_and_stops_nothing(
+    tmp_path: Path, content: bytes
+) -> None:
     place = tmp_path / ".goopspec" / "goopspec.db"
     place.parent.mkdir()
     place.write_bytes(content)
@@ -222,8 +242,8 @@ def test_what_only_looks_like_the_database_is_not_followed(tmp_path: Path, kind:
     if kind == "view":
         connection = sqlite3.connect(place)
         connection.execute(
-            "CREATE VIEW workflows AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
-            "SELECT id, '{}' AS state FROM n"
+            "CREATE VIEW workflows AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1"
+            " FROM n) SELECT id, '{}' AS state FROM n"
         )
         connection.close()
     elif kind == "link":

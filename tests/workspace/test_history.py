@@ -21,11 +21,19 @@ def save(root: Path, day: str, text: str) -> None:
     "text",
     [
         '[{"timestamp": "10:00", "message": "Began"}, {"time": "11:00", "type": "Ended"}]',
-        '\ufeff {"date": "x", "events": [{"at": "10:00", "title": "Began"}, {"time": "11:00", "event": "Ended"}]}',
-        '[{"at": "10:00", "summary": "Began"}, 7, null, {}, {"time": "11:00", "action": " Ended\\n"}]',
+        (
+            '\ufeff {"date": "x", "events": [{"at": "10:00", "title": "Began"}, {"time": "11:00",'
+            ' "event": "Ended"}]}'
+        ),
+        (
+            '[{"at": "10:00", "summary": "Began"}, 7, null, {}, {"time": "11:00", "action": "'
+            ' Ended\\n"}]'
+        ),
     ],
 )
-def test_a_list_of_events_or_an_object_with_one_is_read_newest_first(tmp_path: Path, text: str) -> None:
+def test_a_list_of_events_or_an_object_with_one_is_read_newest_first(
+    tmp_path: Path, text: str
+) -> None:
     save(tmp_path, "2026-01-15", text)
 
     assert read_history(ProjectFiles(tmp_path)) == History(
@@ -66,7 +74,10 @@ def test_a_day_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path) -
         f"path '{FOLDER}/2026-01-16.json' leads out of the project through a link; remove the link",
         f"{FOLDER}/2026-01-15.json is no text in UTF-8: byte 0xff in line 1; save it as UTF-8",
         f"{FOLDER}/2026-01-14.json has 1,048,577 bytes; expected at most 1,048,576",
-        f"{FOLDER}/2026-01-13.json holds no list of events; expected a list of objects, or an object with one",
+        (
+            f"{FOLDER}/2026-01-13.json holds no list of events; expected a list of objects, or an"
+            " object with one"
+        ),
         f"{FOLDER}/2026-01-12.json cannot be read at line 1, column 14: unexpected '}}'",
         f"{FOLDER}/2026-01-10.json cannot be read at line 1, column 1: it nests deeper than 64",
     )

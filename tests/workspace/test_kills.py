@@ -23,7 +23,9 @@ CHRONICLE = ".goopspec/CHRONICLE.md"
 
 
 def started(project: Path, *arguments: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-m", "tests.workspace.recorder", str(project), *arguments])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.workspace.recorder", str(project), *arguments]
+    )
 
 
 def acknowledged(project: Path) -> set[str]:
@@ -43,7 +45,9 @@ def restarted(project: Path, before: str | None) -> list[str]:
         assert acknowledged(project) <= set(texts)
         assert len(texts) == len(set(texts))
         found = files.read_text(CHRONICLE)
-        assert found == (insert_blocks(before, blocks_of(events), document="CHRONICLE.md") if texts else before)
+        assert found == (
+            insert_blocks(before, blocks_of(events), document="CHRONICLE.md") if texts else before
+        )
         assert store.read(open_conflicts) == ()
         assert [name for name in files.names(".goopspec") if name.endswith(".goop-tmp")] == []
         return texts
@@ -53,7 +57,9 @@ def restarted(project: Path, before: str | None) -> list[str]:
 
 @pytest.mark.parametrize("nth", [1, 3])
 @pytest.mark.parametrize("point", STEPS, ids=lambda point: point.replace(" ", "-"))
-def test_a_writer_killed_at_any_step_loses_nothing(tmp_path: Path, point: Failpoint, nth: int) -> None:
+def test_a_writer_killed_at_any_step_loses_nothing(
+    tmp_path: Path, point: Failpoint, nth: int
+) -> None:
     before = copied("profile_0x", tmp_path).read_text(CHRONICLE)
 
     with started(tmp_path, "a", "5", str(point), str(nth)) as writer:
@@ -75,7 +81,11 @@ def test_many_writers_of_which_half_are_killed_lose_nothing(tmp_path: Path) -> N
         deadline = time.monotonic() + 60
         for writer in writers[::2]:
             wanted = len(acknowledged(tmp_path)) + chance.randint(5, 15)
-            while len(acknowledged(tmp_path)) < wanted and time.monotonic() < deadline and writer.poll() is None:
+            while (
+                len(acknowledged(tmp_path)) < wanted
+                and time.monotonic() < deadline
+                and writer.poll() is None
+            ):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     writer.wait(timeout=0.01)
             writer.kill()

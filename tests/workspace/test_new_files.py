@@ -23,7 +23,9 @@ FOLDER = PLACE.rpartition("/")[0]
 
 
 @pytest.fixture(params=[True, False], ids=["handles", "names"])
-def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFiles:
+def project(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ProjectFiles:
     """Make an empty project, on a system with handles on folders and on one without."""
     monkeypatch.setattr(folders, "_HAS_HANDLES", request.param)
     folder = tmp_path / "project"
@@ -51,17 +53,23 @@ def test_file_that_says_the_same_is_left_as_it_is(project: ProjectFiles) -> None
 
 
 @pytest.mark.parametrize("text", ["mine", "a longer text", ""])
-def test_file_that_says_something_else_is_never_overwritten(project: ProjectFiles, text: str) -> None:
+def test_file_that_says_something_else_is_never_overwritten(
+    project: ProjectFiles, text: str
+) -> None:
     place_file(project, PLACE, text.encode())
 
-    with pytest.raises(UnwritableFileError, match=rf"^{PLACE} is there already and says something else; move it"):
+    with pytest.raises(
+        UnwritableFileError, match=rf"^{PLACE} is there already and says something else; move it"
+    ):
         place_file(project, PLACE, b"a long")
     assert files(project.root) == {PLACE: text}
 
 
 def test_of_many_who_write_the_same_file_at_once_one_succeeds(project: ProjectFiles) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda number: create_file(project, PLACE, str(number).encode()), range(40)))
+        made = list(
+            pool.map(lambda number: create_file(project, PLACE, str(number).encode()), range(40))
+        )
 
     assert made.count(True) == 1
     assert files(project.root) == {PLACE: str(made.index(True))}
@@ -101,7 +109,9 @@ def test_no_link_out_of_the_project_is_followed(
     outside.mkdir()
     set_link(project.root, outside)
 
-    with pytest.raises((PathRefusedError, UnwritableFileError), match=r"through a link|is there already"):
+    with pytest.raises(
+        (PathRefusedError, UnwritableFileError), match=r"through a link|is there already"
+    ):
         place_file(project, PLACE, b"a")
     assert list(outside.iterdir()) == []
 
@@ -114,14 +124,22 @@ def test_file_in_the_place_of_a_folder_is_told(project: ProjectFiles) -> None:
     assert files(project.root) == {"docs": "a file"}
 
 
-@pytest.mark.parametrize("place", ["../a.md", "docs/../../a.md", "/a.md", "", ".", "a\0.md", "src/a.md", "README.md"])
+@pytest.mark.parametrize(
+    "place", ["../a.md", "docs/../../a.md", "/a.md", "", ".", "a\0.md", "src/a.md", "README.md"]
+)
 def test_no_place_but_ours_is_taken(project: ProjectFiles, place: str) -> None:
     with pytest.raises(PathRefusedError):
         place_file(project, place, b"a")
     assert list(project.root.parent.rglob("*.md")) == []
 
 
-@given(st.lists(st.sampled_from(["..", ".", "a", "", "link", "~", "%2e%2e", "b\\..", "…"]), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.sampled_from(["..", ".", "a", "", "link", "~", "%2e%2e", "b\\..", "…"]),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_whatever_the_place_nothing_is_written_outside(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str]
 ) -> None:
@@ -140,16 +158,23 @@ def test_whatever_the_place_nothing_is_written_outside(
 
 def test_nothing_is_left_of_a_file_that_could_not_be_written_to_its_end(tmp_path: Path) -> None:
     code = (
-        "import resource, sys; from pathlib import Path; from goop_mcp.workspace.files import ProjectFiles;"
-        "from goop_mcp.workspace.replacing import place_file;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000));"
-        f"place_file(ProjectFiles(Path(sys.argv[1])), {PLACE!r}, b'a' * 5_000)"
+        "import resource, sys; from pathlib import Path; from goop_mcp.workspace.files import"
+        " ProjectFiles;from goop_mcp.workspace.replacing import"
+        " place_file;resource.setrlimit(resource.RLIMIT_FSIZE, (1_000,"
+        f" 1_000));place_file(ProjectFiles(Path(sys.argv[1])), {PLACE!r}, b'a' * 5_000)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], check=False, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
-    assert f"{PLACE} was not written: the file would become larger than the system allows" in ended.stderr
+    assert (
+        f"{PLACE} was not written: the file would become larger than the system allows"
+        in ended.stderr
+    )
     assert files(tmp_path) == {}
 
 

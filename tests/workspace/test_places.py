@@ -78,8 +78,12 @@ def test_the_document_that_is_shown_is_the_one_that_decisions_are_made_by(case: 
     assert {name: find_current_document(files, name) for name in paths} == paths
 
 
-@pytest.mark.parametrize("workflow", ["../checkout", "..", "/etc", "a/b", "a\\b", "con", "NUL.txt", "x" * 101, " "])
-def test_a_workflow_that_names_no_folder_is_told_and_the_root_is_read(tmp_path: Path, workflow: str) -> None:
+@pytest.mark.parametrize(
+    "workflow", ["../checkout", "..", "/etc", "a/b", "a\\b", "con", "NUL.txt", "x" * 101, " "]
+)
+def test_a_workflow_that_names_no_folder_is_told_and_the_root_is_read(
+    tmp_path: Path, workflow: str
+) -> None:
     project = read_project(with_workflow(tmp_path, workflow))
 
     assert names(project) == ["Of the root", None]
@@ -113,6 +117,6 @@ def test_a_folder_of_a_workflow_that_leads_out_is_not_followed(tmp_path: Path) -
 
     assert project.spec is None
     assert (
-        "path '.goopspec/elsewhere/SPEC.md' leads out of the project through a link; remove the link"
-        in project.unreadable
+        "path '.goopspec/elsewhere/SPEC.md' leads out of the project through a link; remove the"
+        " link" in project.unreadable
     )

@@ -15,7 +15,13 @@ from goop_mcp.workspace.catching_up import catch_up
 from goop_mcp.workspace.documents.chronicle import read_chronicle
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import Block, insert_blocks
-from goop_mcp.workspace.projections import ProjectionPlan, Redact, is_behind, open_conflicts, plan_projections
+from goop_mcp.workspace.projections import (
+    ProjectionPlan,
+    Redact,
+    is_behind,
+    open_conflicts,
+    plan_projections,
+)
 from tests.workspace.projects import NOW, as_it_is, copied, text_of
 
 CHRONICLE, ADL, HANDOFF = (f".goopspec/{name}.md" for name in ("CHRONICLE", "ADL", "HANDOFF"))
@@ -30,9 +36,13 @@ class Project:
         self.files = ProjectFiles(root)
         self.store: Store = open_store(None, project=root)
 
-    def record(self, text: str, *, document: str = "CHRONICLE.md", redact: Redact = as_it_is) -> ProjectionPlan:
+    def record(
+        self, text: str, *, document: str = "CHRONICLE.md", redact: Redact = as_it_is
+    ) -> ProjectionPlan:
         """Record an event and show it, as every writer does."""
-        event = NewEvent(kind="report", author="goop-executor", text=text, created_at=NOW, document=document)
+        event = NewEvent(
+            kind="report", author="goop-executor", text=text, created_at=NOW, document=document
+        )
 
         def change(writing: Writing) -> ProjectionPlan:
             writing.add_event(event)
@@ -82,13 +92,16 @@ def test_a_chronicle_that_does_not_exist_is_made_with_our_entries(project: Proje
     project.record("one")
     project.record("two")
 
-    assert project.read() == (
-        "# CHRONICLE\n\n## Recent Activity\n\n"
-        "<!-- goop:rev 1 -->\none\n<!-- goop:end 1 -->\n\n<!-- goop:rev 2 -->\ntwo\n<!-- goop:end 2 -->\n"
+    assert (
+        project.read()
+        == "# CHRONICLE\n\n## Recent Activity\n\n<!-- goop:rev 1 -->\none\n<!-- goop:end 1"
+        " -->\n\n<!-- goop:rev 2 -->\ntwo\n<!-- goop:end 2 -->\n"
     )
 
 
-def test_our_entries_stand_at_the_end_of_recent_activity_and_nothing_else_changes(diary: Project) -> None:
+def test_our_entries_stand_at_the_end_of_recent_activity_and_nothing_else_changes(
+    diary: Project,
+) -> None:
     before = diary.read()
 
     diary.record("### now · goop-executor\n\n- **Action:** one")
@@ -96,7 +109,11 @@ def test_our_entries_stand_at_the_end_of_recent_activity_and_nothing_else_change
 
     after = diary.read()
     assert OURS.sub("", after) == before
-    assert [activity.action for activity in read_chronicle(after).activities] == ["Wrote the handler", "one", "two"]
+    assert [activity.action for activity in read_chronicle(after).activities] == [
+        "Wrote the handler",
+        "one",
+        "two",
+    ]
     assert after.index("goop:end") < after.index("## Decisions Made")
     assert after.count("\n") == after.count("\r\n") or "\r" not in after
     assert diary.imported() == []
@@ -130,7 +147,10 @@ def test_text_added_under_a_known_heading_is_taken_in_once_and_stays(diary: Proj
     )
     diary.edit(edited)
 
-    plans = [diary.record(text, redact=lambda text: text.replace("hunter2", "[REDACTED]")) for text in ("two", "three")]
+    plans = [
+        diary.record(text, redact=lambda text: text.replace("hunter2", "[REDACTED]"))
+        for text in ("two", "three")
+    ]
 
     assert [plan.imported for plan in plans] == [1, 0]
     assert diary.imported() == ["- Ask Bert about ports; password=[REDACTED]"]
@@ -153,7 +173,13 @@ def test_what_people_save_while_a_writer_commits_is_not_overwritten(project: Pro
     project.record("one")
 
     def change(writing: Writing) -> ProjectionPlan:
-        event = NewEvent(kind="report", author="goop-executor", text="two", created_at=NOW, document="CHRONICLE.md")
+        event = NewEvent(
+            kind="report",
+            author="goop-executor",
+            text="two",
+            created_at=NOW,
+            document="CHRONICLE.md",
+        )
         writing.add_event(event)
         return plan_projections(writing, project.files, now=NOW, redact=as_it_is)
 
@@ -183,7 +209,9 @@ def test_text_added_elsewhere_is_kept_and_not_taken_in(diary: Project) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"), [("one", "none"), ("<!-- goop:rev 1 -->", ""), ("<!-- goop:end 1 -->", "x")]
 )
-def test_where_people_changed_our_entry_their_file_is_left_alone(project: Project, ours: str, theirs: str) -> None:
+def test_where_people_changed_our_entry_their_file_is_left_alone(
+    project: Project, ours: str, theirs: str
+) -> None:
     project.record("one")
     project.record("two")
     edited = project.read().replace(ours, theirs)
@@ -194,7 +222,11 @@ def test_where_people_changed_our_entry_their_file_is_left_alone(project: Projec
     assert project.read() == edited
     (conflict,) = plan.conflicts
     assert conflict.ours == ".goopspec/CHRONICLE.conflict-3.md"
-    assert [word in project.read(conflict.ours) for word in ("one", "two", "three")] == [True, False, True]
+    assert [word in project.read(conflict.ours) for word in ("one", "two", "three")] == [
+        True,
+        False,
+        True,
+    ]
     assert project.store.read(open_conflicts) == (conflict,)
 
 
@@ -216,7 +248,9 @@ def test_a_conflict_grows_in_its_own_file_until_it_is_settled(project: Project) 
     assert project.store.read(open_conflicts) == ()
 
 
-def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(project: Project) -> None:
+def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(
+    project: Project,
+) -> None:
     for text in ("one", "two"):
         project.record(text)
     project.edit(project.read().replace("one", "1"))
@@ -308,7 +342,9 @@ LINES = [
 BLOCK = Block(7, "<!-- goop:rev 7 -->\nours\n<!-- goop:end 7 -->")
 
 
-@given(st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@given(
+    st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from(["\n", "\r\n"]), st.booleans()
+)
 def test_bytes_outside_our_marks_never_change(lines: list[str], end: str, mark: bool) -> None:
     text = ("\ufeff" if mark else "") + end.join(lines)
 
@@ -328,7 +364,9 @@ def test_bytes_outside_our_marks_never_change(lines: list[str], end: str, mark: 
 
 def test_a_named_session_has_documents_of_its_own(project: Project) -> None:
     name = "sessions/feature-auth/CHRONICLE.md"
-    event = NewEvent(kind="report", author="goop-executor", text="one", created_at=NOW, document=name)
+    event = NewEvent(
+        kind="report", author="goop-executor", text="one", created_at=NOW, document=name
+    )
 
     def change(writing: Writing) -> ProjectionPlan:
         writing.add_event(event)
@@ -351,15 +389,24 @@ def test_a_handoff_is_written_whole_with_its_revision(project: Project) -> None:
     assert project.read(HANDOFF) == "# Session Handoff\n\ntwo\n\n<!-- goop:rev 2 -->\n"
 
 
-def test_what_people_added_to_a_handoff_is_taken_in_and_carried_into_the_next(project: Project) -> None:
+def test_what_people_added_to_a_handoff_is_taken_in_and_carried_into_the_next(
+    project: Project,
+) -> None:
     project.record("# Session Handoff\n\n## Gotchas\n\none", document="HANDOFF.md")
-    project.edit(project.read(HANDOFF).replace("## Gotchas\n", "## Gotchas\n\nAsk Bert first.\n"), HANDOFF)
+    project.edit(
+        project.read(HANDOFF).replace("## Gotchas\n", "## Gotchas\n\nAsk Bert first.\n"), HANDOFF
+    )
 
-    plans = [project.record("an entry"), project.record("# Session Handoff\n\ntwo", document="HANDOFF.md")]
+    plans = [
+        project.record("an entry"),
+        project.record("# Session Handoff\n\ntwo", document="HANDOFF.md"),
+    ]
 
     assert [plan.imported for plan in plans] == [1, 0]
     assert project.imported() == ["Ask Bert first."]
-    assert project.read(HANDOFF).endswith("two\n\n## Notes From People\n\nAsk Bert first.\n\n<!-- goop:rev 3 -->\n")
+    assert project.read(HANDOFF).endswith(
+        "two\n\n## Notes From People\n\nAsk Bert first.\n\n<!-- goop:rev 3 -->\n"
+    )
 
 
 def test_a_handoff_with_an_addition_is_not_written_back_without_it(project: Project) -> None:
@@ -383,7 +430,9 @@ def test_a_handoff_that_people_rewrote_is_left_alone(project: Project) -> None:
     assert "two" in project.read(".goopspec/HANDOFF.conflict-2.md")
 
 
-def test_a_handoff_of_another_program_is_left_alone_until_it_is_moved_away(project: Project) -> None:
+def test_a_handoff_of_another_program_is_left_alone_until_it_is_moved_away(
+    project: Project,
+) -> None:
     (project.root / ".goopspec").mkdir()
     project.edit("# Session Handoff\n\ntheirs\n", HANDOFF)
 
@@ -402,7 +451,9 @@ def test_a_handoff_of_another_program_is_left_alone_until_it_is_moved_away(proje
 def test_a_new_session_takes_in_what_people_added(diary: Project) -> None:
     diary.record("one")
     end = "\r\n" if "\r" in diary.read() else "\n"
-    diary.edit(diary.read().replace(f"## Learnings{end}", f"## Learnings{end}{end}- Ports are scarce{end}"))
+    diary.edit(
+        diary.read().replace(f"## Learnings{end}", f"## Learnings{end}{end}- Ports are scarce{end}")
+    )
 
     first, second = (catch_up(diary.store, diary.files, now=NOW, redact=as_it_is) for _ in range(2))
 

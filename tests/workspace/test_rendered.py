@@ -26,11 +26,15 @@ SAID = [
 
 
 def event(document: str, text: str) -> NewEvent:
-    return NewEvent(kind="report", author="goop-executor", text=text, created_at=NOW, document=document)
+    return NewEvent(
+        kind="report", author="goop-executor", text=text, created_at=NOW, document=document
+    )
 
 
 def handoff(generated: str) -> str:
-    return handoff_text(Handoff(generated=generated, phase="execute", context=f"That of {generated}."))
+    return handoff_text(
+        Handoff(generated=generated, phase="execute", context=f"That of {generated}.")
+    )
 
 
 @pytest.fixture
@@ -74,7 +78,9 @@ def show_in_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("case", [None, "profile_0x", "windows"])
-def test_a_rendered_document_is_what_a_file_would_hold(tmp_path: Path, shared: Store, case: str | None) -> None:
+def test_a_rendered_document_is_what_a_file_would_hold(
+    tmp_path: Path, shared: Store, case: str | None
+) -> None:
     with_files, without = tmp_path / "with", tmp_path / "without"
     for folder in (with_files, without):
         folder.mkdir()
@@ -86,7 +92,10 @@ def test_a_rendered_document_is_what_a_file_would_hold(tmp_path: Path, shared: S
         record(shared, document, text)
 
     for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md"):
-        assert rendered(shared, ProjectFiles(without), name) == (with_files / ".goopspec" / name).read_bytes().decode()
+        assert (
+            rendered(shared, ProjectFiles(without), name)
+            == (with_files / ".goopspec" / name).read_bytes().decode()
+        )
     assert sorted(without.rglob("*")) == before
 
 
@@ -99,7 +108,9 @@ def test_what_nothing_recorded_shows_in_is_not_rendered(shared: Store, files: Pr
     assert [*shared.read(lambda reading: render_documents(reading, files))] == ["CHRONICLE.md"]
 
 
-def test_an_entry_that_stands_in_the_file_already_is_not_shown_twice(shared: Store, files: ProjectFiles) -> None:
+def test_an_entry_that_stands_in_the_file_already_is_not_shown_twice(
+    shared: Store, files: ProjectFiles
+) -> None:
     record(shared, "CHRONICLE.md", "one")
     text = rendered(shared, files, "CHRONICLE.md")
     assert text is not None
@@ -131,7 +142,9 @@ def test_of_two_handoffs_the_later_one_counts(
     assert text is None or text.endswith("<!-- goop:rev 1 -->\n")
 
 
-def test_a_file_that_cannot_be_read_hides_its_own_document_only(shared: Store, files: ProjectFiles) -> None:
+def test_a_file_that_cannot_be_read_hides_its_own_document_only(
+    shared: Store, files: ProjectFiles
+) -> None:
     (files.root / ".goopspec" / "CHRONICLE.md").write_bytes(b"\xff")
     for document, text in SAID:
         record(shared, document, text)

@@ -12,7 +12,13 @@ import pytest
 from goop_mcp.errors import PathRefusedError, UnwritableFileError
 from goop_mcp.store.failpoints import Failpoint
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.layout import SESSION_FILES, document_path, is_named_session, may_write, session_folder
+from goop_mcp.workspace.layout import (
+    SESSION_FILES,
+    document_path,
+    is_named_session,
+    may_write,
+    session_folder,
+)
 from goop_mcp.workspace.replacing import create_file, replace_file, sha256, sweep_strays
 from tests.requirements import requirement
 from tests.rights import ordinary_rights
@@ -53,7 +59,9 @@ def test_a_link_in_place_of_the_file_is_refused(project: ProjectFiles) -> None:
     assert (project.root / "diary.md").read_bytes() == b"a person's diary"
 
 
-def test_a_folder_that_leads_out_is_refused(project: ProjectFiles, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_folder_that_leads_out_is_refused(
+    project: ProjectFiles, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (project.root / ".goopspec").symlink_to(elsewhere, target_is_directory=True)
 
@@ -85,7 +93,9 @@ def test_what_is_not_ours_is_not_written(project: ProjectFiles, path: str) -> No
 
 @requirement("P-17")
 @pytest.mark.parametrize("name", ["SPEC.md", "BLUEPRINT.md", "REQUIREMENTS.md"])
-def test_the_contract_and_the_plan_are_laid_down_once_and_then_only_read(project: ProjectFiles, name: str) -> None:
+def test_the_contract_and_the_plan_are_laid_down_once_and_then_only_read(
+    project: ProjectFiles, name: str
+) -> None:
     assert create_file(project, f".goopspec/{name}", b"headings")
 
     with pytest.raises(PathRefusedError, match="is not ours to write"):
@@ -98,7 +108,9 @@ def test_the_list_holds_what_we_write() -> None:
     folder = session_folder("20260115-103000-auth")
 
     assert named == ".goopspec/sessions/feature-auth/HANDOFF.md"
-    assert all(map(may_write, [PATH, ".goopspec/state.json", ".goopspec/HANDOFF.conflict-41.md", named]))
+    assert all(
+        map(may_write, [PATH, ".goopspec/state.json", ".goopspec/HANDOFF.conflict-41.md", named])
+    )
     assert all(may_write(f"{folder}/{name}") for name in SESSION_FILES)
 
 
@@ -147,7 +159,9 @@ replace_file(ProjectFiles(Path(sys.argv[1])), ".goopspec/CHRONICLE.md", b"new" *
 
 
 @pytest.mark.parametrize("point", ["temporary file", "fsync", "rename", "directory fsync"])
-def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(project: ProjectFiles, point: str) -> None:
+def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(
+    project: ProjectFiles, point: str
+) -> None:
     replace_file(project, PATH, b"old" * 1000)
     done = subprocess.run([sys.executable, "-c", WRITER, str(project.root), point], check=False)
 
@@ -159,13 +173,18 @@ def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(project:
 
 
 @pytest.mark.parametrize("room", [0, 100, 4096])
-def test_a_file_that_does_not_fit_leaves_the_old_one_and_no_stray(project: ProjectFiles, room: int) -> None:
+def test_a_file_that_does_not_fit_leaves_the_old_one_and_no_stray(
+    project: ProjectFiles, room: int
+) -> None:
     replace_file(project, PATH, b"old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
-        with pytest.raises(UnwritableFileError, match=r"CHRONICLE\.md was not written: the file would become larger"):
+        with pytest.raises(
+            UnwritableFileError,
+            match=r"CHRONICLE\.md was not written: the file would become larger",
+        ):
             replace_file(project, PATH, b"new" * 10_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -193,7 +212,10 @@ def test_a_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None
     replace_file(project, PATH, b"old")
     (project.root / ".goopspec").chmod(0o555)
     try:
-        with ordinary_rights(), pytest.raises(UnwritableFileError, match="this user may not write there"):
+        with (
+            ordinary_rights(),
+            pytest.raises(UnwritableFileError, match="this user may not write there"),
+        ):
             replace_file(project, PATH, b"new")
     finally:
         (project.root / ".goopspec").chmod(0o755)

@@ -19,7 +19,9 @@ CASES = ROOT / "tests" / "cases" / "goop_report"
 
 @requirement("G-49")
 def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None:
-    report = ADAPTERS["goop_report"].read(validate((CASES / "016_executor_complete.xml").read_text(encoding="utf-8")))
+    report = ADAPTERS["goop_report"].read(
+        validate((CASES / "016_executor_complete.xml").read_text(encoding="utf-8"))
+    )
     assert isinstance(report, ReportView)
 
     lines = chronicle_text(entry_of_report(report, time=NOW)).split("\n")
@@ -30,7 +32,10 @@ def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None
         "",
         "- **Position:** Phase execute · Wave 2/3 · Task 3/4",
         "- **Action:** W2.T3 Implement user authentication: COMPLETE",
-        "- **Outcome:** Implemented JWT-based authentication with login/logout endpoints and middleware.",
+        (
+            "- **Outcome:** Implemented JWT-based authentication with login/logout endpoints and"
+            " middleware."
+        ),
         f"- **Files:** {', '.join(f'{path} (created)' for path in touched)}",
         "- **Commit:** `a1b2c3d` feat(auth): implement JWT authentication service",
     ]
@@ -39,8 +44,9 @@ def test_the_entry_of_a_report_holds_files_commits_phase_wave_and_task() -> None
 def test_a_report_that_says_little_leaves_a_short_entry() -> None:
     entry = entry_of_report(NO_REPORT, time=NOW)
 
-    assert chronicle_text(entry) == (
-        f"### {NOW} · an agent\n\n- **Action:** a task: no status\n- **Outcome:** no summary"
+    assert (
+        chronicle_text(entry)
+        == f"### {NOW} · an agent\n\n- **Action:** a task: no status\n- **Outcome:** no summary"
     )
 
 
@@ -49,8 +55,14 @@ def test_deviations_that_need_nobodys_word_and_decisions_leave_entries_in_the_lo
         outcome=Outcome.DONE,
         summary="RULE 1 DEVIATION: The clock was read twice",
         blockers="RULE 4 DEVIATION: Another database. Options: A) Postgres, B) SQLite",
-        memories=(MemoryView("decision", 0.7, "RULE 2 DEVIATION: Limits on the login"), MemoryView("note", 0.4, "Hm")),
-        extensions={"decision": "Use jose for tokens", "hint": "RULE 1 DEVIATION: The clock was read twice"},
+        memories=(
+            MemoryView("decision", 0.7, "RULE 2 DEVIATION: Limits on the login"),
+            MemoryView("note", 0.4, "Hm"),
+        ),
+        extensions={
+            "decision": "Use jose for tokens",
+            "hint": "RULE 1 DEVIATION: The clock was read twice",
+        },
         files=(FileView("src/clock.py", "modified"),),
     )
 
@@ -85,7 +97,11 @@ def test_what_agents_say_is_no_html_and_no_image_in_any_document(words: str) -> 
     )
     log = AdlEntry(kind="DECISION", time=NOW, description=words, action=words, files=(words,))
     handoff = Handoff(
-        generated=NOW, phase="execute", outcomes=(words,), context=words, next_task=NextTask(task=words, action=words)
+        generated=NOW,
+        phase="execute",
+        outcomes=(words,),
+        context=words,
+        next_task=NextTask(task=words, action=words),
     )
 
     for document in (chronicle_text(entry), adl_text(log), handoff_text(handoff)):

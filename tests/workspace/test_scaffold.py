@@ -13,11 +13,17 @@ from goop_mcp.workspace.scaffold import create_project
 from goop_mcp.workspace.state import ProjectState, StateShape, read_state
 from tests.workspace.projects import NOW
 
-CREATED = [f".goopspec/{name}.md" for name in ("REQUIREMENTS", "SPEC", "BLUEPRINT", "CHRONICLE", "ADL")]
+CREATED = [
+    f".goopspec/{name}.md" for name in ("REQUIREMENTS", "SPEC", "BLUEPRINT", "CHRONICLE", "ADL")
+]
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_new_project_can_be_read_and_has_no_open_gate(tmp_path: Path) -> None:
@@ -30,9 +36,16 @@ def test_a_new_project_can_be_read_and_has_no_open_gate(tmp_path: Path) -> None:
     assert done.created == (*CREATED, ".goopspec/state.json", ".goopspec/.gitignore")
     assert isinstance(state, ProjectState)
     assert (state.shape, state.phase, state.project) == (StateShape.VERSION_1, "idle", "Todo # API")
-    assert (project.spec and project.spec.name, project.spec and project.spec.locked) == ("Todo # API", False)
+    assert (project.spec and project.spec.name, project.spec and project.spec.locked) == (
+        "Todo # API",
+        False,
+    )
     assert project.chronicle is not None
-    assert (project.chronicle.phase, project.chronicle.blockers, project.chronicle.activities) == ("idle", (), ())
+    assert (project.chronicle.phase, project.chronicle.blockers, project.chronicle.activities) == (
+        "idle",
+        (),
+        (),
+    )
     assert not any(judge_gate(name, gate_facts(project, Records())).passed for name in GateName)
     assert [finding.severity for finding in find_drift(project, Records())] == ["info"]
 
@@ -41,9 +54,18 @@ def test_headings_of_the_documents_are_those_that_readers_look_for(tmp_path: Pat
     files = ProjectFiles(tmp_path)
     create_project(files, name="x", now=NOW)
 
-    titles = {section.title for section in read_markdown(files.read_text(".goopspec/SPEC.md") or "").walk()}
+    titles = {
+        section.title
+        for section in read_markdown(files.read_text(".goopspec/SPEC.md") or "").walk()
+    }
 
-    assert {"Vision", "Must-Haves", "Out of Scope", "Traceability Matrix", "Amendment History"} <= titles
+    assert {
+        "Vision",
+        "Must-Haves",
+        "Out of Scope",
+        "Traceability Matrix",
+        "Amendment History",
+    } <= titles
 
 
 def test_calling_again_changes_nothing(tmp_path: Path) -> None:
@@ -72,10 +94,18 @@ def test_what_people_have_is_kept(tmp_path: Path) -> None:
 def test_git_sees_the_documents_and_neither_the_database_nor_locks(tmp_path: Path) -> None:
     create_project(ProjectFiles(tmp_path), name="x", now=NOW)
     folder = tmp_path / ".goopspec"
-    ours = ("goop.db", "goop.db-wal", "goop.db-shm", "goop.db.version-5", ".lock", ".CHRONICLE.md.1.ab.goop-tmp")
+    ours = (
+        "goop.db",
+        "goop.db-wal",
+        "goop.db-shm",
+        "goop.db.version-5",
+        ".lock",
+        ".CHRONICLE.md.1.ab.goop-tmp",
+    )
     for name in ours:
         (folder / name).touch()
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607 - found by PATH
+    # Found by PATH
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607
 
     listed = ["git", "-C", str(tmp_path), "ls-files", "--others", "--exclude-standard"]
     seen = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()

@@ -25,14 +25,20 @@ def session(root: Path, id: str, status: str = "COMPLETED") -> Path:
     """Lay down a session in which something was done."""
     create_session(ProjectFiles(root), id, prompt="# Task\n" * 500, created_at=NOW)
     folder = root / SESSIONS / id
-    (folder / "state.json").write_text(json.dumps({"session_id": id, "status": status}), encoding="utf-8")
+    (folder / "state.json").write_text(
+        json.dumps({"session_id": id, "status": status}), encoding="utf-8"
+    )
     (folder / "notes").mkdir()
     (folder / "notes" / "ä b.txt").write_bytes(b"\x00\xff")
     return folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def unpacked(root: Path, id: str) -> dict[str, bytes]:
@@ -44,7 +50,9 @@ def unpacked(root: Path, id: str) -> dict[str, bytes]:
 
 
 @requirement("H-58")
-def test_a_finished_session_becomes_one_smaller_file_with_all_that_was_in_it(tmp_path: Path) -> None:
+def test_a_finished_session_becomes_one_smaller_file_with_all_that_was_in_it(
+    tmp_path: Path,
+) -> None:
     before = contents(session(tmp_path, OLD))
 
     done = archive_session(ProjectFiles(tmp_path), OLD)
@@ -150,4 +158,8 @@ def test_a_session_that_cannot_be_packed_stops_no_other(tmp_path: Path) -> None:
 
 def test_nothing_to_pack_is_told_and_no_failure(tmp_path: Path) -> None:
     ended = run("handoff", "archive", "--project", tmp_path)
-    assert (ended.code, ended.out, ended.err) == (0, "", "goop-mcp: there is no finished session to pack.\n")
+    assert (ended.code, ended.out, ended.err) == (
+        0,
+        "",
+        "goop-mcp: there is no finished session to pack.\n",
+    )

@@ -22,7 +22,13 @@ def test_a_session_has_its_five_files(tmp_path: Path) -> None:
     folder = create_session(files, ID, prompt="# Task\n", created_at=NOW, agent="grafana-agent")
 
     assert folder == f"docs/.scratch/sessions/{ID}"
-    assert set(files.names(folder)) == {"state.json", "prompt.md", "result.json", "output.log", "session.log"}
+    assert set(files.names(folder)) == {
+        "state.json",
+        "prompt.md",
+        "result.json",
+        "output.log",
+        "session.log",
+    }
     assert files.read_text(f"{folder}/prompt.md") == "# Task\n"
     assert json.loads(files.read_text(f"{folder}/state.json") or "") == {
         "session_id": ID,
@@ -48,12 +54,17 @@ def test_results_come_as_a_list_in_order_and_a_missing_one_is_reported(tmp_path:
     for id in (ID, OTHER):
         create_session(files, id, prompt="x", created_at=NOW)
     (tmp_path / "docs/.scratch/sessions" / ID / "result.json").unlink()
-    (tmp_path / "docs/.scratch/sessions" / OTHER / "result.json").write_text('{"service_status": "up"}')
+    (tmp_path / "docs/.scratch/sessions" / OTHER / "result.json").write_text(
+        '{"service_status": "up"}'
+    )
 
     sessions = read_sessions(files, [OTHER, ID])
 
     assert [session.result for session in sessions] == [{"service_status": "up"}, None]
-    assert [session.faults for session in sessions] == [(), (f"result.json is missing in session {ID}",)]
+    assert [session.faults for session in sessions] == [
+        (),
+        (f"result.json is missing in session {ID}",),
+    ]
     assert list_sessions(files) == (ID, OTHER)
 
 
@@ -64,7 +75,9 @@ def test_a_broken_result_is_told_with_its_place(tmp_path: Path) -> None:
 
     session = read_session(files, ID)
 
-    assert session.faults == (f"{folder}/result.json cannot be read at line 3, column 1: unexpected '}}'",)
+    assert session.faults == (
+        f"{folder}/result.json cannot be read at line 3, column 1: unexpected '}}'",
+    )
 
 
 @pytest.mark.parametrize("id", ["", "../x", "a/b", "{session-id}", "x" * 300, "20251119-153042-"])

@@ -7,12 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goop_mcp.errors import IllegalMoveError, StateCorruptError, StateMovedError, StateReadOnlyError, WorkspaceError
+from goop_mcp.errors import (
+    IllegalMoveError,
+    StateCorruptError,
+    StateMovedError,
+    StateReadOnlyError,
+    WorkspaceError,
+)
 from goop_mcp.workflow.phases import MoveKind
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.json_text import JsonFault, parse_object, set_values
 from goop_mcp.workspace.state import ProjectState, StateFault, StateShape, parse_state, read_state
-from goop_mcp.workspace.state_changes import StateChange, change_from_json, current_state, plan_change
+from goop_mcp.workspace.state_changes import (
+    StateChange,
+    change_from_json,
+    current_state,
+    plan_change,
+)
 from tests.workspace.projects import CASES, NOW, copied, text_of
 
 
@@ -33,10 +44,17 @@ def test_version_1_is_read_with_all_that_counts() -> None:
 
     assert (state.shape, state.profile, state.phase) == (StateShape.VERSION_1, "0.x", "execute")
     assert (state.project, state.mode, state.depth) == ("Todo API", "standard", "standard")
-    assert (state.spec_locked, state.interview_complete, state.acceptance_confirmed) == (True, True, False)
+    assert (state.spec_locked, state.interview_complete, state.acceptance_confirmed) == (
+        True,
+        True,
+        False,
+    )
     assert (state.current_wave, state.total_waves) == (2, 3)
     assert state.active_checkpoint == "cp-20260118"
-    assert [(task.id, task.status) for task in state.pending_tasks] == [("W1.T1", "completed"), ("t-2", "in_progress")]
+    assert [(task.id, task.status) for task in state.pending_tasks] == [
+        ("W1.T1", "completed"),
+        ("t-2", "in_progress"),
+    ]
     assert state.writable
 
 
@@ -49,7 +67,12 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing() -> None:
 def test_a_phase_that_only_v1_has_makes_the_profile_v1() -> None:
     state = state_of("profile_v1")
 
-    assert (state.profile, state.phase, state.depth, state.total_waves) == ("v1", "discuss", "standard", 0)
+    assert (state.profile, state.phase, state.depth, state.total_waves) == (
+        "v1",
+        "discuss",
+        "standard",
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +88,12 @@ def test_other_shapes_are_read_and_never_written(
 ) -> None:
     state = state_of(case)
 
-    assert (state.shape, state.profile, state.phase, state.spec_locked) == (shape, profile, phase, locked)
+    assert (state.shape, state.profile, state.phase, state.spec_locked) == (
+        shape,
+        profile,
+        phase,
+        locked,
+    )
     assert state.interview_complete
     with pytest.raises(StateReadOnlyError, match="which is read and never written"):
         current_state(copied(case, tmp_path))
@@ -88,7 +116,11 @@ def test_a_version_from_the_future_is_read_and_never_written() -> None:
 def test_snake_case_and_the_users_word_are_read() -> None:
     state = state_of("snake_case")
 
-    assert (state.spec_locked, state.interview_complete, state.last_activity) == (True, True, "2026-01-16T09:00:00Z")
+    assert (state.spec_locked, state.interview_complete, state.last_activity) == (
+        True,
+        True,
+        "2026-01-16T09:00:00Z",
+    )
     accepted = parse_state('{"version": 1, "workflow": {"phase": "accept"}, "user_accepted": true}')
     assert isinstance(accepted, ProjectState)
     assert accepted.acceptance_confirmed
@@ -104,10 +136,22 @@ def test_snake_case_and_the_users_word_are_read() -> None:
         ('{"version": 1}\n}', "something follows the object", (2, 1)),
         ('{"version": 1, "version": 2}', "key 'version' stands twice", (1, 16)),
         ('{"version": 1, "workflow": {"a": 1,\n "a": 2}}', "key 'a' stands twice", (2, 2)),
-        ('{"version": 1, "workflow": {"specLocked": "yes"}}', "workflow.specLocked is not true or false", (1, 43)),
-        ('{"version": 1, "workflow": {"currentWave": -1}}', "workflow.currentWave is not an integer from 0", (1, 44)),
+        (
+            '{"version": 1, "workflow": {"specLocked": "yes"}}',
+            "workflow.specLocked is not true or false",
+            (1, 43),
+        ),
+        (
+            '{"version": 1, "workflow": {"currentWave": -1}}',
+            "workflow.currentWave is not an integer from 0",
+            (1, 44),
+        ),
         ('{"version": 1, "workflow": []}', "workflow is not an object", (1, 28)),
-        ('\ufeff{"version": NaN}', "it says what no JSON may say, such as NaN or half a character", (1, 1)),
+        (
+            '\ufeff{"version": NaN}',
+            "it says what no JSON may say, such as NaN or half a character",
+            (1, 1),
+        ),
     ],
 )
 def test_a_state_that_cannot_be_read_is_told_with_line_and_column(
@@ -122,7 +166,9 @@ def test_a_state_that_cannot_be_read_is_told_with_line_and_column(
 def test_a_corrupt_state_is_never_written_and_stays_as_it_is(tmp_path: Path) -> None:
     files = copied("corrupt", tmp_path)
 
-    with pytest.raises(StateCorruptError, match="line 6, column 1: it ends in the middle; it is left as it is"):
+    with pytest.raises(
+        StateCorruptError, match="line 6, column 1: it ends in the middle; it is left as it is"
+    ):
         current_state(files)
     assert files.read_text(".goopspec/state.json") == text_of("corrupt", "state.json")
 
@@ -157,7 +203,9 @@ def test_windows_line_ends_survive_a_change() -> None:
 
 
 def test_a_key_in_snake_case_is_written_back_so() -> None:
-    after = json.loads(changed(text_of("snake_case", "state.json"), values={"specLocked": False, "totalWaves": 2}))
+    after = json.loads(
+        changed(text_of("snake_case", "state.json"), values={"specLocked": False, "totalWaves": 2})
+    )
 
     assert after["workflow"]["spec_locked"] is False
     assert "specLocked" not in after["workflow"]
@@ -175,7 +223,10 @@ def test_a_new_key_stands_behind_the_last_one_in_the_same_style() -> None:
 def test_an_illegal_move_writes_nothing_and_names_the_phases_that_follow() -> None:
     state = state_of("profile_0x")
 
-    with pytest.raises(IllegalMoveError, match="phase execute does not lead to research; expected one of accept, plan"):
+    with pytest.raises(
+        IllegalMoveError,
+        match="phase execute does not lead to research; expected one of accept, plan",
+    ):
         plan_change(state, StateChange(phase="research"), now=NOW)
 
 
@@ -187,12 +238,18 @@ def test_a_rework_move_keeps_the_lock() -> None:
 
 
 def test_closing_resets_what_the_next_round_must_earn() -> None:
-    text = changed(text_of("profile_0x", "state.json"), phase="accept", values={"acceptanceConfirmed": True})
+    text = changed(
+        text_of("profile_0x", "state.json"), phase="accept", values={"acceptanceConfirmed": True}
+    )
 
     state = parse_state(changed(text, phase="idle"))
 
     assert isinstance(state, ProjectState)
-    assert (state.spec_locked, state.acceptance_confirmed, state.interview_complete) == (False, False, False)
+    assert (state.spec_locked, state.acceptance_confirmed, state.interview_complete) == (
+        False,
+        False,
+        False,
+    )
     assert (state.current_wave, state.total_waves) == (0, 0)
 
 
@@ -202,7 +259,11 @@ def test_a_forced_move_of_v1_sets_the_override() -> None:
 
     planned = plan_change(state, StateChange(phase="accept", forced=True), now=NOW)
 
-    assert (planned.move, planned.after.phase, planned.after.manual_override) == (MoveKind.FORCED, "accept", True)
+    assert (planned.move, planned.after.phase, planned.after.manual_override) == (
+        MoveKind.FORCED,
+        "accept",
+        True,
+    )
 
 
 def test_old_files_gain_no_keys_that_say_nothing() -> None:
@@ -219,7 +280,9 @@ def test_only_known_keys_are_changed() -> None:
 def test_a_state_that_has_moved_is_refused_with_what_it_is_now(tmp_path: Path) -> None:
     files = copied("profile_0x", tmp_path)
     seen = current_state(files).token
-    (tmp_path / ".goopspec" / "state.json").write_text(changed(text_of("profile_0x", "state.json"), phase="accept"))
+    (tmp_path / ".goopspec" / "state.json").write_text(
+        changed(text_of("profile_0x", "state.json"), phase="accept")
+    )
 
     with pytest.raises(StateMovedError, match="in phase accept; read it and decide again") as moved:
         current_state(files, seen=seen)
@@ -235,7 +298,9 @@ def test_the_token_changes_when_another_program_keeps_the_revision() -> None:
 
 
 def test_a_change_survives_being_written_as_json() -> None:
-    change = StateChange(phase="plan", values={"currentWave": 2, "mode": "deep"}, forced=True, reason="Anna said so")
+    change = StateChange(
+        phase="plan", values={"currentWave": 2, "mode": "deep"}, forced=True, reason="Anna said so"
+    )
 
     assert change_from_json(change.to_json()) == change
 
@@ -258,7 +323,13 @@ VALUES = st.recursive(
 def test_unknown_keys_and_their_order_survive_every_write(
     unknown: dict[str, object], indent: int | str | None, ascii_only: bool, end: str
 ) -> None:
-    values = {**unknown, "version": 1, "workflow": {**unknown, "phase": "plan"}, "project": {}, "execution": {}}
+    values = {
+        **unknown,
+        "version": 1,
+        "workflow": {**unknown, "phase": "plan"},
+        "project": {},
+        "execution": {},
+    }
     for name in ("project_state", "activeWorkflowId", "workflows", "revision"):
         values.pop(name, None)
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only) + end

@@ -38,9 +38,15 @@ def state_of(files: ProjectFiles) -> ProjectState:
     return state
 
 
-def planned(store: Store, files: ProjectFiles, change: StateChange, *, seen: str | None = None) -> StatePlan:
+def planned(
+    store: Store, files: ProjectFiles, change: StateChange, *, seen: str | None = None
+) -> StatePlan:
     """Record a change without writing it, as a writer that is killed behind the commit."""
-    return store.write(lambda writing: plan_state(writing, files, change, now=NOW, author="orchestrator", seen=seen))
+    return store.write(
+        lambda writing: plan_state(
+            writing, files, change, now=NOW, author="orchestrator", seen=seen
+        )
+    )
 
 
 def moved(store: Store, files: ProjectFiles, change: StateChange) -> None:
@@ -55,7 +61,9 @@ def moved(store: Store, files: ProjectFiles, change: StateChange) -> None:
     store.write(plan, then=then)
 
 
-def test_a_legal_move_is_written_with_the_revision_of_the_database(store: Store, files: ProjectFiles) -> None:
+def test_a_legal_move_is_written_with_the_revision_of_the_database(
+    store: Store, files: ProjectFiles
+) -> None:
     moved(store, files, StateChange(phase="accept"))
 
     state = state_of(files)
@@ -77,10 +85,15 @@ def test_a_forced_move_leaves_a_decision_in_the_log(store: Store, files: Project
     entries = read_adl(files.read_text(".goopspec/ADL.md") or "")
     assert state_of(files).phase == "research"
     assert [entry.kind for entry in entries] == ["DEVIATION", "DECISION"]
-    assert entries[1].description == "The phase was forced from execute to research. Reason: Anna wants it"
+    assert (
+        entries[1].description
+        == "The phase was forced from execute to research. Reason: Anna wants it"
+    )
 
 
-def test_a_caller_who_saw_another_state_is_refused_at_once(store: Store, files: ProjectFiles) -> None:
+def test_a_caller_who_saw_another_state_is_refused_at_once(
+    store: Store, files: ProjectFiles
+) -> None:
     with pytest.raises(StateMovedError):
         planned(store, files, StateChange(phase="accept"), seen="0123456789abcdef")
     assert store.read(lambda reading: reading.revision()) == 0
@@ -88,16 +101,22 @@ def test_a_caller_who_saw_another_state_is_refused_at_once(store: Store, files: 
 
 def test_what_another_program_wrote_meanwhile_is_kept(store: Store, files: ProjectFiles) -> None:
     plan = planned(store, files, StateChange(phase="accept"))
-    text = text_of("profile_0x", "state.json").replace('"autopilot"', '"x"').replace("#todo", "#other")
+    text = (
+        text_of("profile_0x", "state.json").replace('"autopilot"', '"x"').replace("#todo", "#other")
+    )
     (files.root / STATE).write_text(text)
 
     assert plan.apply(files).phase == "accept"
     assert "#other" in state_of(files).text
 
 
-def test_a_caller_who_named_the_state_is_told_when_it_moved_meanwhile(store: Store, files: ProjectFiles) -> None:
+def test_a_caller_who_named_the_state_is_told_when_it_moved_meanwhile(
+    store: Store, files: ProjectFiles
+) -> None:
     plan = planned(store, files, StateChange(phase="accept"), seen=state_of(files).token)
-    (files.root / STATE).write_text(text := text_of("profile_0x", "state.json").replace("#todo", "#other"))
+    (files.root / STATE).write_text(
+        text := text_of("profile_0x", "state.json").replace("#todo", "#other")
+    )
 
     with pytest.raises(StateMovedError):
         plan.apply(files)
@@ -110,7 +129,9 @@ def test_a_change_that_was_recorded_and_not_written_is_written_at_the_next_start
     planned(store, files, StateChange(phase="research", forced=True))
     assert state_of(files).phase == "execute"
 
-    first, second = (catch_up(store, files, now="2026-02-01T00:00:00Z", redact=as_it_is) for _ in range(2))
+    first, second = (
+        catch_up(store, files, now="2026-02-01T00:00:00Z", redact=as_it_is) for _ in range(2)
+    )
 
     assert (first.state, second.state) == (True, False)
     assert (state_of(files).phase, state_of(files).last_activity) == ("research", NOW)
@@ -121,7 +142,9 @@ def test_a_change_that_was_not_written_is_given_up_when_the_file_has_moved_since
     store: Store, files: ProjectFiles
 ) -> None:
     planned(store, files, StateChange(phase="accept"))
-    (files.root / STATE).write_text(text := text_of("profile_0x", "state.json").replace('"execute"', '"plan"'))
+    (files.root / STATE).write_text(
+        text := text_of("profile_0x", "state.json").replace('"execute"', '"plan"')
+    )
 
     assert not catch_up(store, files, now=NOW, redact=as_it_is).state
     assert files.read_text(STATE) == text

@@ -47,9 +47,18 @@ _NOBODY = {
 }
 
 
-def git(folder: Path, *arguments: str, given: str | None = None, env: Mapping[str, str] | None = None) -> str:
+def git(
+    folder: Path, *arguments: str, given: str | None = None, env: Mapping[str, str] | None = None
+) -> str:
     """Run git in `folder` as nobody in particular and return what it prints, without the last line end."""
-    command = ["git", "-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main", *arguments]
+    command = [
+        "git",
+        "-c",
+        "protocol.file.allow=always",
+        "-c",
+        "init.defaultBranch=main",
+        *arguments,
+    ]
     return subprocess.run(
         command,
         cwd=folder,

@@ -31,9 +31,17 @@ def _check(replies: Sequence[str]) -> Talk:
 
 def _read(text: str, *, recover: bool) -> str | None:
     match = _ENVELOPE.search(text)
-    envelope = match[0] if match else text[text.find("<goop_report") :] if recover and "<goop_report" in text else ""
+    envelope = (
+        match[0]
+        if match
+        else text[text.find("<goop_report") :]
+        if recover and "<goop_report" in text
+        else ""
+    )
     try:
-        root = etree.fromstring(envelope.encode(), etree.XMLParser(recover=recover, resolve_entities=False))
+        root = etree.fromstring(
+            envelope.encode(), etree.XMLParser(recover=recover, resolve_entities=False)
+        )
     except etree.XMLSyntaxError:
         return None
     if root is None or root.findtext("status") not in _STATUSES:
@@ -44,7 +52,13 @@ def _read(text: str, *, recover: bool) -> str | None:
 CONTENDERS = {
     "json": [Contender(name=FLOOR, package="pydantic", talk=_check)],
     "xml": [
-        Contender(name="lxml behind a pattern", package="lxml", read=lambda text: _read(text, recover=False)),
-        Contender(name="lxml, recovering", package="lxml", read=lambda text: _read(text, recover=True)),
+        Contender(
+            name="lxml behind a pattern",
+            package="lxml",
+            read=lambda text: _read(text, recover=False),
+        ),
+        Contender(
+            name="lxml, recovering", package="lxml", read=lambda text: _read(text, recover=True)
+        ),
     ],
 }

@@ -22,7 +22,9 @@ def _talk(replies: Sequence[str]) -> Talk:
 
     def talk() -> None:
         asked.clear()
-        outcome = guard(model, messages=[{"role": "user", "content": PROMPT}], num_reasks=len(replies) - 1)
+        outcome = guard(
+            model, messages=[{"role": "user", "content": PROMPT}], num_reasks=len(replies) - 1
+        )
         assert outcome.validation_passed
         assert len(asked) == len(replies)
 
@@ -35,4 +37,6 @@ def _read(text: str) -> str | None:
     return read["summary"] if outcome.validation_passed and read else None
 
 
-CONTENDERS = {"json": [Contender(name="guardrails", package="guardrails-ai", talk=_talk, read=_read)]}
+CONTENDERS = {
+    "json": [Contender(name="guardrails", package="guardrails-ai", talk=_talk, read=_read)]
+}

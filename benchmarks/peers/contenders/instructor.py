@@ -22,7 +22,9 @@ def _completion(message: dict[str, object], reason: str) -> ChatCompletion:
             "object": "chat.completion",
             "created": 0,
             "model": "fake",
-            "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", **message}}],
+            "choices": [
+                {"index": 0, "finish_reason": reason, "message": {"role": "assistant", **message}}
+            ],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
         }
     )
@@ -33,7 +35,11 @@ def _text(reply: str) -> ChatCompletion:
 
 
 def _tool(reply: str) -> ChatCompletion:
-    call = {"id": "call_1", "type": "function", "function": {"name": "Reply", "arguments": arguments_of(reply)}}
+    call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "Reply", "arguments": arguments_of(reply)},
+    }
     return _completion({"content": None, "tool_calls": [call]}, "tool_calls")
 
 
@@ -49,7 +55,9 @@ def _talk(replies: Sequence[str], mode: Mode, say: Callable[[str], ChatCompletio
 
     def talk() -> None:
         asked.clear()
-        client.chat.completions.create(model="fake", messages=_MESSAGES, response_model=Reply, max_retries=len(replies))
+        client.chat.completions.create(
+            model="fake", messages=_MESSAGES, response_model=Reply, max_retries=len(replies)
+        )
         assert len(asked) == len(replies)
 
     return talk
@@ -68,7 +76,9 @@ def _read(text: str) -> str | None:
 CONTENDERS = {
     "json": [
         Contender(
-            name="instructor, tools", package="instructor", talk=lambda replies: _talk(replies, Mode.TOOLS, _tool)
+            name="instructor, tools",
+            package="instructor",
+            talk=lambda replies: _talk(replies, Mode.TOOLS, _tool),
         ),
         Contender(
             name="instructor, Markdown JSON",

@@ -40,7 +40,12 @@ class _FakeModel(BaseChatModel):
 
 
 def _tool(reply: str) -> AIMessage:
-    call = {"name": "Reply", "args": json.loads(arguments_of(reply)), "id": "call_1", "type": "tool_call"}
+    call = {
+        "name": "Reply",
+        "args": json.loads(arguments_of(reply)),
+        "id": "call_1",
+        "type": "tool_call",
+    }
     return AIMessage(content="", tool_calls=[call])
 
 
@@ -76,7 +81,9 @@ def _read_xml(text: str) -> str | None:
 CONTENDERS = {
     "json": [
         Contender(name="langchain, tool", package="langchain", talk=_talk),
-        Contender(name="langchain, PydanticOutputParser", package="langchain-core", read=_read_json),
+        Contender(
+            name="langchain, PydanticOutputParser", package="langchain-core", read=_read_json
+        ),
     ],
     "xml": [Contender(name="langchain, XMLOutputParser", package="langchain-core", read=_read_xml)],
 }

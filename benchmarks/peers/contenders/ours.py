@@ -34,7 +34,9 @@ def _read(text: str, protocol: str) -> str | None:
 
 CONTENDERS = {
     "json": [
-        Contender(name=OURS, package="goop-mcp", talk=_talk, read=lambda text: _read(text, "factory")),
+        Contender(
+            name=OURS, package="goop-mcp", talk=_talk, read=lambda text: _read(text, "factory")
+        ),
     ],
     "xml": [Contender(name=OURS, package="goop-mcp", read=lambda text: _read(text, "goop_report"))],
 }

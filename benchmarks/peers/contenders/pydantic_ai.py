@@ -43,7 +43,11 @@ def _talk(answers: Sequence[ModelResponse], output: object) -> Talk:
 
 
 def _read(text: str) -> str | None:
-    agent = Agent(FunctionModel(lambda _messages, _info: _text(text)), output_type=PromptedOutput(Reply), retries=0)
+    agent = Agent(
+        FunctionModel(lambda _messages, _info: _text(text)),
+        output_type=PromptedOutput(Reply),
+        retries=0,
+    )
     try:
         return anyio.run(agent.run, PROMPT).output.summary
     except UnexpectedModelBehavior:

@@ -35,9 +35,9 @@ _PATIENCE = 30.0
 def demo(format: Literal["text", "json"], colour: str) -> int:
     """Show the main job on real input, without network or key.
 
-    A faulty reply is judged, the agent is told what to mend, its second reply is accepted and recorded, what was
-    learned is saved and found, and a second session goes on from there. It works in a folder of its own. Exit code: 0
-    when the story went as expected, else 1.
+    A faulty reply is judged, the agent is told what to mend, its second reply is accepted and
+    recorded, what was learned is saved and found, and a second session goes on from there. It works
+    in a folder of its own. Exit code: 0 when the story went as expected, else 1.
     """
     stage = Stage(colour=wants_colour(colour)) if format == "text" else None
     told: list[Step] = []
@@ -51,12 +51,22 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
     seconds = perf_counter() - started
     passed = answered and told[-1].as_expected
     if format == "json":
-        story = {"passed": passed, "seconds": round(seconds, 3), "steps": [step.to_dict() for step in told]}
+        story = {
+            "passed": passed,
+            "seconds": round(seconds, 3),
+            "steps": [step.to_dict() for step in told],
+        }
         emit_json(story)
     elif passed:
-        show(f"\nThat is the main job, from a faulty reply to a new session, in {seconds:.1f} seconds.\n")
+        show(
+            f"\nThat is the main job, from a faulty reply to a new session, in {seconds:.1f}"
+            " seconds.\n"
+        )
     if answered and not passed:
-        complain(f"the story went wrong at {told[-1].name}: its outcome was not expected; please report it")
+        complain(
+            f"the story went wrong at {told[-1].name}: its outcome was not expected; please"
+            " report it"
+        )
     return 0 if passed else 1
 
 

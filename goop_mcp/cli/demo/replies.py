@@ -81,7 +81,10 @@ SECOND_REPLY = """\
 
 MEMORY: dict[str, JsonValue] = {
     "title": "Tokens expire early when clocks differ",
-    "content": "The token store's clock is 60 s ahead of the API's. Seen with the test login, password=tiger-4711.",
+    "content": (
+        "The token store's clock is 60 s ahead of the API's. Seen with the test login,"
+        " password=tiger-4711."
+    ),
     "type": "observation",
     "importance": 0.7,
     "concepts": ["auth"],

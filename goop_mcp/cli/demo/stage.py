@@ -42,7 +42,10 @@ class Stage:
         for part in _parts(step):
             console.print(Padding(part, (0, 0, 0, 2)))
         # The console fills up lines with blanks; copied text should have none.
-        show("".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines()), colour=self.colour)
+        show(
+            "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines()),
+            colour=self.colour,
+        )
 
 
 def _parts(step: Step) -> list[RenderableType]:
@@ -51,7 +54,14 @@ def _parts(step: Step) -> list[RenderableType]:
     if step.reply is not None:
         reply = step.reply.rstrip()
         parts.append(
-            Syntax(reply, "xml", theme="ansi_dark", background_color="default", line_numbers=True, word_wrap=True)
+            Syntax(
+                reply,
+                "xml",
+                theme="ansi_dark",
+                background_color="default",
+                line_numbers=True,
+                word_wrap=True,
+            )
         )
     if step.verdict is not None:
         parts.append(_findings(step.verdict))
@@ -60,7 +70,9 @@ def _parts(step: Step) -> list[RenderableType]:
     if step.answer is not None:
         parts.append(Text(step.answer))
     if step.decision is not None:
-        parts.append(Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}"))
+        parts.append(
+            Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}")
+        )
     return parts
 
 
@@ -80,5 +92,7 @@ def _cells(finding: FindingModel, repair: RepairModel | None) -> tuple[str, Text
     what = Text.assemble(finding.message, " ", (f"[{finding.rule}]", "dim"))
     if repair is not None:
         kind = Text("mended", style="green")
-        what.append(f"\n- {repair.before}", style="red").append(f"\n+ {repair.after}", style="green")
+        what.append(f"\n- {repair.before}", style="red").append(
+            f"\n+ {repair.after}", style="green"
+        )
     return (f"line {finding.line}" if finding.line is not None else "", kind, what)

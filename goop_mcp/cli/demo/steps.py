@@ -9,7 +9,10 @@ __all__ = ["Step"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step as it went; the last five fields are what there is to see. `as_expected`: the story may go on."""
+    """One step as it went; the last five fields are what there is to see.
+
+    `as_expected`: the story may go on.
+    """
 
     name: str
     title: str
@@ -31,7 +34,9 @@ class Step:
             "reply": self.reply,
             "verdict": self.verdict.model_dump(mode="json") if self.verdict is not None else None,
             "feedback": self.feedback,
-            "decision": self.decision.model_dump(mode="json") if self.decision is not None else None,
+            "decision": (
+                self.decision.model_dump(mode="json") if self.decision is not None else None
+            ),
             "answer": self.answer,
         }
         return {key: value for key, value in values.items() if value is not None}

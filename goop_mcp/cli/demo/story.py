@@ -17,7 +17,13 @@ from pydantic import JsonValue
 from goop_mcp.cli.demo.replies import FIRST_REPLY, MEMORY, QUERIES, SECOND_REPLY
 from goop_mcp.cli.demo.steps import Step
 from goop_mcp.server.memory_models import FoundModel, SavedModel
-from goop_mcp.server.models import DecisionModel, HandoffModel, RecordedModel, StatusModel, VerdictModel
+from goop_mcp.server.models import (
+    DecisionModel,
+    HandoffModel,
+    RecordedModel,
+    StatusModel,
+    VerdictModel,
+)
 
 __all__ = ["CHAPTERS", "Scene", "server_of"]
 
@@ -40,7 +46,9 @@ async def _first_reply(scene: Scene) -> Step:
     return Step(
         name="first_reply",
         title="An agent ends its task with this reply",
-        words=f"It goes to a server started for this demo, over MCP {scene.client.protocol_version}.",
+        words=(
+            f"It goes to a server started for this demo, over MCP {scene.client.protocol_version}."
+        ),
         reply=FIRST_REPLY,
     )
 
@@ -87,11 +95,16 @@ async def _second_verdict(scene: Scene) -> Step:
 
 
 async def _next_action(scene: Scene) -> Step:
-    decision = DecisionModel.model_validate(await _ask(scene.client, "route_next_action", SECOND_REPLY))
+    decision = DecisionModel.model_validate(
+        await _ask(scene.client, "route_next_action", SECOND_REPLY)
+    )
     return Step(
         name="next_action",
         title="What happens next",
-        words="The report says that it is blocked, so nothing goes on by itself. People are shown this.",
+        words=(
+            "The report says that it is blocked, so nothing goes on by itself. People are shown"
+            " this."
+        ),
         as_expected=decision.actions == ["ask_user"],
         decision=decision,
     )
@@ -100,11 +113,16 @@ async def _next_action(scene: Scene) -> Step:
 async def _recorded(scene: Scene) -> Step:
     # The file and the commit are made up, so the claims are believed.
     arguments: dict[str, JsonValue] = {"text": SECOND_REPLY, "check_workspace": False}
-    recorded = RecordedModel.model_validate((await _call(scene.client, "record_report", arguments))[1])
+    recorded = RecordedModel.model_validate(
+        (await _call(scene.client, "record_report", arguments))[1]
+    )
     return Step(
         name="record",
         title="The report is recorded",
-        words="In a project made for this demo, in one transaction. It stands in .goopspec/CHRONICLE.md now.",
+        words=(
+            "In a project made for this demo, in one transaction. It stands in"
+            " .goopspec/CHRONICLE.md now."
+        ),
         as_expected=recorded.status == "recorded",
         answer=recorded.written.chronicle,
     )
@@ -116,7 +134,10 @@ async def _save(scene: Scene) -> Step:
     return Step(
         name="save",
         title="What an agent learns is kept",
-        words="The debugger found the cause and saves it. A password slipped into its words; it is never stored.",
+        words=(
+            "The debugger found the cause and saves it. A password slipped into its words; it is"
+            " never stored."
+        ),
         as_expected=(saved.status, saved.redactions) == ("saved", 1),
         answer=told,
     )
@@ -146,7 +167,9 @@ async def _hand_over(scene: Scene) -> Step:
     return Step(
         name="hand_over",
         title="The session hands over",
-        words="What the next one needs is taken from what was recorded and saved, and written for it.",
+        words=(
+            "What the next one needs is taken from what was recorded and saved, and written for it."
+        ),
         as_expected=handoff.path == _HANDOFF and handoff.verdict.verdict == "accepted",
         answer=told,
     )
@@ -160,8 +183,12 @@ async def _resume(scene: Scene) -> Step:
     return Step(
         name="resume",
         title="A new session begins",
-        words=f"Another server knows of {len(status.blockers)} blocker. The agent goes on from {_HANDOFF}:",
-        as_expected=status.reports == len(status.blockers) == 1 and "Compare the clocks" in instructions,
+        words=(
+            f"Another server knows of {len(status.blockers)} blocker. The agent goes on from"
+            f" {_HANDOFF}:"
+        ),
+        as_expected=status.reports == len(status.blockers) == 1
+        and "Compare the clocks" in instructions,
         answer=instructions,
     )
 
@@ -201,11 +228,15 @@ async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> t
 def _summary(verdict: VerdictModel) -> str:
     errors = sum(finding.severity == "error" for finding in verdict.findings)
     counts = ((errors, "error"), (len(verdict.repairs), "repair"))
-    found = ", ".join(f"{number} {noun}{'s' if number > 1 else ''}" for number, noun in counts if number)
+    found = ", ".join(
+        f"{number} {noun}{'s' if number > 1 else ''}" for number, noun in counts if number
+    )
     return f"{verdict.verdict.capitalize()}{f': {found}' if found else ''}."
 
 
 def server_of(project: str) -> StdioServerParameters:
     """Return a server of a project of its own, whatever database its user has."""
     options = ["--project", project, "--database", "sqlite:///.goopspec/goop.db"]
-    return StdioServerParameters(command=sys.executable, args=["-P", "-m", "goop_mcp", "serve", *options])
+    return StdioServerParameters(
+        command=sys.executable, args=["-P", "-m", "goop_mcp", "serve", *options]
+    )

@@ -14,12 +14,14 @@ class _Memory(Subcommands):
     noun = "memory command"
 
 
-@click.group(cls=_Memory, no_args_is_help=False, short_help="Save, find and forget what agents learned.")
+@click.group(
+    cls=_Memory, no_args_is_help=False, short_help="Save, find and forget what agents learned."
+)
 def memory() -> None:
     """Save, find and forget what agents learned about a project.
 
-    Exit code: 0 done, 1 not done, such as a memory that does not exist or is refused, 2 the call is wrong, or a file or
-    the database cannot be used.
+    Exit code: 0 done, 1 not done, such as a memory that does not exist or is refused, 2 the call is
+    wrong, or a file or the database cannot be used.
     """
 
 

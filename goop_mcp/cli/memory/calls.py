@@ -18,7 +18,11 @@ __all__ = ["FORMAT", "NOT_DONE", "present", "with_store"]
 NOT_DONE = 1
 
 FORMAT = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="text for people, or json."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text for people, or json.",
 )
 
 
@@ -30,7 +34,9 @@ def with_store(command: Callable[..., int]) -> Callable[..., int]:
     """Give `command` the project's database as `store`, and the options that say which one is meant."""
 
     @wraps(command)
-    def run(*, project: str | None, database: str | None, project_id: str | None, **values: object) -> int:
+    def run(
+        *, project: str | None, database: str | None, project_id: str | None, **values: object
+    ) -> int:
         with _opened(project, database, project_id) as store:
             return command(store=store, **values)
 

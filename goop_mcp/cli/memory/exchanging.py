@@ -46,12 +46,19 @@ _SCALE = click.option(
 @click.option("--force", is_flag=True, help="Write over FILE if it is there.")
 @with_store
 def export(
-    file: str | None, *, store: Store, form_of_file: ExchangeFormat | None, scale: ImportanceScale, force: bool
+    file: str | None,
+    *,
+    store: Store,
+    form_of_file: ExchangeFormat | None,
+    scale: ImportanceScale,
+    force: bool,
 ) -> int:
     """Write all memories to FILE, or to standard output, oldest first; `memory import` reads them back."""
     form = form_of_file or _form_by_name(file)
     if form == "markdown" and scale != "ours":
-        raise WrongCallError("markdown is written on our scale only; leave out --scale, or write --as jsonl")
+        raise WrongCallError(
+            "markdown is written on our scale only; leave out --scale, or write --as jsonl"
+        )
     written = 0
 
     def each() -> Iterator[StoredMemory]:
@@ -78,7 +85,12 @@ def export(
 @with_store
 @FORMAT
 def import_command(
-    file: str, *, store: Store, form_of_file: ExchangeFormat | None, scale: ImportanceScale, form: str
+    file: str,
+    *,
+    store: Store,
+    form_of_file: ExchangeFormat | None,
+    scale: ImportanceScale,
+    form: str,
 ) -> int:
     """Save the memories of FILE that are not there yet; each line that is not taken is named with its reason.
 

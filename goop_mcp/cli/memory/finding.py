@@ -22,9 +22,27 @@ _Command = TypeVar("_Command", bound=Callable[..., int])
 def _with_filters(command: _Command) -> _Command:
     """Give `command` the options that restrict which memories count."""
     for option in (
-        click.option("--min-importance", type=float, default=0.0, metavar="NUMBER", help="Only from this on, 0 to 1."),
-        click.option("--concept", "concepts", multiple=True, metavar="WORD", help="Only with one of these concepts."),
-        click.option("--type", "types", type=click.Choice(MEMORY_TYPES), multiple=True, help="Only these types."),
+        click.option(
+            "--min-importance",
+            type=float,
+            default=0.0,
+            metavar="NUMBER",
+            help="Only from this on, 0 to 1.",
+        ),
+        click.option(
+            "--concept",
+            "concepts",
+            multiple=True,
+            metavar="WORD",
+            help="Only with one of these concepts.",
+        ),
+        click.option(
+            "--type",
+            "types",
+            type=click.Choice(MEMORY_TYPES),
+            multiple=True,
+            help="Only these types.",
+        ),
     ):
         command = option(command)
     return command
@@ -33,7 +51,9 @@ def _with_filters(command: _Command) -> _Command:
 @click.command(short_help="Find memories by words.")
 @click.argument("queries", nargs=-1, metavar="QUERY…")
 @_with_filters
-@click.option("--limit", type=int, default=5, show_default=True, metavar="NUMBER", help="How many, 1 to 50.")
+@click.option(
+    "--limit", type=int, default=5, show_default=True, metavar="NUMBER", help="How many, 1 to 50."
+)
 @with_store
 @FORMAT
 def search(
@@ -46,16 +66,24 @@ def search(
     limit: int,
     form: str,
 ) -> int:
-    """Find memories by words, best first. Each QUERY is one phrasing of the question, 8 at most; quote several words.
+    """Find memories by words, best first.
+
+    Each QUERY is one phrasing of the question, 8 at most; quote several words.
 
     Finding nothing is no failure: the exit code is 0.
     """
     if not queries:
-        raise WrongCallError("no query is given; write what is looked for, in quotes if it has several words")
-    request = SearchRequest(queries=queries, types=types, concepts=concepts, min_importance=min_importance, limit=limit)
+        raise WrongCallError(
+            "no query is given; write what is looked for, in quotes if it has several words"
+        )
+    request = SearchRequest(
+        queries=queries, types=types, concepts=concepts, min_importance=min_importance, limit=limit
+    )
     found = search_memory(store, request)
     notes = [*found.notes, *([] if found.items else [how_to_ask(request, store)])]
-    present({**found.to_dict(), "notes": notes}, render_found(found, width=terminal_width()), form=form)
+    present(
+        {**found.to_dict(), "notes": notes}, render_found(found, width=terminal_width()), form=form
+    )
     for note in notes if form == "text" else ():
         complain(note)
     return 0
@@ -63,7 +91,9 @@ def search(
 
 @click.command(name="list", short_help="List memories, newest first.")
 @_with_filters
-@click.option("--limit", type=int, default=50, show_default=True, metavar="NUMBER", help="How many at most.")
+@click.option(
+    "--limit", type=int, default=50, show_default=True, metavar="NUMBER", help="How many at most."
+)
 @click.option("--before", type=int, metavar="ID", help="Only those saved before the memory ID.")
 @with_store
 @FORMAT
@@ -79,9 +109,18 @@ def list_command(
 ) -> int:
     """List memories, newest first, one a line: id, day, type, importance, title."""
     found = list_memories(
-        store, types=types, concepts=concepts, min_importance=min_importance, limit=limit, before_id=before
+        store,
+        types=types,
+        concepts=concepts,
+        min_importance=min_importance,
+        limit=limit,
+        before_id=before,
     )
-    present([memory_values(each) for each in found], render_list(found, width=terminal_width()), form=form)
+    present(
+        [memory_values(each) for each in found],
+        render_list(found, width=terminal_width()),
+        form=form,
+    )
     if form == "text" and not found:
         complain("no memory fits; goop-mcp memory save keeps one")
     elif form == "text" and len(found) == limit:

@@ -25,14 +25,34 @@ _ID = click.argument("id", type=int, metavar="ID")
 @click.command(short_help="Save a memory.")
 @click.argument("title")
 @click.argument("content", required=False, metavar="[CONTENT|-]")
-@click.option("--type", "type", type=click.Choice(SAVED_TYPES), default="observation", show_default=True)
-@click.option("--importance", type=float, default=0.5, show_default=True, metavar="NUMBER", help="0 to 1.")
-@click.option("--concept", "concepts", multiple=True, metavar="WORD", help="May be given several times.")
-@click.option("--fact", "facts", multiple=True, metavar="TEXT", help="A single fact; may be given several times.")
-@click.option("--source-file", "source_files", multiple=True, metavar="PATH", help="May be given several times.")
+@click.option(
+    "--type", "type", type=click.Choice(SAVED_TYPES), default="observation", show_default=True
+)
+@click.option(
+    "--importance", type=float, default=0.5, show_default=True, metavar="NUMBER", help="0 to 1."
+)
+@click.option(
+    "--concept", "concepts", multiple=True, metavar="WORD", help="May be given several times."
+)
+@click.option(
+    "--fact",
+    "facts",
+    multiple=True,
+    metavar="TEXT",
+    help="A single fact; may be given several times.",
+)
+@click.option(
+    "--source-file",
+    "source_files",
+    multiple=True,
+    metavar="PATH",
+    help="May be given several times.",
+)
 @click.option("--agent", metavar="NAME", help="Who saves it.")
 @click.option("--session", "session_id", metavar="ID", help="In which session.")
-@click.option("--key", "idempotency_key", metavar="KEY", help="Names this save when it is repeated.")
+@click.option(
+    "--key", "idempotency_key", metavar="KEY", help="Names this save when it is repeated."
+)
 @with_store
 @FORMAT
 def save(
@@ -84,7 +104,9 @@ def show_memory(id: int, *, store: Store, form: str) -> int:
 
 @click.command(short_help="Forget a memory for good.")
 @_ID
-@click.option("--purge", is_flag=True, help="Remove its row as well; an import may then bring it back.")
+@click.option(
+    "--purge", is_flag=True, help="Remove its row as well; an import may then bring it back."
+)
 @with_store
 @FORMAT
 def forget(id: int, *, store: Store, purge: bool, form: str) -> int:

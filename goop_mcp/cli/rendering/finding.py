@@ -17,17 +17,22 @@ _WIDEST = 100
 _UNWRAPPED = 1_000_000
 
 
-def render_findings(checked: CheckedFile, findings: Sequence[Finding], *, width: int | None) -> list[str]:
+def render_findings(
+    checked: CheckedFile, findings: Sequence[Finding], *, width: int | None
+) -> list[str]:
     """Return each of `findings`, which are of `checked`, as lines with styles.
 
-    `width` is that of the terminal in cells; None leaves sentences on one line, as tools that read them want it.
+    `width` is that of the terminal in cells; None leaves sentences on one line, as tools that read
+    them want it.
     """
     name = file_name(checked)
     lines = checked.text.split("\n") if findings else []
     repairs = list(checked.verdict.repairs)
     width = None if width is None else min(width, _WIDEST)
     return [
-        "".join(f"{line}\n" for line in _block(finding, _take(repairs, finding), name, lines, width))
+        "".join(
+            f"{line}\n" for line in _block(finding, _take(repairs, finding), name, lines, width)
+        )
         for finding in findings
     ]
 
@@ -68,22 +73,29 @@ def _headline(finding: Finding, name: str, width: int | None) -> Iterator[str]:
     severity = f"{finding.severity.value}:"
     rule = f"[{finding.rule}]"
     prefix = f"{place}: {severity}"
-    lines = _wrap(f"{shown(finding.message)} {rule}", width, first="=" * len(prefix) + " ", others="    ")
+    lines = _wrap(
+        f"{shown(finding.message)} {rule}", width, first="=" * len(prefix) + " ", others="    "
+    )
     colour = _COLOURS[finding.severity]
     lines[0] = (
-        f"{click.style(place, bold=True)}: {click.style(severity, fg=colour, bold=True)}" + lines[0][len(prefix) :]
+        f"{click.style(place, bold=True)}: {click.style(severity, fg=colour, bold=True)}"
+        + lines[0][len(prefix) :]
     )
     lines[-1] = lines[-1].removesuffix(rule) + click.style(rule, dim=True)
     yield from lines
 
 
-def _source(finding: Finding, line: int, column: int, lines: Sequence[str], width: int | None) -> Iterator[str]:
+def _source(
+    finding: Finding, line: int, column: int, lines: Sequence[str], width: int | None
+) -> Iterator[str]:
     gutter = f"{line:>5} | "
     room = max((width or _WIDEST) - len(gutter), 20)
     text, carets = point_at(lines[line - 1].removesuffix("\r"), column, finding.found, room=room)
     yield click.style(gutter, dim=True) + text
     blank = " " * (len(gutter) - 2) + "| "
-    yield click.style(blank, dim=True) + click.style(carets, fg=_COLOURS[finding.severity], bold=True)
+    yield click.style(blank, dim=True) + click.style(
+        carets, fg=_COLOURS[finding.severity], bold=True
+    )
 
 
 def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:

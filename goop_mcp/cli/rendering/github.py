@@ -13,7 +13,9 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def render_github(outcome: FileVerdicts) -> str:
     """Return one annotation a finding, and one for each file that could not be read."""
     findings = [
-        _annotation(checked.file, finding) for checked in outcome.checked for finding in checked.verdict.findings
+        _annotation(checked.file, finding)
+        for checked in outcome.checked
+        for finding in checked.verdict.findings
     ]
     unread = [
         f"::error {_properties(unread.file, title='unreadable file')}::{_escape(unread.message)}\n"
@@ -28,13 +30,17 @@ def _annotation(file: str, finding: Finding) -> str:
     return f"::{_COMMANDS[finding.severity]} {properties}::{message}\n"
 
 
-def _properties(file: str, *, line: int | None = None, column: int | None = None, title: str) -> str:
+def _properties(
+    file: str, *, line: int | None = None, column: int | None = None, title: str
+) -> str:
     """Return the properties of an annotation; text from stdin has no file to stand on, so its title says where."""
     if file == STDIN:
         place = "" if line is None else f":{line}:{column}"
         return f"title={_escape_property(f'<stdin>{place} {title}')}"
     known = {"file": file, "line": line, "col": column, "title": title}
-    return ",".join(f"{key}={_escape_property(str(value))}" for key, value in known.items() if value is not None)
+    return ",".join(
+        f"{key}={_escape_property(str(value))}" for key, value in known.items() if value is not None
+    )
 
 
 def _escape(text: str) -> str:

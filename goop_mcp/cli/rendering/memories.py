@@ -1,4 +1,7 @@
-"""Memories for people: found, listed, shown whole. Their texts are data: nothing in them moves the cursor."""
+"""Memories for people: found, listed, shown whole.
+
+Their texts are data: nothing in them moves the cursor.
+"""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -54,7 +57,11 @@ def render_memory(memory: StoredMemory, *, width: int | None) -> str:
         if value:
             lines += _labelled(f"{name}:", value, width)
     inside = None if width is None else width - len(_THEIRS)
-    content = [f"{_THEIRS}{line}" for each in memory.content.splitlines() for line in _wrapped(each, inside)]
+    content = [
+        f"{_THEIRS}{line}"
+        for each in memory.content.splitlines()
+        for line in _wrapped(each, inside)
+    ]
     return "".join(f"{line}\n" for line in [*lines, "", *content])
 
 
@@ -93,7 +100,10 @@ def _found(item: FoundMemory, width: int | None) -> Iterator[str]:
 
 
 def _row(memory: StoredMemory, id_width: int, width: int | None) -> str:
-    head = f"{memory.id:>{id_width}}  {memory.created_at[:_DAY]}  {memory.type:<11}  {memory.importance:<4g}  "
+    head = (
+        f"{memory.id:>{id_width}}  {memory.created_at[:_DAY]}  {memory.type:<11} "
+        f" {memory.importance:<4g}  "
+    )
     title = shown(memory.title)
     room = len(title) if width is None else max(width - len(head), _NARROWEST_TITLE)
     return head + (title if len(title) <= room else f"{title[: room - 1]}…")

@@ -20,7 +20,9 @@ def render_repair_notes(outcome: MendedFile, *, width: int | None = None) -> str
         findings, last = (), _KEPT
     else:
         mended = {(repair.rule, repair.line) for repair in verdict.repairs}
-        findings = tuple(finding for finding in verdict.findings if (finding.rule, finding.line) in mended)
+        findings = tuple(
+            finding for finding in verdict.findings if (finding.rule, finding.line) in mended
+        )
         last = f"{len(verdict.repairs)} mended" if mended else "nothing to mend, printed as it is"
     blocks = render_findings(outcome.checked, findings, width=width)
     return "\n".join([*blocks, f"{file_name(outcome.checked)}: {last}\n"])

@@ -19,7 +19,11 @@ __all__ = ["render_sarif"]
 Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS: dict[Severity, Json] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_LEVELS: dict[Severity, Json] = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "note",
+}
 
 
 def render_sarif(outcome: FileVerdicts) -> str:
@@ -51,7 +55,9 @@ def _invocation(outcome: FileVerdicts) -> Json:
             {
                 "level": "error",
                 "message": {"text": unread.message},
-                "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(unread.file)}}}],
+                "locations": [
+                    {"physicalLocation": {"artifactLocation": {"uri": _uri(unread.file)}}}
+                ],
             }
             for unread in outcome.unread
         ],
@@ -75,7 +81,9 @@ def _results(checked: CheckedFile, ids: list[str]) -> list[Json]:
             "ruleId": finding.rule,
             "ruleIndex": ids.index(finding.rule),
             "level": _LEVELS[finding.severity],
-            "message": {"text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"},
+            "message": {
+                "text": f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.fix}"
+            },
             "locations": [_location(checked.file, finding, lines)],
         }
         for finding in checked.verdict.findings

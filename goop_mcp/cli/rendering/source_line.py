@@ -11,8 +11,8 @@ _CUT = "…"
 def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[str, str]:
     """Return `line` as it fits into `room` cells, and the carets to stand below it.
 
-    `column` counts from 1 and may lie one behind the end. Where `found` stands there, all of it is marked. A line
-    that is too long is cut on both sides of the place.
+    `column` counts from 1 and may lie one behind the end. Where `found` stands there, all of it is
+    marked. A line that is too long is cut on both sides of the place.
     """
     at = min(column - 1, len(line))
     first = max(0, at - room)
@@ -41,7 +41,9 @@ def shown(text: str) -> str:
 
 
 def _shown_character(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+    return (
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+    )
 
 
 def _pieces(line: str) -> list[tuple[str, int]]:

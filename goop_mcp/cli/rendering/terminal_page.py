@@ -9,7 +9,8 @@ from rich.markdown import Markdown
 __all__ = ["render_terminal_page"]
 
 _WIDEST = 100
-# Code and what is escaped already stay; elsewhere <T> would be dropped as HTML, and __init__ become a bold init.
+# Code and what is escaped already stay; elsewhere <T> would be dropped as HTML, and __init__ become
+# a bold init.
 _TAKEN_FOR_MARKUP = re.compile(r"(`[^`\n]*`|\\.)|([_<])")
 
 

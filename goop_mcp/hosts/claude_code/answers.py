@@ -38,8 +38,12 @@ _NOTICE: Final = re.compile(r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,
 class _Session:
     """What an event is answered from: the project, its wishes, the environment."""
 
-    def __init__(self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]) -> None:
-        named = next((environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None)
+    def __init__(
+        self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]
+    ) -> None:
+        named = next(
+            (environment[name] for name in _PROJECT_VARIABLES if environment.get(name)), None
+        )
         self.project = named or event.folder or os.curdir
         self.event, self.environment, self.named_rules = event, environment, rules
         self.policy, self.remarks = read_policy(self.project)
@@ -51,7 +55,10 @@ class _Session:
 
     @property
     def rules(self) -> "tuple[Rule, ...]":
-        """The rules that the command of the hook names, and nothing in the project. Raises RuleRefusedError."""
+        """The rules that the command of the hook names, and nothing in the project.
+
+        Raises RuleRefusedError.
+        """
         return operations.load_rules.load_rules(self.named_rules) if self.named_rules else ()
 
 
@@ -60,7 +67,8 @@ def answer_event(
 ) -> tuple[Answer, _Remarks]:
     """Return the answer to `event` and sentences for whoever looks into the host's log.
 
-    `rules` are the places of rules that were brought along. An event that is not known is let pass: hosts add new ones.
+    `rules` are the places of rules that were brought along. An event that is not known is let pass:
+    hosts add new ones.
     """
     answer = _ANSWERS.get(event.name)
     if answer is None:
@@ -97,7 +105,8 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
             turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
         )
     except (RuleFailedError, RuleRefusedError) as error:
-        # The host's log is read by few; that reports pass without having been judged is for the person to know.
+        # The host's log is read by few; that reports pass without having been judged is for the
+        # person to know.
         return {"systemMessage": f"goop-mcp lets a report pass that was not judged: {error}"}, ()
     told, faults = _record(session, turn, outcome)
     return judging.hook_answer(outcome) or told, (*remarks, *faults)
@@ -109,7 +118,9 @@ def _in_project(session: _Session) -> "InProject":
     )
 
 
-def _record(session: _Session, turn: "Turn", outcome: "SendBack | LetPass") -> tuple[Answer, _Remarks]:
+def _record(
+    session: _Session, turn: "Turn", outcome: "SendBack | LetPass"
+) -> tuple[Answer, _Remarks]:
     """Record an accepted report where the project wants it, and count any other.
 
     The person is told when an accepted one could not be recorded.
@@ -129,8 +140,17 @@ def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
     try:
         text = claude_code.transcript.last_words(event.transcript) if event.transcript else None
     except OSError as error:
-        return None, (f"the transcript cannot be read ({error.strerror or error}); the turn was let pass unread",)
-    return text, () if text is not None else ("the event holds no message of the agent; the turn was let pass unread",)
+        return None, (
+            (
+                f"the transcript cannot be read ({error.strerror or error}); the turn was let pass"
+                " unread"
+            ),
+        )
+    return text, (
+        ()
+        if text is not None
+        else ("the event holds no message of the agent; the turn was let pass unread",)
+    )
 
 
 def _key(event: HookEvent) -> str:
@@ -153,8 +173,10 @@ def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
 def _start_of_session(session: _Session) -> tuple[Answer, _Remarks]:
     """Tell the main agent, in a project of GoopSpec only; a file that cannot be used is told to the person."""
     told = {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
-    folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118 - pathlib is slow to load
-    if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112 - as above
+    # Pathlib is slow to load
+    folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118
+    # As above
+    if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112
         return told, ()
     return {**told, **_context(session, stopping.briefing.brief_main_agent(session.project))}, ()
 
@@ -163,7 +185,12 @@ def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
     """Mark a report that came through although it is not accepted, so that nobody takes its task for done."""
     event, policy = session.event, session.policy
     agent = event.result_agent
-    if event.tool not in _DELEGATING_TOOLS or agent is None or event.result is None or not policy.owes(agent):
+    if (
+        event.tool not in _DELEGATING_TOOLS
+        or agent is None
+        or event.result is None
+        or not policy.owes(agent)
+    ):
         return {}, ()
     return _mark_unaccepted(session, agent, event.result), ()
 
@@ -194,8 +221,9 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
     errors = stopping.judging.describe_errors(verdict)
     name = excerpt(agent, _MOST_OF_A_NAME) if agent else "this agent"
     words = (
-        f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever "
-        "the reply says. Give its text to route_next_action, which says who continues, or start anew."
+        f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
+        " the reply says. Give its text to route_next_action, which says who continues, or start"
+        " anew."
     )
     return _context(session, words)
 

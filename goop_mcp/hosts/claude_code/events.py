@@ -22,8 +22,9 @@ class EventError(GoopError, ValueError):
 class HookEvent(NamedTuple):
     """One event. `message` is the agent's last text, raw; `transcript` the file that holds it too.
 
-    `active` tells that the agent goes on because a hook asked for it. `busy` tells that subagents still run in the
-    background. `result` is the text that a tool gave, `prompt` what the main agent is asked.
+    `active` tells that the agent goes on because a hook asked for it. `busy` tells that subagents
+    still run in the background. `result` is the text that a tool gave, `prompt` what the main agent
+    is asked.
     """
 
     name: str
@@ -48,10 +49,14 @@ def read_event(content: bytes) -> HookEvent:
         values = json.loads(content)
     except (ValueError, RecursionError):
         what = "no JSON" if content.strip() else "empty"
-        raise EventError(f"standard input is {what}; expected the event of a hook as one JSON object") from None
+        raise EventError(
+            f"standard input is {what}; expected the event of a hook as one JSON object"
+        ) from None
     name = values.get("hook_event_name") if isinstance(values, Mapping) else None
     if not isinstance(values, Mapping) or not isinstance(name, str):
-        raise EventError("standard input names no event; expected an object with a text hook_event_name")
+        raise EventError(
+            "standard input names no event; expected an object with a text hook_event_name"
+        )
     response = values.get("tool_response")
     response = response if isinstance(response, Mapping) else {}
     return HookEvent(
@@ -62,7 +67,9 @@ def read_event(content: bytes) -> HookEvent:
         agent_id=_text(values, "agent_id"),
         agent_type=_text(values, "agent_type"),
         message=_text(values, "last_assistant_message"),
-        transcript=_text(values, "agent_transcript_path" if name == "SubagentStop" else "transcript_path"),
+        transcript=_text(
+            values, "agent_transcript_path" if name == "SubagentStop" else "transcript_path"
+        ),
         active=values.get("stop_hook_active") is True,
         busy=is_busy(values.get("background_tasks")),
         tool=_text(values, "tool_name"),
@@ -79,7 +86,10 @@ def _text(values: Mapping[str, object], key: str) -> str | None:
 
 def is_busy(tasks: object) -> bool:
     """Tell whether somebody still works; a shell command in the background may run for ever and reports to nobody."""
-    return any(task.get("status") == "running" and task.get("type") not in _SHELLS for task in _objects(tasks))
+    return any(
+        task.get("status") == "running" and task.get("type") not in _SHELLS
+        for task in _objects(tasks)
+    )
 
 
 def _last_text(content: object) -> str | None:

@@ -36,7 +36,10 @@ def main(arguments: Sequence[str]) -> int:
     except GoopError as error:
         _say(str(error))
     except Exception as error:  # a fault of ours must not stop somebody else's work
-        _say(f"the hook failed and lets everything pass ({type(error).__name__}: {error}); please report this")
+        _say(
+            f"the hook failed and lets everything pass ({type(error).__name__}: {error}); please"
+            " report this"
+        )
     return 0
 
 
@@ -44,8 +47,8 @@ def main(arguments: Sequence[str]) -> int:
 def _end_within(seconds: float) -> Iterator[None]:
     """End the process with 0 when what is done inside takes longer.
 
-    That a host stops the hook itself may be taken for an error, and a project may hold anything: a pipe in place of a
-    file, rules without end, a database made to hang its readers.
+    That a host stops the hook itself may be taken for an error, and a project may hold anything: a
+    pipe in place of a file, rules without end, a database made to hang its readers.
     """
     limit = threading.Timer(seconds, _give_up, (seconds,))
     limit.daemon = True
@@ -57,7 +60,10 @@ def _end_within(seconds: float) -> Iterator[None]:
 
 
 def _give_up(seconds: float) -> None:
-    _say(f"the hook was not done after {seconds:g} seconds and lets everything pass; look at what .goopspec holds")
+    _say(
+        f"the hook was not done after {seconds:g} seconds and lets everything pass; look at what"
+        " .goopspec holds"
+    )
     os._exit(0)
 
 
@@ -66,8 +72,8 @@ def _answer(arguments: Sequence[str]) -> None:
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
         known = ", ".join(HOSTS)
         _say(
-            f"hook takes the name of a host, and behind it nothing or --rules WHERE; expected one of {known}, "
-            "for example: goop-mcp hook claude-code"
+            "hook takes the name of a host, and behind it nothing or --rules WHERE; expected one"
+            f" of {known}, for example: goop-mcp hook claude-code"
         )
         return
     with _end_within(_SECONDS):
@@ -89,12 +95,15 @@ def _read_input() -> bytes:
     while piece := os.read(sys.stdin.fileno(), _PIECE):
         content += piece
         if len(content) > _MOST_BYTES:
-            raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it was let pass unread")
+            raise GoopError(
+                f"the event has more than {_MOST_BYTES:,} bytes; it was let pass unread"
+            )
     return bytes(content)
 
 
 def _write(content: bytes) -> None:
-    # Past Python's buffer: what nobody reads any more would be a fault at the very end of the process.
+    # Past Python's buffer: what nobody reads any more would be a fault at the very end of the
+    # process.
     if sys.stdout is not None:
         while content:
             content = content[os.write(sys.stdout.fileno(), content) :]

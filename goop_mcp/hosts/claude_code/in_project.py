@@ -25,17 +25,28 @@ _DATABASE_SECONDS: Final = 5.0
 
 
 class InProject:
-    """The project of one event, and what it wants. `rules` are the places of rules that were brought along."""
+    """The project of one event, and what it wants.
+
+    `rules` are the places of rules that were brought along.
+    """
 
     def __init__(
-        self, project: str, policy: StopPolicy, environment: Mapping[str, str], *, rules: tuple[str, ...]
+        self,
+        project: str,
+        policy: StopPolicy,
+        environment: Mapping[str, str],
+        *,
+        rules: tuple[str, ...],
     ) -> None:
         settings = read_settings(environment, project=project)
         self._settings = replace(settings, rules=rules, database_seconds=_DATABASE_SECONDS)
         self._policy = policy
 
     def judge(self, text: str, expected: Expectations) -> Verdict:
-        """Return the verdict on a report together with what it claims of the project. Raises GoopError."""
+        """Return the verdict on a report together with what it claims of the project.
+
+        Raises GoopError.
+        """
         with Application(self._settings) as application:
             return check_workspace(
                 text,
@@ -52,7 +63,9 @@ class InProject:
 
         That a rejected one was not counted is only logged.
         """
-        judged = Judged(surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None))
+        judged = Judged(
+            surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None)
+        )
         with Application(self._settings) as application:
             if outcome.verdict is not None and not outcome.verdict.accepted:
                 judgement = judgement_of(
@@ -68,7 +81,9 @@ class InProject:
                 return None
             return self._record(turn, application, judged, session=session)
 
-    def _record(self, turn: Turn, application: Application, judged: Judged, *, session: str | None) -> str | None:
+    def _record(
+        self, turn: Turn, application: Application, judged: Judged, *, session: str | None
+    ) -> str | None:
         try:
             recorded = record_report(
                 turn.text,

@@ -23,7 +23,10 @@ class Plugin(NamedTuple):
 
 
 def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
-    """Return the plugins of ours that are on in `project`. A file that cannot be read says nothing."""
+    """Return the plugins of ours that are on in `project`.
+
+    A file that cannot be read says nothing.
+    """
     found: dict[str, Plugin] = {}
     for place in CLAUDE_SETTINGS:
         target = find_target(place, project=project, environment=environment)

@@ -24,5 +24,6 @@ def state_folder(environment: Mapping[str, str]) -> str:
         return given
     variable, parts = _PLACES.get(sys.platform, _ELSEWHERE)
     named = environment.get(variable)
-    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118 - pathlib is slow to load
+    # Pathlib is slow to load
+    home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
     return os.path.join(home, "goop-mcp")  # noqa: PTH118 - as above

@@ -48,5 +48,9 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
-    texts = [block.get("text") for block in blocks if isinstance(block, Mapping) and block.get("type") == "text"]
+    texts = [
+        block.get("text")
+        for block in blocks
+        if isinstance(block, Mapping) and block.get("type") == "text"
+    ]
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -45,9 +45,16 @@ def fine(subject: str, message: str) -> Check:
 
 def warning(subject: str, message: str, cure: str) -> Check:
     """Return a check that found something which people should know."""
-    return Check(subject=subject, outcome=Outcome.WARNING, message=redact(message).text, cure=redact(cure).text)
+    return Check(
+        subject=subject,
+        outcome=Outcome.WARNING,
+        message=redact(message).text,
+        cure=redact(cure).text,
+    )
 
 
 def fault(subject: str, message: str, cure: str) -> Check:
     """Return a check that found something which keeps goop-mcp from working."""
-    return Check(subject=subject, outcome=Outcome.FAULT, message=redact(message).text, cure=redact(cure).text)
+    return Check(
+        subject=subject, outcome=Outcome.FAULT, message=redact(message).text, cure=redact(cure).text
+    )

@@ -13,7 +13,10 @@ __all__ = ["examine"]
 
 
 def examine(application: Application, environment: Mapping[str, str]) -> Iterator[Check]:
-    """Yield every check as soon as it is done. Servers that hosts are told of are started and ended again."""
+    """Yield every check as soon as it is done.
+
+    Servers that hosts are told of are started and ended again.
+    """
     yield from check_installation(look_around(environment), environment)
     yield from check_project(application.files)
     yield from check_database(application)

@@ -33,12 +33,18 @@ class HandshakeError(Exception):
     """Raised when a server does not start or does not answer as MCP wants; the text says why."""
 
 
-def shake_hands(command: Sequence[str], *, environment: Mapping[str, str], folder: Path, timeout: float) -> Greeting:
-    """Start `command` in `folder`, greet it, list its tools and end it. `timeout` in seconds holds for all of it."""
+def shake_hands(
+    command: Sequence[str], *, environment: Mapping[str, str], folder: Path, timeout: float
+) -> Greeting:
+    """Start `command` in `folder`, greet it, list its tools and end it.
+
+    `timeout` in seconds holds for all of it.
+    """
     began = time.monotonic()
     with tempfile.TemporaryFile() as errors:
         try:
-            process = subprocess.Popen(  # noqa: S603 - the command is the one that the person's own host starts
+            # The command is the one that the person's own host starts
+            process = subprocess.Popen(  # noqa: S603
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -47,7 +53,9 @@ def shake_hands(command: Sequence[str], *, environment: Mapping[str, str], folde
                 env=dict(environment),
             )
         except OSError as error:
-            raise HandshakeError(f"it cannot be started ({(error.strerror or str(error)).lower()})") from error
+            raise HandshakeError(
+                f"it cannot be started ({(error.strerror or str(error)).lower()})"
+            ) from error
         talk = _Talk(process, errors, deadline=began + timeout)
         try:
             server, tools = talk.greet()
@@ -64,7 +72,9 @@ def shake_hands(command: Sequence[str], *, environment: Mapping[str, str], folde
 class _Talk:
     """One conversation with a running server."""
 
-    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], *, deadline: float) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], errors: IO[bytes], *, deadline: float
+    ) -> None:
         self._process, self._errors, self._deadline = process, errors, deadline
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -72,11 +82,17 @@ class _Talk:
 
     def greet(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
         client = {"name": "goop-mcp doctor", "version": "1"}
-        first = self._ask(1, "initialize", {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": client})
+        first = self._ask(
+            1, "initialize", {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": client}
+        )
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         listed = self._ask(2, "tools/list", {}).get("tools")
         server = first.get("serverInfo")
-        tools = [tool.get("name") for tool in listed if isinstance(tool, dict)] if isinstance(listed, list) else []
+        tools = (
+            [tool.get("name") for tool in listed if isinstance(tool, dict)]
+            if isinstance(listed, list)
+            else []
+        )
         return server if isinstance(server, dict) else {}, tuple(map(str, tools))
 
     def end(self) -> None:
@@ -123,7 +139,9 @@ class _Talk:
             value = json.loads(line)
         except ValueError:
             said = line.decode("utf-8", "replace").strip()[:80]
-            raise HandshakeError(f"it writes {said!r} to standard output, where only MCP may stand") from None
+            raise HandshakeError(
+                f"it writes {said!r} to standard output, where only MCP may stand"
+            ) from None
         return value if isinstance(value, dict) else {}
 
     def _silence(self) -> HandshakeError:
@@ -135,7 +153,9 @@ class _Talk:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LAST_WORDS))
         words = " ".join(self._errors.read().decode("utf-8", "replace").split())
-        return HandshakeError(f"it ends with {code}{f': {words}' if words else ' and says nothing'}")
+        return HandshakeError(
+            f"it ends with {code}{f': {words}' if words else ' and says nothing'}"
+        )
 
     def _read(self) -> None:
         stream = self._process.stdout

@@ -26,7 +26,8 @@ def _sqlite() -> Check:
     try:
         import apsw  # noqa: PLC0415 - that it can be loaded is what is checked
 
-        from goop_mcp.store.sqlite.connection import refuse_unsafe_sqlite  # noqa: PLC0415 - needs the above
+        # Needs the above
+        from goop_mcp.store.sqlite.connection import refuse_unsafe_sqlite  # noqa: PLC0415
     except ImportError as error:
         return fault("SQLite", f"its driver cannot be loaded ({error})", "install goop-mcp again")
     version = apsw.sqlite_lib_version()
@@ -51,13 +52,15 @@ def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
         others = ", ".join(str(path) for path in found[1:])
         return warning(
             "PATH",
-            f"{len(found)} different programs {PROGRAM} are found; {found[0]} is started, {others} is not",
+            f"{len(found)} different programs {PROGRAM} are found; {found[0]} is started, {others}"
+            " is not",
             "uninstall those that are not needed",
         )
     if not _is_this_one(found[0], around):
         return warning(
             "PATH",
-            f"{found[0]} belongs to another installation than the one that runs now ({around.prefix})",
+            f"{found[0]} belongs to another installation than the one that runs now"
+            f" ({around.prefix})",
             "uninstall one of them, or run the doctor of the one that hosts start",
         )
     return fine("PATH", f"{found[0]}")

@@ -1,4 +1,7 @@
-"""What judges the reports in a host: hooks in its settings, a plugin. Two of them ask an agent twice."""
+"""What judges the reports in a host: hooks in its settings, a plugin.
+
+Two of them ask an agent twice.
+"""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,20 +42,30 @@ def plugins_that_judge(project: Path, environment: Mapping[str, str]) -> list[Ju
     ]
 
 
-def check_judging(host: Host, judges: Sequence[Judging], environment: Mapping[str, str]) -> Iterator[Check]:
+def check_judging(
+    host: Host, judges: Sequence[Judging], environment: Mapping[str, str]
+) -> Iterator[Check]:
     """Yield whether plugins can start goop-mcp, and whether an event is answered twice."""
     path = environment.get("PATH")
     starter = next((found for name in _STARTERS if (found := shutil.which(name, path=path))), None)
     for judge in judges:
         if judge.is_plugin and starter is None:
-            cure = f"install goop-mcp for good: uv tool install {PROGRAM}, or pipx install {PROGRAM}"
-            yield fault(host.title, f"{judge.name} finds none of {', '.join(_STARTERS)} on the PATH", cure)
+            cure = (
+                f"install goop-mcp for good: uv tool install {PROGRAM}, or pipx install {PROGRAM}"
+            )
+            yield fault(
+                host.title, f"{judge.name} finds none of {', '.join(_STARTERS)} on the PATH", cure
+            )
         elif judge.is_plugin:
             yield fine(host.title, f"{judge.name} is on and starts {starter}")
     if len(judges) > 1:
         names = " and ".join(judge.name for judge in judges)
         cures = " or ".join(dict.fromkeys(judge.cure for judge in judges))
-        yield warning(host.title, f"{names} judge the same reports: an agent is asked twice", f"keep one: {cures}")
+        yield warning(
+            host.title,
+            f"{names} judge the same reports: an agent is asked twice",
+            f"keep one: {cures}",
+        )
 
 
 def removal(seat: Seat) -> str:

@@ -34,7 +34,10 @@ def check_database(application: Application) -> Iterator[Check]:
     try:
         store = application.store
         if not store.exists():
-            yield fine("database", f"{store.location} is not there yet; the first memory or report creates it")
+            yield fine(
+                "database",
+                f"{store.location} is not there yet; the first memory or report creates it",
+            )
             return
         for remark in store.warnings:
             what, _, cure = remark.partition("; ")
@@ -48,7 +51,8 @@ def check_database(application: Application) -> Iterator[Check]:
         yield fault(
             "database",
             f"{store.location} is damaged: {damage[0]}",
-            "put a backup in its place with goop-mcp restore FILE; save memories with goop-mcp memory export first",
+            "put a backup in its place with goop-mcp restore FILE; save memories with goop-mcp"
+            " memory export first",
         )
     else:
         yield fine("database", f"{store.location} is sound, revision {revision}")
@@ -62,7 +66,11 @@ def _broken(error: GoopError) -> Check:
     message, semicolon, cure = str(error).partition("; ")
     if isinstance(error, StoreVersionError):
         cure = "install the newest goop-mcp, then restart the hosts"
-    return fault("database", message, cure if semicolon else "look at the file, or name another with GOOP_DATABASE_URL")
+    return fault(
+        "database",
+        message,
+        cure if semicolon else "look at the file, or name another with GOOP_DATABASE_URL",
+    )
 
 
 def _state(files: ProjectFiles) -> Check:
@@ -76,11 +84,16 @@ def _state(files: ProjectFiles) -> Check:
         return fine("project", f"{_STATE} is sound, phase {state.phase}")
     newest = read_checkpoints(files).newest
     repair = f"mend that place by hand{_offer(newest) if newest is not None else ''}"
-    return fault("project", f"{_STATE} is broken in line {state.line}, column {state.column}: {state.message}", repair)
+    return fault(
+        "project",
+        f"{_STATE} is broken in line {state.line}, column {state.column}: {state.message}",
+        repair,
+    )
 
 
 def _offer(checkpoint: Checkpoint) -> str:
     phase = f", phase {excerpt(checkpoint.phase, 40)}" if checkpoint.phase is not None else ""
     return (
-        f", or take over what you need from {checkpoint.path} (saved {checkpoint.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
+        f", or take over what you need from {checkpoint.path} (saved"
+        f" {checkpoint.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
     )

@@ -70,7 +70,11 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
             yield _start(server)
         registered = registered or bool(servers)
     if not registered:
-        yield warning("hosts", "goop-mcp is not registered in any host here", f"goop-mcp install {'|'.join(HOSTS)}")
+        yield warning(
+            "hosts",
+            "goop-mcp is not registered in any host here",
+            f"goop-mcp install {'|'.join(HOSTS)}",
+        )
 
 
 def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iterator[Check]:
@@ -82,19 +86,33 @@ def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Itera
             continue
         try:
             data = target.read()
-            document = None if data is None else parse_configuration(data.decode("utf-8"), target.shown)
+            document = (
+                None if data is None else parse_configuration(data.decode("utf-8"), target.shown)
+            )
         except ConfigurationError as error:
             what, _, _ = str(error).partition("; ")
-            yield fault(seat.host.title, what, f"mend {target.shown}; the host cannot read it either")
+            yield fault(
+                seat.host.title, what, f"mend {target.shown}; the host cannot read it either"
+            )
             continue
         except UnicodeDecodeError:
-            yield fault(seat.host.title, f"{target.shown} is no text in UTF-8", f"save {target.shown} as UTF-8")
+            yield fault(
+                seat.host.title,
+                f"{target.shown} is no text in UTF-8",
+                f"save {target.shown} as UTF-8",
+            )
             continue
         known = _written(target)
         if document is not None:
             found.extend(_servers(seat, target, document, parts, known))
         yield from _elements(
-            seat, target, document, parts, known=known, is_registered=len(found) > before, judges=judges
+            seat,
+            target,
+            document,
+            parts,
+            known=known,
+            is_registered=len(found) > before,
+            judges=judges,
         )
 
 
@@ -114,12 +132,21 @@ def _servers(
             ours = is_ours(words) or entry in known
             if name == SERVER or ours:
                 variables = _variables(entry)
-                yield _Found(seat=seat, target=target, name=name, words=words, variables=variables, is_ours=ours)
+                yield _Found(
+                    seat=seat,
+                    target=target,
+                    name=name,
+                    words=words,
+                    variables=variables,
+                    is_ours=ours,
+                )
 
 
 def _variables(entry: JsonValue) -> Mapping[str, str]:
     values = entry.get("env", entry.get("environment")) if isinstance(entry, Mapping) else None
-    return {name: str(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
+    return (
+        {name: str(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
+    )
 
 
 def _elements(
@@ -147,7 +174,9 @@ def _elements(
             missing.append(part.keys[-1])
         if len(ours) > 1:
             cure = f"remove all but one from {target.shown}"
-            yield warning(seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", cure)
+            yield warning(
+                seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", cure
+            )
         for words in filter(None, map(_hook_words, ours)):
             if _program(words[0], seat) is None:
                 yield fault(
@@ -159,7 +188,9 @@ def _elements(
         judges.append(Judging(name=f"the hooks in {target.shown}", cure=removal(seat)))
     if missing and is_registered:
         cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
-        yield warning(seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", cure)
+        yield warning(
+            seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", cure
+        )
 
 
 def _hook_words(element: JsonValue) -> tuple[str, ...]:
@@ -167,7 +198,9 @@ def _hook_words(element: JsonValue) -> tuple[str, ...]:
     return hook_words(hooks[0]) if isinstance(hooks, list) and hooks else ()
 
 
-def _asset(seat: Seat, target: Target, asset: Asset, *, is_registered: bool, judges: list[Judging]) -> Iterator[Check]:
+def _asset(
+    seat: Seat, target: Target, asset: Asset, *, is_registered: bool, judges: list[Judging]
+) -> Iterator[Check]:
     cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
     try:
         data = target.read()
@@ -176,11 +209,15 @@ def _asset(seat: Seat, target: Target, asset: Asset, *, is_registered: bool, jud
         return
     if data is None:
         if is_registered:
-            yield warning(seat.host.title, f"{target.shown} is not there: bad reports are not sent back", cure)
+            yield warning(
+                seat.host.title, f"{target.shown} is not there: bad reports are not sent back", cure
+            )
         return
     judges.append(Judging(name=f"the plugin {target.shown}", cure=removal(seat)))
     if data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
-        yield warning(seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", cure)
+        yield warning(
+            seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", cure
+        )
 
 
 def _twice(host: Host, found: list[_Found]) -> Iterator[Check]:
@@ -198,10 +235,16 @@ def _start(server: _Found) -> Check:
     if not server.words:
         return fault(host.title, f"{where} has no command", cure)
     if not server.is_ours:
-        return fault(host.title, f"{where} starts {server.words[0]}, which is not goop-mcp", "rename that server")
+        return fault(
+            host.title,
+            f"{where} starts {server.words[0]}, which is not goop-mcp",
+            "rename that server",
+        )
     program = _program(server.words[0], server.seat)
     if program is None:
-        return fault(host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", cure)
+        return fault(
+            host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", cure
+        )
     words = tuple(_filled(word, server.seat) for word in server.words)
     variables = {name: _filled(value, server.seat) for name, value in server.variables.items()}
     environment = {**server.seat.environment, **variables}
@@ -209,21 +252,28 @@ def _start(server: _Found) -> Check:
         environment["CLAUDE_PROJECT_DIR"] = str(server.seat.project)
     try:
         greeting = shake_hands(
-            (program, *words[1:]), environment=environment, folder=server.seat.project, timeout=_PATIENCE
+            (program, *words[1:]),
+            environment=environment,
+            folder=server.seat.project,
+            timeout=_PATIENCE,
         )
     except HandshakeError as error:
         return fault(host.title, f"{where} does not work: {error}", cure)
     said = f"{where} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
     if greeting.version != __version__:
         other = f"{where} starts goop-mcp {greeting.version}, and this is {__version__}"
-        return warning(host.title, other, "install the newest one in both places, then restart the host")
+        return warning(
+            host.title, other, "install the newest one in both places, then restart the host"
+        )
     if greeting.seconds > _SLOW:
         return warning(host.title, f"{said}, which some hosts do not wait for", _haste(server))
     if host.name in _FROM_THE_DESKTOP and not Path(server.words[0]).is_absolute():
         return warning(
             host.title,
-            f"{said}; a host started from the desktop may not know the PATH on which {server.words[0]} is found",
-            f"if it does not start there: goop-mcp install {host.name} --replace --command {program}",
+            f"{said}; a host started from the desktop may not know the PATH on which"
+            f" {server.words[0]} is found",
+            f"if it does not start there: goop-mcp install {host.name} --replace --command"
+            f" {program}",
         )
     return fine(host.title, said)
 
@@ -231,8 +281,14 @@ def _start(server: _Found) -> Check:
 def _haste(server: _Found) -> str:
     """Return what to do about a server that takes long to start."""
     if runs_throwaway(server.words):
-        return f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx install goop-mcp"
-    return "run the doctor again when the machine is less busy; start the host anew where the server is missing in it"
+        return (
+            f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx"
+            " install goop-mcp"
+        )
+    return (
+        "run the doctor again when the machine is less busy; start the host anew where the server"
+        " is missing in it"
+    )
 
 
 def _program(name: str, seat: Seat) -> str | None:
@@ -246,7 +302,9 @@ def _program(name: str, seat: Seat) -> str | None:
 
 def _filled(text: str, seat: Seat) -> str:
     """Put in what hosts put in for their variables."""
-    text = text.replace("${workspaceFolder}", str(seat.project)).replace("${CLAUDE_PROJECT_DIR}", str(seat.project))
+    text = text.replace("${workspaceFolder}", str(seat.project)).replace(
+        "${CLAUDE_PROJECT_DIR}", str(seat.project)
+    )
     for name, value in seat.environment.items():
         for form in (f"${{env:{name}}}", f"{{env:{name}}}", f"${{{name}}}"):
             text = text.replace(form, value) if form in text else text

@@ -28,7 +28,9 @@ MainThread = Literal["if_present", "always", "never"]
 Event = Mapping[str, Any]
 """What the host tells of an event; newer hosts tell more than the types of the SDK know."""
 
-_MOST_ATTEMPTS: Final = 8  # the host cuts a ninth block in a row short, and the final text may then be lost
+_MOST_ATTEMPTS: Final = (
+    8  # the host cuts a ninth block in a row short, and the final text may then be lost
+)
 _TAIL_BYTES: Final = 4_000_000
 
 _logger = logging.getLogger(__name__)
@@ -39,12 +41,14 @@ def envelope_hooks(
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks for `ClaudeAgentOptions(hooks=...)`.
 
-    `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`; without an expected
-    agent the subagent's own name is expected. A reply that is rejected goes back with what is wrong; when the review
-    ends without an accepted one, the agent may stop, a message says what is left, and `on_stop` hears the outcome.
-    A failure of the hook itself is logged and lets the agent stop. The host does not tell a hook what a reply cost, so
-    usage is unknown, and a hook cannot bound a call of the model: a deadline is looked at when a reply comes. Raises
-    PolicyError for more than 8 attempts and for `when_exhausted="raise"`, as a hook has nobody to raise to.
+    `agents` is a pattern for the subagents whose replies are judged. `terms` are those of `Review`;
+    without an expected agent the subagent's own name is expected. A reply that is rejected goes
+    back with what is wrong; when the review ends without an accepted one, the agent may stop, a
+    message says what is left, and `on_stop` hears the outcome. A failure of the hook itself is
+    logged and lets the agent stop. The host does not tell a hook what a reply cost, so usage is
+    unknown, and a hook cannot bound a call of the model: a deadline is looked at when a reply
+    comes. Raises PolicyError for more than 8 attempts and for `when_exhausted="raise"`, as a hook
+    has nobody to raise to.
     """
     _check_policy(terms)
     hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
@@ -57,29 +61,42 @@ def envelope_hooks(
 def _check_policy(terms: ReviewTerms) -> None:
     policy = terms.get("policy", DEFAULT_POLICY)
     if policy.max_attempts > _MOST_ATTEMPTS:
-        raise PolicyError(f"max_attempts is {policy.max_attempts}; the host allows {_MOST_ATTEMPTS} at most")
+        raise PolicyError(
+            f"max_attempts is {policy.max_attempts}; the host allows {_MOST_ATTEMPTS} at most"
+        )
     if policy.when_exhausted == "raise":
-        raise PolicyError("when_exhausted is raise; a hook has nobody to raise to, so expected return and an on_stop")
+        raise PolicyError(
+            "when_exhausted is raise; a hook has nobody to raise to, so expected return and an"
+            " on_stop"
+        )
 
 
 class _StopHook:
     """Answers the events SubagentStop and Stop."""
 
-    def __init__(self, reviews: OpenReviews, expected: Expectations, main_thread: MainThread) -> None:
+    def __init__(
+        self, reviews: OpenReviews, expected: Expectations, main_thread: MainThread
+    ) -> None:
         self._reviews, self._expected, self._main_thread = reviews, expected, main_thread
 
-    async def on_subagent(self, told: HookInput, _tool: str | None, _context: HookContext) -> HookJSONOutput:
+    async def on_subagent(
+        self, told: HookInput, _tool: str | None, _context: HookContext
+    ) -> HookJSONOutput:
         event = cast("Event", told)
         try:
             if event.get("agent_type") == "":
                 return {}  # the host's own subagent, such as the one that compacts a conversation
-            expected = replace(self._expected, agent=self._expected.agent or event.get("agent_type"))
+            expected = replace(
+                self._expected, agent=self._expected.agent or event.get("agent_type")
+            )
             return self._answer(event, _last_text(event), expected)
         except Exception:
             _logger.exception("the reply could not be judged; the agent may stop")
             return {}
 
-    async def on_main(self, told: HookInput, _tool: str | None, _context: HookContext) -> HookJSONOutput:
+    async def on_main(
+        self, told: HookInput, _tool: str | None, _context: HookContext
+    ) -> HookJSONOutput:
         event = cast("Event", told)
         try:
             text = _last_text(event)

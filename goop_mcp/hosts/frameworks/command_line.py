@@ -86,7 +86,10 @@ class CommandLineAgent:
     _session_cost: float | None = field(default=None, init=False, repr=False)
 
     async def ask(self, message: Message) -> Reply:
-        """Run the program and wait for it; a cancellation ends it and all it has started. Raises CommandFailedError."""
+        """Run the program and wait for it; a cancellation ends it and all it has started.
+
+        Raises CommandFailedError.
+        """
         goes_on = message.way == "same_conversation"
         session = self.session if goes_on or message.text == self._unanswered else None
         text = f"{self._history}{message.text}" if goes_on and session is None else message.text
@@ -118,16 +121,23 @@ class CommandLineAgent:
     async def _run(self, text: str, session: str | None) -> str:
         words = self.command(text, session)
         if isinstance(words, str) or not words:
-            raise TypeError(f"command returned {excerpt(repr(words), 80)}; expected a list of words, the program first")
+            raise TypeError(
+                f"command returned {excerpt(repr(words), 80)}; expected a list of words, the"
+                " program first"
+            )
         given = text.encode() if self.on_stdin else None
         try:
-            done = await run_program(words, given=given, folder=self.folder, environment=self.environment)
+            done = await run_program(
+                words, given=given, folder=self.folder, environment=self.environment
+            )
         except OSError as error:
             raise CommandFailedError(_why_not(error, words[0])) from error
         output = done.output.decode(errors="replace")
         if done.exit_code:
             said = (done.errors.decode(errors="replace") or output).strip().rpartition("\n")[2]
-            bare = CommandFailedError(f"{words[0]} ended with exit code {done.exit_code}: {excerpt(said)}")
+            bare = CommandFailedError(
+                f"{words[0]} ended with exit code {done.exit_code}: {excerpt(said)}"
+            )
             raise self._reported_failure(output) or bare
         return output
 
@@ -155,10 +165,15 @@ def _sendable(text: str) -> str:
 
 def _why_not(error: OSError, program: str) -> str:
     if error.errno == errno.E2BIG:
-        return f"the message is too long for the words of a command ({program}); expected it on standard input"
+        return (
+            f"the message is too long for the words of a command ({program}); expected it on"
+            " standard input"
+        )
     reason = (error.strerror or "unknown reason").lower()
     if error.filename not in (None, program):
-        return f"{program} cannot be run in {error.filename} ({reason}); name a folder that is there"
+        return (
+            f"{program} cannot be run in {error.filename} ({reason}); name a folder that is there"
+        )
     return f"{program} cannot be run ({reason}); install it or name its place"
 
 
@@ -196,7 +211,15 @@ def opencode(
     def command(text: str, session: str | None) -> list[str]:
         resume = ["-s", session] if session else []
         # A message that begins with a dash would be taken for an option.
-        return [program, "run", "--format", "json", *resume, *options, f" {text}" if text.startswith("-") else text]
+        return [
+            program,
+            "run",
+            "--format",
+            "json",
+            *resume,
+            *options,
+            f" {text}" if text.startswith("-") else text,
+        ]
 
     return CommandLineAgent(
         command=command,
@@ -287,7 +310,11 @@ def _refused_with(text: str) -> int | None:
 def _limited_until(text: str) -> datetime | None:
     """Return the time in `Claude AI usage limit reached|1753077600`."""
     digits = text.partition(_USAGE_LIMIT)[2][:10]
-    return datetime.fromtimestamp(int(digits), UTC) if digits.isascii() and digits.isdecimal() else None
+    return (
+        datetime.fromtimestamp(int(digits), UTC)
+        if digits.isascii() and digits.isdecimal()
+        else None
+    )
 
 
 def _read_opencode(output: str) -> Answer:
@@ -317,7 +344,9 @@ def _read_opencode(output: str) -> Answer:
     return Answer(text=text, session=session, usage=usage)
 
 
-def _opencode_failure(error: Mapping[str, Any], session: str | None, usage: Usage | None) -> CommandFailedError:
+def _opencode_failure(
+    error: Mapping[str, Any], session: str | None, usage: Usage | None
+) -> CommandFailedError:
     data = _object(error.get("data"))
     why = _text(data.get("message")) or _text(error.get("name")) or "it does not say why"
     retryable = data.get("isRetryable")
@@ -339,7 +368,9 @@ def _used_in_step(part: Mapping[str, Any]) -> Usage:
     cached = [_number(cache.get(name)) or 0 for name in ("read", "write")]
     return Usage(
         input_tokens=None if read is None else read + sum(cached),
-        output_tokens=None if written is None else written + (_number(tokens.get("reasoning")) or 0),
+        output_tokens=(
+            None if written is None else written + (_number(tokens.get("reasoning")) or 0)
+        ),
         cost=_amount(part.get("cost")),
     )
 
@@ -348,7 +379,9 @@ def _parsed(text: str, program: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CommandFailedError(f"{program} wrote {excerpt(text, 200)!r}; expected JSON") from error
+        raise CommandFailedError(
+            f"{program} wrote {excerpt(text, 200)!r}; expected JSON"
+        ) from error
     if not isinstance(value, dict):
         raise CommandFailedError(f"{program} wrote {excerpt(text, 200)!r}; expected a JSON object")
     return value

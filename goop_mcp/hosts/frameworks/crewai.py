@@ -1,6 +1,7 @@
 """crewai: a guardrail of a task that sends a report back until it is accepted.
 
-Needs crewai only while a crew runs: it cannot be installed next to the MCP server, as it pins an older `mcp`.
+Needs crewai only while a crew runs: it cannot be installed next to the MCP server, as it pins an
+older `mcp`.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,9 @@ Guardrail = Callable[[Any], tuple[bool, Any]]
 _failed: "WeakKeyDictionary[Guardrail, Callable[[Exception], None]]" = WeakKeyDictionary()
 
 
-def envelope_guardrail(*, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> Guardrail:
+def envelope_guardrail(
+    *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]
+) -> Guardrail:
     """Return the function for `Task(guardrail=..., guardrail_max_retries=2)`; `terms` are those of `Review`.
 
     Allow crewai one retry less than the attempts of the policy: the smaller limit counts. At the end without an
@@ -36,7 +39,8 @@ def envelope_guardrail(*, hand_on_unaccepted: bool = False, **terms: Unpack[Revi
     # Crews run at the same time, each in a context of its own.
     current: ContextVar[Review | None] = ContextVar("goop_mcp_crewai_review", default=None)
 
-    def guardrail(output: Any) -> tuple[bool, Any]:  # noqa: ANN401 - crewai's TaskOutput
+    # Crewai's TaskOutput
+    def guardrail(output: Any) -> tuple[bool, Any]:  # noqa: ANN401
         review = current.get()
         if review is None or review.stopped or _is_first(output):
             review = Review(**ended)
@@ -46,7 +50,11 @@ def envelope_guardrail(*, hand_on_unaccepted: bool = False, **terms: Unpack[Revi
 
     def failed(failure: Exception) -> None:
         review = current.get()
-        if review is not None and review.stopped and str(failure) == str(NotAcceptedError(review.outcome)):
+        if (
+            review is not None
+            and review.stopped
+            and str(failure) == str(NotAcceptedError(review.outcome))
+        ):
             return  # reported when the review ended
         if review is None or review.stopped:
             # The task before it ended; this one failed before its first output.
@@ -75,7 +83,8 @@ def _reply(output: Any) -> str:  # noqa: ANN401 - as above
 def _listen_to_crewai() -> None:
     """Have crewai report tasks that fail, once a process: it calls a guardrail only with an output."""
     try:
-        from crewai.events import TaskFailedEvent, crewai_event_bus  # noqa: PLC0415 - slow, and loaded where crews are
+        # Slow, and loaded where crews are
+        from crewai.events import TaskFailedEvent, crewai_event_bus  # noqa: PLC0415
     except ModuleNotFoundError:
         return  # a guardrail may be called without it, by a loop of somebody's own
 
@@ -83,6 +92,9 @@ def _listen_to_crewai() -> None:
 
 
 def _on_task_failed(task: Any, event: Any) -> None:  # noqa: ANN401 - as above
-    for guardrail in (task.guardrail, *(task.guardrails if isinstance(task.guardrails, list) else ())):
+    for guardrail in (
+        task.guardrail,
+        *(task.guardrails if isinstance(task.guardrails, list) else ()),
+    ):
         if callable(guardrail) and (failed := _failed.get(guardrail)) is not None:
             failed(RuntimeError(event.error))

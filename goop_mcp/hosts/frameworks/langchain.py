@@ -43,11 +43,12 @@ class EnvelopeState(AgentState):
 class EnvelopeMiddleware(AgentMiddleware):
     """For `create_agent(..., middleware=[EnvelopeMiddleware()])`; `terms` are those of `Review`.
 
-    At the end without an accepted report NotAcceptedError is raised, whose outcome has every attempt. With
-    `hand_on_unaccepted` the last reply stands, and `outcome` tells what it is worth. Structured output is judged as
-    the JSON that the model sent. `on_stop` also receives the outcome of a run whose model fails or that is cancelled
-    while it is asked; put this middleware before those that repeat calls, so that it sees only what they gave up.
-    Raises PolicyError for a deadline.
+    At the end without an accepted report NotAcceptedError is raised, whose outcome has every
+    attempt. With `hand_on_unaccepted` the last reply stands, and `outcome` tells what it is worth.
+    Structured output is judged as the JSON that the model sent. `on_stop` also receives the outcome
+    of a run whose model fails or that is cancelled while it is asked; put this middleware before
+    those that repeat calls, so that it sees only what they gave up. Raises PolicyError for a
+    deadline.
     """
 
     state_schema = EnvelopeState
@@ -56,7 +57,8 @@ class EnvelopeMiddleware(AgentMiddleware):
         super().__init__()
         self._terms = check_terms(ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
 
-    def before_agent(self, state: EnvelopeState, runtime: object) -> dict[str, Any]:  # noqa: ARG002 - langchain's
+    # Langchain's
+    def before_agent(self, state: EnvelopeState, runtime: object) -> dict[str, Any]:  # noqa: ARG002
         """Begin to count for a new task."""
         return {"envelope_replies": []}
 
@@ -65,20 +67,27 @@ class EnvelopeMiddleware(AgentMiddleware):
         return self.before_agent(state, runtime)
 
     @hook_config(can_jump_to=["model"])
-    def after_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002 - as above
+    # As above
+    def after_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002
         """Judge what the model said, and let it go on where that is not accepted."""
         return self._judge(state)
 
     @hook_config(can_jump_to=["model"])
-    async def aafter_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002 - as above
+    # As above
+    async def aafter_model(self, state: EnvelopeState, runtime: object) -> dict[str, Any] | None:  # noqa: ARG002
         """Do the same where the agent runs in an event loop."""
         return self._judge(state)
 
     def _judge(self, state: EnvelopeState) -> dict[str, Any] | None:
-        message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
+        message = next(
+            (each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None
+        )
         if message is None:
             return None
-        before, new = state.get("envelope_replies") or [], said_by(message, text=_reply_in(message, state))
+        before, new = (
+            state.get("envelope_replies") or [],
+            said_by(message, text=_reply_in(message, state)),
+        )
         said = [*before, new]
         if new["text"] is None:
             return {"envelope_replies": said}
@@ -87,9 +96,14 @@ class EnvelopeMiddleware(AgentMiddleware):
         feedback = review.hear(new["text"], usage=usage_of_last(said))
         if feedback is None:
             return {"envelope_replies": said}
-        return {"envelope_replies": said, "messages": [feedback_message(feedback)], "jump_to": "model"}
+        return {
+            "envelope_replies": said,
+            "messages": [feedback_message(feedback)],
+            "jump_to": "model",
+        }
 
-    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - langchain's
+    # Langchain's
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:  # noqa: ANN401
         """Let `on_stop` receive the outcome of a run whose model fails."""
         try:
             return handler(request)
@@ -97,7 +111,8 @@ class EnvelopeMiddleware(AgentMiddleware):
             self._report(request.state, failure)
             raise
 
-    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401 - as above
+    # As above
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """Do the same where the agent runs in an event loop."""
         try:
             return await handler(request)
@@ -111,7 +126,8 @@ class EnvelopeMiddleware(AgentMiddleware):
         said = state.get("envelope_replies") or []
         resumed(said, self._terms).fail(failure, usage=usage_since_reply(said))
 
-    def after_agent(self, state: EnvelopeState, runtime: object) -> None:  # noqa: ARG002 - as above
+    # As above
+    def after_agent(self, state: EnvelopeState, runtime: object) -> None:  # noqa: ARG002
         """Let `on_stop` receive the outcome of a run that other middleware ended."""
         said = state.get("envelope_replies") or []
         review = recalled(said, self._terms)
@@ -128,7 +144,10 @@ class EnvelopeMiddleware(AgentMiddleware):
         Of messages alone it knows no more than they hold: other middleware may have summarized some.
         """
         if isinstance(finished, Mapping):
-            return outcome_of(finished.get("envelope_replies") or said_since_task(finished["messages"]), self._terms)
+            return outcome_of(
+                finished.get("envelope_replies") or said_since_task(finished["messages"]),
+                self._terms,
+            )
         return outcome_of(said_since_task(finished), self._terms)
 
 
@@ -142,5 +161,8 @@ def _reply_in(message: AIMessage, state: EnvelopeState) -> str | None:
     if state.get("structured_response") is None:
         return None
     last = state["messages"][-1]
-    call = next((each for each in message.tool_calls if each["id"] == getattr(last, "tool_call_id", None)), None)
+    call = next(
+        (each for each in message.tool_calls if each["id"] == getattr(last, "tool_call_id", None)),
+        None,
+    )
     return None if call is None else reply_text(call["args"])

@@ -1,7 +1,7 @@
 """Read what a model said to a task, and take a review up again from it, in the terms of langchain.
 
-A review lives only while one reply is judged: what was said is in the messages or in the state of the
-agent, so that a conversation may be stored, resumed elsewhere, or forked.
+A review lives only while one reply is judged: what was said is in the messages or in the state of
+the agent, so that a conversation may be stored, resumed elsewhere, or forked.
 """
 
 from collections.abc import Sequence
@@ -42,10 +42,14 @@ class Said(TypedDict):
 
 
 def check_terms(terms: ReviewTerms) -> ReviewTerms:
-    """Return `terms`. Raises PolicyError for a deadline, as messages do not tell when the task was given."""
+    """Return `terms`.
+
+    Raises PolicyError for a deadline, as messages do not tell when the task was given.
+    """
     if terms.get("policy", DEFAULT_POLICY).deadline is not None:
         raise PolicyError(
-            "deadline is given; messages bear no time, so expected None and a shared_budget around the call"
+            "deadline is given; messages bear no time, so expected None and a shared_budget around"
+            " the call"
         )
     Review(**terms)
     return terms
@@ -69,7 +73,11 @@ def said_by(message: AIMessage, *, text: str | None) -> Said:
 
 def said_since_task(messages: Sequence[AnyMessage]) -> list[Said]:
     """Return what was said to the last task in `messages`."""
-    tasks = [index for index, each in enumerate(messages) if isinstance(each, HumanMessage) and not is_feedback(each)]
+    tasks = [
+        index
+        for index, each in enumerate(messages)
+        if isinstance(each, HumanMessage) and not is_feedback(each)
+    ]
     since = messages[tasks[-1] + 1 :] if tasks else messages
     following = [*since[1:], None]
     return [

@@ -26,8 +26,8 @@ __all__ = ["EnvelopeCheck"]
 class EnvelopeCheck:
     """A node for a graph whose state holds `messages`; `terms` are those of `Review`.
 
-    The last reply stands when the review ends without an accepted one; `outcome` tells what it is worth. Raises
-    PolicyError for a deadline.
+    The last reply stands when the review ends without an accepted one; `outcome` tells what it is
+    worth. Raises PolicyError for a deadline.
     """
 
     def __init__(self, **terms: Unpack[ReviewTerms]) -> None:

@@ -23,7 +23,9 @@ class OpenReviews:
     `now` gives seconds that never go back.
     """
 
-    def __init__(self, *, now: Callable[[], float] = monotonic, **terms: Unpack[ReviewTerms]) -> None:
+    def __init__(
+        self, *, now: Callable[[], float] = monotonic, **terms: Unpack[ReviewTerms]
+    ) -> None:
         Review(**terms)  # refuses terms of no use at once, and not at the first reply
         self._terms = terms
         self._now = now
@@ -50,7 +52,10 @@ class OpenReviews:
                 review = Review(**(self._terms | changed))
             self._reviews[conversation] = now, review
             self._reviews.move_to_end(conversation)
-            while len(self._reviews) > _MOST or next(iter(self._reviews.values()))[0] < now - _KEPT_SECONDS:
+            while (
+                len(self._reviews) > _MOST
+                or next(iter(self._reviews.values()))[0] < now - _KEPT_SECONDS
+            ):
                 abandoned.append(self._reviews.popitem(last=False)[1][1])
 
         # Not under the lock: what `on_stop` does is the caller's.

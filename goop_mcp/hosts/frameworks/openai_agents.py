@@ -102,7 +102,11 @@ def _text_of_input(given: object) -> str:
     """Return what the user asked for: the text itself, or that of the user's messages in a list."""
     if not isinstance(given, list):
         return reply_text(given)
-    asked = [each.get("content") for each in given if isinstance(each, dict) and each.get("role") == "user"]
+    asked = [
+        each.get("content")
+        for each in given
+        if isinstance(each, dict) and each.get("role") == "user"
+    ]
     return "\n\n".join(reply_text(content) for content in asked) or reply_text(given)
 
 
@@ -126,7 +130,11 @@ def checked_output(
         conversation = _Runs(agent, run_options or {}, first=result)
         task = _text_of_input(result.input)
         outcome = await _outcome_of(conversation, task, _reporting(terms, on_stop))
-        return outcome.text if outcome.accepted or hand_on_unaccepted else _not_accepted(agent, outcome)
+        return (
+            outcome.text
+            if outcome.accepted or hand_on_unaccepted
+            else _not_accepted(agent, outcome)
+        )
 
     return extract
 
@@ -138,8 +146,8 @@ def _not_accepted(agent: Agent[Any], outcome: Outcome) -> str:
     rules = sorted({rule for rule, _ in last.findings_key}) if last else []
     broken = f", which broke {', '.join(rules)}" if rules else ""
     return (
-        f"{agent.name} was asked {len(outcome.attempts)} times and sent no report that can be acted upon{broken}. "
-        "Do not take its task for done."
+        f"{agent.name} was asked {len(outcome.attempts)} times and sent no report that can be acted"
+        f" upon{broken}. Do not take its task for done."
     )
 
 
@@ -165,22 +173,28 @@ class _Progress(RunHooks[Any]):
         self.agent, self.items = agent, list(input_items)
         await self._given.on_llm_start(context, agent, system_prompt, input_items)
 
-    async def on_llm_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+    # As the framework calls it
+    async def on_llm_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401
         await self._given.on_llm_end(*event, **named)
 
-    async def on_agent_start(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+    # As the framework calls it
+    async def on_agent_start(self, *event: Any, **named: Any) -> None:  # noqa: ANN401
         await self._given.on_agent_start(*event, **named)
 
-    async def on_agent_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+    # As the framework calls it
+    async def on_agent_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401
         await self._given.on_agent_end(*event, **named)
 
-    async def on_handoff(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+    # As the framework calls it
+    async def on_handoff(self, *event: Any, **named: Any) -> None:  # noqa: ANN401
         await self._given.on_handoff(*event, **named)
 
-    async def on_tool_start(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+    # As the framework calls it
+    async def on_tool_start(self, *event: Any, **named: Any) -> None:  # noqa: ANN401
         await self._given.on_tool_start(*event, **named)
 
-    async def on_tool_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401 - as the framework calls it
+    # As the framework calls it
+    async def on_tool_end(self, *event: Any, **named: Any) -> None:  # noqa: ANN401
         await self._given.on_tool_end(*event, **named)
 
 
@@ -229,7 +243,9 @@ class _Runs:
 
     async def _run(self, message: Message) -> Usage | None:
         if self._session is not None and self._before_task is None:
-            self._before_task = _before_task(await self._session.get_items(), is_under_way=self._state is not None)
+            self._before_task = _before_task(
+                await self._session.get_items(), is_under_way=self._state is not None
+            )
         agent, given, changed = self._next_run(message)
         options = {**self._options, **changed}
         progress = options["hooks"] = _Progress(agent, self._options.get("hooks"))
@@ -249,7 +265,8 @@ class _Runs:
             self._failed = message, progress
             context = options.get("context")
             usage = None if context is None else _tokens(_total(context.usage) - before)
-            # Where the attempt looks for what a failed call used; set each time, as one may be raised twice.
+            # Where the attempt looks for what a failed call used; set each time, as one may be
+            # raised twice.
             vars(failure)["usage"] = usage
             raise
         self._failed = self._state = None
@@ -260,7 +277,11 @@ class _Runs:
         if self._state is not None:
             return self._agent, self._state, {}
 
-        if self._failed is not None and self._failed[0].way == message.way and self._failed[0].text == message.text:
+        if (
+            self._failed is not None
+            and self._failed[0].way == message.way
+            and self._failed[0].text == message.text
+        ):
             # The call of the model is repeated, not the run: tools that ran have had their effect.
             progress = self._failed[1]
             if progress.items is not None:
@@ -273,7 +294,11 @@ class _Runs:
         if message.way != "first" and self._session is not None:
             # What the session got from the rejected runs is left out; it stays in the session.
             self._is_outside_session = True
-            return self._agent, [*(self._before_task or ()), _user(message)], self._outside_session()
+            return (
+                self._agent,
+                [*(self._before_task or ()), _user(message)],
+                self._outside_session(),
+            )
         return self._agent, message.text, {}
 
     def _continued(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
@@ -282,7 +307,9 @@ class _Runs:
             return agent, message.text, {}
         if any(self._options.get(name) for name in _KEPT_BY_PROVIDER):
             changed = (
-                {} if self._options.get("conversation_id") else {"previous_response_id": self.result.last_response_id}
+                {}
+                if self._options.get("conversation_id")
+                else {"previous_response_id": self.result.last_response_id}
             )
             return agent, message.text, changed
         return agent, [*self.result.to_input_list(), _user(message)], self._outside_session()
@@ -293,7 +320,9 @@ class _Runs:
     async def keep_in_session(self) -> None:
         """Add to the session what was said outside of it, so that the user's next task finds it there."""
         if self._session is not None and self._is_outside_session and self.result is not None:
-            await self._session.add_items(self.result.to_input_list()[len(self._before_task or ()) :])
+            await self._session.add_items(
+                self.result.to_input_list()[len(self._before_task or ()) :]
+            )
 
 
 def _before_task(items: Sequence[Any], *, is_under_way: bool) -> list[Any]:

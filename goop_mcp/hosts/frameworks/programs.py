@@ -34,14 +34,18 @@ async def run_program(
 ) -> Finished:
     """Run `words` with `given` on standard input, nothing for None, and return what became of it.
 
-    A cancellation ends the program and all that it has started. When it ends by itself, what it left running in the
-    background runs on, and is not waited for although it may hold the output open. Raises OSError.
+    A cancellation ends the program and all that it has started. When it ends by itself, what it
+    left running in the background runs on, and is not waited for although it may hold the output
+    open. Raises OSError.
     """
     output, errors = bytearray(), bytearray()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
-    # A session of its own makes it one group with what it starts. Shielded, as only what is known can be ended.
+    # A session of its own makes it one group with what it starts. Shielded, as only what is known
+    # can be ended.
     with anyio.CancelScope(shield=True):
-        process = await anyio.open_process(words, stdin=source, cwd=folder, env=environment, start_new_session=True)
+        process = await anyio.open_process(
+            words, stdin=source, cwd=folder, env=environment, start_new_session=True
+        )
     async with process:
         try:
             async with anyio.create_task_group() as group:

@@ -55,7 +55,7 @@ class EnvelopeCheck(AbstractCapability[Any]):
         self._terms = ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted)
         self._runs: dict[str, _Run] = {}
 
-    async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - pydantic-ai's
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """Hold a review as long as the run lasts."""
         run = self._runs[ctx.run_id] = _Run(Review(**self._terms), ctx)
         try:
@@ -68,7 +68,11 @@ class EnvelopeCheck(AbstractCapability[Any]):
             del self._runs[ctx.run_id]
 
     async def wrap_model_request(
-        self, ctx: RunContext[Any], *, request_context: object, handler: Callable[[Any], Awaitable[Any]]
+        self,
+        ctx: RunContext[Any],
+        *,
+        request_context: object,
+        handler: Callable[[Any], Awaitable[Any]],
     ) -> Any:  # noqa: ANN401 - as above
         """Bound the call of the model by the deadline."""
         run = self._runs[ctx.run_id]
@@ -80,7 +84,13 @@ class EnvelopeCheck(AbstractCapability[Any]):
             return await handler(request_context)
         raise DeadlinePassedError("the deadline passed before the model answered")
 
-    async def before_output_process(self, ctx: RunContext[Any], *, output_context: object, output: Any) -> Any:  # noqa: ANN401, ARG002 - as above
+    async def before_output_process(
+        self,
+        ctx: RunContext[Any],
+        *,
+        output_context: object,  # noqa: ARG002
+        output: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         """Judge an output before an output function acts upon it."""
         if not ctx.partial_output:
             run = self._runs[ctx.run_id]
@@ -97,9 +107,9 @@ def check_output(
 ) -> Agent[Deps, Output]:
     """Have every output of an agent that was made already checked; return the agent.
 
-    As `EnvelopeCheck`, which sees the whole run and not only its outputs: here the deadline is looked at when an output
-    comes, `on_stop` does not receive a run whose model fails before its first output, and an output function has run
-    when its report is judged.
+    As `EnvelopeCheck`, which sees the whole run and not only its outputs: here the deadline is
+    looked at when an output comes, `on_stop` does not receive a run whose model fails before its
+    first output, and an output function has run when its report is judged.
     """
     reviews = OpenReviews(**ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
 
@@ -114,7 +124,10 @@ def check_output(
 
 
 def _judge(review: Review, run: RunContext[Any], output: object, *, usage: Usage | None) -> None:
-    """Judge an output. Raises ModelRetry with what is wrong, NotAcceptedError at the end of the review."""
+    """Judge an output.
+
+    Raises ModelRetry with what is wrong, NotAcceptedError at the end of the review.
+    """
     feedback = review.hear(_reply(run, output), usage=usage, last=run.retry >= run.max_retries)
     if feedback is not None:
         raise ModelRetry(feedback)
@@ -124,7 +137,9 @@ def _reply(run: RunContext[Any], output: object) -> str:
     """Return what the model sent for `output`: its text, or the arguments of the tool for structured output."""
     if isinstance(output, str):
         return output
-    response = next((each for each in reversed(run.messages) if isinstance(each, ModelResponse)), None)
+    response = next(
+        (each for each in reversed(run.messages) if isinstance(each, ModelResponse)), None
+    )
     if response is None:
         return reply_text(output)
     for part in response.parts:

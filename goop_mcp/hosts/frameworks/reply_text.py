@@ -17,7 +17,11 @@ def reply_text(answer: object) -> str:
     if answer is None:
         return ""
     values = answer if isinstance(answer, dict | list | tuple) else _values(answer)
-    return values if isinstance(values, str) else json.dumps(values, ensure_ascii=False, default=_values)
+    return (
+        values
+        if isinstance(values, str)
+        else json.dumps(values, ensure_ascii=False, default=_values)
+    )
 
 
 def _values(value: object) -> object:

@@ -19,15 +19,18 @@ with needing("smolagents", extra="smolagents"):
 __all__ = ["EnvelopeCheck", "envelope_check"]
 
 
-def envelope_check(*, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> "EnvelopeCheck":
+def envelope_check(
+    *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]
+) -> "EnvelopeCheck":
     """Return what is both the check and the callbacks of an agent; `terms` are those of `Review`.
 
     With `check = envelope_check()` the agent is `CodeAgent(..., final_answer_checks=[check],
-    step_callbacks=check.step_callbacks)`. Allow the agent a step for each attempt (`max_steps`). At the end without an
-    accepted report the run is interrupted, which raises smolagents' AgentError, and `on_stop` receives the outcome with
-    every attempt; with `hand_on_unaccepted` the last answer is the result. With the callbacks `on_stop` receives the
-    outcome of a run that fails before its first answer as well. A deadline is looked at when an answer comes: no check
-    bounds a call of the model.
+    step_callbacks=check.step_callbacks)`. Allow the agent a step for each attempt (`max_steps`). At
+    the end without an accepted report the run is interrupted, which raises smolagents' AgentError,
+    and `on_stop` receives the outcome with every attempt; with `hand_on_unaccepted` the last answer
+    is the result. With the callbacks `on_stop` receives the outcome of a run that fails before its
+    first answer as well. A deadline is looked at when an answer comes: no check bounds a call of
+    the model.
     """
     return EnvelopeCheck(hand_on_unaccepted=hand_on_unaccepted, **terms)
 
@@ -61,8 +64,12 @@ class EnvelopeCheck:
         """What to give to the agent as `step_callbacks`."""
         return {ActionStep: self.after_step, FinalAnswerStep: self.after_step}
 
-    def __call__(self, final_answer: object, memory: Any, agent: Any) -> bool:  # noqa: ANN401, ARG002 - smolagents' objects
-        """Judge an answer. Raises ValueError with what is wrong, which smolagents sends to the model."""
+    # Smolagents' objects
+    def __call__(self, final_answer: object, memory: Any, agent: Any) -> bool:  # noqa: ANN401, ARG002
+        """Judge an answer.
+
+        Raises ValueError with what is wrong, which smolagents sends to the model.
+        """
         if agent not in self._last_step:
             for kind, callback in self.step_callbacks.items():
                 agent.step_callbacks.register(kind, callback)
@@ -121,4 +128,6 @@ def _usage_of(steps: Sequence[object]) -> Usage | None:
 def _is_raised_by_smolagents(failure: BaseException) -> bool:
     """Tell whether the step that ends is left by `failure`, and not the caller's code that runs the agent."""
     place = failure.__traceback__
-    return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith("smolagents.")
+    return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith(
+        "smolagents."
+    )

@@ -13,7 +13,10 @@ def ending_terms(terms: ReviewTerms, *, hand_on_unaccepted: bool) -> ReviewTerms
 
     Nobody could tell a bare text from an accepted one. Raises at once for terms of no use, as `Review` does.
     """
-    policy = replace(terms.get("policy", DEFAULT_POLICY), when_exhausted="return" if hand_on_unaccepted else "raise")
+    policy = replace(
+        terms.get("policy", DEFAULT_POLICY),
+        when_exhausted="return" if hand_on_unaccepted else "raise",
+    )
     ended = terms | ReviewTerms(policy=policy)
     Review(**ended)
     return ended

@@ -22,7 +22,11 @@ _TEXTS: Final = ("title", "content", "type", "agent", "session_id", "idempotency
 _LISTS: Final = ("concepts", "facts", "source_files")
 _NAMES: Final = (*_TEXTS, *_LISTS, "importance", "created_at")
 # The packages write in camel case.
-_OTHER_NAMES: Final = {"sourceFiles": "source_files", "sessionId": "session_id", "createdAt": "created_at"}
+_OTHER_NAMES: Final = {
+    "sourceFiles": "source_files",
+    "sessionId": "session_id",
+    "createdAt": "created_at",
+}
 # Numbers above are milliseconds: as seconds they would lie in the year 5138.
 _LARGEST_SECONDS: Final = 100_000_000_000
 _LARGEST_MILLISECONDS: Final = _LARGEST_SECONDS * 1000
@@ -42,7 +46,10 @@ class LineRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A memory as a file has it. `uid` and `created_at` are None where the file does not say them."""
+    """A memory as a file has it.
+
+    `uid` and `created_at` are None where the file does not say them.
+    """
 
     line: int
     draft: MemoryDraft
@@ -53,7 +60,9 @@ class Entry:
 
 def values_of(memory: StoredMemory, scale: ImportanceScale = "ours") -> dict[str, Value]:
     """Return a memory as JSON values; what is empty is left out, and a key that follows from the words as well."""
-    importance = packages_importance(memory.importance) if scale == "packages" else memory.importance
+    importance = (
+        packages_importance(memory.importance) if scale == "packages" else memory.importance
+    )
     values: dict[str, Value] = {
         "uid": memory.uid,
         "type": memory.type,
@@ -65,7 +74,11 @@ def values_of(memory: StoredMemory, scale: ImportanceScale = "ours") -> dict[str
         "source_files": list(memory.source_files),
         "agent": memory.agent,
         "session_id": memory.session_id,
-        "idempotency_key": None if memory.idempotency_key == f"words:{memory.fingerprint}" else memory.idempotency_key,
+        "idempotency_key": (
+            None
+            if memory.idempotency_key == f"words:{memory.fingerprint}"
+            else memory.idempotency_key
+        ),
         "created_at": memory.created_at,
     }
     return {name: value for name, value in values.items() if value not in (None, [])}
@@ -73,14 +86,18 @@ def values_of(memory: StoredMemory, scale: ImportanceScale = "ours") -> dict[str
 
 def entry_from_values(given: Mapping[str, Value], *, line: int) -> Entry:
     """Return the entry of JSON values that stand at `line`; raises EntryError when they are no memory."""
-    values = {_OTHER_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+    values = {
+        _OTHER_NAMES.get(name, name): value for name, value in given.items() if value is not None
+    }
     unknown = [excerpt(name, 40) for name in values if name not in _NAMES]
     remarks = [f"{', '.join(unknown)} left out: a memory has no such field"] if unknown else []
     texts = {name: _text(name, values[name]) for name in _TEXTS if name in values}
     lists = {name: _list(name, values[name]) for name in _LISTS if name in values}
     uid = texts.get("uid")
     if uid is not None and not _UID.fullmatch(uid):
-        raise EntryError(f"uid is {excerpt(uid, 40)!r}; expected letters, digits, dots and hyphens, 100 at most")
+        raise EntryError(
+            f"uid is {excerpt(uid, 40)!r}; expected letters, digits, dots and hyphens, 100 at most"
+        )
     draft = MemoryDraft(
         title=texts.get("title", ""),
         content=texts.get("content", ""),
@@ -114,14 +131,20 @@ def _time(value: Value) -> str:
     try:
         return written(_read_time(value))
     except (ValueError, OverflowError, OSError) as error:
-        raise EntryError(f"created_at is {excerpt(str(value), 40)}; expected a time in ISO 8601") from error
+        raise EntryError(
+            f"created_at is {excerpt(str(value), 40)}; expected a time in ISO 8601"
+        ) from error
 
 
 def _read_time(value: Value) -> datetime:
     if isinstance(value, str):
         time = datetime.fromisoformat(value)
         return time if time.tzinfo else time.replace(tzinfo=UTC)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_MILLISECONDS:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= _LARGEST_MILLISECONDS
+    ):
         raise ValueError("no time")
     seconds = value if value <= _LARGEST_SECONDS else value / 1000
     return datetime.fromtimestamp(seconds, UTC)

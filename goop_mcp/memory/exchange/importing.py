@@ -111,7 +111,9 @@ def import_memories(
     return report
 
 
-def _ready(found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport) -> Iterator[_Ready]:
+def _ready(
+    found: Iterable[Entry | LineRemark], scale: ImportanceScale, report: ImportReport
+) -> Iterator[_Ready]:
     for each in found:
         if isinstance(each, LineRemark):
             report.leave_out(each)
@@ -125,7 +127,11 @@ def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Rea
     except MemoryRefusedError as error:
         report.leave_out(LineRemark(entry.line, str(error)))
         return None
-    said = [LineRemark(entry.line, finding.message) for finding in prepared.findings if finding.rule != REDACTED.id]
+    said = [
+        LineRemark(entry.line, finding.message)
+        for finding in prepared.findings
+        if finding.rule != REDACTED.id
+    ]
     for remark in (*entry.remarks, *said):
         report.remark(remark)
     return _Ready(entry, prepared)
@@ -141,7 +147,10 @@ def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
     if known is not None and known.forgotten_at is not None:
         return _Added("forgotten")
     if known is not None and known.fingerprint != prepared.fingerprint:
-        return _Added("unread", f"memory {known.id} has this uid and says something else; it was kept as it is")
+        return _Added(
+            "unread",
+            f"memory {known.id} has this uid and says something else; it was kept as it is",
+        )
     if known is not None or writing.memory_by_fingerprint(prepared.fingerprint) is not None:
         return _Added("duplicate")
     holder = writing.memory_by_key(prepared.idempotency_key)

@@ -3,14 +3,22 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from goop_mcp.memory.exchange.entries import Entry, EntryError, LineRemark, entry_from_values, values_of
+from goop_mcp.memory.exchange.entries import (
+    Entry,
+    EntryError,
+    LineRemark,
+    entry_from_values,
+    values_of,
+)
 from goop_mcp.memory.importance import ImportanceScale
 from goop_mcp.store.records import StoredMemory
 
 __all__ = ["read_jsonl", "write_jsonl"]
 
 
-def write_jsonl(memories: Iterable[StoredMemory], *, scale: ImportanceScale = "ours") -> Iterator[str]:
+def write_jsonl(
+    memories: Iterable[StoredMemory], *, scale: ImportanceScale = "ours"
+) -> Iterator[str]:
     """Yield a line a memory, each with its line feed; `scale` "packages" writes importance from 1 to 10."""
     for memory in memories:
         yield json.dumps(values_of(memory, scale), ensure_ascii=False) + "\n"
@@ -32,9 +40,13 @@ def _entry(line: str, number: int) -> Entry:
     try:
         values = json.loads(line)
     except json.JSONDecodeError as error:
-        raise EntryError(f"no JSON at column {error.colno}; expected one object on the line") from error
+        raise EntryError(
+            f"no JSON at column {error.colno}; expected one object on the line"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise EntryError("a number too long or too much nesting; expected one object on the line") from error
+        raise EntryError(
+            "a number too long or too much nesting; expected one object on the line"
+        ) from error
     if not isinstance(values, dict):
         raise EntryError("no JSON object; expected one with title and content")
     return entry_from_values(values, line=number)

@@ -8,7 +8,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from goop_mcp.memory.exchange.entries import Entry, EntryError, LineRemark, Value, entry_from_values, values_of
+from goop_mcp.memory.exchange.entries import (
+    Entry,
+    EntryError,
+    LineRemark,
+    Value,
+    entry_from_values,
+    values_of,
+)
 from goop_mcp.store.records import StoredMemory
 
 __all__ = ["read_markdown", "write_markdown"]
@@ -79,7 +86,9 @@ def _sections(given: Iterable[str], unread: list[LineRemark]) -> Iterator[tuple[
     yield from _section(head, lines, unread)
 
 
-def _section(head: tuple[int, str] | None, lines: Lines, unread: list[LineRemark]) -> Iterator[tuple[int, str, Lines]]:
+def _section(
+    head: tuple[int, str] | None, lines: Lines, unread: list[LineRemark]
+) -> Iterator[tuple[int, str, Lines]]:
     if head is not None:
         yield *head, lines
         return
@@ -103,7 +112,9 @@ def _entry(start: int, title: str, lines: Lines, unread: list[LineRemark]) -> En
         else:
             strays.append((number, line))
     if content is None or fence:
-        raise EntryError("no content in a fence; expected ```text, the content and ``` below the fields")
+        raise EntryError(
+            "no content in a fence; expected ```text, the content and ``` below the fields"
+        )
     _report(strays, unread)
     return entry_from_values({**values, "content": "\n".join(content)}, line=start)
 
@@ -114,10 +125,16 @@ def _value(name: str, shown: str) -> Value:
             return float(shown)
         return json.loads(shown) if shown.startswith(_JSON_BEGINS) else shown
     except (ValueError, RecursionError) as error:
-        raise EntryError(f"{name} cannot be read; expected {'a number' if name == 'importance' else 'JSON'}") from error
+        raise EntryError(
+            f"{name} cannot be read; expected {'a number' if name == 'importance' else 'JSON'}"
+        ) from error
 
 
 def _report(strays: Lines, unread: list[LineRemark]) -> None:
     written = [number for number, line in strays if line.strip()]
     if written:
-        unread.append(LineRemark(written[0], f"{len(written)} lines outside of a memory's fields and fence left out"))
+        unread.append(
+            LineRemark(
+                written[0], f"{len(written)} lines outside of a memory's fields and fence left out"
+            )
+        )

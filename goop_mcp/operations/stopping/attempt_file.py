@@ -24,10 +24,12 @@ _Entries = dict[str, tuple[float, Attempt]]
 
 
 class AttemptFile:
-    """Attempts by key. Each change is made under a lock between processes, and the file replaced whole.
+    """Attempts by key.
 
-    `now` is in seconds since 1970. Entries are forgotten a day after their last change, the oldest first when there
-    are too many. `change` raises OSError.
+    Each change is made under a lock between processes, and the file replaced whole.
+
+    `now` is in seconds since 1970. Entries are forgotten a day after their last change, the oldest
+    first when there are too many. `change` raises OSError.
     """
 
     def __init__(self, folder: str, *, now: float) -> None:
@@ -37,7 +39,8 @@ class AttemptFile:
 
     def change(self, key: str, decide: Callable[[Attempt | None], tuple[Attempt, _T]]) -> _T:
         """Let `decide` say what follows on the attempt under `key`, keep that, and return what it says besides."""
-        os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103 - pathlib is slow to load
+        # Pathlib is slow to load
+        os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103
         with self._alone():
             entries = self._read()
             attempt, said = decide(entries[key][1] if key in entries else None)
@@ -77,12 +80,17 @@ class AttemptFile:
         except (ValueError, RecursionError):
             return {}
         read = _entries(values) if isinstance(values, dict) else {}
-        return {key: entry for key, entry in read.items() if abs(self._now - entry[0]) < _KEPT_SECONDS}
+        return {
+            key: entry for key, entry in read.items() if abs(self._now - entry[0]) < _KEPT_SECONDS
+        }
 
     def _write(self, entries: _Entries) -> None:
         newest = sorted(entries.items(), key=lambda each: each[1][0])[-_MOST_ENTRIES:]
-        values = {key: [at, one.asked, one.reply, one.findings, one.over] for key, (at, one) in newest}
-        # Under the lock there is one writer: what a killed one left under this name is written over.
+        values = {
+            key: [at, one.asked, one.reply, one.findings, one.over] for key, (at, one) in newest
+        }
+        # Under the lock there is one writer: what a killed one left under this name is written
+        # over.
         beside = f"{self._path}.new"
         with os.fdopen(_open(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             file.write(json.dumps(values).encode())
@@ -95,7 +103,9 @@ class AttemptFile:
         try:
             while not take_lock_if_free(lock):
                 if time.monotonic() > give_up:
-                    raise OSError(f"{NAME} is in use by another process for over {_PATIENCE:.0f} seconds")
+                    raise OSError(
+                        f"{NAME} is in use by another process for over {_PATIENCE:.0f} seconds"
+                    )
                 time.sleep(_PAUSE)
             yield
         finally:
@@ -111,7 +121,13 @@ def _entries(values: Mapping[str, object]) -> _Entries:
     read: _Entries = {}
     for key, value in values.items():
         match value:
-            case [int() | float() as at, int() as asked, str() as reply, str() as findings, bool() as over]:
+            case [
+                int() | float() as at,
+                int() as asked,
+                str() as reply,
+                str() as findings,
+                bool() as over,
+            ]:
                 read[key] = (at, Attempt(asked, reply, findings, over))
             case _:
                 continue

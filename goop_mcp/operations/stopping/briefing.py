@@ -1,4 +1,7 @@
-"""What agents are told before they work: how a report has to look, and what to read first. Few words: each costs."""
+"""What agents are told before they work: how a report has to look, and what to read first.
+
+Few words: each costs.
+"""
 
 import os
 from typing import Final
@@ -38,7 +41,9 @@ is marked as not accepted is not done. Tool route_next_action says who continues
 def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     """Return what a subagent of the type `agent` is told: the form of its report and what to read before it works."""
     name = plain_agent_name(agent)
-    expected = Expectations(agent=name if may_report_as(name, policy.agents) else None, agents=policy.agents)
+    expected = Expectations(
+        agent=name if may_report_as(name, policy.agents) else None, agents=policy.agents
+    )
     wanted = "goop_report" if policy.protocol == "auto" else policy.protocol
     profile = read_profile(project)
     family = next(each for each in families_of(profile) if each.name == wanted)
@@ -54,7 +59,8 @@ def brief_main_agent(project: str) -> str:
 
 def first_reading(project: str) -> str:
     """Return the order in which to read, memory before files, naming only the documents that are there (P-05)."""
-    there = [name for name in READING_ORDER if os.path.isfile(os.path.join(project, FOLDER, name))]  # noqa: PTH113, PTH118 - pathlib is slow to load
+    # Pathlib is slow to load
+    there = [name for name in READING_ORDER if os.path.isfile(os.path.join(project, FOLDER, name))]  # noqa: PTH113, PTH118
     early = _read([name for name in READING_ORDER[:_BEFORE_SEARCH] if name in there])
     late = _read([name for name in READING_ORDER[_BEFORE_SEARCH:] if name in there])
     steps = [*early, "search the project's memory (tool search_memory)", *late]

@@ -40,15 +40,22 @@ _WHY: Final = {
     Outcome.SAME_REPLY: "it sent the same reply again after it was asked {asked}",
     Outcome.SAME_FINDINGS: "the same is wrong again after it was asked {asked}",
 }
-_ENDED: Final = {Outcome.LIMIT: "attempts", Outcome.SAME_REPLY: "no_progress", Outcome.SAME_FINDINGS: "no_progress"}
+_ENDED: Final = {
+    Outcome.LIMIT: "attempts",
+    Outcome.SAME_REPLY: "no_progress",
+    Outcome.SAME_FINDINGS: "no_progress",
+}
 
 
 class Turn(NamedTuple):
-    """What an agent says last. `agent` is its type, None where the host names none; `text` is as the agent gave it.
+    """What an agent says last.
 
-    `main` is True for the agent that talks with the person. `again` tells that this follows a request to mend. `key`
-    names the agent and its task among all that run. `agents` are the patterns of names that the project lists for
-    agents that report, `profile` says which form its reports have.
+    `agent` is its type, None where the host names none; `text` is as the agent gave it.
+
+    `main` is True for the agent that talks with the person. `again` tells that this follows a
+    request to mend. `key` names the agent and its task among all that run. `agents` are the
+    patterns of names that the project lists for agents that report, `profile` says which form its
+    reports have.
     """
 
     agent: str | None
@@ -80,10 +87,12 @@ class SendBack(NamedTuple):
 
 
 class LetPass(NamedTuple):
-    """The turn ends. `verdict` is None where nothing was owed; `told` is for the person, None when all is well.
+    """The turn ends.
 
-    `number` is that of the reply in its turn, and `ended` says why the turn ends, as attempts on record do; None for a
-    message that was no report.
+    `verdict` is None where nothing was owed; `told` is for the person, None when all is well.
+
+    `number` is that of the reply in its turn, and `ended` says why the turn ends, as attempts on
+    record do; None for a message that was no report.
     """
 
     verdict: Verdict | None = None
@@ -121,22 +130,36 @@ def is_owed(turn: Turn, policy: StopPolicy) -> bool:
 
 
 def judge_turn(
-    turn: Turn, policy: StopPolicy, *, attempts: Attempts, judge: Judge | None = None, rules: "Sequence[Rule]" = ()
+    turn: Turn,
+    policy: StopPolicy,
+    *,
+    attempts: Attempts,
+    judge: Judge | None = None,
+    rules: "Sequence[Rule]" = (),
 ) -> SendBack | LetPass:
     """Return what happens with a turn of which a report is owed.
 
-    `judge` gives the verdict; None means that of the text alone, by our rules and the caller's own `rules`. When
-    `attempts` cannot be kept, the agent is asked once, which the host's own word for a second check is enough for.
-    Raises RuleFailedError.
+    `judge` gives the verdict; None means that of the text alone, by our rules and the caller's own
+    `rules`. When `attempts` cannot be kept, the agent is asked once, which the host's own word for
+    a second check is enough for. Raises RuleFailedError.
     """
-    verdict = judge_text(turn, policy, rules=rules) if judge is None else judge(turn.text, turn.expected)
+    verdict = (
+        judge_text(turn, policy, rules=rules) if judge is None else judge(turn.text, turn.expected)
+    )
     if _only_mentioned(turn, verdict, policy):
         attempts.forget(turn.key)
         return LetPass(verdict)
     if verdict.accepted:
         asked = attempts.forget(turn.key)
-        return LetPass(verdict, None, asked + 1, "accepted_at_last" if asked >= policy.ask_again else "accepted")
-    rejection = Rejection(reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again)
+        return LetPass(
+            verdict,
+            None,
+            asked + 1,
+            "accepted_at_last" if asked >= policy.ask_again else "accepted",
+        )
+    rejection = Rejection(
+        reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again
+    )
     asked, outcome, fault = _count(turn, rejection, policy, attempts)
     if outcome is Outcome.ASK:
         return SendBack(for_last_message(verdict.feedback or ""), verdict, asked, told=fault)
@@ -146,24 +169,33 @@ def judge_turn(
 
 def hook_answer(outcome: SendBack | LetPass) -> dict[str, str]:
     """Return `outcome` as hosts with the hooks of Claude Code understand it; {} lets the turn end without a word."""
-    said = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, SendBack) else {}
+    said = (
+        {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, SendBack) else {}
+    )
     return {**said, "systemMessage": outcome.told} if outcome.told else said
 
 
 def judge_text(turn: Turn, policy: StopPolicy, *, rules: "Sequence[Rule]" = ()) -> Verdict:
     """Return the verdict on what the agent says, without a look at the project."""
-    return validate(turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected, rules=rules)
+    return validate(
+        turn.text, protocol=policy.protocol, mode=policy.mode, expected=turn.expected, rules=rules
+    )
 
 
 def describe_errors(verdict: Verdict) -> str:
     """Return the worst of what is wrong in one line: rules with their lines, the rest counted."""
     errors = verdict.of_severity(Severity.ERROR)
-    named = [f"{each.rule} (line {each.line})" if each.line else each.rule for each in errors[:_MOST_NAMED]]
+    named = [
+        f"{each.rule} (line {each.line})" if each.line else each.rule
+        for each in errors[:_MOST_NAMED]
+    ]
     left = len(errors) - len(named) + verdict.omitted
     return ", ".join(named) + (f" and {left} more" if left else "")
 
 
-def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attempts) -> tuple[int, Outcome, str | None]:
+def _count(
+    turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attempts
+) -> tuple[int, Outcome, str | None]:
     """Return how often the agent was asked, what to do, and a sentence about a count that cannot be kept."""
 
     def decide(before: Attempt | None) -> tuple[Attempt, tuple[int, Outcome]]:
@@ -175,7 +207,14 @@ def _count(turn: Turn, rejection: Rejection, policy: StopPolicy, attempts: Attem
     except OSError as error:
         outcome = Outcome.ASK if policy.ask_again and not rejection.again else Outcome.LIMIT
         why = str(error.strerror or error).lower()
-        return 1, outcome, f"goop-mcp cannot keep the count of its requests ({why}), so it asks an agent once only."
+        return (
+            1,
+            outcome,
+            (
+                f"goop-mcp cannot keep the count of its requests ({why}), so it asks an agent once"
+                " only."
+            ),
+        )
     return asked, outcome, None
 
 
@@ -183,14 +222,17 @@ def _tell(turn: Turn, verdict: Verdict, asked: int, outcome: Outcome) -> str:
     times = {0: "not at all", 1: "once", 2: "twice"}.get(asked, f"{asked} times")
     name = excerpt(plain_agent_name(turn.agent), 100) if turn.agent else "the main agent"
     return (
-        f"goop-mcp lets the report of {name} pass although it is not accepted: {_WHY[outcome].format(asked=times)}. "
-        f"Still wrong: {describe_errors(verdict)}. The reply is unchanged; do not count its task as done."
+        f"goop-mcp lets the report of {name} pass although it is not accepted:"
+        f" {_WHY[outcome].format(asked=times)}. Still wrong: {describe_errors(verdict)}. The reply"
+        " is unchanged; do not count its task as done."
     )
 
 
 def _may_report(text: str, policy: StopPolicy) -> bool:
     """Tell without loading a protocol whether `text` may hold an envelope of it."""
-    marks: Sequence[str] = [mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks]
+    marks: Sequence[str] = [
+        mark for each in FAMILIES if policy.protocol in ("auto", each.name) for mark in each.marks
+    ]
     return any(mark in text for mark in marks)
 
 
@@ -203,7 +245,12 @@ def _only_mentioned(turn: Turn, verdict: Verdict, policy: StopPolicy) -> bool:
 
 
 def _findings_digest(verdict: Verdict) -> str:
-    errors = sorted({(each.rule, each.path or "", each.found or "") for each in verdict.of_severity(Severity.ERROR)})
+    errors = sorted(
+        {
+            (each.rule, each.path or "", each.found or "")
+            for each in verdict.of_severity(Severity.ERROR)
+        }
+    )
     return _digest(repr(errors))
 
 

@@ -24,10 +24,11 @@ _MOST_PATTERNS = 100
 class StopPolicy(NamedTuple):
     """Who owes an envelope and what becomes of it. The fields are the keys of the file.
 
-    `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix of a plugin. `main`
-    says when the main agent is judged: when its last message holds an envelope, always, or never. `ask_again` is how
-    often an agent is asked to mend its report, 0 to 7; 0 only tells. `check_workspace` holds claims of a report against
-    the project, `record` keeps an accepted one in it, `inform` tells agents the rules beforehand.
+    `agents` and `exempt` are patterns with `*` and `?` for names of subagents, without the prefix
+    of a plugin. `main` says when the main agent is judged: when its last message holds an envelope,
+    always, or never. `ask_again` is how often an agent is asked to mend its report, 0 to 7; 0 only
+    tells. `check_workspace` holds claims of a report against the project, `record` keeps an
+    accepted one in it, `inform` tells agents the rules beforehand.
     """
 
     agents: tuple[str, ...] = ("goop-*", "memory-distiller")
@@ -43,7 +44,8 @@ class StopPolicy(NamedTuple):
     def owes(self, agent: str) -> bool:
         """Return whether a subagent of this name must end with an envelope.
 
-        A subagent without a name is the host's own, such as the one that compacts a conversation: it never must.
+        A subagent without a name is the host's own, such as the one that compacts a conversation:
+        it never must.
         """
         return fits_agent(agent, self.agents) and not fits_agent(agent, self.exempt)
 
@@ -54,32 +56,47 @@ def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
     Such a part has its default; one slip of a person must not switch off the rest.
     """
     try:
-        content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118 - pathlib is slow to load
+        # Pathlib is slow to load
+        content = read_whole(os.path.join(project, *FILE.split("/")), most=_MOST_BYTES)  # noqa: PTH118
     except OSError as error:
-        return StopPolicy(), (f"{FILE} cannot be read ({error.strerror or error}); the defaults hold",)
+        return StopPolicy(), (
+            f"{FILE} cannot be read ({error.strerror or error}); the defaults hold",
+        )
     if content is None:
         return StopPolicy(), ()
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return StopPolicy(), (f"{FILE} is no JSON ({_place(error)}); the defaults hold until it is mended",)
+        return StopPolicy(), (
+            f"{FILE} is no JSON ({_place(error)}); the defaults hold until it is mended",
+        )
     if not isinstance(values, Mapping):
-        return StopPolicy(), (f"{FILE} holds no object; expected {{…}} with the keys of the documentation",)
+        return StopPolicy(), (
+            f"{FILE} holds no object; expected {{…}} with the keys of the documentation",
+        )
     return _read(values)
 
 
 def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
-    remarks = [f"{FILE}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}" for key in values.keys() - _KEYS]
+    remarks = [
+        f"{FILE}: there is no key {key[:60]!r}; known are {', '.join(_KEYS)}"
+        for key in values.keys() - _KEYS
+    ]
     for key in _KEYS.keys() & values.keys():
         fits, expected = _KEYS[key]
         if not fits(values[key]):
-            remarks.append(f"{FILE}: {key} is {json.dumps(values[key])[:60]}; expected {expected}; the default holds")
+            remarks.append(
+                f"{FILE}: {key} is {json.dumps(values[key])[:60]}; expected {expected}; the default"
+                " holds"
+            )
     usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
     return _policy(usable), tuple(sorted(remarks))
 
 
 def _policy(usable: Mapping[str, object]) -> StopPolicy:
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()}
+    given = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in usable.items()
+    }
     return StopPolicy(**given)  # type: ignore[arg-type] # each value was held against the table of the keys
 
 
@@ -117,4 +134,8 @@ _KEYS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
 def _place(error: ValueError | RecursionError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}"
-    return "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else "it is nested too deeply"
+    return (
+        "it is no text in UTF-8"
+        if isinstance(error, UnicodeDecodeError)
+        else "it is nested too deeply"
+    )

@@ -15,7 +15,8 @@ __all__ = ["read_profile"]
 _FOLDER: Final = ".goopspec"
 _DATABASE: Final = "goopspec.db"
 _MOST_BYTES: Final = 1024 * 1024
-# What GoopSpec 1.x writes into config.json; packages before it have `agents`, `mcp`, `memory` and `orchestrator` there.
+# What GoopSpec 1.x writes into config.json; packages before it have `agents`, `mcp`, `memory` and
+# `orchestrator` there.
 _KEYS_OF_V1: Final = frozenset(
     {
         "agentModels",
@@ -36,7 +37,8 @@ def read_profile(project: str) -> "Profile":
     A file that cannot be read says nothing; what is wrong with it is reported where it is used.
     """
     folder = os.path.join(project, _FOLDER)  # noqa: PTH118 - pathlib is slow to load
-    if os.path.isfile(os.path.join(folder, _DATABASE)):  # noqa: PTH113, PTH118 - as above
+    # As above
+    if os.path.isfile(os.path.join(folder, _DATABASE)):  # noqa: PTH113, PTH118
         return "v1"
     if _KEYS_OF_V1 & _read_object(folder, "config.json").keys():
         return "v1"
@@ -50,7 +52,8 @@ def read_profile(project: str) -> "Profile":
 
 def _read_object(folder: str, name: str) -> Mapping[str, object]:
     try:
-        content = read_whole(os.path.join(folder, name), most=_MOST_BYTES)  # noqa: PTH118 - as above
+        # As above
+        content = read_whole(os.path.join(folder, name), most=_MOST_BYTES)  # noqa: PTH118
         values = json.loads(content or b"{}")
     except (OSError, ValueError, RecursionError):
         return {}

@@ -7,7 +7,10 @@ __all__ = ["read_end", "read_whole"]
 
 
 def read_whole(path: str, *, most: int) -> bytes | None:
-    """Return what is in the file, None when there is no such file. Raises OSError, also for over `most` bytes."""
+    """Return what is in the file, None when there is no such file.
+
+    Raises OSError, also for over `most` bytes.
+    """
     try:
         file = _open(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -30,7 +33,9 @@ def read_end(path: str, *, most: int) -> bytes:
 def _open(path: str) -> int:
     # A pipe in place of the file must not hold up the session.
     try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
     except ValueError:  # NUL or half of a character
         raise OSError("its path is none that a file can have") from None
     if not stat.S_ISREG(os.fstat(file).st_mode):

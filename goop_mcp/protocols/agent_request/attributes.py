@@ -37,7 +37,10 @@ def read_duration(text: str) -> Duration | None:
     """
     if len(text) > _MOST_CHARACTERS or not _DURATION.fullmatch(text):
         return None
-    return Duration(text=text, seconds=sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text)))
+    return Duration(
+        text=text,
+        seconds=sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text)),
+    )
 
 
 def read_number(text: str) -> int | None:

@@ -7,7 +7,10 @@ __all__ = ["claims_of"]
 
 
 def claims_of(request: Request) -> Claims:
-    """Return the promises of `request`: the files it wants (H-10). One that was cut off has none (D-16)."""
+    """Return the promises of `request`: the files it wants (H-10).
+
+    One that was cut off has none (D-16).
+    """
     if request.partial:
         return NO_CLAIMS
     files = [each for each in request.deliverables or () if each.kind == "file"]

@@ -23,7 +23,10 @@ _MESSAGE = "conversation_message"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectRequest:
-    """One request as far as the dialect tells it. `gaps` names what an `<agent_request>` must have and it has not."""
+    """One request as far as the dialect tells it.
+
+    `gaps` names what an `<agent_request>` must have and it has not.
+    """
 
     request: Request
     gaps: tuple[str, ...]
@@ -31,7 +34,9 @@ class DialectRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectReading:
-    """What was read. `verdict` is that of the protocol itself: its findings say which dialect the prompt is in.
+    """What was read.
+
+    `verdict` is that of the protocol itself: its findings say which dialect the prompt is in.
 
     `requests` is empty when the prompt is not in the dialect that was asked for.
     """
@@ -44,15 +49,19 @@ class DialectReading:
 def read_dialect(text: str, *, dialect: Dialect, limits: Limits = DEFAULT_LIMITS) -> DialectReading:
     """Read a prompt in another dialect of the protocol.
 
-    "fan-out" turns each `<spawn>` in `<spawns>` into a request of its own, with its agent and instruction;
-    "conversation" reads `<conversation_message>` as the task. Workflows outside the four stay unknown, and
-    deliverables are never filled in: nothing read here is accepted by itself. Raises UnknownNameError for an unknown
-    dialect.
+    "fan-out" turns each `<spawn>` in `<spawns>` into a request of its own, with its agent and
+    instruction; "conversation" reads `<conversation_message>` as the task. Workflows outside the
+    four stay unknown, and deliverables are never filled in: nothing read here is accepted by
+    itself. Raises UnknownNameError for an unknown dialect.
     """
     if dialect not in get_args(Dialect):
         raise UnknownNameError("dialect", dialect, get_args(Dialect))
     verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", limits=limits)
-    whole = verdict.envelope if isinstance(verdict.envelope, Request) and not verdict.envelope.partial else None
+    whole = (
+        verdict.envelope
+        if isinstance(verdict.envelope, Request) and not verdict.envelope.partial
+        else None
+    )
     requests: tuple[DialectRequest, ...] = ()
     if whole is not None:
         read = _fan_out if dialect == "fan-out" else _conversation
@@ -61,7 +70,12 @@ def read_dialect(text: str, *, dialect: Dialect, limits: Limits = DEFAULT_LIMITS
 
 
 def _fan_out(whole: Request) -> Iterator[Request]:
-    spawns = [each for extension in whole.extensions if extension.name == "spawns" for each in extension.children]
+    spawns = [
+        each
+        for extension in whole.extensions
+        if extension.name == "spawns"
+        for each in extension.children
+    ]
     for spawn in spawns:
         if spawn.name == "spawn":
             yield replace(
@@ -83,7 +97,9 @@ def _conversation(whole: Request) -> Iterator[Request]:
 
 
 def _text(element: Extension, name: str) -> str | None:
-    return next((child.text.strip() or None for child in element.children if child.name == name), None)
+    return next(
+        (child.text.strip() or None for child in element.children if child.name == name), None
+    )
 
 
 def _gaps(request: Request) -> tuple[str, ...]:

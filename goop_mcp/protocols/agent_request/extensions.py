@@ -57,21 +57,29 @@ def write_extension(extension: Extension, declared: Mapping[str | None, str] | N
 
 def _write(extension: Extension, declared: dict[str | None, str]) -> Iterator[str]:
     if not _NAME.fullmatch(extension.name):
-        raise NotWritableError(f"extension {extension.name[:40]!r} is no element name; use letters, digits, - and _")
+        raise NotWritableError(
+            f"extension {extension.name[:40]!r} is no element name; use letters, digits, - and _"
+        )
     prefix = extension.prefix if extension.namespace else None
     new: dict[str | None, str] = {}
     if declared.get(prefix, "") != (extension.namespace or ""):
         new[prefix] = extension.namespace or ""
-    attributes = [_attribute(key, value, declared | new, new) for key, value in extension.attributes]
+    attributes = [
+        _attribute(key, value, declared | new, new) for key, value in extension.attributes
+    ]
     tag = f"{prefix}:{extension.name}" if prefix else extension.name
-    spaces = [f" xmlns{f':{key}' if key else ''}={write_attribute(uri)}" for key, uri in new.items()]
+    spaces = [
+        f" xmlns{f':{key}' if key else ''}={write_attribute(uri)}" for key, uri in new.items()
+    ]
     yield f"<{tag}{''.join(spaces)}{''.join(attributes)}>{write_text(extension.text)}"
     for child in extension.children:
         yield from _write(child, declared | new)
     yield f"</{tag}>{write_text(extension.tail)}"
 
 
-def _attribute(key: str, value: str, declared: Mapping[str | None, str], new: dict[str | None, str]) -> str:
+def _attribute(
+    key: str, value: str, declared: Mapping[str | None, str], new: dict[str | None, str]
+) -> str:
     """Return one attribute; a namespace that has no prefix yet is given one in `new`."""
     name = etree.QName(key)
     if name.namespace is None:
@@ -89,8 +97,12 @@ def _attribute(key: str, value: str, declared: Mapping[str | None, str], new: di
 def write_text(text: str) -> str:
     """Return `text` escaped. Raises NotWritableError when it holds a control character."""
     if FORBIDDEN.search(text):
-        raise NotWritableError(f"{text[:40]!r} holds a control character; remove it, XML cannot carry it")
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+        raise NotWritableError(
+            f"{text[:40]!r} holds a control character; remove it, XML cannot carry it"
+        )
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    )
 
 
 def write_attribute(text: str) -> str:

@@ -44,7 +44,8 @@ ANOTHER_REQUEST = "another request; a prompt holds one only"
 
 _ROOTS = Roots(names=("agent_request",), child_tags=frozenset(ROOT_PARTS))
 _NEAR_MISS = re.compile(
-    r"<\s*(?:agent[-_ ]?requests?|agent[-_ ]handoff|handoff[-_ ]request|request)\b[^<>]{0,80}>", re.IGNORECASE
+    r"<\s*(?:agent[-_ ]?requests?|agent[-_ ]handoff|handoff[-_ ]request|request)\b[^<>]{0,80}>",
+    re.IGNORECASE,
 )
 _SEARCHED = 20_000
 _FILE = re.compile(r"/agent_request/deliverables(?:\[\d+\])?/file(?:\[\d+\])?")
@@ -74,10 +75,15 @@ class AgentRequestFamily:
         fences = find_fences(read)
         blocks = found.blocks
         if len(blocks) > 1:
-            # Several requests are an error of their own, which says more than that the last one is taken.
+            # Several requests are an error of their own, which says more than that the last one is
+            # taken.
             blocks = tuple(
                 [
-                    block if block is found.chosen or block.why is not None else replace(block, why=ANOTHER_REQUEST)
+                    (
+                        block
+                        if block is found.chosen or block.why is not None
+                        else replace(block, why=ANOTHER_REQUEST)
+                    )
                     for block in blocks
                 ]
             )
@@ -99,21 +105,33 @@ class AgentRequestFamily:
         del block
         return True
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge `block`."""
         text = extraction.source.read
-        fences = extraction.fences if isinstance(extraction, PromptExtraction) else find_fences(text)
-        others = [each for each in extraction.blocks if each.why == ANOTHER_REQUEST and each.complete]
+        fences = (
+            extraction.fences if isinstance(extraction, PromptExtraction) else find_fences(text)
+        )
+        others = [
+            each for each in extraction.blocks if each.why == ANOTHER_REQUEST and each.complete
+        ]
         second = shares_fence(block, others, fences)
         if second is not None:
-            message = "extra content at the end of the document: a second <agent_request> in one fence; expected one"
+            message = (
+                "extra content at the end of the document: a second <agent_request> in one fence;"
+                " expected one"
+            )
             return Reading(block.start, [xml_rules.MALFORMED.problem(message, offset=0)])
         reading = self._read_tree(text, block, expected, limits)
         request, refused = reading.model, reading.envelope.refused
         if request is not None and reading.partial:
             request = replace(request, partial=True)
         elif request is not None:
-            reading.problems += [*_control_characters(reading), *run_checks(MODEL_RULES, request, expected)]
+            reading.problems += [
+                *_control_characters(reading),
+                *run_checks(MODEL_RULES, request, expected),
+            ]
         if not refused:
             reading.problems += placement_problems(text, block, others, fences)
         return Reading(
@@ -125,7 +143,9 @@ class AgentRequestFamily:
             repaired=reading.repaired,
         )
 
-    def _read_tree(self, text: str, block: Block, expected: Expectations, limits: Limits) -> XmlReading[Request]:
+    def _read_tree(
+        self, text: str, block: Block, expected: Expectations, limits: Limits
+    ) -> XmlReading[Request]:
         bounds = bounds_of(expected)
 
         def read_tree(root: "etree._Element") -> TreeReading[Request]:
@@ -152,7 +172,10 @@ class AgentRequestFamily:
         """Return what is there in place of a request; a near miss is named."""
         near = _NEAR_MISS.search(text[-_SEARCHED:])
         if near is not None:
-            return f"no <agent_request> block was found, but {excerpt(near[0], 60)}; expected <agent_request>"
+            return (
+                f"no <agent_request> block was found, but {excerpt(near[0], 60)}; expected"
+                " <agent_request>"
+            )
         if not text.strip():
             return "the prompt is empty; expected an <agent_request> block or prose"
         return "no XML handoff block was found; the agent has to read the prose"
@@ -183,7 +206,10 @@ def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
         if _FILE.fullmatch(where) and (held := FORBIDDEN.search(tag) or _REFERENCE.search(tag)):
             message = "path holds a control character; expected a path relative to the project"
             yield OUTSIDE_WORKSPACE.problem(
-                message, path=f"{where}/@path", offset=place.start + held.start(), found=excerpt(tag)
+                message,
+                path=f"{where}/@path",
+                offset=place.start + held.start(),
+                found=excerpt(tag),
             )
 
 

@@ -7,8 +7,13 @@ from goop_mcp.protocols.agent_request.placement import Fence, find_fences
 __all__ = ["put_in_fence"]
 
 _LEAST = 4
-_OPENING = re.compile(r"(?P<indent>[ \t]*+)(?P<run>`{3,}+|~{3,}+)[ \t]*+(?P<language>[A-Za-z0-9]*+)[ \t]*+(?P<rest>.*)")
-_CLOSING = re.compile(r"(?P<before>(?:[ \t]*\r?\n)+[ \t]*)(?P<run>`{3,}|~{3,})(?=[ \t]*(?:\r?\n|$))")
+_OPENING = re.compile(
+    r"(?P<indent>[ \t]*+)(?P<run>`{3,}+|~{3,}+)[ \t]*+(?P<language>[A-Za-z0-9]*+)["
+    r" \t]*+(?P<rest>.*)"
+)
+_CLOSING = re.compile(
+    r"(?P<before>(?:[ \t]*\r?\n)+[ \t]*)(?P<run>`{3,}|~{3,})(?=[ \t]*(?:\r?\n|$))"
+)
 _RUNS = {mark: re.compile(rf"^[ \t]*({mark}{{3,}})", re.MULTILINE) for mark in "`~"}
 
 

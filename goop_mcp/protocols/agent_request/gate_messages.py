@@ -74,7 +74,11 @@ def refusal(
     """Yield the message block of section 3.4 on the `faults` for which a prompt is refused (H-36, H-37)."""
     malformed = [each for each in faults if _is_malformed(each)]
     paths = [each for each in faults if each.rule.startswith("path/")]
-    invalid = [each for each in faults if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE]
+    invalid = [
+        each
+        for each in faults
+        if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE
+    ]
     if any(each.rule == _NO_ENVELOPE for each in faults):
         yield f"❌ No XML handoff block found in {line(file_name)}"
         yield "ℹ️  XML handoff is mandatory here; only SPIKE and research may go without"
@@ -110,7 +114,9 @@ def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> I
         yield from _log_advice(others, file_name)
 
 
-def _warnings(findings: Sequence[Finding], file_name: str, *, schema: str, schema_present: bool) -> Iterator[str]:
+def _warnings(
+    findings: Sequence[Finding], file_name: str, *, schema: str, schema_present: bool
+) -> Iterator[str]:
     for each in findings:
         if each.severity is not Severity.WARNING:
             continue
@@ -166,7 +172,9 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
     yield "❌ XML handoff validation failed (schema violation)"
     for each in errors:
         yield f"   {_element_line(each)}"
-    listed = {_name(each): each.expected for each in errors if each.expected and _name(each) in _TYPES}
+    listed = {
+        _name(each): each.expected for each in errors if each.expected and _name(each) in _TYPES
+    }
     for name, words in listed.items():
         of_name = f" of {name}" if len(listed) > 1 else ""
         yield f"ℹ️  Allowed values{of_name}: {', '.join(words or ())}"
@@ -191,7 +199,8 @@ def _element_line(finding: Finding) -> str:
         return _missing(finding)
     if finding.expected and finding.found and name in _TYPES:
         return (
-            f"Element {_owner(finding)}: '{_found(finding)}' is not a valid value of the atomic type '{_TYPES[name]}'"
+            f"Element {_owner(finding)}: '{_found(finding)}' is not a valid value of the atomic"
+            f" type '{_TYPES[name]}'"
         )
     return _placed(finding)
 
@@ -236,7 +245,9 @@ def _log_lines(finding: Finding) -> Iterator[str]:
 
 
 def _log_advice(errors: Sequence[Finding], file_name: str) -> Iterator[str]:
-    for name in dict.fromkeys(_name(each) for each in errors if each.expected and _name(each) in _TYPES):
+    for name in dict.fromkeys(
+        _name(each) for each in errors if each.expected and _name(each) in _TYPES
+    ):
         yield f"ℹ️  Fix {name} value in {file_name} or consult schema documentation"
     if any(each.rule == _MISSING_FIELD for each in errors):
         yield "ℹ️  Add missing field to XML handoff"

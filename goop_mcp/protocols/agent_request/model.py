@@ -60,7 +60,10 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliverable:
-    """An expected output (H-09 to H-11). Only a file has a `path`; `required` is None where it could not be read."""
+    """An expected output (H-09 to H-11).
+
+    Only a file has a `path`; `required` is None where it could not be read.
+    """
 
     kind: DeliverableKind
     path: str | None = None
@@ -72,9 +75,10 @@ class Deliverable:
 class Extension:
     """An element that the schema does not have (H-16).
 
-    `parent` is "constraints" or "deliverables" where it stands in one of them. `namespace` is None for an element
-    without one of its own. Names of `attributes` are in Clark notation. `tail` is text behind an element inside
-    another extension. The name `#text` stands for text outside of any element.
+    `parent` is "constraints" or "deliverables" where it stands in one of them. `namespace` is None
+    for an element without one of its own. Names of `attributes` are in Clark notation. `tail` is
+    text behind an element inside another extension. The name `#text` stands for text outside of any
+    element.
     """
 
     name: str
@@ -95,11 +99,14 @@ class Extension:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """An `<agent_request>`. None stands for a value that is absent or could not be read, never for a default.
+    """An `<agent_request>`.
 
-    The exception is `version`, which is "1.0" where none is written. `constraints` and `deliverables` are None when
-    the container is absent and empty when it is there without content. `extra_attributes` are those of the root that
-    are unknown or could not be read. `partial` marks a request that was cut off (D-16).
+    None stands for a value that is absent or could not be read, never for a default.
+
+    The exception is `version`, which is "1.0" where none is written. `constraints` and
+    `deliverables` are None when the container is absent and empty when it is there without content.
+    `extra_attributes` are those of the root that are unknown or could not be read. `partial` marks
+    a request that was cut off (D-16).
     """
 
     version: str = DEFAULT_VERSION
@@ -152,4 +159,6 @@ class Request:
         attributes = values.get("extra_attributes", {})
         if not isinstance(attributes, Mapping):
             raise ValueError("extra_attributes is no object; expected what to_dict wrote")
-        return model_from(cls, {**values, "extra_attributes": [list(each) for each in attributes.items()]})
+        return model_from(
+            cls, {**values, "extra_attributes": [list(each) for each in attributes.items()]}
+        )

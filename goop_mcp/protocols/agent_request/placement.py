@@ -22,7 +22,9 @@ __all__ = ["Fence", "find_fences", "foreign_blocks", "placement_problems", "shar
 _MARKDOWN = frozenset({"markdown", "md"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9]*")
 _NO_ELEMENT = r"(?>(?:\s|<\?(?>.*?\?>)|<!--(?>.*?-->)|<!DOCTYPE[^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*)"
-_ROOT = re.compile(rf"{_NO_ELEMENT}<(?:[A-Za-z_][\w.\-]*:)?([A-Za-z_][\w.\-]*)", re.DOTALL | re.IGNORECASE)
+_ROOT = re.compile(
+    rf"{_NO_ELEMENT}<(?:[A-Za-z_][\w.\-]*:)?([A-Za-z_][\w.\-]*)", re.DOTALL | re.IGNORECASE
+)
 _BLANK = re.compile(_NO_ELEMENT, re.DOTALL | re.IGNORECASE)
 
 
@@ -60,7 +62,9 @@ def foreign_blocks(text: str, fences: Sequence[Fence]) -> list[Problem]:
         if root is not None and root[1].lower() != "agent_request":
             shown = excerpt(root[1], 60)
             message = f"an xml block with the root <{shown}> is no handoff; ignored"
-            problems.append(FOREIGN_BLOCK.problem(message, offset=root.start(1) - 1, found=f"<{shown}>"))
+            problems.append(
+                FOREIGN_BLOCK.problem(message, offset=root.start(1) - 1, found=f"<{shown}>")
+            )
     return problems
 
 
@@ -69,10 +73,14 @@ def shares_fence(block: Block, others: Sequence[Block], fences: Sequence[Fence])
     fence = _fence_of(block, fences)
     if fence is None:
         return None
-    return next((other for other in others if other is not block and fence.holds(other.start)), None)
+    return next(
+        (other for other in others if other is not block and fence.holds(other.start)), None
+    )
 
 
-def placement_problems(text: str, block: Block, others: Sequence[Block], fences: Sequence[Fence]) -> list[Problem]:
+def placement_problems(
+    text: str, block: Block, others: Sequence[Block], fences: Sequence[Fence]
+) -> list[Problem]:
     """Return what is wrong with the place of `block`; offsets count from its start.
 
     `others` are the other complete requests in the prompt.
@@ -108,7 +116,11 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
         marked = f"as {fence.language}" if fence.language else "with no language"
         message = f"the fence around the request is marked {marked}; expected xml"
         yield FENCE_LANGUAGE.problem(
-            message, offset=at, found=excerpt(opening, 40), before=excerpt(opening, 40), after=f"{run}xml"
+            message,
+            offset=at,
+            found=excerpt(opening, 40),
+            before=excerpt(opening, 40),
+            after=f"{run}xml",
         )
     before = _BLANK.match(text, fence.start, block.start)
     if before is not None and before.end() < block.start:
@@ -117,7 +129,10 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
     if block.complete and block.end > fence.end:
         message = "a fence inside the request closes the outer one; read on to </agent_request>"
         yield FENCE_COLLISION.problem(
-            message, offset=fence.end - block.start, before=excerpt(opening, 40), after=f"{run[:1] * 4}xml"
+            message,
+            offset=fence.end - block.start,
+            before=excerpt(opening, 40),
+            after=f"{run[:1] * 4}xml",
         )
     else:
         yield from _after_root(text, block, fence)
@@ -127,5 +142,8 @@ def _after_root(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
     """Yield a problem when the fence holds more than the request: it is read as one document (D-11)."""
     behind = _BLANK.match(text, block.end, fence.end) if block.complete else None
     if behind is not None and behind.end() < fence.end:
-        message = "extra content at the end of the document: text in the fence behind </agent_request>; expected none"
+        message = (
+            "extra content at the end of the document: text in the fence behind </agent_request>;"
+            " expected none"
+        )
         yield xml_rules.MALFORMED.problem(message, offset=behind.end() - block.start)

@@ -117,10 +117,15 @@ class RequestReader(XmlValueReader):
             parent_agent=self._name(given, "parent_agent", root) or None,
             target_agent=self._name(given, "target_agent", root) or None,
             priority=self._typed(given, "priority", _PRIORITIES.get, "high, medium or low"),
-            estimated_duration=self._typed(given, "estimated_duration", read_duration, "a time such as 30s, 10m or 2h"),
+            estimated_duration=self._typed(
+                given, "estimated_duration", read_duration, "a time such as 30s, 10m or 2h"
+            ),
             timeout=self._typed(given, "timeout", read_duration, "a time such as 30s, 10m or 2h"),
             max_retries=self._typed(given, "max_retries", read_number, "a whole number from 0"),
-            notify_on_completion=self._typed(given, "notify_on_completion", read_list, "a list of agents") or (),
+            notify_on_completion=self._typed(
+                given, "notify_on_completion", read_list, "a list of agents"
+            )
+            or (),
             depends_on=self._typed(given, "depends_on", read_list, "a list of session ids") or (),
             extra_attributes=tuple(self._unread),
             extensions=tuple(self._extensions),
@@ -157,7 +162,9 @@ class RequestReader(XmlValueReader):
     def _sort(self, root: Element, found: list[str]) -> None:
         # Root; children in this order (section 2.1)
         proper = sorted(found, key=_PLACES.__getitem__)
-        at = next(at for at, (one, other) in enumerate(zip(found, proper, strict=True)) if one != other)
+        at = next(
+            at for at, (one, other) in enumerate(zip(found, proper, strict=True)) if one != other
+        )
         self.report(
             structure.ELEMENT_ORDER.problem(
                 f"<{found[at]}> stands before <{proper[at]}>; expected the order of the schema",
@@ -186,11 +193,25 @@ class RequestReader(XmlValueReader):
 
     def _without_slots(self, text: str | None, path: str) -> str | None:
         """Return `text`, noting unfilled slots of our templates; where it names a template language, they are its."""
-        if text and "{{" in text and (slots := list(dict.fromkeys(_SLOT.findall(text)))) and not is_templating(text):
+        if (
+            text
+            and "{{" in text
+            and (slots := list(dict.fromkeys(_SLOT.findall(text))))
+            and not is_templating(text)
+        ):
             shown = excerpt(", ".join(slots), 60)
-            message = f"template text left in: slot {shown} of the template was not filled in; expected the real value"
-            fix = f"Replace {shown} by the real value; put it between backticks where it is meant so."
-            self.report(values.PLACEHOLDER_LEFT.problem(message, path=path, found=excerpt(slots[0]), fix=fix))
+            message = (
+                f"template text left in: slot {shown} of the template was not filled in; expected"
+                " the real value"
+            )
+            fix = (
+                f"Replace {shown} by the real value; put it between backticks where it is meant so."
+            )
+            self.report(
+                values.PLACEHOLDER_LEFT.problem(
+                    message, path=path, found=excerpt(slots[0]), fix=fix
+                )
+            )
         return text
 
     def _constraints(self, element: Element | None) -> tuple[str, ...] | None:
@@ -210,9 +231,12 @@ class RequestReader(XmlValueReader):
         words = " ".join("".join(element.itertext()).split())
         if words:
             message = (
-                f"constraints could not be read: {excerpt(words, 60)!r} stands in no <constraint>; the list is empty"
+                f"constraints could not be read: {excerpt(words, 60)!r} stands in no <constraint>;"
+                " the list is empty"
             )
-            self.report(task.CONSTRAINTS_UNREADABLE.problem(message, path=path, found=excerpt(words)))
+            self.report(
+                task.CONSTRAINTS_UNREADABLE.problem(message, path=path, found=excerpt(words))
+            )
         else:
             message = "constraints holds no <constraint>; the list is empty"
             self.report(task.EMPTY_CONSTRAINTS.problem(message, path=path))
@@ -244,7 +268,9 @@ class RequestReader(XmlValueReader):
         required: bool | None = True
         if "required" in element.attrib:
             required = self.attribute_word(element, "required", path, _BOOLEAN)
-        return Deliverable(kind="file", path=self._path(element, f"{path}/@path"), required=required, text=text)
+        return Deliverable(
+            kind="file", path=self._path(element, f"{path}/@path"), required=required, text=text
+        )
 
     def _path(self, element: Element, where: str) -> str | None:
         written = element.get("path")
@@ -301,7 +327,9 @@ class RequestReader(XmlValueReader):
             message = f"element <{shown}> is in a namespace of its own; kept"
             self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
             return
-        self.tangled = self.tangled or (name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values())
+        self.tangled = self.tangled or (
+            name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values()
+        )
         dialect = _DIALECTS.get(name)
         of_dialect = f"; it belongs to the {dialect} dialect" if dialect else ""
         message = f"element <{shown}> is not in the schema{of_dialect}; kept"
@@ -314,11 +342,17 @@ class RequestReader(XmlValueReader):
 
     def _stray_text(self, text: str, path: str, *, told: bool = False) -> None:
         words = clean_text(text)
-        self._extensions.append(Extension(name=STRAY_TEXT, text=words, parent=path[len(_ROOT) + 1 :]))
+        self._extensions.append(
+            Extension(name=STRAY_TEXT, text=words, parent=path[len(_ROOT) + 1 :])
+        )
         if told:
             return
         message = f"text outside of any element: {excerpt(words, 60)!r}; kept"
-        self.report(structure.UNKNOWN_ELEMENT.problem(message, path=path, fix="Put the text into an element."))
+        self.report(
+            structure.UNKNOWN_ELEMENT.problem(
+                message, path=path, fix="Put the text into an element."
+            )
+        )
 
     def _strange_attributes(self, element: Element, path: str, known: frozenset[str]) -> None:
         for name in element.attrib:
@@ -326,7 +360,10 @@ class RequestReader(XmlValueReader):
             if name not in known and lower in known:
                 self.tangled = True
             elif name not in known:
-                message = f"attribute {excerpt(str(name), 60)} of <{_own_name(element)}> is not in the schema; ignored"
+                message = (
+                    f"attribute {excerpt(str(name), 60)} of <{_own_name(element)}> is not in the"
+                    " schema; ignored"
+                )
                 self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=path))
 
     # Attributes of the root
@@ -354,7 +391,9 @@ class RequestReader(XmlValueReader):
             return raw
         return (self.listed_name(raw, f"{_ROOT}/@{name}", root, name) or "") if raw else ""
 
-    def _typed(self, given: Mapping[str, str], name: str, read: Callable[[str], T | None], expected: str) -> T | None:
+    def _typed(
+        self, given: Mapping[str, str], name: str, read: Callable[[str], T | None], expected: str
+    ) -> T | None:
         """Return what an attribute of the root says; one that cannot be read is kept as it is."""
         raw = given.get(name)
         if raw is None:
@@ -363,7 +402,11 @@ class RequestReader(XmlValueReader):
         if value is None:
             self._unread.append((name, raw))
             message = f"{name} is {excerpt(raw, 60)!r}; expected {expected}"
-            self.report(values.BAD_ATTRIBUTE_VALUE.problem(message, path=f"{_ROOT}/@{name}", found=excerpt(raw)))
+            self.report(
+                values.BAD_ATTRIBUTE_VALUE.problem(
+                    message, path=f"{_ROOT}/@{name}", found=excerpt(raw)
+                )
+            )
         return value
 
 

@@ -32,4 +32,6 @@ def tag_mismatches(source: str) -> Iterator[tuple[int, str]]:
             opened.pop()
         elif opened and (found[2] in opened or found[2] in GRAMMAR.names):
             yield found.start(), f"Opening and ending tag mismatch: {opened[-1]} vs. {found[2]}"
-            del opened[len(opened) - 1 - opened[::-1].index(found[2]) if found[2] in opened else -1 :]
+            del opened[
+                len(opened) - 1 - opened[::-1].index(found[2]) if found[2] in opened else -1 :
+            ]

@@ -26,20 +26,25 @@ def normal_text(text: str) -> str:
 def write_request(request: Request, *, xsd_compat: bool = False) -> str:
     """Return `request` as an envelope, indented by two blanks, ending with a line feed.
 
-    Optional parts that are None are left out. Texts should be in the form of `normal_text`. With `xsd_compat` the
-    literal schema of section 2.1 accepts the envelope: it stands in its namespace, deliverables are sorted by kind, an
-    empty list of constraints is left out (D-64). Raises NotWritableError when a text holds a character that XML cannot
-    carry, when the request is partial (D-16), and with `xsd_compat` when it holds what that schema refuses.
+    Optional parts that are None are left out. Texts should be in the form of `normal_text`. With
+    `xsd_compat` the literal schema of section 2.1 accepts the envelope: it stands in its namespace,
+    deliverables are sorted by kind, an empty list of constraints is left out (D-64). Raises
+    NotWritableError when a text holds a character that XML cannot carry, when the request is
+    partial (D-16), and with `xsd_compat` when it holds what that schema refuses.
     """
     if request.partial:
-        raise NotWritableError("a request that was cut off cannot be written as a whole one; ask for it again")
+        raise NotWritableError(
+            "a request that was cut off cannot be written as a whole one; ask for it again"
+        )
     if xsd_compat:
         request = _for_schema(request)
     namespace = f' xmlns="{NAMESPACE}"' if xsd_compat else ""
     return "\n".join(_lines(request, namespace)) + "\n"
 
 
-def write_prompt(request: Request, *, title: str, context: str = "", xsd_compat: bool = False) -> str:
+def write_prompt(
+    request: Request, *, title: str, context: str = "", xsd_compat: bool = False
+) -> str:
     """Return a whole `prompt.md`: the title, the request in a fence, and `context` as prose behind it (H-44).
 
     The fence has four backticks, or one more than the longest run in the request (D-83). Raises NotWritableError as
@@ -53,7 +58,10 @@ def write_prompt(request: Request, *, title: str, context: str = "", xsd_compat:
 
 
 def _for_schema(request: Request) -> Request:
-    """Return `request` in the order of the literal schema. Raises NotWritableError for what that refuses."""
+    """Return `request` in the order of the literal schema.
+
+    Raises NotWritableError for what that refuses.
+    """
     named = {
         "priority": request.priority,
         "estimated_duration": request.estimated_duration,
@@ -67,9 +75,12 @@ def _for_schema(request: Request) -> Request:
     refused += [f"<{extension.name}>" for extension in request.extensions]
     if refused:
         raise NotWritableError(
-            f"the literal schema has no room for {', '.join(refused)[:200]}; leave it out or write without xsd_compat"
+            f"the literal schema has no room for {', '.join(refused)[:200]}; leave it out or write"
+            " without xsd_compat"
         )
-    deliverables = tuple(sorted(request.deliverables or (), key=lambda each: _KINDS.index(each.kind)))
+    deliverables = tuple(
+        sorted(request.deliverables or (), key=lambda each: _KINDS.index(each.kind))
+    )
     return replace(request, deliverables=deliverables, constraints=request.constraints or None)
 
 
@@ -81,7 +92,11 @@ def _lines(request: Request, namespace: str) -> Iterator[str]:
     yield from _leaf("workflow", request.workflow)
     yield from _leaf("task_details", request.task_details)
     if request.constraints is not None:
-        constraints = [line for each in request.constraints for line in _leaf("constraint", each, indent="    ")]
+        constraints = [
+            line
+            for each in request.constraints
+            for line in _leaf("constraint", each, indent="    ")
+        ]
         yield from _container("constraints", constraints, request)
     if request.deliverables is not None:
         deliverables = [line for each in request.deliverables for line in _deliverable(each)]
@@ -115,7 +130,9 @@ def _extra_attributes(request: Request) -> Iterator[str]:
     for number, (name, value) in enumerate(request.extra_attributes):
         namespace, _, local = name.rpartition("}")
         if not _NAME.fullmatch(local):
-            raise NotWritableError(f"{local[:40]!r} is no name of an attribute; use letters, digits, - and _")
+            raise NotWritableError(
+                f"{local[:40]!r} is no name of an attribute; use letters, digits, - and _"
+            )
         if namespace:
             yield f" xmlns:x{number}={write_attribute(namespace.removeprefix('{'))}"
         prefix = f"x{number}:" if namespace else ""
@@ -134,11 +151,15 @@ def _deliverable(deliverable: Deliverable) -> Iterator[str]:
         yield from _leaf(deliverable.kind, deliverable.text, indent="    ")
         return
     path = "" if deliverable.path is None else f" path={write_attribute(deliverable.path)}"
-    required = "" if deliverable.required is None else f' required="{str(deliverable.required).lower()}"'
+    required = (
+        "" if deliverable.required is None else f' required="{str(deliverable.required).lower()}"'
+    )
     yield from _leaf("file", deliverable.text, indent="    ", attributes=path + required)
 
 
-def _leaf(name: str, text: str | None, *, indent: str = "  ", attributes: str = "") -> Iterator[str]:
+def _leaf(
+    name: str, text: str | None, *, indent: str = "  ", attributes: str = ""
+) -> Iterator[str]:
     """Yield an element with text; lines of a longer text stand on their own, indented, so that no fence ends there."""
     if text is None:
         return

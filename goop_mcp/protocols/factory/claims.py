@@ -10,13 +10,18 @@ __all__ = ["claims_of", "unchecked_files"]
 
 
 def claims_of(reply: Reply) -> Claims:
-    """Return the claims of `reply`: each file it delivers. One that was cut off claims nothing (D-16)."""
+    """Return the claims of `reply`: each file it delivers.
+
+    One that was cut off claims nothing (D-16).
+    """
     if reply.partial:
         return NO_CLAIMS
     return Claims(
         files=tuple(
             [
-                FileClaim(path=each.path, where=f"/deliverables/{number}/path", kind=_kind(each.path))
+                FileClaim(
+                    path=each.path, where=f"/deliverables/{number}/path", kind=_kind(each.path)
+                )
                 for number, each in enumerate(reply.deliverables or ())
                 if each.path and each.path.strip()
             ]
@@ -38,6 +43,9 @@ def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
     if not count:
         return []
     what = "a deliverable was" if count == 1 else f"{count} deliverables were"
-    message = f"{what} not looked for, since no workspace is known; expected a check where the project lies"
+    message = (
+        f"{what} not looked for, since no workspace is known; expected a check where the project"
+        " lies"
+    )
     # Said of the reply as a whole: where it begins will do.
     return [NOT_CHECKED.problem(message, path="/deliverables", offset=0)]

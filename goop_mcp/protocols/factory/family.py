@@ -44,7 +44,11 @@ def _rank(value: Mapping[str, object]) -> int:
     if _is_marked(value) or len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
         return _REPLY
     known = _has_known_status(value) and "agent" not in value
-    return _WEAK if known or (value.keys() <= tables.KEYS and isinstance(value.get("status"), str)) else 0
+    return (
+        _WEAK
+        if known or (value.keys() <= tables.KEYS and isinstance(value.get("status"), str))
+        else 0
+    )
 
 
 def _is_marked(value: Mapping[str, object]) -> bool:
@@ -78,28 +82,46 @@ class FactoryFamily:
         """Return the last Markdown reply in `text`, None when there is none."""
         del limits
         block = find_markdown(text)
-        return None if block is None else Extraction(source=SourceText(text), blocks=(block,), chosen=block)
+        return (
+            None
+            if block is None
+            else Extraction(source=SourceText(text), blocks=(block,), chosen=block)
+        )
 
     def is_marked(self, block: Block) -> bool:
         """Return whether `block` is told from other objects by its keys alone: a known status and no agent (D-01)."""
         return block.root == FORM or _is_marked(_values(block))
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge `block`."""
         text = extraction.source.read
         if not isinstance(block, JsonBlock):
             return read_markdown(text, block, expected)
         bounds = bounds_of(expected)
         reading = read_json(
-            block.object, text, limits, name=self.name, read_values=lambda values: read_reply(values, bounds)
+            block.object,
+            text,
+            limits,
+            name=self.name,
+            read_values=lambda values: read_reply(values, bounds),
         )
         reply, problems = reading.model, reading.problems
         if reply is not None and reading.partial:
             reply = replace(reply, partial=True)
         elif reply is not None:
-            problems = [*problems, *run_checks(MODEL_RULES, reply, expected), *unchecked_files(reply, expected)]
+            problems = [
+                *problems,
+                *run_checks(MODEL_RULES, reply, expected),
+                *unchecked_files(reply, expected),
+            ]
         return Reading(
-            start=block.start, problems=problems, places=reading.places, envelope=reply, repaired=reading.repaired
+            start=block.start,
+            problems=problems,
+            places=reading.places,
+            envelope=reply,
+            repaired=reading.repaired,
         )
 
     def put_back(self, text: str, span: tuple[int, int], envelope: str) -> str:
@@ -118,18 +140,21 @@ class FactoryFamily:
         """Return what is there in place of a reply."""
         if not text.strip():
             return "the reply is empty; expected a JSON object with a status"
-        return "no Factory reply was found, neither JSON nor known Markdown; expected a JSON object with a status"
+        return (
+            "no Factory reply was found, neither JSON nor known Markdown; expected a JSON object"
+            " with a status"
+        )
 
     def skeleton(self, expected: Expectations) -> str:
         """Return the smallest reply of each status; the choices left open must be made."""
         del expected
         return (
-            '{"status": "success", "confidence": "high|medium|low", "deliverables": [{"path": "[path]", '
-            '"type": "architecture|rules|config|skill"}], "summary": "[what was done]", '
-            '"next_action": "ready_for_review"}\n'
-            'or {"status": "questions", "questions": [{"id": "q1", "question": "[what you have to know]"}]}\n'
-            'or {"status": "failure", "error": {"type": "missing_input|ambiguous_requirements|invalid_config|'
-            'technical_error", "message": "[why]"}}'
+            '{"status": "success", "confidence": "high|medium|low", "deliverables": [{"path":'
+            ' "[path]", "type": "architecture|rules|config|skill"}], "summary": "[what was done]",'
+            ' "next_action": "ready_for_review"}\nor {"status": "questions", "questions": [{"id":'
+            ' "q1", "question": "[what you have to know]"}]}\nor {"status": "failure", "error":'
+            ' {"type": "missing_input|ambiguous_requirements|invalid_config|technical_error",'
+            ' "message": "[why]"}}'
         )
 
 

@@ -1,6 +1,7 @@
 """Factory replies in plain Markdown, read for backward compatibility (F-25, D-58).
 
-Four openings are recognised. What Markdown cannot say stays absent; question ids are given by position.
+Four openings are recognised. What Markdown cannot say stays absent; question ids are given by
+position.
 """
 
 import re
@@ -10,7 +11,11 @@ from dataclasses import dataclass, field, replace
 from goop_mcp.protocols.factory.claims import unchecked_files
 from goop_mcp.protocols.factory.reading import read_reply
 from goop_mcp.protocols.factory.rules import MODEL_RULES
-from goop_mcp.protocols.factory.rules.structure import MARKDOWN_FORBIDDEN, MARKDOWN_REPLY, MISSING_FIELD
+from goop_mcp.protocols.factory.rules.structure import (
+    MARKDOWN_FORBIDDEN,
+    MARKDOWN_REPLY,
+    MISSING_FIELD,
+)
 from goop_mcp.protocols.factory.rules.values import PLACEHOLDER_LEFT
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.extraction import Block, Regions
@@ -30,15 +35,21 @@ FORM = "factory_markdown"
 _OPENING = re.compile(
     r"^[ \t#>*_]*+(?:"
     r"(?P<success>Task complete\.)|(?P<questions>Task paused [-–—] clarification needed\.)"
-    r"|(?P<failure>Task failed [-–—] unable to proceed\.)|Review complete [-–—] (?P<verdict>PASS|BLOCKING)\b\.?"
+    r"|(?P<failure>Task failed [-–—] unable to proceed\.)|Review complete [-–—]"
+    r" (?P<verdict>PASS|BLOCKING)\b\.?"
     r")[*_ \t]*\r?$",
     re.MULTILINE,
 )
 _HEADING = re.compile(
-    r"^[ \t]{0,3}(?:#{1,6}[ \t]+)?[*_]*(?P<name>[A-Z][A-Za-z ]{2,30}?)[*_]*:[*_]*[ \t]*", re.MULTILINE
+    r"^[ \t]{0,3}(?:#{1,6}[ \t]+)?[*_]*(?P<name>[A-Z][A-Za-z ]{2,30}?)[*_]*:[*_]*[ \t]*",
+    re.MULTILINE,
 )
-_ITEM = re.compile(r"^(?P<indent>[ \t]*+)(?:[-*+]|\d{1,3}[.)])[ \t]++(?P<text>[^\n]++)$", re.MULTILINE)
-_DELIVERABLE = re.compile(r"`(?P<quoted>[^`\n]+)`|(?P<slot>\[[^\[\]\n]*\](?!\()|<[^<>\n]*>|\{[^{}\n]*\})|(?P<bare>\S+)")
+_ITEM = re.compile(
+    r"^(?P<indent>[ \t]*+)(?:[-*+]|\d{1,3}[.)])[ \t]++(?P<text>[^\n]++)$", re.MULTILINE
+)
+_DELIVERABLE = re.compile(
+    r"`(?P<quoted>[^`\n]+)`|(?P<slot>\[[^\[\]\n]*\](?!\()|<[^<>\n]*>|\{[^{}\n]*\})|(?P<bare>\S+)"
+)
 _DASH = re.compile(r"\s*(?:[-–—:]+\s+|\()")
 _ISSUE_ID = re.compile(r"\**(?P<id>[A-Z]\d{1,3})\**\s*[:.)–—-]+\**\s*")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -83,7 +94,11 @@ class _Section:
         """Yield text, offset and indentation of each list item."""
         for item in _ITEM.finditer(self.text):
             if item["text"].strip().rstrip(".").lower() not in _NOTHING:
-                yield item["text"].strip(), self.start + item.start("text"), len(item["indent"].expandtabs(4))
+                yield (
+                    item["text"].strip(),
+                    self.start + item.start("text"),
+                    len(item["indent"].expandtabs(4)),
+                )
 
     def words(self) -> str | None:
         """Return the text without outer blanks; None when there is none."""
@@ -134,7 +149,13 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     )
     problems = [named, *(problem for problem in read.problems if _can_be_said(problem))]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
-    return Reading(start=block.start, problems=problems, places=places, envelope=read.model, repaired=written(values))
+    return Reading(
+        start=block.start,
+        problems=problems,
+        places=places,
+        envelope=read.model,
+        repaired=written(values),
+    )
 
 
 def _can_be_said(problem: Problem) -> bool:
@@ -164,7 +185,9 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     return values
 
 
-def _success(values: JsonObjectValue, sections: Mapping[str, _Section], places: _MarkdownPlaces) -> None:
+def _success(
+    values: JsonObjectValue, sections: Mapping[str, _Section], places: _MarkdownPlaces
+) -> None:
     if "summary" in sections and (summary := sections["summary"].words()):
         values["summary"] = summary
         places.places["/summary"] = sections["summary"].start
@@ -179,7 +202,11 @@ def _success(values: JsonObjectValue, sections: Mapping[str, _Section], places: 
 
 def _sections(source: str, after: int) -> dict[str, _Section]:
     """Return the known sections; the words of the last one end with its paragraph."""
-    headings = [each for each in _HEADING.finditer(source, after) if each["name"].strip().lower() in _SECTIONS]
+    headings = [
+        each
+        for each in _HEADING.finditer(source, after)
+        if each["name"].strip().lower() in _SECTIONS
+    ]
     sections: dict[str, _Section] = {}
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(source)
@@ -197,7 +224,9 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
         path = _DELIVERABLE.search(text)
         if path is None:
             continue
-        each: JsonObjectValue = {"path": (path["quoted"] or path["slot"] or path["bare"].rstrip(":,")).strip()}
+        each: JsonObjectValue = {
+            "path": (path["quoted"] or path["slot"] or path["bare"].rstrip(":,")).strip()
+        }
         dash = _DASH.match(text, path.end())
         rest = text[dash.end() if dash else path.end() :].strip(" )")
         if rest:

@@ -101,12 +101,14 @@ class BlockingIssue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A Factory reply. None stands for a value that is absent or could not be read, never for a default.
+    """A Factory reply.
 
-    `deliverables`, `questions` and `blocking_issues` are None when absent and empty when they are there without an
-    item. `confidence` and `next_action` may be words that no list has. `unreadable` names the fields that are there and
-    could not be read. `partial` marks a reply that was cut off;
-    nothing may be routed on it (D-16).
+    None stands for a value that is absent or could not be read, never for a default.
+
+    `deliverables`, `questions` and `blocking_issues` are None when absent and empty when they are
+    there without an item. `confidence` and `next_action` may be words that no list has.
+    `unreadable` names the fields that are there and could not be read. `partial` marks a reply that
+    was cut off; nothing may be routed on it (D-16).
     """
 
     status: Status | None

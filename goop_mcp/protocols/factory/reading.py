@@ -33,10 +33,12 @@ _STATUSES = {status.value: status for status in Status}
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 _PARTS = {Status.SUCCESS: "deliverables", Status.QUESTIONS: "questions", Status.FAILURE: "error"}
 _OWN_KEYS = {
-    status: frozenset({"status", *(each.name for each in tables.FIELDS.get(status, ()))}) for status in (*Status, None)
+    status: frozenset({"status", *(each.name for each in tables.FIELDS.get(status, ()))})
+    for status in (*Status, None)
 }
 _OTHER_FIELDS = {
-    status: [field for field in tables.OPTIONAL if field.name not in own] for status, own in _OWN_KEYS.items()
+    status: [field for field in tables.OPTIONAL if field.name not in own]
+    for status, own in _OWN_KEYS.items()
 }
 """What a reply may hold beside the fields of its status."""
 _DELIVERABLE_KEYS = frozenset({"path", "type", "description"})
@@ -58,7 +60,9 @@ def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Rep
         reader.fields(_OTHER_FIELDS[status], values, "")
     reader.template_texts(values)
     broken = [problem.rule for problem in reader.problems]
-    whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(values, status)
+    whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(
+        values, status
+    )
     return ValuesReading(_reply(values, status), reader.problems, whole)
 
 
@@ -96,7 +100,9 @@ def _reply(values: Values, status: Status | None) -> Reply:
 
 def _unreadable(values: Values) -> tuple[str, ...]:
     lists = ("deliverables", "questions", "blocking_issues")
-    unreadable = [name for name in lists if values.get(name) is not None and not _is_readable(values[name])]
+    unreadable = [
+        name for name in lists if values.get(name) is not None and not _is_readable(values[name])
+    ]
     verdict = values.get("verdict")
     if verdict is not None and not (isinstance(verdict, str) and verdict in _VERDICTS):
         unreadable.append("verdict")
@@ -158,4 +164,8 @@ def _error(values: Values) -> ErrorDetail:
 
 def _each(values: Values, name: str, read: Callable[[Values], T]) -> tuple[T, ...] | None:
     listed = values.get(name)
-    return tuple([read(each) for each in listed if isinstance(each, dict)]) if isinstance(listed, list) else None
+    return (
+        tuple([read(each) for each in listed if isinstance(each, dict)])
+        if isinstance(listed, list)
+        else None
+    )

@@ -1,6 +1,7 @@
 """The JSON Schema of Factory replies, made from the same tables by which replies are judged.
 
-`python -m goop_mcp.protocols.factory.schema` writes it to standard output; it ships as schemas/factory/1.0.json.
+`python -m goop_mcp.protocols.factory.schema` writes it to standard output; it ships as
+schemas/factory/1.0.json.
 """
 
 import json

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from goop_mcp.protocols.factory.model import CONFIDENCES, DELIVERABLE_TYPES, ERROR_TYPES, HINTS, Status, Verdict
+from goop_mcp.protocols.factory.model import (
+    CONFIDENCES,
+    DELIVERABLE_TYPES,
+    ERROR_TYPES,
+    HINTS,
+    Status,
+    Verdict,
+)
 from goop_mcp.protocols.factory.rules import questions, structure, success, values, verdict
 from goop_mcp.validation.json_values import (
     COUNT,
@@ -72,7 +79,11 @@ _QUESTIONS = ListOf(
 )
 _ERROR = Fields(
     (
-        Field("type", Word(ERROR_TYPES, questions.UNKNOWN_ERROR_TYPE, open=True), structure.MISSING_FIELD),
+        Field(
+            "type",
+            Word(ERROR_TYPES, questions.UNKNOWN_ERROR_TYPE, open=True),
+            structure.MISSING_FIELD,
+        ),
         Field("message", TEXT, structure.MISSING_FIELD),
         Field("recoverable", FLAG),
     )
@@ -84,7 +95,11 @@ _SUCCESS = (
     Field("deliverables", _DELIVERABLES),
     Field("summary", TEXT, success.SUMMARY_MISSING),
     Field("metrics", MapOf()),
-    Field("next_action", Word(HINTS, success.UNKNOWN_NEXT_ACTION, open=True), success.NEXT_ACTION_MISSING),
+    Field(
+        "next_action",
+        Word(HINTS, success.UNKNOWN_NEXT_ACTION, open=True),
+        success.NEXT_ACTION_MISSING,
+    ),
     Field("verdict", Word(tuple(Verdict), verdict.UNKNOWN_VERDICT)),
     Field("requirements_checked", COUNT),
     Field("concerns", ListOf(TEXT)),
@@ -92,7 +107,10 @@ _SUCCESS = (
 )
 _ASKING = (
     Field("questions", _QUESTIONS),
-    Field("partial_work", Fields((Field("completed", ListOf(TEXT)), Field("blocked_on", ListOf(TEXT))))),
+    Field(
+        "partial_work",
+        Fields((Field("completed", ListOf(TEXT)), Field("blocked_on", ListOf(TEXT)))),
+    ),
     Field("recommendation", TEXT),
 )
 _FAILURE = (

@@ -16,19 +16,25 @@ _NEVER_WRITTEN = frozenset({"extensions", "unreadable", "partial"})
 def write_reply(reply: Reply) -> str:
     """Return `reply` as JSON, indented by two blanks, ending with a line feed.
 
-    Parts that are None, and empty ones that may be left out, are not written. Raises NotWritableError when the reply is
-    marked as partial, and when something is called like a field of the reply or cannot be said in JSON.
+    Parts that are None, and empty ones that may be left out, are not written. Raises
+    NotWritableError when the reply is marked as partial, and when something is called like a field
+    of the reply or cannot be said in JSON.
     """
     if reply.partial:
-        raise NotWritableError("a reply that was cut off cannot be written as a whole one; ask the agent again")
+        raise NotWritableError(
+            "a reply that was cut off cannot be written as a whole one; ask the agent again"
+        )
     values = _values(reply)
     try:
         return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
-        raise NotWritableError("a value cannot be said in JSON; use texts, numbers, lists and objects") from error
+        raise NotWritableError(
+            "a value cannot be said in JSON; use texts, numbers, lists and objects"
+        ) from error
 
 
-def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401 - one of the dataclasses of the model
+# One of the dataclasses of the model
+def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401
     values: dict[str, Any] = {}
     for each in fields(part):
         value = getattr(part, each.name)
@@ -37,7 +43,9 @@ def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401 - one of the dataclass
         values[each.name] = _plain(value)
     for name, value in part.extensions.items():
         if any(name == each.name and name not in _NEVER_WRITTEN for each in fields(part)):
-            raise NotWritableError(f"extension {name!r} is called like a field of the reply; set the field itself")
+            raise NotWritableError(
+                f"extension {name!r} is called like a field of the reply; set the field itself"
+            )
         values[name] = value
     return values
 

@@ -19,10 +19,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _texts(text: str) -> frozenset[str]:
-    return frozenset(" ".join(each.split()) for line in text.split("\n") for each in line.split("|"))
+    return frozenset(
+        " ".join(each.split()) for line in text.split("\n") for each in line.split("|")
+    )
 
 
-# Whole texts, in lower case and without what stands around them: English, then language by language.
+# Whole texts, in lower case and without what stands around them: English, then language by
+# language.
 _NONE: Final = _texts("""
     none | nothing | no | nope | nil | null | n/a | n.a | na | n a | not applicable | 0 | zero
     false | empty | undefined | all clear | unblocked | not blocked | nothing blocking
@@ -52,7 +55,8 @@ _NONE: Final = _texts("""
     ไม่มี | wala
 """)
 
-# "No known blockers at this time", "None currently": a word that denies, a word for what blocks, and fillers.
+# "No known blockers at this time", "None currently": a word that denies, a word for what blocks,
+# and fillers.
 _DENIALS: Final = frozenset({"no", "none", "nothing", "nil", "zero", "0", "without", "not"})
 _ALONE: Final = frozenset({"none", "nothing", "nil", "zero", "0"})
 _OBSTACLES: Final = _words("""
@@ -88,7 +92,11 @@ def real_blocker(text: str) -> str | None:
 def is_open_slot(text: str) -> bool:
     """Return whether `text` only stands for a blocker that was never filled in: "?", "TBD"."""
     bare = text.strip().strip("?.!()[]* ").lower()
-    return bool(text.strip()) and bare in ("", "tbd", "tba", "todo", "xxx") and ("?" in text or bool(bare))
+    return (
+        bool(text.strip())
+        and bare in ("", "tbd", "tba", "todo", "xxx")
+        and ("?" in text or bool(bare))
+    )
 
 
 def _says_none(text: str) -> bool:
@@ -106,14 +114,20 @@ def _says_none(text: str) -> bool:
     at = next((at for at, char in enumerate(bare) if char in _SEPARATORS), -1)
     head, rest = bare[:at].strip(_EDGES), bare[at:].strip(_EDGES)
     # "None - ready for review" says none; "None, but the key is missing" does not.
-    return at > 0 and (head in _NONE or _denies(head)) and all(word in _READY for word in _bare_words(rest))
+    return (
+        at > 0
+        and (head in _NONE or _denies(head))
+        and all(word in _READY for word in _bare_words(rest))
+    )
 
 
 def _denies(text: str) -> bool:
     """Return whether each word of `text` belongs to a statement that nothing blocks."""
     words = _bare_words(text)
     denials = [word for word in words if word in _DENIALS]
-    if len(denials) != 1 or not all(word in _DENIALS or word in _OBSTACLES or word in _FILLERS for word in words):
+    if len(denials) != 1 or not all(
+        word in _DENIALS or word in _OBSTACLES or word in _FILLERS for word in words
+    ):
         return False
     if denials[0] == "not":
         return "blocked" in words or "blocking" in words

@@ -61,7 +61,11 @@ def _commits(artifacts: Artifacts) -> Iterator[CommitClaim]:
 
 
 def _tasks(report: Report) -> Iterator[TaskClaim]:
-    wave = report.state.wave.current if report.state is not None and report.state.wave is not None else None
+    wave = (
+        report.state.wave.current
+        if report.state is not None and report.state.wave is not None
+        else None
+    )
     if report.task_id and report.task_id.strip():
         yield TaskClaim(id=report.task_id, where="/goop_report/task_id", wave=wave)
     elif wave:

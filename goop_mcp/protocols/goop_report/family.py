@@ -46,7 +46,9 @@ _ROOTS = Roots(
         ]
     ),
 )
-_NEAR_MISS = re.compile(r"<\s*(?:goop[-_ ]?reports?|goopspec[-_]report|report)\b[^<>]{0,80}>", re.IGNORECASE)
+_NEAR_MISS = re.compile(
+    r"<\s*(?:goop[-_ ]?reports?|goopspec[-_]report|report)\b[^<>]{0,80}>", re.IGNORECASE
+)
 
 
 class GoopReportFamily:
@@ -64,7 +66,8 @@ class GoopReportFamily:
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older or sibling form in `text`, None when there is none."""
-        from goop_mcp.protocols.goop_report.older_forms import find_older_form  # noqa: PLC0415 - only where no report is
+        # Only where no report is
+        from goop_mcp.protocols.goop_report.older_forms import find_older_form  # noqa: PLC0415
 
         return find_older_form(text, limits)
 
@@ -73,10 +76,13 @@ class GoopReportFamily:
         del block
         return True
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge `block`."""
         if block.root != "goop_report":
-            from goop_mcp.protocols.goop_report.older_forms import read_older_form  # noqa: PLC0415 - loaded to find it
+            # Loaded to find it
+            from goop_mcp.protocols.goop_report.older_forms import read_older_form  # noqa: PLC0415
 
             return read_older_form(extraction, block, expected, limits)
         text = extraction.source.read
@@ -113,7 +119,8 @@ class GoopReportFamily:
 
     def claims(self, envelope: Envelope) -> "Claims":
         """Return what `envelope` says is true of the project."""
-        from goop_mcp.protocols.goop_report.claims import claims_of  # noqa: PLC0415 - only for truth checks
+        # Only for truth checks
+        from goop_mcp.protocols.goop_report.claims import claims_of  # noqa: PLC0415
 
         return claims_of(envelope)
 
@@ -121,7 +128,10 @@ class GoopReportFamily:
         """Return what is there in place of an envelope; a near miss is named."""
         near = _NEAR_MISS.search(text[-20_000:])
         if near is not None:
-            return f"no <goop_report> envelope was found, but {excerpt(near[0], 60)}; expected <goop_report>"
+            return (
+                f"no <goop_report> envelope was found, but {excerpt(near[0], 60)}; expected"
+                " <goop_report>"
+            )
         if not text.strip():
             return "the reply is empty; expected a <goop_report> envelope at its end"
         return "no <goop_report> envelope was found; expected one at the end of the reply"
@@ -131,7 +141,9 @@ class GoopReportFamily:
         agent = plain_agent_name(expected.agent) if expected.agent else ""
         agent = agent if may_report_as(agent, expected.agents) else "goop-[type]"
         phase = (
-            expected.phase if expected.phase and expected.phase.isalpha() else "plan|specify|execute|accept|research"
+            expected.phase
+            if expected.phase and expected.phase.isalpha()
+            else "plan|specify|execute|accept|research"
         )
         return (
             '<goop_report version="0.1.6">\n'

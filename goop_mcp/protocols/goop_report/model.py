@@ -36,7 +36,10 @@ class Status(StrEnum):
 
 
 class Phase(StrEnum):
-    """The phase the work belongs to (G-14). DISCUSS counts in projects of profile v1 only (D-28)."""
+    """The phase the work belongs to (G-14).
+
+    DISCUSS counts in projects of profile v1 only (D-28).
+    """
 
     PLAN = "plan"
     SPECIFY = "specify"
@@ -134,7 +137,10 @@ class NextAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """What comes next. `blockers` is None when there is no blocker, in whatever words that is said (D-30, D-91)."""
+    """What comes next.
+
+    `blockers` is None when there is no blocker, in whatever words that is said (D-30, D-91).
+    """
 
     ready: bool | None = None
     next_action: NextAction | None = None
@@ -148,8 +154,9 @@ class Handoff:
 class Extension:
     """What the schema does not have (D-38).
 
-    `name` is the element's name, with the sections it stands in before it (`handoff/hint`); `#text` stands for text
-    outside of any element. `content` is its text, or its XML where it holds more than text.
+    `name` is the element's name, with the sections it stands in before it (`handoff/hint`); `#text`
+    stands for text outside of any element. `content` is its text, or its XML where it holds more
+    than text.
     """
 
     name: str
@@ -159,10 +166,13 @@ class Extension:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A `<goop_report>`. None stands for a value that is absent or could not be read, never for a default.
+    """A `<goop_report>`.
 
-    `artifacts`, `memory` and `verification` are None when the section is absent and empty when it is there without
-    content. `partial` marks a report that was cut off; nothing may be routed on it (D-16).
+    None stands for a value that is absent or could not be read, never for a default.
+
+    `artifacts`, `memory` and `verification` are None when the section is absent and empty when it
+    is there without content. `partial` marks a report that was cut off; nothing may be routed on it
+    (D-16).
     """
 
     version: str | None
@@ -200,7 +210,13 @@ class Report:
         if not isinstance(values, Mapping):
             raise ValueError("the report is no object; expected what to_dict wrote")
         written = values.get("extensions", {})
-        if not isinstance(written, Mapping) or not all(isinstance(each, list) for each in written.values()):
+        if not isinstance(written, Mapping) or not all(
+            isinstance(each, list) for each in written.values()
+        ):
             raise ValueError("extensions is no object of lists; expected what to_dict wrote")
-        extensions = [{"name": name, "content": each} for name, contents in written.items() for each in contents]
+        extensions = [
+            {"name": name, "content": each}
+            for name, contents in written.items()
+            for each in contents
+        ]
         return model_from(cls, {**values, "extensions": extensions})

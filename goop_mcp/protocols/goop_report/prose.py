@@ -61,8 +61,12 @@ def read_prose(text: str) -> ProseClaims:
         else:
             rest.append(line)
             words = bare[:_LONGEST_LINE].split()
-            suspicious = suspicious or any(is_path(_plain(word)) or _is_sha(_plain(word)) for word in words)
-    return ProseClaims(files=tuple(files), commits=tuple(commits), rest=tuple(rest), suspicious=suspicious)
+            suspicious = suspicious or any(
+                is_path(_plain(word)) or _is_sha(_plain(word)) for word in words
+            )
+    return ProseClaims(
+        files=tuple(files), commits=tuple(commits), rest=tuple(rest), suspicious=suspicious
+    )
 
 
 def commit_in(line: str) -> Commit | None:
@@ -72,14 +76,20 @@ def commit_in(line: str) -> Commit | None:
     if not _is_sha(sha):
         return None
     words = message.split()
-    return Commit(sha=sha, message=" ".join(words[1:] if words[:1] and words[0] in _DASHES else words))
+    return Commit(
+        sha=sha, message=" ".join(words[1:] if words[:1] and words[0] in _DASHES else words)
+    )
 
 
 def _file_in(line: str) -> FileChange | None:
     """Return the file of a line that is a path, or a path with what was done to it before or after it."""
     words = line.split()
     first, rest = words[0], words[1:]
-    if (action := _LETTERS.get(first) or action_of(first)) is not None and len(rest) == 1 and is_path(_plain(rest[0])):
+    if (
+        (action := _LETTERS.get(first) or action_of(first)) is not None
+        and len(rest) == 1
+        and is_path(_plain(rest[0]))
+    ):
         return FileChange(path=_plain(rest[0]), action=action)
     path = _plain(first.rstrip(":") if not _plain(first).endswith(":") else first[:-1])
     if not is_path(path):
@@ -89,7 +99,9 @@ def _file_in(line: str) -> FileChange | None:
     described = rest[1:] if rest[0] in _DASHES else rest
     action = action_of(described[0]) if described else None
     if rest[0] in _DASHES or action is not None:
-        text = described if action is None else [word for word in described[1:] if word not in _DASHES]
+        text = (
+            described if action is None else [word for word in described[1:] if word not in _DASHES]
+        )
         return FileChange(path=path, action=action, description=" ".join(text))
     return None
 

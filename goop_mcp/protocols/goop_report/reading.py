@@ -24,7 +24,14 @@ from goop_mcp.protocols.goop_report.model import (
     Status,
 )
 from goop_mcp.protocols.goop_report.prose import ProseClaims, commit_in, read_prose
-from goop_mcp.protocols.goop_report.rules import artifacts, handoff, memory, state, status, structure
+from goop_mcp.protocols.goop_report.rules import (
+    artifacts,
+    handoff,
+    memory,
+    state,
+    status,
+    structure,
+)
 from goop_mcp.protocols.goop_report.rules.older_forms import CHECKLIST_GAP
 from goop_mcp.protocols.goop_report.values import BOOLEAN, ValueReader, clean
 from goop_mcp.validation.findings import excerpt
@@ -61,7 +68,9 @@ _PLACES_OF_CLAIMS = {
     f"{_ARTIFACTS}/commits": _COMMIT_FORM,
 }
 _STATE_PARTS = frozenset({"phase", "wave", "task", "spec_locked", "interview_complete"})
-_HANDOFF_PARTS = frozenset({"ready", "next_action", "files_to_read", "blockers", "suggest_new_session", "next_command"})
+_HANDOFF_PARTS = frozenset(
+    {"ready", "next_action", "files_to_read", "blockers", "suggest_new_session", "next_command"}
+)
 _ARTIFACT_PARTS = frozenset({"files", "commits"})
 _CONTAINERS = frozenset(
     {"goop_report", "state", "artifacts", "files", "commits", "memory", "verification", "handoff"}
@@ -71,7 +80,8 @@ _CONTAINERS = frozenset(
 GRAMMAR = Grammar(
     root="goop_report",
     containers=_CONTAINERS,
-    text_only=(ROOT_PARTS | _STATE_PARTS | _HANDOFF_PARTS | {"file", "commit", "saved", "check"}) - _CONTAINERS,
+    text_only=(ROOT_PARTS | _STATE_PARTS | _HANDOFF_PARTS | {"file", "commit", "saved", "check"})
+    - _CONTAINERS,
     attributes=frozenset(
         {
             "version",
@@ -175,7 +185,9 @@ class ReportReader(ValueReader):
             wave=self.counter(parts.get("wave"), f"{path}/wave"),
             task=self.counter(parts.get("task"), f"{path}/task"),
             spec_locked=self.boolean(parts.get("spec_locked"), f"{path}/spec_locked"),
-            interview_complete=self.boolean(parts.get("interview_complete"), f"{path}/interview_complete"),
+            interview_complete=self.boolean(
+                parts.get("interview_complete"), f"{path}/interview_complete"
+            ),
         )
 
     def _content_of_counter(self, element: Element | None, path: str) -> None:
@@ -192,7 +204,10 @@ class ReportReader(ValueReader):
         files = self._items(parts.get("files"), f"{path}/files", "file")
         commits = self._items(parts.get("commits"), f"{path}/commits", "commit")
         changes = [self._file(file, f"{path}/files/file[{n}]") for n, file in enumerate(files, 1)]
-        made = [self._commit(commit, f"{path}/commits/commit[{n}]") for n, commit in enumerate(commits, 1)]
+        made = [
+            self._commit(commit, f"{path}/commits/commit[{n}]")
+            for n, commit in enumerate(commits, 1)
+        ]
         for prose in self._prose:
             changes += prose.files
             made += prose.commits
@@ -234,7 +249,9 @@ class ReportReader(ValueReader):
             kind = self.attribute_word(element, "type", path, _MEMORY_TYPE)
         return SavedMemory(
             type=kind,
-            importance=self._importance(self.attribute(element, "importance"), f"{path}/@importance"),
+            importance=self._importance(
+                self.attribute(element, "importance"), f"{path}/@importance"
+            ),
             title=self.text(element) or "",
         )
 
@@ -278,7 +295,10 @@ class ReportReader(ValueReader):
             return None
         parts = self._parts(element, path, _HANDOFF_PARTS)
         new_session = self.boolean(parts.get("suggest_new_session"), f"{path}/suggest_new_session")
-        command = self.name(parts.get("next_command"), f"{path}/next_command", known=KNOWN_COMMANDS) or None
+        command = (
+            self.name(parts.get("next_command"), f"{path}/next_command", known=KNOWN_COMMANDS)
+            or None
+        )
         self._handoff_gaps(parts, path, new_session=new_session)
         blockers = self.text(parts.get("blockers"))
         if blockers and is_open_slot(blockers):
@@ -302,18 +322,27 @@ class ReportReader(ValueReader):
     def _gap(self, item: str) -> None:
         self.report(CHECKLIST_GAP.problem(f"checklist item missing: {item}", path="/goop_report"))
 
-    def _handoff_gaps(self, parts: Mapping[str, Element], path: str, *, new_session: bool | None) -> None:
+    def _handoff_gaps(
+        self, parts: Mapping[str, Element], path: str, *, new_session: bool | None
+    ) -> None:
         self._checklist(_HANDOFF_CHECKLIST, parts)
         if "ready" not in parts:
             message = "handoff has no ready; expected <ready>true</ready> or false"
             self.report(handoff.READY_MISSING.problem(message, path=f"{path}/ready"))
         if "suggest_new_session" not in parts:
             message = "handoff has no suggest_new_session; expected true or false"
-            self.report(handoff.SESSION_FLAG_MISSING.problem(message, path=f"{path}/suggest_new_session"))
+            self.report(
+                handoff.SESSION_FLAG_MISSING.problem(message, path=f"{path}/suggest_new_session")
+            )
         command = parts.get("next_command")
         if new_session and (command is None or not self.text(command)):
-            message = "suggest_new_session is true and there is no next_command; expected the command that continues"
-            self.report(handoff.SESSION_WITHOUT_COMMAND.problem(message, path=f"{path}/next_command"))
+            message = (
+                "suggest_new_session is true and there is no next_command; expected the command"
+                " that continues"
+            )
+            self.report(
+                handoff.SESSION_WITHOUT_COMMAND.problem(message, path=f"{path}/next_command")
+            )
 
     def _next_action(self, element: Element | None, path: str) -> NextAction | None:
         if element is None:
@@ -381,8 +410,14 @@ class ReportReader(ValueReader):
         if misspelt or (child.tag != name and child.prefix is None):
             self.tangled = True
         plain = len(child) == 0 and not child.attrib and child.tag == name
-        content = clean(child.text) if plain else etree.tostring(child, encoding="unicode", with_tail=False)
-        self._extensions.append(Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain))
+        content = (
+            clean(child.text)
+            if plain
+            else etree.tostring(child, encoding="unicode", with_tail=False)
+        )
+        self._extensions.append(
+            Extension(name=f"{path[13:]}/{name}".lstrip("/"), content=content, is_xml=not plain)
+        )
         written = f"{child.prefix}:{name}" if child.prefix else name
         where = self._numbered(f"{path}/{written}")
         message = f"element <{excerpt(written, 60)}> is not in the schema; kept"

@@ -26,17 +26,39 @@ __all__ = [
 _LONGEST_NAME = 80
 _MARKER = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _DASHES = (" \u2014 ", " \u2013 ", " -- ", " - ")
-_NOTHING = re.compile(r"(?:none|nothing|n/?a|not applicable) ?(?:$|[.,;:(\u2014\u2013-])", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"(?:none|nothing|n/?a|not applicable) ?(?:$|[.,;:(\u2014\u2013-])", re.IGNORECASE
+)
 _NO_FILES = re.compile(r"(?:none|nothing|no (?:files?|artifacts?|changes?))\b", re.IGNORECASE)
 _NO_FAULTS = re.compile(
-    r"\b(?:0|no|zero) (?:failed|failing|failures?|errors?|issues?|problems?|warnings?|violations?)\b", re.IGNORECASE
+    r"\b(?:0|no|zero)"
+    r" (?:failed|failing|failures?|errors?|issues?|problems?|warnings?|violations?)\b",
+    re.IGNORECASE,
 )
-_PASS = re.compile(r"\b(?:pass|passed|passes|passing|ok|clean|green|succeeded)\b|\u2713|\u2705", re.IGNORECASE)
+_PASS = re.compile(
+    r"\b(?:pass|passed|passes|passing|ok|clean|green|succeeded)\b|\u2713|\u2705", re.IGNORECASE
+)
 _FAIL = re.compile(r"\b(?:fail|failed|fails|failing|failure)\b|\u2717|\u274c", re.IGNORECASE)
 # What stands after the slots of a line in the form that is handed out.
 _AFTER_SLOTS = (", or - none", ", or none", ", one line for each check, or n/a")
 _PROSE = frozenset(
-    {"md", "mdx", "markdown", "rst", "adoc", "txt", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "csv"}
+    {
+        "md",
+        "mdx",
+        "markdown",
+        "rst",
+        "adoc",
+        "txt",
+        "pdf",
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "svg",
+        "webp",
+        "ico",
+        "csv",
+    }
 )
 
 
@@ -59,7 +81,9 @@ def lines_of(text: str, start: int, end: int) -> Iterator[SectionLine]:
             fence = "" if fence else mark
         elif bare:
             marker = None if fence else _MARKER.match(line)
-            yield SectionLine(clean(line[marker.end() :] if marker else line), at, fenced=bool(fence))
+            yield SectionLine(
+                clean(line[marker.end() :] if marker else line), at, fenced=bool(fence)
+            )
         at += len(line)
 
 
@@ -94,8 +118,14 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
     path, action = _with_action(path)
     action = action or _deleted(description)
     several = [part.strip().strip("`*") for part in path.split(",")]
-    paths = several if len(several) > 1 and all(is_path(part) for part in several) else [path.strip("`* ")]
-    return [FileChange(path=each, action=action, description=clean(description)) for each in paths], []
+    paths = (
+        several
+        if len(several) > 1 and all(is_path(part) for part in several)
+        else [path.strip("`* ")]
+    )
+    return [
+        FileChange(path=each, action=action, description=clean(description)) for each in paths
+    ], []
 
 
 def _at_dash(line: str) -> tuple[str, str]:

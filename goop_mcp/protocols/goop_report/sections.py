@@ -16,7 +16,11 @@ from goop_mcp.protocols.goop_report.model import (
     Report,
     Status,
 )
-from goop_mcp.protocols.goop_report.older_forms.conversion import expected_agent, expected_state, reason_to_block
+from goop_mcp.protocols.goop_report.older_forms.conversion import (
+    expected_agent,
+    expected_state,
+    reason_to_block,
+)
 from goop_mcp.protocols.goop_report.older_forms.markdown_sections import (
     AGENT_IN_TEXT,
     COMMAND_IN_TEXT,
@@ -25,7 +29,12 @@ from goop_mcp.protocols.goop_report.older_forms.markdown_sections import (
 )
 from goop_mcp.protocols.goop_report.rules import MODEL_RULES
 from goop_mcp.protocols.goop_report.rules.status import COMPLETE_WITHOUT_CHECK, UNKNOWN_STATUS
-from goop_mcp.protocols.goop_report.rules.structure import DUPLICATE_ELEMENT, EMPTY_FIELD, MISSING_FIELD, NO_ENVELOPE
+from goop_mcp.protocols.goop_report.rules.structure import (
+    DUPLICATE_ELEMENT,
+    EMPTY_FIELD,
+    MISSING_FIELD,
+    NO_ENVELOPE,
+)
 from goop_mcp.protocols.goop_report.rules.values import PLACEHOLDER_LEFT, SLOT_IN_TEXT
 from goop_mcp.protocols.goop_report.section_values import (
     files_and_commits,
@@ -56,7 +65,10 @@ __all__ = ["GOOP_REPORT_SECTIONS", "SectionsFamily"]
 _NAMES = ("STATUS", "SUMMARY", "ARTIFACTS", "VERIFICATION", "NEXT")
 _STATUSES = ("complete", "partial", "blocked", "checkpoint")
 _WORD = re.compile(r"[A-Za-z]+")
-_CHOICE = re.compile(rf"\b(?:{'|'.join(_STATUSES)})\b[ \t*_`]*[|/][ \t*_`]*(?:{'|'.join(_STATUSES)})\b", re.IGNORECASE)
+_CHOICE = re.compile(
+    rf"\b(?:{'|'.join(_STATUSES)})\b[ \t*_`]*[|/][ \t*_`]*(?:{'|'.join(_STATUSES)})\b",
+    re.IGNORECASE,
+)
 _FOR_NOTHING = {"ARTIFACTS": "- none", "VERIFICATION": "n/a", "NEXT": "none"}
 _SKELETON = """\
 ## STATUS
@@ -89,10 +101,16 @@ _JUDGED = frozenset(
 )
 _RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
 _FIXES = {
-    "goop_report/blocked-without-blocker": "Say under ## NEXT what blocks you and what you need to go on.",
+    "goop_report/blocked-without-blocker": (
+        "Say under ## NEXT what blocks you and what you need to go on."
+    ),
     "goop_report/artifacts-missing": "List every file you changed under ## ARTIFACTS, one a line.",
-    "goop_report/verification-missing": "List every check you ran under ## VERIFICATION with its result, one a line.",
-    "goop_report/complete-with-failed-check": "Fix the failure and run the check again, or report partial or blocked.",
+    "goop_report/verification-missing": (
+        "List every check you ran under ## VERIFICATION with its result, one a line."
+    ),
+    "goop_report/complete-with-failed-check": (
+        "Fix the failure and run the check again, or report partial or blocked."
+    ),
 }
 _CORRECT_LINE = "Correct the line in its section."
 
@@ -113,13 +131,18 @@ class SectionsFamily(GoopReportFamily):
     marks = ("goop_report", "## status", "## summary")
     no_envelope = replace(
         NO_ENVELOPE,
-        fix="End the reply with the sections ## STATUS, ## SUMMARY, ## ARTIFACTS, ## VERIFICATION and ## NEXT.",
+        fix=(
+            "End the reply with the sections ## STATUS, ## SUMMARY, ## ARTIFACTS, ## VERIFICATION"
+            " and ## NEXT."
+        ),
     )
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the reports in sections of `source`, the last of them chosen, else its `<goop_report>` blocks."""
         groups = _groups(source.read)
-        if not any({"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups):
+        if not any(
+            {"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups
+        ):
             envelopes = super().find(source, limits)
             if envelopes.chosen is not None or not groups:
                 return envelopes
@@ -133,9 +156,15 @@ class SectionsFamily(GoopReportFamily):
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
         """Return the last older form in `text` other than the sections, which are the form here."""
         older = super().find_older(text, limits)
-        return None if older is None or (older.chosen is not None and older.chosen.root == FORM) else older
+        return (
+            None
+            if older is None or (older.chosen is not None and older.chosen.root == FORM)
+            else older
+        )
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge `block`."""
         if block.root != FORM:
             return super().read(extraction, block, expected, limits)
@@ -147,13 +176,19 @@ class SectionsFamily(GoopReportFamily):
         artifacts = envelope.artifacts if isinstance(envelope, Report) else None
         changes = {file.path: file for file in (artifacts.files if artifacts is not None else ())}
         return replace(
-            claims, files=tuple([_claim(claim, changes) for claim in claims.files if not _is_url(claim.path)])
+            claims,
+            files=tuple(
+                [_claim(claim, changes) for claim in claims.files if not _is_url(claim.path)]
+            ),
         )
 
     def absence(self, text: str) -> str:
         """Return what is there in place of a report."""
         what = "the reply is empty" if not text.strip() else "no report was found"
-        return f"{what}; expected the sections {', '.join(f'## {name}' for name in _NAMES)} as the whole reply"
+        return (
+            f"{what}; expected the sections {', '.join(f'## {name}' for name in _NAMES)} as the"
+            " whole reply"
+        )
 
     def skeleton(self, expected: Expectations) -> str:
         """Return the five sections with text to be replaced; they name neither agent nor phase."""
@@ -178,7 +213,9 @@ def _is_url(path: str) -> bool:
 
 def _groups(text: str) -> list[list[_Section]]:
     """Return the sections of each report in `text`: a second STATUS begins the next one."""
-    headings = [each for each in section_headings(text) if each[1] == "##" and each[2].strip() in _NAMES]
+    headings = [
+        each for each in section_headings(text) if each[1] == "##" and each[2].strip() in _NAMES
+    ]
     ends = [*(each.start() for each in headings[1:]), len(text)]
     groups: list[list[_Section]] = []
     has_status = False
@@ -207,7 +244,9 @@ class _SectionReader:
         for name, first in self._sections.items():
             again = next((each for each in group if each.name == name and each is not first), None)
             if again is not None:
-                self._report(DUPLICATE_ELEMENT, f"## {name} stands more than once; expected once", again)
+                self._report(
+                    DUPLICATE_ELEMENT, f"## {name} stands more than once; expected once", again
+                )
 
     def reading(self) -> Reading:
         for name in _NAMES:
@@ -226,12 +265,19 @@ class _SectionReader:
             artifacts=artifacts,
             verification=checks,
             handoff=Handoff(
-                next_action=NextAction(agent=agent[0] if agent else None, text=next_text) if next_text else None,
+                next_action=(
+                    NextAction(agent=agent[0] if agent else None, text=next_text)
+                    if next_text
+                    else None
+                ),
                 blockers=reason_to_block(status, next_text, summary),
                 next_command=command[0] if command and command[0] in KNOWN_COMMANDS else None,
             ),
         )
-        problems = [*self._problems, *map(self._in_this_form, run_checks(_RULES, report, self._expected))]
+        problems = [
+            *self._problems,
+            *map(self._in_this_form, run_checks(_RULES, report, self._expected)),
+        ]
         return Reading(
             start=self._block.start,
             problems=[*problems, *self._unchecked_code(report)],
@@ -252,17 +298,29 @@ class _SectionReader:
             return
         content = self._content(name)
         if not content:
-            self._report(EMPTY_FIELD, f"section ## {name} is empty; expected {nothing or 'text'}", section, fix=fix)
+            self._report(
+                EMPTY_FIELD,
+                f"section ## {name} is empty; expected {nothing or 'text'}",
+                section,
+                fix=fix,
+            )
         elif name != "STATUS":
             self._look_for_template_text(section)
 
     def _look_for_template_text(self, section: _Section) -> None:
-        lines = [line.text for line in lines_of(self._text, section.start, section.end) if not line.fenced]
+        lines = [
+            line.text
+            for line in lines_of(self._text, section.start, section.end)
+            if not line.fenced
+        ]
         weights = {line: template_weight(line) for line in (*lines, self._content(section.name))}
         for rule in (PLACEHOLDER_LEFT, SLOT_IN_TEXT):
             slot = next((line for line, weight in weights.items() if weight is rule.lenient), None)
             if slot is not None:
-                message = f"template text left in ## {section.name}: {excerpt(slot, 60)!r}; expected your own words"
+                message = (
+                    f"template text left in ## {section.name}: {excerpt(slot, 60)!r}; expected your"
+                    " own words"
+                )
                 self._report(rule, message, section, found=excerpt(slot))
                 return
 
@@ -272,14 +330,19 @@ class _SectionReader:
         if section is None or not content:
             return None
         if _CHOICE.search(content) or template_weight(content) is Severity.ERROR:
-            message = f"template text left in ## STATUS: {excerpt(content, 60)!r}; expected the one word that is true"
+            message = (
+                f"template text left in ## STATUS: {excerpt(content, 60)!r}; expected the one word"
+                " that is true"
+            )
             self._report(PLACEHOLDER_LEFT, message, section, found=excerpt(content))
             return None
         word = _WORD.search(content)
         status = Status.__members__.get(word[0].upper()) if word else None
         if status is None:
             message = f"status is {excerpt(content, 60)!r}; expected one of {', '.join(_STATUSES)}"
-            fix = f"Begin ## STATUS with one of {', '.join(_STATUSES)}; work that failed is blocked."
+            fix = (
+                f"Begin ## STATUS with one of {', '.join(_STATUSES)}; work that failed is blocked."
+            )
             self._report(UNKNOWN_STATUS, message, section, found=excerpt(content), fix=fix)
         return status
 
@@ -311,20 +374,28 @@ class _SectionReader:
     def _unchecked_code(self, report: Report) -> list[Problem]:
         """Remark a complete report that changed code and ran nothing; research and documents need no check."""
         files = report.artifacts.files if report.artifacts is not None else ()
-        changed = [file.path for file in files if file.path and is_code(file.path) and not _is_url(file.path)]
+        changed = [
+            file.path
+            for file in files
+            if file.path and is_code(file.path) and not _is_url(file.path)
+        ]
         ran = any(not shows_no_run(check) for check in report.verification or ())
         if report.status is not Status.COMPLETE or ran or not changed:
             return []
         message = (
-            f"status is complete, {excerpt(changed[0], 60)!r} was changed, and no check that ran is reported; expected "
-            "one line for each check under ## VERIFICATION"
+            f"status is complete, {excerpt(changed[0], 60)!r} was changed, and no check that ran is"
+            " reported; expected one line for each check under ## VERIFICATION"
         )
         fix = "Run the checks and write command and result under ## VERIFICATION."
         return [COMPLETE_WITHOUT_CHECK.problem(message, path="/VERIFICATION", fix=fix)]
 
     def _content(self, name: str) -> str:
         section = self._sections.get(name)
-        return "" if section is None else clean(without_forbidden(self._text[section.start : section.end]))
+        return (
+            ""
+            if section is None
+            else clean(without_forbidden(self._text[section.start : section.end]))
+        )
 
     def _in_this_form(self, problem: Problem) -> Problem:
         """Return `problem` with a fix that speaks of sections; the paths of the model lead to their lines."""
@@ -334,10 +405,18 @@ class _SectionReader:
         return problem if fix is None else Problem(problem.rule, replace(problem.hit, fix=fix))
 
     def _report(
-        self, rule: Rule, message: str, section: _Section, *, found: str | None = None, fix: str | None = None
+        self,
+        rule: Rule,
+        message: str,
+        section: _Section,
+        *,
+        found: str | None = None,
+        fix: str | None = None,
     ) -> None:
         offset = section.heading - self._block.start
-        self._problems.append(rule.problem(message, path=f"/{section.name}", offset=offset, found=found, fix=fix))
+        self._problems.append(
+            rule.problem(message, path=f"/{section.name}", offset=offset, found=found, fix=fix)
+        )
 
     def _place(self, path: str, offset: int) -> None:
         self._places.setdefault(path, offset - self._block.start)
@@ -355,7 +434,14 @@ class _SectionPlaces:
         item = path.partition("/@")[0]
         if item in self.places:
             return self.places[item]
-        return next((self.places[section] for part, section in _PARTS if part in path and section in self.places), None)
+        return next(
+            (
+                self.places[section]
+                for part, section in _PARTS
+                if part in path and section in self.places
+            ),
+            None,
+        )
 
 
 _PARTS: Sequence[tuple[str, str]] = (

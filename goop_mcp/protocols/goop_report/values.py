@@ -56,14 +56,18 @@ class ValueReader(XmlValueReader):
         found = BOOLEAN.meanings.get(raw)
         return found if found is not None else self.odd(raw, path, BOOLEAN, element, None)
 
-    def required_name(self, element: Element | None, path: str, known: frozenset[str]) -> str | None:
+    def required_name(
+        self, element: Element | None, path: str, known: frozenset[str]
+    ) -> str | None:
         """Return a required name of an open list, as `name` does; None when it is absent, blank or template text."""
         raw = self.required_text(element, path)
         if not raw or element is None or raw in known:
             return raw or None
         return self.listed_name(raw, path, element, None, known)
 
-    def name(self, element: Element | None, path: str, *, known: frozenset[str] = frozenset()) -> str | None:
+    def name(
+        self, element: Element | None, path: str, *, known: frozenset[str] = frozenset()
+    ) -> str | None:
         """Return a name of an open list; the case of those in `known` is mended."""
         raw = self.text(element)
         if not raw or element is None or raw in known:
@@ -74,7 +78,9 @@ class ValueReader(XmlValueReader):
         """Return current and total of a counter element; None when there is no element."""
         if element is None:
             return None
-        return Counter(current=self.number(element, "current", path), total=self.number(element, "total", path))
+        return Counter(
+            current=self.number(element, "current", path), total=self.number(element, "total", path)
+        )
 
     def number(self, element: Element, name: str, path: str) -> int | None:
         """Return the whole number in an attribute; None when it is none."""

@@ -15,12 +15,14 @@ _XML_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 def write_report(report: Report) -> str:
     """Return `report` as an envelope, indented by two blanks, ending with a line feed.
 
-    Optional parts that are None are left out. Raises NotWritableError when a text holds a character that XML cannot
-    carry, when an extension has no proper name, or when the report is marked as partial: what was cut off must not
-    come back as a whole report (D-16).
+    Optional parts that are None are left out. Raises NotWritableError when a text holds a character
+    that XML cannot carry, when an extension has no proper name, or when the report is marked as
+    partial: what was cut off must not come back as a whole report (D-16).
     """
     if report.partial:
-        raise NotWritableError("a report that was cut off cannot be written as a whole one; ask the agent again")
+        raise NotWritableError(
+            "a report that was cut off cannot be written as a whole one; ask the agent again"
+        )
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -44,7 +46,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _section("memory", saved, report)
     if report.verification is not None:
         checks = [
-            _item("check", check.evidence, name=check.name, passed=_flag(check.passed)) for check in report.verification
+            _item("check", check.evidence, name=check.name, passed=_flag(check.passed))
+            for check in report.verification
         ]
         yield from _section("verification", checks, report)
     if report.handoff is not None:
@@ -53,7 +56,9 @@ def _lines(report: Report) -> Iterator[str]:
     yield "</goop_report>"
 
 
-def _section(name: str, lines: "Iterator[str] | list[str]", report: Report, indent: str = "  ") -> Iterator[str]:
+def _section(
+    name: str, lines: "Iterator[str] | list[str]", report: Report, indent: str = "  "
+) -> Iterator[str]:
     yield f"{indent}<{name}>"
     yield from (f"{indent}  {line}" for line in lines)
     path = name if indent == "  " else f"{_PARENTS[name]}/{name}"
@@ -76,10 +81,15 @@ def _artifacts(report: Report) -> Iterator[str]:
     artifacts = report.artifacts
     if artifacts is None:
         return
-    files = [_item("file", file.description, path=file.path, action=file.action) for file in artifacts.files]
+    files = [
+        _item("file", file.description, path=file.path, action=file.action)
+        for file in artifacts.files
+    ]
     commits = [_item("commit", commit.message, sha=commit.sha) for commit in artifacts.commits]
     for name, items in (("files", files), ("commits", commits)):
-        if items or any(extension.name.startswith(f"artifacts/{name}/") for extension in report.extensions):
+        if items or any(
+            extension.name.startswith(f"artifacts/{name}/") for extension in report.extensions
+        ):
             yield from _section(name, items, report, "")
 
 
@@ -87,9 +97,13 @@ def _handoff(handoff: Handoff, report: Report) -> Iterator[str]:
     yield from _plain_leaf("ready", _flag(handoff.ready))
     if handoff.next_action is not None:
         yield _item("next_action", handoff.next_action.text, agent=handoff.next_action.agent)
-    extended = any(extension.name.startswith("handoff/files_to_read/") for extension in report.extensions)
+    extended = any(
+        extension.name.startswith("handoff/files_to_read/") for extension in report.extensions
+    )
     if handoff.files_to_read or extended:
-        yield from _section("files_to_read", [_item("file", path) for path in handoff.files_to_read], report, "")
+        yield from _section(
+            "files_to_read", [_item("file", path) for path in handoff.files_to_read], report, ""
+        )
     yield f"<blockers>{_text(handoff.blockers or 'None')}</blockers>"
     yield from _plain_leaf("suggest_new_session", _flag(handoff.suggest_new_session))
     yield from _plain_leaf("next_command", handoff.next_command)
@@ -107,12 +121,16 @@ def _plain_leaf(name: str, value: str | None) -> Iterator[str]:
 def _counter(name: str, counter: Counter | None) -> Iterator[str]:
     if counter is not None:
         numbers = {"current": counter.current, "total": counter.total}
-        attributes = "".join(f' {key}="{number}"' for key, number in numbers.items() if number is not None)
+        attributes = "".join(
+            f' {key}="{number}"' for key, number in numbers.items() if number is not None
+        )
         yield f"<{name}{attributes}/>"
 
 
 def _item(tag: str, text: str, /, **attributes: str | None) -> str:
-    written = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items() if value is not None)
+    written = "".join(
+        f' {key}="{_attribute(value)}"' for key, value in attributes.items() if value is not None
+    )
     return f"<{tag}{written}>{_text(text)}</{tag}>" if text else f"<{tag}{written}/>"
 
 
@@ -128,7 +146,9 @@ def _extensions(extensions: tuple[Extension, ...], parent: str, indent: str) -> 
         elif _XML_NAME.fullmatch(name):
             yield f"{indent}<{name}>{_text(extension.content)}</{name}>"
         else:
-            raise NotWritableError(f"extension {name[:40]!r} is no element name; use letters, digits, - and _")
+            raise NotWritableError(
+                f"extension {name[:40]!r} is no element name; use letters, digits, - and _"
+            )
 
 
 def _flag(value: bool | None) -> str | None:
@@ -141,8 +161,12 @@ def _number(value: float | None) -> str | None:
 
 def _text(text: str) -> str:
     if FORBIDDEN.search(text):
-        raise NotWritableError(f"{text[:40]!r} holds a control character; remove it, XML cannot carry it")
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+        raise NotWritableError(
+            f"{text[:40]!r} holds a control character; remove it, XML cannot carry it"
+        )
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    )
 
 
 def _attribute(text: str) -> str:

@@ -7,7 +7,8 @@ from goop_mcp.validation.json_values import Fields
 
 __all__ = ["claims_of"]
 
-# Where the review tells of files that are no longer there, and which lists name files by their last part.
+# Where the review tells of files that are no longer there, and which lists name files by their last
+# part.
 _CHANGES = "/result/changes_made"
 _GONE = (f"{_CHANGES}/files_deleted/", f"{_CHANGES}/files_moved/")
 _MADE: dict[str, FileClaimKind] = {
@@ -18,7 +19,10 @@ _LISTS = ("/result/artifacts_created/", "/result/artifacts_analyzed/")
 
 
 def claims_of(response: Response) -> Claims:
-    """Return the claims of `response`: every file its result names. An error and a part of an answer claim nothing."""
+    """Return the claims of `response`: every file its result names.
+
+    An error and a part of an answer claim nothing.
+    """
     if response.partial or response.status is not Status.SUCCESS:
         return NO_CLAIMS
     table = tables.RESULTS.get(plain_agent(response.agent or ""))

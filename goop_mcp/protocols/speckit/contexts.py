@@ -63,12 +63,22 @@ def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[in
         if each is None:
             continue
         last = found[-1] if found else None
-        given = ContextBlock(root="speckit", start=marker.start("kind"), end=each.end, complete=each.complete)
+        given = ContextBlock(
+            root="speckit", start=marker.start("kind"), end=each.end, complete=each.complete
+        )
         if marker["kind"] == "WORKFLOW":
-            joined = replace(last, end=each.end, workflow=each) if last is not None and last.workflow is None else None
+            joined = (
+                replace(last, end=each.end, workflow=each)
+                if last is not None and last.workflow is None
+                else None
+            )
             given = joined or replace(given, workflow=each)
         else:
-            joined = replace(last, end=each.end, feedback=each) if last is not None and last.feedback is None else None
+            joined = (
+                replace(last, end=each.end, feedback=each)
+                if last is not None and last.feedback is None
+                else None
+            )
             given = joined or replace(given, feedback=each)
         if joined is not None:
             found.pop()
@@ -93,7 +103,9 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
     if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
         words = _without_closing_fence(words)
     last = request.end() + len(words.rstrip())
-    return replace(block, complete=complete, request=(request.end(), last), end=max(last, block.end))
+    return replace(
+        block, complete=complete, request=(request.end(), last), end=max(last, block.end)
+    )
 
 
 def _without_closing_fence(words: str) -> str:
@@ -123,23 +135,32 @@ class _ContextPlaces:
         return None if place is None else place + shift
 
 
-def read_contexts(text: str, block: ContextBlock, expected: Expectations, limits: Limits) -> Reading:
+def read_contexts(
+    text: str, block: ContextBlock, expected: Expectations, limits: Limits
+) -> Reading:
     """Read and judge what an agent is given."""
     places, bounds = _ContextPlaces(), bounds_of(expected)
     problems: list[Problem] = []
 
     def part(
-        name: str, found: JsonObject | None, read: Callable[[JsonObjectValue, PathBounds], ValuesReading[T]]
+        name: str,
+        found: JsonObject | None,
+        read: Callable[[JsonObjectValue, PathBounds], ValuesReading[T]],
     ) -> JsonReading[T] | None:
         if found is None:
             return None
-        reading = read_json(found, text, limits, name=name, read_values=lambda values: read(values, bounds))
+        reading = read_json(
+            found, text, limits, name=name, read_values=lambda values: read(values, bounds)
+        )
         shift = found.start - block.start
         problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
         places.parts[name] = (shift, reading)
         return reading
 
-    workflow, feedback = part(WORKFLOW, block.workflow, read_workflow), part(FEEDBACK, block.feedback, read_feedback)
+    workflow, feedback = (
+        part(WORKFLOW, block.workflow, read_workflow),
+        part(FEEDBACK, block.feedback, read_feedback),
+    )
     request = text[slice(*block.request)].strip() or None if block.request is not None else None
     given = AgentInput(
         workflow_context=workflow.model if workflow is not None else None,
@@ -154,7 +175,11 @@ def read_contexts(text: str, block: ContextBlock, expected: Expectations, limits
         problems += run_checks(INPUT_RULES, given, expected)
     readings = [(WORKFLOW, workflow), (FEEDBACK, feedback)]
     return Reading(
-        start=block.start, problems=problems, places=places, envelope=given, repaired=_written(readings, request)
+        start=block.start,
+        problems=problems,
+        places=places,
+        envelope=given,
+        repaired=_written(readings, request),
     )
 
 
@@ -164,7 +189,10 @@ def _moved(problem: Problem, prefix: str, shift: int) -> Problem:
     path = prefix if hit.path is None else prefix + hit.path
     if problem.rule is ROOT_NOT_CLOSED or hit.path is None:
         path = prefix
-    return replace(problem, hit=replace(hit, path=path, offset=None if hit.offset is None else hit.offset + shift))
+    return replace(
+        problem,
+        hit=replace(hit, path=path, offset=None if hit.offset is None else hit.offset + shift),
+    )
 
 
 def _template_request(request: str | None, block: ContextBlock) -> list[Problem]:
@@ -172,13 +200,22 @@ def _template_request(request: str | None, block: ContextBlock) -> list[Problem]
         return []
     if template_text(request, prose=VALUE_RULES.prose) is not Severity.ERROR:
         return []
-    message = f"template text left in: USER_REQUEST is {excerpt(request, 60)!r}; expected the user's words"
+    message = (
+        f"template text left in: USER_REQUEST is {excerpt(request, 60)!r}; expected the user's"
+        " words"
+    )
     offset = block.request[0] - block.start
-    return [VALUE_RULES.placeholder.problem(message, path="/user_request", offset=offset, found=excerpt(request))]
+    return [
+        VALUE_RULES.placeholder.problem(
+            message, path="/user_request", offset=offset, found=excerpt(request)
+        )
+    ]
 
 
 def _written(
-    readings: Sequence[tuple[str, JsonReading[WorkflowContext] | JsonReading[FeedbackContext] | None]],
+    readings: Sequence[
+        tuple[str, JsonReading[WorkflowContext] | JsonReading[FeedbackContext] | None]
+    ],
     request: str | None,
 ) -> str | None:
     """Return the contexts as they read after all repairs, None when one of them could not be read."""

@@ -36,7 +36,9 @@ from goop_mcp.workflow.agents import plain_agent_name
 __all__ = ["SPECKIT", "SpeckitFamily"]
 
 _ENVELOPE_KEYS = frozenset({"agent", "status", "timestamp", "execution_time_ms", "result", "error"})
-_RESULT_KEYS = {agent: frozenset(field.name for field in table) for agent, table in tables.RESULTS.items()}
+_RESULT_KEYS = {
+    agent: frozenset(field.name for field in table) for agent, table in tables.RESULTS.items()
+}
 _CONTEXT_KEYS = frozenset(field.name for field in (*tables.WORKFLOW, *tables.FEEDBACK))
 _ANSWER, _WEAK, _FRAGMENT = 3, 2, 1
 _LEAST_KEYS = 3
@@ -97,7 +99,9 @@ class SpeckitFamily:
         part = "result" in value or "error" in value or not block.complete
         return "agent" in value and "status" in value and part
 
-    def read(self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+    def read(
+        self, extraction: Extraction, block: Block, expected: Expectations, limits: Limits
+    ) -> Reading:
         """Read and judge `block`."""
         text = extraction.source.read
         if isinstance(block, ContextBlock):
@@ -109,7 +113,11 @@ class SpeckitFamily:
             return Reading(start=block.start, problems=[_without_envelope(value)])
         bounds = bounds_of(expected)
         reading = read_json(
-            block.object, text, limits, name=self.name, read_values=lambda values: read_response(values, bounds)
+            block.object,
+            text,
+            limits,
+            name=self.name,
+            read_values=lambda values: read_response(values, bounds),
         )
         response, problems = reading.model, reading.problems
         if response is not None and reading.partial:
@@ -143,7 +151,10 @@ class SpeckitFamily:
         if not text.strip():
             return "the reply is empty; expected a JSON object with agent, status and result"
         if "{" in text:
-            return "no speckit answer was found among the braces; expected a JSON object with agent, status and result"
+            return (
+                "no speckit answer was found among the braces; expected a JSON object with agent,"
+                " status and result"
+            )
         return "no speckit answer was found; expected a JSON object with agent, status and result"
 
     def skeleton(self, expected: Expectations) -> str:
@@ -166,10 +177,14 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     if "_CONTEXT" not in text:
         return rank_blocks(text, objects, _SHAPE)
     given = find_contexts(text, objects, ())
-    starts = {each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)}
+    starts = {
+        each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)
+    }
     if not starts:
         return rank_blocks(text, objects, _SHAPE)
-    others = [each for each in objects if each.start not in starts and _rank(each.value or {}) == _ANSWER]
+    others = [
+        each for each in objects if each.start not in starts and _rank(each.value or {}) == _ANSWER
+    ]
     answers = rank_blocks(text, others, _SHAPE)
     given = find_contexts(text, objects, [block.start for block in answers])
     return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
@@ -186,7 +201,10 @@ def _values(block: Block) -> Mapping[str, object]:
 
 def _without_envelope(value: Mapping[str, object]) -> Problem:
     agent = _agent_of_result(value)
-    message = f"these are the fields of a {agent} result; expected agent, status, timestamp and result around them"
+    message = (
+        f"these are the fields of a {agent} result; expected agent, status, timestamp and result"
+        " around them"
+    )
     return RESULT_WITHOUT_ENVELOPE.problem(message, path="", offset=0)
 
 

@@ -53,13 +53,26 @@ ERROR_TYPES = (
     "TimeoutError",
     "ExternalServiceError",
 )
-STRATEGIES = ("run_prerequisite_agent", "feedback_loop", "fix_and_retry", "ask_user", "manual_resolution")
+STRATEGIES = (
+    "run_prerequisite_agent",
+    "feedback_loop",
+    "fix_and_retry",
+    "ask_user",
+    "manual_resolution",
+)
 DERIVED_STRATEGIES = ("retry_with_backoff", "retry")
 """Asked for by the table of error types, absent from the table of strategies (D-44)."""
 
 PREFIXES = ("speckit-", "speckit.", "/speckit.", "/speckit-", "speckit:")
 _FILES = (
-    *("spec_file", "research_cache_file", "plan_file", "research_file", "data_model_file", "contracts_dir"),
+    *(
+        "spec_file",
+        "research_cache_file",
+        "plan_file",
+        "research_file",
+        "data_model_file",
+        "contracts_dir",
+    ),
     *("quickstart_file", "checklist_file", "tasks_file", "analysis_report"),
 )
 
@@ -104,10 +117,13 @@ class ErrorDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """An agent's answer. None stands for a value that is absent or could not be read, never for a default.
+    """An agent's answer.
 
-    `result` holds the agent's own fields and whatever else it put there (S-16), `extensions` what the envelope does not
-    have. `partial` marks an answer that was cut off; nothing may be routed on it (D-16).
+    None stands for a value that is absent or could not be read, never for a default.
+
+    `result` holds the agent's own fields and whatever else it put there (S-16), `extensions` what
+    the envelope does not have. `partial` marks an answer that was cut off; nothing may be routed on
+    it (D-16).
     """
 
     agent: str | None
@@ -123,7 +139,11 @@ class Response:
     def next_steps(self) -> tuple[str, ...]:
         """The next agents, in order; empty also when there are none (S-11)."""
         steps = (self.result or {}).get("next_steps")
-        return tuple(step for step in steps if isinstance(step, str)) if isinstance(steps, list) else ()
+        return (
+            tuple(step for step in steps if isinstance(step, str))
+            if isinstance(steps, list)
+            else ()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values under the specification's names."""
@@ -156,12 +176,19 @@ class FeedbackContext:
     def by_severity(self) -> tuple[Issue, ...]:
         """The issues, the worst first, each severity in the order given (S-07)."""
         ranks = {severity: rank for rank, severity in enumerate(SEVERITIES)}
-        return tuple(sorted(self.issues_to_fix, key=lambda issue: ranks.get(issue.severity or "", len(ranks))))
+        return tuple(
+            sorted(
+                self.issues_to_fix, key=lambda issue: ranks.get(issue.severity or "", len(ranks))
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowContext:
-    """Where an agent works (S-02). `previous_results` holds the answers so far by agent, as far as they were passed."""
+    """Where an agent works (S-02).
+
+    `previous_results` holds the answers so far by agent, as far as they were passed.
+    """
 
     workflow_id: str | None
     feature_id: str | None
@@ -176,7 +203,9 @@ class WorkflowContext:
         for answer in self.previous_results.values():
             result = answer.get("result")
             for values in (answer, result if isinstance(result, dict) else {}):
-                found.update({name: path for name in _FILES if isinstance(path := values.get(name), str)})
+                found.update(
+                    {name: path for name in _FILES if isinstance(path := values.get(name), str)}
+                )
         return found
 
 

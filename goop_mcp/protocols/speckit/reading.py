@@ -66,8 +66,12 @@ def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
 
 
 _STATUSES = {status.value: status for status in Status}
-_RESULT = Field("result", tables.RESULT, structure.MISSING_FIELD, "an object with the fields of your table")
-_ERROR = Field("error", tables.ERROR_OBJECT, structure.MISSING_FIELD, "an object with type, code and message")
+_RESULT = Field(
+    "result", tables.RESULT, structure.MISSING_FIELD, "an object with the fields of your table"
+)
+_ERROR = Field(
+    "error", tables.ERROR_OBJECT, structure.MISSING_FIELD, "an object with type, code and message"
+)
 
 
 def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
@@ -91,8 +95,13 @@ def _read_error(values: JsonObjectValue, status: Status | None, reader: ValueRea
 
 
 def _contradiction(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
-    # "status is success or error; success has result and no error, error has error and no result" (S-13)
-    wrong = {Status.SUCCESS: "error", Status.ERROR: "result"}.get(status) if status is not None else None
+    # "status is success or error; success has result and no error, error has error and no result"
+    # (S-13)
+    wrong = (
+        {Status.SUCCESS: "error", Status.ERROR: "result"}.get(status)
+        if status is not None
+        else None
+    )
     both = values.get("result") is not None and values.get("error") is not None
     if wrong is None and both:
         message = "both result and error are there; expected the one that fits the status"
@@ -143,7 +152,9 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         workflow_id=text_in(values, "workflow_id"),
         feature_id=text_in(values, "feature_id"),
         feature_dir=text_in(values, "feature_dir"),
-        previous_results={agent: answer for agent, answer in answers.items() if isinstance(answer, dict)},
+        previous_results={
+            agent: answer for agent, answer in answers.items() if isinstance(answer, dict)
+        },
         extensions=others_in(values, _WORKFLOW_KEYS),
     )
     return _reading(context, reader)
@@ -173,9 +184,11 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         feedback_from=text_in(values, "feedback_from"),
         iteration=count_in(values, "iteration"),
         max_iterations=count_in(values, "max_iterations"),
-        issues_to_fix=tuple(_issue(each) for each in listed if isinstance(each, dict))
-        if isinstance(listed, list)
-        else (),
+        issues_to_fix=(
+            tuple(_issue(each) for each in listed if isinstance(each, dict))
+            if isinstance(listed, list)
+            else ()
+        ),
         extensions=others_in(values, _FEEDBACK_KEYS),
     )
     return _reading(context, reader)
@@ -196,5 +209,9 @@ def _issue(values: Values) -> Issue:
 
 
 def _reading(model: T, reader: ValueReader) -> ValuesReading[T]:
-    whole = not any(problem.rule in _INCOMPLETE for problem in reader.problems) if reader.problems else True
+    whole = (
+        not any(problem.rule in _INCOMPLETE for problem in reader.problems)
+        if reader.problems
+        else True
+    )
     return ValuesReading(model, reader.problems, whole)

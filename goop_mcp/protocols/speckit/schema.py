@@ -1,6 +1,7 @@
 """The JSON Schema of speckit, made from the same tables by which answers are judged.
 
-`python -m goop_mcp.protocols.speckit.schema` writes it to standard output; it ships as schemas/speckit/1.0.json.
+`python -m goop_mcp.protocols.speckit.schema` writes it to standard output; it ships as
+schemas/speckit/1.0.json.
 """
 
 import json

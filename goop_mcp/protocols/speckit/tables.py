@@ -79,11 +79,17 @@ class AgentName(Word):
         if isinstance(value, str) and (plain := plain_agent(value)) in self.words:
             message = f"{step} is {excerpt(value, 60)!r}; read as {plain!r}"
             found = excerpt(value)
-            reader.problems.append(agent_rules.AGENT_PREFIX.problem(message, path=f"{where}/{step}", found=found))
+            reader.problems.append(
+                agent_rules.AGENT_PREFIX.problem(message, path=f"{where}/{step}", found=found)
+            )
             return plain
         if isinstance(value, str) and not value.strip():
             return value  # where an agent is needed, its absence is reported
-        unlisted = isinstance(value, str) and not is_template(value) and value.strip().lower() not in self.words
+        unlisted = (
+            isinstance(value, str)
+            and not is_template(value)
+            and value.strip().lower() not in self.words
+        )
         if unlisted and not self.warns:
             return value
         return Word.odd(self, value, where, step, reader)
@@ -97,9 +103,12 @@ class Strategy(Word):
         """See `Word.odd`."""
         if value in DERIVED_STRATEGIES:
             message = (
-                f"{step} is {value!r}, which the table of strategies does not have; read as the table of types has it"
+                f"{step} is {value!r}, which the table of strategies does not have; read as the"
+                " table of types has it"
             )
-            problem = errors.DERIVED_STRATEGY.problem(message, path=f"{where}/{step}", found=str(value))
+            problem = errors.DERIVED_STRATEGY.problem(
+                message, path=f"{where}/{step}", found=str(value)
+            )
             reader.problems.append(problem)
             return value
         return Word.odd(self, value, where, step, reader)
@@ -131,14 +140,22 @@ _TIME = Timestamp(
     values.BAD_TIMESTAMP,
     "ISO 8601 with time zone, such as 2026-01-15T10:30:00Z",
 )
-_CODE = Formed(re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*"), errors.ERROR_CODE_FORM, "a code such as MISSING_PLAN")
+_CODE = Formed(
+    re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*"),
+    errors.ERROR_CODE_FORM,
+    "a code such as MISSING_PLAN",
+)
 _LOCATION = Formed(
-    re.compile(r"[^\n]*[^\n:]:[0-9]+(?:[-,][0-9]+)*"), values.LOCATION_WITHOUT_LINE, "file:line, such as tasks.md:12"
+    re.compile(r"[^\n]*[^\n:]:[0-9]+(?:[-,][0-9]+)*"),
+    values.LOCATION_WITHOUT_LINE,
+    "file:line, such as tasks.md:12",
 )
 _TASK_ID = Formed(re.compile(r"T[0-9]{3,}"), values.BAD_TASK_ID, "a task id such as T001")
 _SEVERITY = Word(SEVERITIES, values.UNKNOWN_VALUE)
 _GATE = Word(("PASSED", "FAILED"), values.UNKNOWN_VALUE, {"pass": "PASSED", "fail": "FAILED"})
-_CRITERION = Word(("PASSED", "FAILED", "NOT_TESTED"), values.UNKNOWN_VALUE, {"pass": "PASSED", "fail": "FAILED"})
+_CRITERION = Word(
+    ("PASSED", "FAILED", "NOT_TESTED"), values.UNKNOWN_VALUE, {"pass": "PASSED", "fail": "FAILED"}
+)
 _COMPLIANCE = Word(("PASS", "FAIL"), values.UNKNOWN_VALUE, {"passed": "PASS", "failed": "FAIL"})
 _TEXTS, _PATHS, _NAMES = ListOf(TEXT), ListOf(PATH), ListOf(NAME)
 
@@ -167,7 +184,11 @@ ERROR = (
     _required("message", TEXT),
     Field("details", MapOf()),
     _required("recoverable", FLAG),
-    Field("recovery_strategy", Strategy(STRATEGIES, errors.UNKNOWN_STRATEGY, open=True), structure.MISSING_FIELD),
+    Field(
+        "recovery_strategy",
+        Strategy(STRATEGIES, errors.UNKNOWN_STRATEGY, open=True),
+        structure.MISSING_FIELD,
+    ),
     Field("suggested_action", Fields((Field("agent", AGENT), Field("reason", TEXT)))),
 )
 
@@ -188,7 +209,9 @@ def _gate(**details: Kind) -> Fields:
     return Fields((*_table(status=_GATE), Field("details", inner)))
 
 
-_FINDING = Fields(_table(severity=_SEVERITY, type=NAME, message=TEXT, location=_LOCATION, recommendation=TEXT))
+_FINDING = Fields(
+    _table(severity=_SEVERITY, type=NAME, message=TEXT, location=_LOCATION, recommendation=TEXT)
+)
 _COVERAGE = Fields(
     (*_table(status=_GATE), *_table(details=Fields(_table(overall=NUMBER, required=NUMBER)))),
 )
@@ -204,14 +227,19 @@ RESULTS: Mapping[str, tuple[Field, ...]] = {
         checklist_status=_word("complete", "incomplete"),
     ),
     "clarify": _table(
-        spec_file=PATH, clarifications_resolved=COUNT, questions_asked=COUNT, remaining_ambiguities=COUNT
+        spec_file=PATH,
+        clarifications_resolved=COUNT,
+        questions_asked=COUNT,
+        remaining_ambiguities=COUNT,
     ),
     "research": _table(
         research_cache_file=PATH,
         technologies_researched=ListOf(
             Fields(_table(name=NAME, context7_id=NAME, topics=_TEXTS, snippet_count=COUNT)),
         ),
-        decisions=ListOf(Fields(_table(decision=TEXT, choice=TEXT, rationale=TEXT, alternatives=_TEXTS))),
+        decisions=ListOf(
+            Fields(_table(decision=TEXT, choice=TEXT, rationale=TEXT, alternatives=_TEXTS))
+        ),
         confidence_level=_word("HIGH", "MEDIUM", "LOW"),
     ),
     "plan": _table(
@@ -292,7 +320,9 @@ RESULTS: Mapping[str, tuple[Field, ...]] = {
             )
         ),
         constitution_compliance=Fields(_table(status=_COMPLIANCE, passed=COUNT, failed=COUNT)),
-        cleanup_summary=Fields(_table(tests_removed=COUNT, files_moved=COUNT, dead_code_lines_removed=COUNT)),
+        cleanup_summary=Fields(
+            _table(tests_removed=COUNT, files_moved=COUNT, dead_code_lines_removed=COUNT)
+        ),
     ),
     "taskstoissues": _table(
         issues_created=COUNT,

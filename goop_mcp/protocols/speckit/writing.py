@@ -23,8 +23,8 @@ __all__ = ["write_feedback_context", "write_input", "write_response", "write_wor
 def write_response(response: Response) -> str:
     """Return `response` as JSON, indented by two blanks, ending with a line feed.
 
-    Parts that are None are left out. Raises NotWritableError when the answer is marked as partial, or when something is
-    called like a field of the envelope or cannot be said in JSON.
+    Parts that are None are left out. Raises NotWritableError when the answer is marked as partial,
+    or when something is called like a field of the envelope or cannot be said in JSON.
     """
     _refuse_partial(partial=response.partial)
     error = response.error
@@ -76,9 +76,13 @@ def write_input(given: AgentInput) -> str:
 
 def _check_request(words: str) -> None:
     if not words or words != words.strip():
-        raise NotWritableError("the user's request is blank or has blanks around it; give the words alone")
+        raise NotWritableError(
+            "the user's request is blank or has blanks around it; give the words alone"
+        )
     if holds_marker(f"{words}\n"):
-        raise NotWritableError("a line of the user's request reads like a context; indent or reword it")
+        raise NotWritableError(
+            "a line of the user's request reads like a context; indent or reword it"
+        )
 
 
 def _workflow(context: WorkflowContext) -> str:
@@ -141,7 +145,9 @@ def _issue(issue: Issue) -> Values:
 def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
     for name in extensions:
         if name in values:
-            raise NotWritableError(f"extension {name!r} is called like a field of the envelope; set the field itself")
+            raise NotWritableError(
+                f"extension {name!r} is called like a field of the envelope; set the field itself"
+            )
     return {**{name: value for name, value in values.items() if value is not None}, **extensions}
 
 
@@ -150,7 +156,9 @@ def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
     try:
         text = json.dumps(together, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise NotWritableError("a value cannot be said in JSON; use texts, numbers, lists and objects") from error
+        raise NotWritableError(
+            "a value cannot be said in JSON; use texts, numbers, lists and objects"
+        ) from error
     return f"{text}\n"
 
 

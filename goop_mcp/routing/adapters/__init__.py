@@ -15,7 +15,12 @@ _TELLING_NAMES = ("no-envelope", "result-without-envelope")
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
     {
         adapter.protocol: adapter
-        for adapter in (goop_report.ADAPTER, speckit.ADAPTER, factory.ADAPTER, agent_request.ADAPTER)
+        for adapter in (
+            goop_report.ADAPTER,
+            speckit.ADAPTER,
+            factory.ADAPTER,
+            agent_request.ADAPTER,
+        )
     }
 )
 """The adapter of each protocol by its name."""

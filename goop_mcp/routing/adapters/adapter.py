@@ -21,10 +21,13 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """One protocol's way into the common model. `read` never raises, whatever is missing in the envelope.
+    """One protocol's way into the common model.
 
-    `asks_for_repair` tells whether a rejected reply goes back to be mended. `routed_by_content` are findings about the
-    work and not about the reply: a row of the protocol answers them, also where warnings count as errors.
+    `read` never raises, whatever is missing in the envelope.
+
+    `asks_for_repair` tells whether a rejected reply goes back to be mended. `routed_by_content` are
+    findings about the work and not about the reply: a row of the protocol answers them, also where
+    warnings count as errors.
     """
 
     protocol: str

@@ -14,7 +14,10 @@ _NO_ENVELOPE = "agent_request/no-envelope"
 def _asks_for_repair(verdict: Verdict) -> bool:
     """Return whether the request itself is at fault: missing deliverables are the session's (H6)."""
     errors = {finding.rule for finding in verdict.of_severity(Severity.ERROR)}
-    return any(not rule.startswith("evidence/") and rule != _NO_ENVELOPE for rule in errors) or not errors
+    return (
+        any(not rule.startswith("evidence/") and rule != _NO_ENVELOPE for rule in errors)
+        or not errors
+    )
 
 
 def _has_no_block(verdict: Verdict) -> bool:

@@ -26,7 +26,11 @@ OUTCOMES = (
     OutcomeRow("questions", lambda reply: reply.status is Status.QUESTIONS, Outcome.QUESTIONS),
     OutcomeRow("failure", lambda reply: reply.status is Status.FAILURE, Outcome.FAILED),
     OutcomeRow("no status", lambda reply: reply.status is not Status.SUCCESS, Outcome.UNKNOWN),
-    OutcomeRow("success, verdict BLOCKING", lambda reply: reply.verdict is Judgement.BLOCKING, Outcome.GATE_FAILED),
+    OutcomeRow(
+        "success, verdict BLOCKING",
+        lambda reply: reply.verdict is Judgement.BLOCKING,
+        Outcome.GATE_FAILED,
+    ),
     OutcomeRow("success", lambda _reply: True, Outcome.DONE),
 )
 
@@ -42,10 +46,16 @@ def _read(verdict: Verdict) -> ReportView:
         native_status=reply.status.value if reply.status else None,
         summary=reply.summary,
         files=tuple(
-            [FileView(each.path, None, each.description or "") for each in reply.deliverables or () if each.path]
+            [
+                FileView(each.path, None, each.description or "")
+                for each in reply.deliverables or ()
+                if each.path
+            ]
         ),
         next=(NextStep(None, reply.next_action),) if reply.next_action else (),
-        questions=tuple([_question(number, each) for number, each in enumerate(reply.questions or (), 1)]),
+        questions=tuple(
+            [_question(number, each) for number, each in enumerate(reply.questions or (), 1)]
+        ),
         error=_error(reply),
         issues=tuple([_issue(each) for each in reply.blocking_issues or ()]),
         confidence=reply.confidence,
@@ -59,7 +69,11 @@ def _read(verdict: Verdict) -> ReportView:
 
 def _question(number: int, question: FactoryQuestion) -> Question:
     options = [
-        Option(_LETTERS[place] if place < len(_LETTERS) else str(place + 1), text, recommended=text == question.default)
+        Option(
+            _LETTERS[place] if place < len(_LETTERS) else str(place + 1),
+            text,
+            recommended=text == question.default,
+        )
         for place, text in enumerate(question.options)
     ]
     return Question(
@@ -76,7 +90,10 @@ def _error(reply: Reply) -> ErrorView | None:
     if error is None:
         return None
     return ErrorView(
-        type=error.type, message=error.message or "", recoverable=error.recoverable, attempted=reply.attempted
+        type=error.type,
+        message=error.message or "",
+        recoverable=error.recoverable,
+        attempted=reply.attempted,
     )
 
 

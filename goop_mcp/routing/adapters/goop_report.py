@@ -25,7 +25,9 @@ _NO_STATE = State(phase=None)
 
 
 def _contradicted(report: Report) -> bool:
-    return report.status is Status.COMPLETE and any(check.passed is False for check in report.verification or ())
+    return report.status is Status.COMPLETE and any(
+        check.passed is False for check in report.verification or ()
+    )
 
 
 OUTCOMES = (
@@ -65,12 +67,31 @@ def _view(report: Report, outcome: Outcome) -> ReportView:
         task=_place(state.task),
         spec_locked=state.spec_locked,
         summary=report.summary,
-        files=tuple([FileView(each.path, each.action, each.description) for each in artifacts.files if each.path])
-        if artifacts
-        else (),
-        commits=tuple([CommitView(each.sha, each.message) for each in artifacts.commits]) if artifacts else (),
-        checks=tuple([CheckView(each.name or "?", each.passed, each.evidence) for each in report.verification or ()]),
-        memories=tuple([MemoryView(each.type, each.importance, each.title) for each in report.memory or ()]),
+        files=(
+            tuple(
+                [
+                    FileView(each.path, each.action, each.description)
+                    for each in artifacts.files
+                    if each.path
+                ]
+            )
+            if artifacts
+            else ()
+        ),
+        commits=(
+            tuple([CommitView(each.sha, each.message) for each in artifacts.commits])
+            if artifacts
+            else ()
+        ),
+        checks=tuple(
+            [
+                CheckView(each.name or "?", each.passed, each.evidence)
+                for each in report.verification or ()
+            ]
+        ),
+        memories=tuple(
+            [MemoryView(each.type, each.importance, each.title) for each in report.memory or ()]
+        ),
         next=(NextStep(action.agent, action.text),) if action else (),
         next_command=handoff.next_command if handoff else None,
         new_session=handoff.suggest_new_session if handoff else None,

@@ -52,11 +52,17 @@ def _violates_constitution(response: Response) -> bool:
 
 
 def _breaks_compliance(response: Response) -> bool:
-    return _agent(response) == "review" and _inner(_result(response), "constitution_compliance", "status") == "FAIL"
+    return (
+        _agent(response) == "review"
+        and _inner(_result(response), "constitution_compliance", "status") == "FAIL"
+    )
 
 
 def _wants_review(response: Response) -> bool:
-    return _agent(response) == "review" and _result(response).get("overall_status") == "NEEDS_MANUAL_REVIEW"
+    return (
+        _agent(response) == "review"
+        and _result(response).get("overall_status") == "NEEDS_MANUAL_REVIEW"
+    )
 
 
 def _is_unsure(response: Response) -> bool:
@@ -64,7 +70,9 @@ def _is_unsure(response: Response) -> bool:
 
 
 def _leaves_ambiguities(response: Response) -> bool:
-    return _agent(response) == "clarify" and _above_zero(_result(response).get("remaining_ambiguities"))
+    return _agent(response) == "clarify" and _above_zero(
+        _result(response).get("remaining_ambiguities")
+    )
 
 
 def _leaves_tasks(response: Response) -> bool:
@@ -80,14 +88,22 @@ def _leaves_tasks(response: Response) -> bool:
 # Errors first, then what a success hides, and only then success itself (D-45).
 OUTCOMES = (
     OutcomeRow("error", lambda response: response.status is Status.ERROR, Outcome.FAILED),
-    OutcomeRow("no status", lambda response: response.status is not Status.SUCCESS, Outcome.UNKNOWN),
+    OutcomeRow(
+        "no status", lambda response: response.status is not Status.SUCCESS, Outcome.UNKNOWN
+    ),
     OutcomeRow("success, test FAILED", _tests_failed, Outcome.GATE_FAILED),
-    OutcomeRow("success, analyze with CRITICAL above 0", _has_critical_findings, Outcome.GATE_FAILED),
-    OutcomeRow("success, plan with constitution_violations", _violates_constitution, Outcome.GATE_FAILED),
+    OutcomeRow(
+        "success, analyze with CRITICAL above 0", _has_critical_findings, Outcome.GATE_FAILED
+    ),
+    OutcomeRow(
+        "success, plan with constitution_violations", _violates_constitution, Outcome.GATE_FAILED
+    ),
     OutcomeRow("success, review with compliance FAIL", _breaks_compliance, Outcome.GATE_FAILED),
     OutcomeRow("success, review NEEDS_MANUAL_REVIEW", _wants_review, Outcome.DONE_WITH_REVIEW),
     OutcomeRow("success, research LOW", _is_unsure, Outcome.DONE_WITH_REVIEW),
-    OutcomeRow("success, clarify with remaining_ambiguities", _leaves_ambiguities, Outcome.QUESTIONS),
+    OutcomeRow(
+        "success, clarify with remaining_ambiguities", _leaves_ambiguities, Outcome.QUESTIONS
+    ),
     OutcomeRow("success, implement below 100 %", _leaves_tasks, Outcome.PARTIAL),
     OutcomeRow("any other success", lambda _response: True, Outcome.DONE),
 )
@@ -153,6 +169,10 @@ ADAPTER = Adapter(
     read=_read,
     asks_for_repair=_asks_for_repair,
     routed_by_content=frozenset(
-        {"speckit/success-with-failed-gate", "speckit/success-but-unfinished", "speckit/low-confidence"}
+        {
+            "speckit/success-with-failed-gate",
+            "speckit/success-but-unfinished",
+            "speckit/low-confidence",
+        }
     ),
 )

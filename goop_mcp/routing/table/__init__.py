@@ -25,11 +25,18 @@ _OF_PROTOCOL: Mapping[str, tuple[Row, ...]] = MappingProxyType(
     }
 )
 
-ROWS = (*any_protocol.FIRST_ROWS, *(row for rows in _OF_PROTOCOL.values() for row in rows), any_protocol.LAST_ROW)
+ROWS = (
+    *any_protocol.FIRST_ROWS,
+    *(row for rows in _OF_PROTOCOL.values() for row in rows),
+    any_protocol.LAST_ROW,
+)
 """Every row once, in the order of the documentation."""
 
 _IN_ORDER: Mapping[str | None, tuple[Row, ...]] = MappingProxyType(
-    {name: (*any_protocol.FIRST_ROWS, *_OF_PROTOCOL.get(name, ()), any_protocol.LAST_ROW) for name in _OF_PROTOCOL}
+    {
+        name: (*any_protocol.FIRST_ROWS, *_OF_PROTOCOL.get(name, ()), any_protocol.LAST_ROW)
+        for name in _OF_PROTOCOL
+    }
 )
 _WITHOUT_PROTOCOL = (*any_protocol.FIRST_ROWS, any_protocol.LAST_ROW)
 

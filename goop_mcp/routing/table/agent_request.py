@@ -7,7 +7,14 @@ from goop_mcp.protocols.agent_request.gate_messages import FAILED, no_block_warn
 from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
 from goop_mcp.routing.row import Case, Row
-from goop_mcp.routing.sessions import cycle_through, failed_sessions, has_ended, has_failed, is_running, open_sessions
+from goop_mcp.routing.sessions import (
+    cycle_through,
+    failed_sessions,
+    has_ended,
+    has_failed,
+    is_running,
+    open_sessions,
+)
 from goop_mcp.routing.telling import counted_noun, named, tell_blockers
 from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.findings import Finding, Severity, excerpt
@@ -30,7 +37,10 @@ def _is_freeform(case: Case) -> bool:
 
 def _may_be_freeform(case: Case) -> bool:
     # "mandatory for non-research work" (H-53)
-    return case.context.policy.adoption != "mandatory" or (case.context.workflow or "").upper() in _RESEARCH
+    return (
+        case.context.policy.adoption != "mandatory"
+        or (case.context.workflow or "").upper() in _RESEARCH
+    )
 
 
 def _is_refused(case: Case) -> bool:
@@ -44,7 +54,9 @@ def _is_request(case: Case) -> bool:
 
 
 def _cycle(case: Case) -> tuple[str, ...]:
-    return cycle_through(case.request.session_id, case.request.depends_on, case.context.dependencies)
+    return cycle_through(
+        case.request.session_id, case.request.depends_on, case.context.dependencies
+    )
 
 
 def _open(case: Case) -> tuple[str, ...]:
@@ -73,7 +85,9 @@ def _missing(case: Case) -> tuple[str, ...]:
         [
             each.path
             for each in case.request.deliverables
-            if each.required and each.path and any(_tells_of(finding, each.path) for finding in lost)
+            if each.required
+            and each.path
+            and any(_tells_of(finding, each.path) for finding in lost)
         ]
     )
 
@@ -130,7 +144,10 @@ def _resume(case: Case) -> Filling:
     lines = "\n".join(f"- {path}" for path in _missing(case))
     return {
         "next_agent": case.request.target,
-        "instruction": f"These required deliverables are missing. Write them and end the session again:\n{lines}",
+        "instruction": (
+            "These required deliverables are missing. Write them and end the session"
+            f" again:\n{lines}"
+        ),
         "state_changes": counted(session_retries=case.context.counters.session_retries + 1),
     }
 
@@ -151,7 +168,10 @@ def _results(case: Case) -> tuple[SessionResult, ...]:
 
 
 def _session_in_words(session: SessionResult) -> str:
-    return f"{session.session_id}: {session.state}{'' if session.result is not None else ', result missing'}"
+    return (
+        f"{session.session_id}:"
+        f" {session.state}{'' if session.result is not None else ', result missing'}"
+    )
 
 
 def _gather(case: Case) -> Filling:
@@ -194,14 +214,18 @@ def _tells(step: str) -> Callable[[Case, Filling], str]:
 def _tell_waiting(case: Case, filling: Filling) -> str:
     known = {**case.context.dependencies, **case.context.batch}
     names = (filling.get("blockers") or ())[:5]
-    lines = [f"⏳ {name}: {known[name].state if name in known else 'not known here'}" for name in names]
+    lines = [
+        f"⏳ {name}: {known[name].state if name in known else 'not known here'}" for name in names
+    ]
     return notice("Waiting", *lines, "→ The work goes on when they have ended")
 
 
 def _tell_gathered(_case: Case, filling: Filling) -> str:
     results = filling.get("results") or ()
     lines = [_session_line(each) for each in results[:10]]
-    return notice("Batch Complete", *lines, f"→ {named(filling.get('next_agent'))} gets the results")
+    return notice(
+        "Batch Complete", *lines, f"→ {named(filling.get('next_agent'))} gets the results"
+    )
 
 
 def _session_line(session: SessionResult) -> str:
@@ -211,7 +235,11 @@ def _session_line(session: SessionResult) -> str:
 
 def _tell_cycle(_case: Case, filling: Filling) -> str:
     cycle = (filling.get("blockers") or ("",))[0]
-    return notice("Handoff Refused", f"✗ Sessions wait for each other: {cycle}", "→ Take one of the dependencies out")
+    return notice(
+        "Handoff Refused",
+        f"✗ Sessions wait for each other: {cycle}",
+        "→ Take one of the dependencies out",
+    )
 
 
 def _tell_missing(case: Case, _filling: Filling) -> str:
@@ -251,7 +279,9 @@ ROWS = (
         requirements=("H-53",),
         fits=_is_freeform,
         actions=(Action.REJECT,),
-        reason=lambda _case: "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused",
+        reason=lambda _case: (
+            "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused"
+        ),
         message=_mandatory_message,
     ),
     Row(
@@ -261,7 +291,9 @@ ROWS = (
         requirements=("H-31", "H-32"),
         fits=_is_refused,
         actions=(Action.REJECT,),
-        reason=lambda case: f"{counted_noun(len(case.faults), 'error')} in the request: the spawn is refused",
+        reason=lambda case: (
+            f"{counted_noun(len(case.faults), 'error')} in the request: the spawn is refused"
+        ),
         message=_refused_message,
     ),
     Row(
@@ -272,7 +304,9 @@ ROWS = (
         fits=lambda case: _is_request(case) and bool(_cycle(case)),
         actions=(Action.REJECT,),
         carries=("blockers",),
-        fill=lambda case: {"blockers": (" after ".join(name or "this session" for name in _cycle(case)),)},
+        fill=lambda case: {
+            "blockers": (" after ".join(name or "this session" for name in _cycle(case)),)
+        },
         reason=lambda _case: "the sessions of depends_on wait for each other: the spawn is refused",
         message=_tell_cycle,
     ),
@@ -285,7 +319,9 @@ ROWS = (
         actions=(Action.WAIT,),
         carries=("blockers",),
         fill=lambda case: {"blockers": _open(case)},
-        reason=lambda case: f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits",
+        reason=lambda case: (
+            f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits"
+        ),
         message=_tell_waiting,
     ),
     Row(
@@ -297,7 +333,9 @@ ROWS = (
         actions=(Action.ASK_USER,),
         carries=("blockers",),
         fill=lambda case: {"blockers": tuple(f"session failed: {name}" for name in _failed(case))},
-        reason=lambda case: f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide",
+        reason=lambda case: (
+            f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide"
+        ),
         message=tell_blockers,
     ),
     Row(
@@ -321,7 +359,9 @@ ROWS = (
         actions=(Action.ASK_USER,),
         carries=("blockers",),
         fill=_give_up,
-        reason=lambda case: f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide",
+        reason=lambda case: (
+            f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide"
+        ),
         message=_tell_given_up,
     ),
     Row(
@@ -334,7 +374,8 @@ ROWS = (
         carries=("next_agent", "instruction", "results"),
         fill=_gather,
         reason=lambda case: (
-            f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent goes on"
+            f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent"
+            " goes on"
         ),
         message=_tell_gathered,
     ),
@@ -347,7 +388,9 @@ ROWS = (
         actions=(Action.WAIT,),
         carries=("blockers",),
         fill=lambda case: {"blockers": _running(case)},
-        reason=lambda case: f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits",
+        reason=lambda case: (
+            f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits"
+        ),
         message=_tell_waiting,
     ),
     Row(
@@ -371,7 +414,9 @@ ROWS = (
         actions=(Action.SPAWN, Action.WAIT),
         carries=("next_agent", "instruction", "flags"),
         fill=_request_to_target,
-        reason=lambda case: f"mode blocking: a session for {_target(case)} begins, and the parent waits",
+        reason=lambda case: (
+            f"mode blocking: a session for {_target(case)} begins, and the parent waits"
+        ),
         message=_tells("begins with the request, and the parent waits"),
     ),
     Row(

@@ -30,11 +30,18 @@ def _may_ask_again(case: Case) -> bool:
 def _ask_again(case: Case) -> Filling:
     limit = case.context.policy.limits.response_retries
     retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
-    return {"next_agent": case.same_agent, "retry": retry, "state_changes": {"attempt": retry.attempt}}
+    return {
+        "next_agent": case.same_agent,
+        "retry": retry,
+        "state_changes": {"attempt": retry.attempt},
+    }
 
 
 def _nothing_came(case: Case) -> Filling:
-    words = f"no response from {named(case.same_agent)} after {counted_noun(case.context.attempt, 'attempt')}"
+    words = (
+        f"no response from {named(case.same_agent)} after"
+        f" {counted_noun(case.context.attempt, 'attempt')}"
+    )
     return {"blockers": (words,)}
 
 
@@ -59,7 +66,10 @@ def _rejected(case: Case) -> bool:
 
 def _repair_may_help(case: Case) -> bool:
     # "The router stops earlier when the same rules fail twice in a row" (D-89).
-    rounds, limit = case.context.counters.repair_rounds, case.context.policy.limits.max_repair_rounds
+    rounds, limit = (
+        case.context.counters.repair_rounds,
+        case.context.policy.limits.max_repair_rounds,
+    )
     return rounds < limit and not _failed_the_same(case)
 
 
@@ -69,8 +79,13 @@ def _ask_for_repair(case: Case) -> Filling:
     return {
         "next_agent": case.same_agent,
         "instruction": feedback,
-        "retry": another_try(rounds, case.context.policy.limits.max_repair_rounds, message="send the envelope again"),
-        "state_changes": {**counted(repair_rounds=rounds + 1), "previous_rules": sorted(_failed_rules(case))},
+        "retry": another_try(
+            rounds, case.context.policy.limits.max_repair_rounds, message="send the envelope again"
+        ),
+        "state_changes": {
+            **counted(repair_rounds=rounds + 1),
+            "previous_rules": sorted(_failed_rules(case)),
+        },
     }
 
 
@@ -128,7 +143,10 @@ def _worst(case: Case) -> str:
 
 
 def _repair_reason(case: Case) -> str:
-    return f"{counted_noun(len(case.faults), 'error')} in the reply: {named(case.same_agent)} is asked to mend it"
+    return (
+        f"{counted_noun(len(case.faults), 'error')} in the reply: {named(case.same_agent)} is asked"
+        " to mend it"
+    )
 
 
 def _given_up_reason(case: Case) -> str:
@@ -155,15 +173,26 @@ def _unplaced(case: Case) -> Filling:
     report = case.report
     # An exhausted feedback or a broken context is told by its findings.
     if not case.verdict.accepted and case.verdict.findings:
-        return {"blockers": tuple(_fault_in_words(each) for each in case.verdict.of_severity(Severity.ERROR))}
-    return {"blockers": (_what_could_not_be_placed(case, report.next[0].agent if report.next else None),)}
+        return {
+            "blockers": tuple(
+                _fault_in_words(each) for each in case.verdict.of_severity(Severity.ERROR)
+            )
+        }
+    return {
+        "blockers": (
+            _what_could_not_be_placed(case, report.next[0].agent if report.next else None),
+        )
+    }
 
 
 def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
     if case.protocol is None:
         return "nothing in the text is an envelope of a known protocol"
     if case.outcome is Outcome.REQUEST:
-        return f"the session of this request is {case.context.session_state or 'over'}, and nothing is missing"
+        return (
+            f"the session of this request is {case.context.session_state or 'over'}, and nothing is"
+            " missing"
+        )
     if case.outcome is Outcome.INPUT:
         return f"the text is an input for a {case.protocol} agent, not a reply"
     status = case.report.native_status or "no status"
@@ -180,12 +209,18 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
 
 def _gate_is_closed(case: Case) -> bool:
     """Return whether the last task has been reported and the caller knows that not all is done (WORKFLOW, 2)."""
-    return case.outcome is Outcome.DONE and case.report.is_last_task and case.context.execution_gate is False
+    return (
+        case.outcome is Outcome.DONE
+        and case.report.is_last_task
+        and case.context.execution_gate is False
+    )
 
 
 def _tell_unplaced(case: Case, filling: Filling) -> str:
     if _gate_is_closed(case):
-        return gate_blocked((filling.get("blockers") or ("",))[0], command=GATES[GateName.EXECUTION].command)
+        return gate_blocked(
+            (filling.get("blockers") or ("",))[0], command=GATES[GateName.EXECUTION].command
+        )
     return tell_blockers(case, filling)
 
 
@@ -199,9 +234,13 @@ FIRST_ROWS = (
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),
         fill=_ask_again,
-        reason=lambda case: f"no response in time from {named(case.same_agent)}: the same request goes out again",
+        reason=lambda case: (
+            f"no response in time from {named(case.same_agent)}: the same request goes out again"
+        ),
         message=lambda case, _: tell_notice(
-            "No Response", "⏳ No response in time", f"The same request goes to {named(case.same_agent)} again"
+            "No Response",
+            "⏳ No response in time",
+            f"The same request goes to {named(case.same_agent)} again",
         ),
     ),
     Row(
@@ -213,19 +252,25 @@ FIRST_ROWS = (
         actions=(Action.ASK_USER,),
         carries=("blockers",),
         fill=_nothing_came,
-        reason=lambda case: f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide",
+        reason=lambda case: (
+            f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide"
+        ),
         message=tell_blockers,
     ),
     Row(
         rule="R4",
         protocol=ANY,
-        when="the only errors are `evidence/*` (a claimed file or commit does not exist), first time",
+        when=(
+            "the only errors are `evidence/*` (a claimed file or commit does not exist), first time"
+        ),
         requirements=("F-15", "G-49"),
         fits=lambda case: _only_evidence(case) and _first_evidence_repair(case),
         actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
         carries=("instruction",),
         fill=_ask_for_evidence,
-        reason=lambda case: f"the reply tells of what is not there ({_worst(case)}): the agent makes good on it",
+        reason=lambda case: (
+            f"the reply tells of what is not there ({_worst(case)}): the agent makes good on it"
+        ),
         message=_tell_repair,
     ),
     Row(
@@ -237,13 +282,18 @@ FIRST_ROWS = (
         actions=(Action.ASK_USER,),
         carries=("blockers",),
         fill=_faults_in_words,
-        reason=lambda case: f"the reply tells again of what is not there ({_worst(case)}): you decide",
+        reason=lambda case: (
+            f"the reply tells again of what is not there ({_worst(case)}): you decide"
+        ),
         message=_tell_given_up,
     ),
     Row(
         rule="R2",
         protocol=ANY,
-        when="verdict rejected, or no envelope where one is due; rounds left, and not the same rules and values again",
+        when=(
+            "verdict rejected, or no envelope where one is due; rounds left, and not the same rules"
+            " and values again"
+        ),
         requirements=("G-01", "G-36", "S-09", "F-10"),
         fits=lambda case: _rejected(case) and _repair_may_help(case),
         actions=(Action.REQUEST_REPAIR,),

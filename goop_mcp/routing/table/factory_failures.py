@@ -27,7 +27,11 @@ def _asks(case: Case) -> bool:
 def _answers_itself(case: Case) -> bool:
     """Return whether every question has a default and the caller lets the defaults be the answers."""
     questions = case.report.questions
-    return case.context.policy.auto_default and bool(questions) and all(each.default for each in questions)
+    return (
+        case.context.policy.auto_default
+        and bool(questions)
+        and all(each.default for each in questions)
+    )
 
 
 def _failed(case: Case) -> bool:
@@ -35,7 +39,9 @@ def _failed(case: Case) -> bool:
 
 
 def _fails_with(kind: str) -> Callable[[Case], bool]:
-    return lambda case: _failed(case) and case.report.error is not None and case.report.error.type == kind
+    return lambda case: (
+        _failed(case) and case.report.error is not None and case.report.error.type == kind
+    )
 
 
 _misses_input = _fails_with("missing_input")
@@ -46,7 +52,9 @@ _had_technical_error = _fails_with("technical_error")
 def _named_in_recommendation(case: Case) -> str | None:
     """Return the agent that the recommendation names, of those the caller knows."""
     words = set(re.findall(r"[\w-]+", (case.report.recommendation or "")[:4096].lower()))
-    return next((agent for agent in (*case.context.known_agents, *_ROLES) if agent.lower() in words), None)
+    return next(
+        (agent for agent in (*case.context.known_agents, *_ROLES) if agent.lower() in words), None
+    )
 
 
 # What the decision carries
@@ -60,7 +68,9 @@ def _take_defaults(case: Case) -> Filling:
     answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
     return {
         "questions": case.report.questions,
-        "instruction": "\n".join(["The answers to your questions are your own defaults:", *answers]),
+        "instruction": "\n".join(
+            ["The answers to your questions are your own defaults:", *answers]
+        ),
     }
 
 
@@ -83,7 +93,9 @@ def _ask_for_input(case: Case) -> Filling:
 
 
 def _ask_what_was_meant(case: Case) -> Filling:
-    return {"questions": (Question(id="q1", text=_message(case), context=case.report.recommendation),)}
+    return {
+        "questions": (Question(id="q1", text=_message(case), context=case.report.recommendation),)
+    }
 
 
 def _fix(case: Case) -> Filling:
@@ -95,7 +107,10 @@ def _fix(case: Case) -> Filling:
 
 
 def _try_again(case: Case) -> Filling:
-    used, limit = case.context.counters.technical_retries, case.context.policy.limits.technical_retries
+    used, limit = (
+        case.context.counters.technical_retries,
+        case.context.policy.limits.technical_retries,
+    )
     return {
         "next_agent": case.same_agent,
         "retry": another_try(used, limit, message="send the same request again"),
@@ -126,7 +141,10 @@ def _tell_questions(_case: Case, filling: Filling) -> str:
     first = questions[0]
     words = f"{first.text} ({first.context})" if first.context else first.text
     choices = [
-        Choice(option.letter, f"{option.text} (default)" if option.text == first.default else option.text)
+        Choice(
+            option.letter,
+            f"{option.text} (default)" if option.text == first.default else option.text,
+        )
         for option in first.options
     ]
     return decision_required(words, choices, question=None if choices else "What is your answer?")
@@ -143,11 +161,15 @@ def _tell_failure(_case: Case, filling: Filling) -> str:
 
 
 def _tell_missing_input(case: Case, filling: Filling) -> str:
-    return decision_required(_message(case), question=filling.get("instruction") or "How should it go on?")
+    return decision_required(
+        _message(case), question=filling.get("instruction") or "How should it go on?"
+    )
 
 
 def _tell_prerequisite(case: Case, filling: Filling) -> str:
-    return tell_notice("Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first")
+    return tell_notice(
+        "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
+    )
 
 
 def _tell_mending(case: Case, _filling: Filling) -> str:
@@ -170,7 +192,9 @@ ROWS = (
         actions=(Action.RESUME_SAME,),
         carries=("questions", "instruction"),
         fill=_take_defaults,
-        reason=lambda case: f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers",
+        reason=lambda case: (
+            f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers"
+        ),
         message=_tell_defaults,
     ),
     Row(
@@ -183,7 +207,8 @@ ROWS = (
         carries=("questions",),
         fill=_ask,
         reason=lambda case: (
-            f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent goes on"
+            f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
+            " goes on"
         ),
         message=_tell_questions,
     ),
@@ -192,7 +217,11 @@ ROWS = (
         protocol=PROTOCOL,
         when="failure, recoverable false",
         requirements=("F-07",),
-        fits=lambda case: _failed(case) and case.report.error is not None and case.report.error.recoverable is False,
+        fits=lambda case: (
+            _failed(case)
+            and case.report.error is not None
+            and case.report.error.recoverable is False
+        ),
         actions=(Action.MANUAL_RESOLUTION,),
         carries=("blockers",),
         fill=_failure_in_words,
@@ -208,7 +237,9 @@ ROWS = (
         actions=(Action.RUN_PREREQUISITE,),
         carries=("next_agent", "instruction"),
         fill=_run_prerequisite,
-        reason=lambda case: f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first",
+        reason=lambda case: (
+            f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first"
+        ),
         message=_tell_prerequisite,
     ),
     Row(
@@ -241,12 +272,15 @@ ROWS = (
         when="failure, invalid_config, within limit",
         requirements=("F-08",),
         fits=lambda case: (
-            _config_is_wrong(case) and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
+            _config_is_wrong(case)
+            and case.context.counters.fix_retries < case.context.policy.limits.fix_retries
         ),
         actions=(Action.FIX_AND_RETRY,),
         carries=("next_agent", "instruction"),
         fill=_fix,
-        reason=lambda case: f"invalid_config: {_words(case)}: {named(case.same_agent)} mends it and runs again",
+        reason=lambda case: (
+            f"invalid_config: {_words(case)}: {named(case.same_agent)} mends it and runs again"
+        ),
         message=_tell_mending,
     ),
     Row(
@@ -256,12 +290,15 @@ ROWS = (
         requirements=("F-08",),
         fits=lambda case: (
             _had_technical_error(case)
-            and case.context.counters.technical_retries < case.context.policy.limits.technical_retries
+            and case.context.counters.technical_retries
+            < case.context.policy.limits.technical_retries
         ),
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),
         fill=_try_again,
-        reason=lambda case: f"technical_error: {_words(case)}: {named(case.same_agent)} tries again",
+        reason=lambda case: (
+            f"technical_error: {_words(case)}: {named(case.same_agent)} tries again"
+        ),
         message=_tell_retry,
     ),
     Row(

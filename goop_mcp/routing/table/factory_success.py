@@ -49,7 +49,11 @@ def _may_build(case: Case) -> bool:
 
 def _is_unsure(case: Case) -> bool:
     # An absent level is neither: the critic has none (D-63).
-    return _succeeded(case) and case.report.confidence is not None and case.report.confidence not in _CONFIDENT
+    return (
+        _succeeded(case)
+        and case.report.confidence is not None
+        and case.report.confidence not in _CONFIDENT
+    )
 
 
 # What the decision carries
@@ -85,7 +89,9 @@ def _to_critic_with_files(case: Case) -> Filling:
 
 def _ask_for_build(case: Case) -> Filling:
     question = Question(
-        id="approve_build", text="The review has passed. Approve the build?", context=case.report.summary
+        id="approve_build",
+        text="The review has passed. Approve the build?",
+        context=case.report.summary,
     )
     return {"questions": (question,), "next_agent": _ENGINEER, "state_changes": _accepted(case)}
 
@@ -108,19 +114,28 @@ def _carry_hint(case: Case) -> Filling:
 
 
 def _tell_approval(case: Case, _filling: Filling) -> str:
-    return decision_required(case.report.summary or "The review has passed.", question="Approve the build?")
+    return decision_required(
+        case.report.summary or "The review has passed.", question="Approve the build?"
+    )
 
 
 def _tell_issues(case: Case, filling: Filling) -> str:
     lines = [f"✗ {issue.id or issue.type}: {issue.message}" for issue in case.report.issues[:5]]
     limit = case.context.policy.limits.critic_rejections
-    step = f"→ {named(filling.get('next_agent'))} goes over it again (rejection {_rejections(case)} of {limit})"
+    step = (
+        f"→ {named(filling.get('next_agent'))} goes over it again (rejection {_rejections(case)} of"
+        f" {limit})"
+    )
     return notice("Feedback Loop", *lines, step)
 
 
 def _tell_unsure(case: Case, _filling: Filling) -> str:
     notes = case.report.confidence_notes or "no notes"
-    return notice("Human Review", f"⚠️ confidence is {case.report.confidence}: {notes}", "→ Look at the result first")
+    return notice(
+        "Human Review",
+        f"⚠️ confidence is {case.report.confidence}: {notes}",
+        "→ Look at the result first",
+    )
 
 
 def _tell_next(case: Case, filling: Filling) -> str:
@@ -135,7 +150,9 @@ def _tell_finished(case: Case, _filling: Filling) -> str:
 def _tell_hint(case: Case, filling: Filling) -> str:
     hint = filling.get("instruction")
     words = f"The hint is {excerpt(hint, 60)!r}." if hint else "No hint says what comes next."
-    return decision_required(case.report.summary or "The agent has finished.", question=f"{words} How should it go on?")
+    return decision_required(
+        case.report.summary or "The agent has finished.", question=f"{words} How should it go on?"
+    )
 
 
 ROWS = (
@@ -144,12 +161,14 @@ ROWS = (
         protocol=PROTOCOL,
         when="verdict BLOCKING, rejections below the limit (3)",
         requirements=("F-22", "F-23"),
-        fits=lambda case: _blocks(case) and _rejections(case) < case.context.policy.limits.critic_rejections,
+        fits=lambda case: (
+            _blocks(case) and _rejections(case) < case.context.policy.limits.critic_rejections
+        ),
         actions=(Action.FEEDBACK_LOOP,),
         carries=("next_agent", "issues"),
         fill=_send_back,
         reason=lambda case: (
-            f"success, but the verdict is BLOCKING with "
+            "success, but the verdict is BLOCKING with "
             f"{counted_noun(len(case.report.issues), 'issue')}: the work goes back"
         ),
         message=_tell_issues,
@@ -176,7 +195,8 @@ ROWS = (
         carries=("instruction",),
         fill=_notes,
         reason=lambda case: (
-            f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person looks at it"
+            f"success, but confidence is {excerpt(case.report.confidence or '', 40)}: a person"
+            " looks at it"
         ),
         message=_tell_unsure,
     ),
@@ -230,7 +250,9 @@ ROWS = (
         actions=(Action.FINISH,),
         carries=("instruction",),
         fill=_carry_hint,
-        reason=lambda case: f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished",
+        reason=lambda case: (
+            f"the verdict is PASS, and the hint is {excerpt(_hint(case) or 'absent', 60)}: finished"
+        ),
         message=_tell_finished,
     ),
     Row(
@@ -254,7 +276,9 @@ ROWS = (
         actions=(Action.ASK_USER,),
         carries=("instruction",),
         fill=_carry_hint,
-        reason=lambda case: f"success, and the hint is {excerpt(_hint(case) or 'absent', 60)}: you decide",
+        reason=lambda case: (
+            f"success, and the hint is {excerpt(_hint(case) or 'absent', 60)}: you decide"
+        ),
         message=_tell_hint,
     ),
 )

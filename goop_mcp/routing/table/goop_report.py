@@ -30,7 +30,9 @@ __all__ = ["ROWS"]
 PROTOCOL = "goop_report"
 _VERIFIER = "goop-verifier"
 _ACCEPT = "/goop-accept"
-_TASK_AT_START = re.compile(r"\s*(W\d{1,6}\.T\d{1,6}|Task\s\d{1,6}\.\d{1,6})\s*(?:[:–-]\s*)?", re.IGNORECASE)
+_TASK_AT_START = re.compile(
+    r"\s*(W\d{1,6}\.T\d{1,6}|Task\s\d{1,6}\.\d{1,6})\s*(?:[:–-]\s*)?", re.IGNORECASE
+)
 
 
 # What the report says
@@ -69,7 +71,10 @@ def _command(case: Case) -> str | None:
         return None
     finished = case.outcome is Outcome.DONE and _is_last_task(case)
     return usual_next_of_phase(
-        phase, tasks_remain=not finished, profile=case.context.profile, version=case.context.package_version
+        phase,
+        tasks_remain=not finished,
+        profile=case.context.profile,
+        version=case.context.package_version,
     )
 
 
@@ -113,7 +118,10 @@ def _mend_checks(case: Case) -> Filling:
 
 def _no_progress(case: Case) -> Filling:
     times = _partials_before(case) + 1
-    words = f"no progress on task {case.report.task_id or case.report.task_name or '?'}: PARTIAL {times} times in a row"
+    words = (
+        f"no progress on task {case.report.task_id or case.report.task_name or '?'}: PARTIAL"
+        f" {times} times in a row"
+    )
     return {"blockers": (words,), "state_changes": _another_partial(case)}
 
 
@@ -178,7 +186,10 @@ def _verify(case: Case) -> Filling:
     return {
         "next_agent": _VERIFIER,
         "next_command": _ACCEPT,
-        "instruction": text or "Verify every must-have of SPEC.md against the work, then ask the user to accept it.",
+        "instruction": (
+            text
+            or "Verify every must-have of SPEC.md against the work, then ask the user to accept it."
+        ),
         "state_changes": progressed(case.context.counters),
     }
 
@@ -218,7 +229,9 @@ def _remarks(case: Case) -> tuple[str, ...]:
 def _tell_blocked(_case: Case, filling: Filling) -> str:
     questions = filling.get("questions") or ()
     if not questions:
-        return decision_required((filling.get("blockers") or ("",))[0], question="How should it go on?")
+        return decision_required(
+            (filling.get("blockers") or ("",))[0], question="How should it go on?"
+        )
     first = questions[0]
     words = f"RULE {first.rule} DEVIATION: {first.text}" if first.rule else first.text
     choices = [Choice(option.letter, option.text) for option in first.options]
@@ -231,7 +244,9 @@ def _tell_not_ready(case: Case, filling: Filling) -> str:
 
 
 def _tell_failed_checks(case: Case, _filling: Filling) -> str:
-    details = tuple([f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks])
+    details = tuple(
+        [f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks]
+    )
     return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
 
 
@@ -303,14 +318,20 @@ ROWS = (
     Row(
         rule="G1",
         protocol=PROTOCOL,
-        when="BLOCKED; PARTIAL or CHECKPOINT with a blocker that names a decision (RULE 4 or options)",
+        when=(
+            "BLOCKED; PARTIAL or CHECKPOINT with a blocker that names a decision (RULE 4 or"
+            " options)"
+        ),
         requirements=("G-45", "G-51", "G-52", "G-56"),
-        fits=lambda case: case.outcome is Outcome.BLOCKED or waits_for_decision(case.outcome, case.report),
+        fits=lambda case: (
+            case.outcome is Outcome.BLOCKED or waits_for_decision(case.outcome, case.report)
+        ),
         actions=(Action.ASK_USER,),
         carries=("blockers", "questions", "next_agent"),
         fill=_blocked,
         reason=lambda case: (
-            f"{case.report.native_status}: {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
+            f"{case.report.native_status}:"
+            f" {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
         ),
         message=_tell_blocked,
     ),
@@ -335,7 +356,9 @@ ROWS = (
         actions=(Action.ASK_USER,),
         carries=("blockers", "instruction", "next_agent"),
         fill=_not_ready,
-        reason=lambda case: f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide",
+        reason=lambda case: (
+            f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
+        ),
         message=_tell_not_ready,
     ),
     Row(
@@ -343,11 +366,16 @@ ROWS = (
         protocol=PROTOCOL,
         when="PARTIAL, same task more often in a row than the limit (3)",
         requirements=("G-55", "P-11"),
-        fits=lambda case: _is_partial(case) and _partials_before(case) >= case.context.policy.limits.partials_in_a_row,
+        fits=lambda case: (
+            _is_partial(case)
+            and _partials_before(case) >= case.context.policy.limits.partials_in_a_row
+        ),
         actions=(Action.ASK_USER,),
         carries=("blockers",),
         fill=_no_progress,
-        reason=lambda case: f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide",
+        reason=lambda case: (
+            f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
+        ),
         message=_tell_no_progress,
     ),
     Row(
@@ -360,7 +388,8 @@ ROWS = (
         carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
         fill=_resume_in_new_session,
         reason=lambda case: (
-            f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)} there"
+            f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
+            " there"
         ),
         message=_tell_handoff,
     ),
@@ -381,11 +410,15 @@ ROWS = (
         protocol=PROTOCOL,
         when="CHECKPOINT, suggest_new_session true or absent",
         requirements=("G-57", "P-11"),
-        fits=lambda case: case.outcome is Outcome.CHECKPOINT and case.report.new_session is not False,
+        fits=lambda case: (
+            case.outcome is Outcome.CHECKPOINT and case.report.new_session is not False
+        ),
         actions=(Action.SAVE_STATE, Action.NEW_SESSION),
         carries=("next_command", "new_session", "files_to_read", "instruction"),
         fill=_hand_over,
-        reason=lambda _case: "CHECKPOINT: the state is saved, and the work goes on in a new session",
+        reason=lambda _case: (
+            "CHECKPOINT: the state is saved, and the work goes on in a new session"
+        ),
         message=_tell_handoff,
     ),
     Row(
@@ -401,7 +434,9 @@ ROWS = (
         actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
         carries=("next_agent", "instruction", "files_to_read"),
         fill=_go_on,
-        reason=lambda case: f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on",
+        reason=lambda case: (
+            f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on"
+        ),
         message=_tell_progress,
     ),
     Row(
@@ -413,7 +448,9 @@ ROWS = (
         actions=(Action.SAVE_STATE, Action.NEW_SESSION),
         carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
         fill=_hand_over_to_agent,
-        reason=lambda _case: "COMPLETE with a new session suggested: the state is saved and handed over",
+        reason=lambda _case: (
+            "COMPLETE with a new session suggested: the state is saved and handed over"
+        ),
         message=_tell_handoff,
     ),
     Row(
@@ -431,13 +468,21 @@ ROWS = (
     Row(
         rule="G5",
         protocol=PROTOCOL,
-        when="COMPLETE, last task of the last wave (wave n/n and task m/m), execution gate not known to be closed",
+        when=(
+            "COMPLETE, last task of the last wave (wave n/n and task m/m), execution gate not known"
+            " to be closed"
+        ),
         requirements=("G-58",),
-        fits=lambda case: _is_done(case) and _is_last_task(case) and case.context.execution_gate is not False,
+        fits=lambda case: (
+            _is_done(case) and _is_last_task(case) and case.context.execution_gate is not False
+        ),
         actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
         carries=("next_agent", "next_command", "instruction"),
         fill=_verify,
-        reason=lambda case: f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes over",
+        reason=lambda case: (
+            f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes"
+            " over"
+        ),
         message=_tell_last_task,
     ),
     Row(

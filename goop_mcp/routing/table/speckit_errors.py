@@ -10,7 +10,14 @@ from goop_mcp.routing.feedback_context import compose_feedback_context
 from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.table.speckit_agents import can_start
-from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_mending, tell_notice, tell_question
+from goop_mcp.routing.telling import (
+    counted_noun,
+    named,
+    tell_blockers,
+    tell_mending,
+    tell_notice,
+    tell_question,
+)
 from goop_mcp.routing.views import Issue, Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -30,7 +37,11 @@ _STEP_OF_TYPE = (
 
 
 def _strategy(case: Case) -> str | None:
-    return effective_strategy(case.report.error) if case.outcome is Outcome.FAILED and case.report.error else None
+    return (
+        effective_strategy(case.report.error)
+        if case.outcome is Outcome.FAILED and case.report.error
+        else None
+    )
 
 
 def _asks_for(strategy: str) -> Callable[[Case], bool]:
@@ -110,7 +121,9 @@ def _error_in_words(case: Case) -> tuple[str, ...]:
 
 
 def _blocked_by_error(case: Case) -> Filling:
-    return {"blockers": (*_error_in_words(case), *_violations(case)) or ("an error that says nothing",)}
+    return {
+        "blockers": (*_error_in_words(case), *_violations(case)) or ("an error that says nothing",)
+    }
 
 
 def _ask_about_error(case: Case) -> Filling:
@@ -143,7 +156,9 @@ def _run_prerequisite(case: Case) -> Filling:
 def _feed_back(case: Case) -> Filling:
     issues, iteration = case.report.issues, case.context.iteration + 1
     source = case.report.agent or case.context.expected_agent or "unknown"
-    text = compose_feedback_context(source, issues, iteration=iteration, max_iterations=_feedback_limit(case))
+    text = compose_feedback_context(
+        source, issues, iteration=iteration, max_iterations=_feedback_limit(case)
+    )
     return {
         "next_agent": _source_agent(case),
         "issues": issues,
@@ -169,7 +184,9 @@ def _back_off(case: Case) -> Filling:
     delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
     return {
         "next_agent": case.same_agent,
-        "retry": another_try(used, limits.backoff_retries, delay=delay, message="send the same request again"),
+        "retry": another_try(
+            used, limits.backoff_retries, delay=delay, message="send the same request again"
+        ),
         "state_changes": counted(backoff_retries=used + 1),
     }
 
@@ -227,8 +244,14 @@ def _gate_in_words(case: Case) -> str:
 def _people_reason(case: Case) -> str:
     if case.outcome is Outcome.FAILED:
         recoverable = case.report.error is not None and case.report.error.recoverable is False
-        return f"{_kind(case)}{', not recoverable' if recoverable else ''}: {_words(case)}: resolve it by hand"
-    return f"success, but {counted_noun(len(_violations(case)), 'constitution violation')}: resolve it by hand"
+        return (
+            f"{_kind(case)}{', not recoverable' if recoverable else ''}: {_words(case)}: resolve it"
+            " by hand"
+        )
+    return (
+        f"success, but {counted_noun(len(_violations(case)), 'constitution violation')}: resolve it"
+        " by hand"
+    )
 
 
 def _tell_manual(_case: Case, filling: Filling) -> str:
@@ -248,7 +271,9 @@ def _tell_retry(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     wait = f" in {retry.delay_seconds} s" if retry and retry.delay_seconds else ""
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
-    return tell_notice("Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{wait}{count}")
+    return tell_notice(
+        "Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{wait}{count}"
+    )
 
 
 def _tell_mending(case: Case, _filling: Filling) -> str:
@@ -257,15 +282,19 @@ def _tell_mending(case: Case, _filling: Filling) -> str:
 
 def _tell_prerequisite(case: Case, filling: Filling) -> str:
     agent = named(filling.get("next_agent"))
-    return tell_notice("Prerequisite", f"⚠️ {_words(case)}", f"{agent} runs first, then {_agent(case)} again")
+    return tell_notice(
+        "Prerequisite", f"⚠️ {_words(case)}", f"{agent} runs first, then {_agent(case)} again"
+    )
 
 
 ROWS = (
     Row(
         rule="S1",
         protocol=PROTOCOL,
-        when="error with recoverable false, manual_resolution or ConstitutionViolationError; "
-        "plan with constitution_violations",
+        when=(
+            "error with recoverable false, manual_resolution or ConstitutionViolationError; "
+            "plan with constitution_violations"
+        ),
         requirements=("S-20", "S-27", "S-33"),
         fits=_stops_for_people,
         actions=(Action.MANUAL_RESOLUTION,),
@@ -292,12 +321,15 @@ ROWS = (
         when="PrerequisiteError or run_prerequisite_agent, this prerequisite not yet run",
         requirements=("S-17", "S-26"),
         fits=lambda case: (
-            bool(_prerequisite(case)) and _prerequisite_runs(case) < case.context.policy.limits.prerequisite_runs
+            bool(_prerequisite(case))
+            and _prerequisite_runs(case) < case.context.policy.limits.prerequisite_runs
         ),
         actions=(Action.RUN_PREREQUISITE, Action.RETRY),
         carries=("next_agent", "instruction", "retry"),
         fill=_run_prerequisite,
-        reason=lambda case: f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again",
+        reason=lambda case: (
+            f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
+        ),
         message=_tell_prerequisite,
     ),
     Row(
@@ -315,14 +347,18 @@ ROWS = (
     Row(
         rule="S4",
         protocol=PROTOCOL,
-        when="QualityGateFailure, feedback_loop, or a failed gate (test FAILED, analyze CRITICAL, review compliance "
-        "FAIL), iteration below max",
+        when=(
+            "QualityGateFailure, feedback_loop, or a failed gate (test FAILED, analyze CRITICAL,"
+            " review compliance FAIL), iteration below max"
+        ),
         requirements=("S-07", "S-19", "S-28", "S-36", "S-38", "S-40"),
         fits=lambda case: _wants_feedback(case) and _within_feedback(case),
         actions=(Action.FEEDBACK_LOOP,),
         carries=("next_agent", "issues", "instruction"),
         fill=_feed_back,
-        reason=lambda case: f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues",
+        reason=lambda case: (
+            f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues"
+        ),
         message=_tell_feedback,
     ),
     Row(
@@ -336,7 +372,11 @@ ROWS = (
         fill=_open_issues,
         reason=lambda case: (
             "the feedback loop is used up"
-            + ("" if _feedback_exhausted(case) else f" after {counted_noun(case.context.iteration, 'iteration')}")
+            + (
+                ""
+                if _feedback_exhausted(case)
+                else f" after {counted_noun(case.context.iteration, 'iteration')}"
+            )
             + ": you decide"
         ),
         message=tell_blockers,
@@ -353,7 +393,9 @@ ROWS = (
         actions=(Action.RETRY_WITH_BACKOFF,),
         carries=("next_agent", "retry"),
         fill=_back_off,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause",
+        reason=lambda case: (
+            f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause"
+        ),
         message=_tell_retry,
     ),
     Row(
@@ -383,7 +425,9 @@ ROWS = (
         actions=(Action.FIX_AND_RETRY,),
         carries=("next_agent", "instruction"),
         fill=_fix,
-        reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} mends it and runs again",
+        reason=lambda case: (
+            f"{_kind(case)}: {_words(case)}: {_agent(case)} mends it and runs again"
+        ),
         message=_tell_mending,
     ),
     Row(

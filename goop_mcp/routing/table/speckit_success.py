@@ -49,7 +49,10 @@ def _clarify(case: Case) -> Filling:
 def _ask_ambiguities(case: Case) -> Filling:
     left = _count(case, "remaining_ambiguities")
     file = next(iter(paths_of(case.report, "spec_file")), None)
-    text = f"{left:g} open {'point' if left == 1 else 'points'} in the specification: how should they be settled?"
+    text = (
+        f"{left:g} open {'point' if left == 1 else 'points'} in the specification: how should they"
+        " be settled?"
+    )
     return {"questions": (Question(id="q1", text=text, context=file),), "next_agent": "clarify"}
 
 
@@ -88,7 +91,11 @@ def _agent(case: Case) -> str:
 
 
 def _tell_next(case: Case, filling: Filling) -> str:
-    return tell_notice("Next Agent", f"✓ {_agent(case)} has finished", f"{named(filling.get('next_agent'))} goes on")
+    return tell_notice(
+        "Next Agent",
+        f"✓ {_agent(case)} has finished",
+        f"{named(filling.get('next_agent'))} goes on",
+    )
 
 
 def _tell_unfinished(case: Case, _filling: Filling) -> str:
@@ -120,13 +127,16 @@ ROWS = (
         when="specify with clarifications_needed above 0",
         requirements=("S-30",),
         fits=lambda case: (
-            _succeeded(case) and case.report.agent == "specify" and _count(case, "clarifications_needed") > 0
+            _succeeded(case)
+            and case.report.agent == "specify"
+            and _count(case, "clarifications_needed") > 0
         ),
         actions=(Action.CONTINUE_NEXT,),
         carries=("next_agent", "files_to_read"),
         fill=_clarify,
         reason=lambda case: (
-            f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}: clarify goes on"
+            f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}:"
+            " clarify goes on"
         ),
         message=_tell_next,
     ),
@@ -140,7 +150,8 @@ ROWS = (
         carries=("questions", "next_agent"),
         fill=_ask_ambiguities,
         reason=lambda case: (
-            f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you decide"
+            f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you"
+            " decide"
         ),
         message=tell_question,
     ),
@@ -154,7 +165,8 @@ ROWS = (
         carries=("next_agent", "files_to_read"),
         fill=_resume_tasks,
         reason=lambda case: (
-            f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}: implement resumes"
+            f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}:"
+            " implement resumes"
         ),
         message=_tell_unfinished,
     ),
@@ -163,11 +175,15 @@ ROWS = (
         protocol=PROTOCOL,
         when="review NEEDS_MANUAL_REVIEW",
         requirements=("S-40",),
-        fits=lambda case: case.outcome is Outcome.DONE_WITH_REVIEW and case.report.agent == "review",
+        fits=lambda case: (
+            case.outcome is Outcome.DONE_WITH_REVIEW and case.report.agent == "review"
+        ),
         actions=(Action.HUMAN_REVIEW,),
         carries=("issues",),
         fill=_review,
-        reason=lambda _case: "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it",
+        reason=lambda _case: (
+            "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it"
+        ),
         message=_tell_findings,
     ),
     Row(
@@ -179,7 +195,9 @@ ROWS = (
         actions=(Action.HUMAN_REVIEW,),
         carries=("next_agent",),
         fill=_hold_back,
-        reason=lambda _case: "success, but confidence_level is LOW: a person looks at it before the next step",
+        reason=lambda _case: (
+            "success, but confidence_level is LOW: a person looks at it before the next step"
+        ),
         message=_tell_unsure,
     ),
     Row(
@@ -188,7 +206,9 @@ ROWS = (
         when="next step implement, policy checkpoint_before_implement",
         requirements=("S-11",),
         fits=lambda case: (
-            _succeeded(case) and _first_step(case) == "implement" and case.context.policy.checkpoint_before_implement
+            _succeeded(case)
+            and _first_step(case) == "implement"
+            and case.context.policy.checkpoint_before_implement
         ),
         actions=(Action.HUMAN_REVIEW,),
         carries=("next_agent",),

@@ -39,7 +39,10 @@ class Verifier(Protocol):
         ...
 
     async def verify_token(self, token: str) -> Caller | None:
-        """Return whose token it is, None when it opens nothing here. Raises VerifierUnavailableError."""
+        """Return whose token it is, None when it opens nothing here.
+
+        Raises VerifierUnavailableError.
+        """
         ...
 
 
@@ -58,7 +61,9 @@ class KnownTokens:
         holder = self._tokens.holder(token)
         if holder is None:
             return None
-        return Caller(token="", client_id=holder.name, scopes=sorted(holder.scopes), tenant=holder.tenant)
+        return Caller(
+            token="", client_id=holder.name, scopes=sorted(holder.scopes), tenant=holder.tenant
+        )
 
 
 class FirstKnown:
@@ -69,7 +74,9 @@ class FirstKnown:
 
     def recall(self, token: str) -> Caller | None:
         """Return the answer of the first who knows the token without any work."""
-        return next((caller for each in self._verifiers if (caller := each.recall(token)) is not None), None)
+        return next(
+            (caller for each in self._verifiers if (caller := each.recall(token)) is not None), None
+        )
 
     async def verify_token(self, token: str) -> Caller | None:
         """Return the answer of the first who knows the token."""
@@ -82,7 +89,9 @@ class FirstKnown:
 class Access:
     """Answers 401 where no token opens this server, 403 to one that may not even read."""
 
-    def __init__(self, app: ASGIApp, verifier: Verifier, rates: Rates, *, metadata_url: str | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, verifier: Verifier, rates: Rates, *, metadata_url: str | None = None
+    ) -> None:
         """Let `rates` limit how often an address may guess.
 
         `metadata_url` tells clients of OAuth where to get a token, None where there is no issuer.
@@ -99,7 +108,8 @@ class Access:
         refused: Response | None = None
         caller = self._verifier.recall(token)
         if caller is None:
-            # Each token that opens nothing costs its address a request; who has none left is not verified any more.
+            # Each token that opens nothing costs its address a request; who has none left is not
+            # verified any more.
             refused = self._rates.refusal(address, take=False)
             try:
                 caller = None if refused is not None else await self._verifier.verify_token(token)
@@ -110,14 +120,20 @@ class Access:
             await answer(scope, receive, send)
         elif READ not in caller.scopes:
             headers = self._challenge("insufficient_scope", scope=READ)
-            await refusal(403, "insufficient_scope", _MAY_NOT_READ, headers=headers)(scope, receive, send)
+            await refusal(403, "insufficient_scope", _MAY_NOT_READ, headers=headers)(
+                scope, receive, send
+            )
         else:
             await self._admit(caller, scope, receive, send)
 
     def _unknown(self, scope: Scope) -> Response:
         # Behind the limit, so that guessing fills no disk.
-        _logger.warning("refused a request from %s without a token that is known", address_of(scope))
-        description = "this server needs a token that it knows; send the header Authorization: Bearer TOKEN"
+        _logger.warning(
+            "refused a request from %s without a token that is known", address_of(scope)
+        )
+        description = (
+            "this server needs a token that it knows; send the header Authorization: Bearer TOKEN"
+        )
         return refusal(401, "invalid_token", description, headers=self._challenge("invalid_token"))
 
     async def _admit(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:

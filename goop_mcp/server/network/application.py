@@ -39,8 +39,13 @@ __all__ = ["NetworkApplication"]
 
 _READY_WITHIN = 5.0
 
-_OTHER_METHOD = "this address is asked with GET, POST or DELETE; whether the server runs is told at /health"
-_TOO_MANY_TENANTS = "as many tenants are at work as this server holds; try again in a second, or ask another replica"
+_OTHER_METHOD = (
+    "this address is asked with GET, POST or DELETE; whether the server runs is told at /health"
+)
+_TOO_MANY_TENANTS = (
+    "as many tenants are at work as this server holds; try again in a second, or ask another"
+    " replica"
+)
 _METHODS = ("GET", "POST", "DELETE")
 _EXPOSED = ("Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After", "WWW-Authenticate", REQUEST_ID)
 
@@ -49,14 +54,20 @@ class NetworkApplication:
     """The ASGI application that serves MCP; `network` says over which transports and to whom."""
 
     def __init__(
-        self, settings: Settings, network: NetworkSettings, *, extend: Callable[[GoopServer], None] | None = None
+        self,
+        settings: Settings,
+        network: NetworkSettings,
+        *,
+        extend: Callable[[GoopServer], None] | None = None,
     ) -> None:
         """Let `extend` add to each server that is made, before it serves."""
         self._settings, self._network, self._extend = settings, network, extend
         self._rates = Rates(network.rate)
         self._traffic = Traffic()
         self._verifier = _verifier(network)
-        self.tenants = Tenants(settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES)
+        self.tenants = Tenants(
+            settings, self._server, stateless=network.stateless, body_bytes=BODY_BYTES
+        )
         self._app = self._guarded(InOneForm(self._served()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,11 +121,17 @@ class NetworkApplication:
 
     def _others(self) -> Starlette:
         ready = RateLimit(_Answer(self._ready), self._rates)
-        routes = [Route("/health", _health, methods=["GET"]), Route("/ready", ready, methods=["GET"])]
+        routes = [
+            Route("/health", _health, methods=["GET"]),
+            Route("/ready", ready, methods=["GET"]),
+        ]
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
-        app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused})
-        # A redirect would lead clients that came through a proxy with TLS to plain HTTP, token and all.
+        app = Starlette(
+            routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused}
+        )
+        # A redirect would lead clients that came through a proxy with TLS to plain HTTP, token and
+        # all.
         app.router.redirect_slashes = False
         return app
 
@@ -131,15 +148,24 @@ class NetworkApplication:
         app = RateLimit(app, self._rates)
         if self._verifier is not None:
             issuer = self._network.issuer
-            app = Access(app, self._verifier, self._rates, metadata_url=metadata_url(issuer) if issuer else None)
+            app = Access(
+                app,
+                self._verifier,
+                self._rates,
+                metadata_url=metadata_url(issuer) if issuer else None,
+            )
         return app
 
     async def _ready(self) -> Response:
         own = await self.tenants.tenant(self._settings.tenant)
         is_ready = False
         with anyio.move_on_after(_READY_WITHIN):
-            is_ready = await anyio.to_thread.run_sync(_reads, own.application, abandon_on_cancel=True)
-        return JSONResponse({"status": "ready" if is_ready else "unavailable"}, status_code=200 if is_ready else 503)
+            is_ready = await anyio.to_thread.run_sync(
+                _reads, own.application, abandon_on_cancel=True
+            )
+        return JSONResponse(
+            {"status": "ready" if is_ready else "unavailable"}, status_code=200 if is_ready else 503
+        )
 
 
 def _verifier(network: NetworkSettings) -> Verifier | None:
@@ -165,21 +191,29 @@ class _Answer:
 class _Dispatch:
     """Hands a request to the server of the caller's tenant."""
 
-    def __init__(self, tenants: Tenants, endpoint: Callable[[Tenant], ASGIApp], *, tenant: str) -> None:
+    def __init__(
+        self, tenants: Tenants, endpoint: Callable[[Tenant], ASGIApp], *, tenant: str
+    ) -> None:
         self._tenants, self._endpoint, self._tenant = tenants, endpoint, tenant
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["method"] not in _METHODS:
             # The SDK would open a session, and for HEAD a stream of which nobody reads a word.
-            answer = refusal(405, "not_allowed", _OTHER_METHOD, headers={"Allow": ", ".join(_METHODS)})
+            answer = refusal(
+                405, "not_allowed", _OTHER_METHOD, headers={"Allow": ", ".join(_METHODS)}
+            )
             await answer(scope, receive, send)
             return
         caller = caller_of(scope)
         try:
-            tenant = await self._tenants.tenant(caller.tenant if caller is not None else self._tenant)
+            tenant = await self._tenants.tenant(
+                caller.tenant if caller is not None else self._tenant
+            )
         except TooManyTenantsError:
-            answer = refusal(503, "too_many_tenants", _TOO_MANY_TENANTS, headers={"Retry-After": "1"})
+            answer = refusal(
+                503, "too_many_tenants", _TOO_MANY_TENANTS, headers={"Retry-After": "1"}
+            )
             await answer(scope, receive, send)
             return
         with tenant:
@@ -203,5 +237,12 @@ def _refused(_: Request, error: Exception) -> Response:
     """Say in our form what the router refuses: an address that there is not, or a method it does not take."""
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "GET")
-        return refusal(405, "not_allowed", f"this address is asked with {allowed} only", headers={"Allow": allowed})
-    return refusal(404, "not_found", "there is nothing at this address; MCP is served at /mcp or /sse")
+        return refusal(
+            405,
+            "not_allowed",
+            f"this address is asked with {allowed} only",
+            headers={"Allow": allowed},
+        )
+    return refusal(
+        404, "not_found", "there is nothing at this address; MCP is served at /mcp or /sse"
+    )

@@ -65,7 +65,8 @@ class Bodies:
                 answer = await self._read(receive, body, client)
             finally:
                 self._charge(client, len(body))
-            # Other methods have no body: what came all the same is not held for as long as a stream is open.
+            # Other methods have no body: what came all the same is not held for as long as a stream
+            # is open.
             whole = bytes(body) if scope["method"] == "POST" else b""
             self._held.add(client, len(whole) - len(body))
             held = scope[SIZE_KEY] = len(whole)
@@ -93,10 +94,15 @@ class Bodies:
                 if len(body) > BODY_BYTES:
                     return _too_large()
                 if self._held.of(client) > self._together // 2 or self._held.total > self._together:
-                    return refusal(503, "busy", "other bodies fill the memory; try again", headers=_SOON)
+                    return refusal(
+                        503, "busy", "other bodies fill the memory; try again", headers=_SOON
+                    )
             return None
         return refusal(
-            408, "too_slow", f"the body did not arrive within {self._seconds:g} s; send it again", headers=_CLOSE
+            408,
+            "too_slow",
+            f"the body did not arrive within {self._seconds:g} s; send it again",
+            headers=_CLOSE,
         )
 
 
@@ -105,12 +111,16 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 def _too_large() -> Response:
-    return refusal(413, "too_large", f"a request has at most {BODY_BYTES:,} bytes; send less at a time")
+    return refusal(
+        413, "too_large", f"a request has at most {BODY_BYTES:,} bytes; send less at a time"
+    )
 
 
 def _refused_by_its_head(headers: Headers) -> Response | None:
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
-        return refusal(415, "compressed", "bodies are read as they are; send this one without Content-Encoding")
+        return refusal(
+            415, "compressed", "bodies are read as they are; send this one without Content-Encoding"
+        )
     return _too_large() if _declared(headers) > BODY_BYTES else None
 
 

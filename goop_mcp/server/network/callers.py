@@ -28,7 +28,11 @@ def caller_of(scope: Scope) -> Caller | None:
 def client_of(scope: Scope) -> str:
     """Return what counts as one client: a token, or where there are none an address."""
     caller = caller_of(scope)
-    return limited_as(scope) if caller is None else f"{caller.tenant} {caller.client_id} {caller.subject or ''}"
+    return (
+        limited_as(scope)
+        if caller is None
+        else f"{caller.tenant} {caller.client_id} {caller.subject or ''}"
+    )
 
 
 def limited_as(scope: Scope) -> str:
@@ -48,7 +52,11 @@ def _network_of(host: str) -> str:
     if address.is_loopback:
         return "loopback"
     # A host has 2^64 addresses of IPv6, and takes any of them.
-    return str(IPv6Network((address, 64), strict=False)) if isinstance(address, IPv6Address) else str(address)
+    return (
+        str(IPv6Network((address, 64), strict=False))
+        if isinstance(address, IPv6Address)
+        else str(address)
+    )
 
 
 def address_of(scope: Scope) -> str:

@@ -1,8 +1,8 @@
 """Answer what is judged at once without a stream.
 
-For each request of the later era the SDK opens a stream and starts two tasks, so that something can be told on the way
-and the work ends with the client. A short reply is judged in one go, with nothing to tell and nowhere to stop: there
-all that takes longer than the judging itself.
+For each request of the later era the SDK opens a stream and starts two tasks, so that something can
+be told on the way and the work ends with the client. A short reply is judged in one go, with
+nothing to tell and nowhere to stop: there all that takes longer than the judging itself.
 """
 
 from typing import Final
@@ -23,7 +23,9 @@ _LOOKS_AT_FILES: Final = WORKSPACE_ARGUMENT.encode()
 class DirectWhereItCan:
     """Hands a request with a whole body to the one of two managers that answers it in the way it needs."""
 
-    def __init__(self, *, streaming: StreamableHTTPSessionManager, direct: StreamableHTTPSessionManager) -> None:
+    def __init__(
+        self, *, streaming: StreamableHTTPSessionManager, direct: StreamableHTTPSessionManager
+    ) -> None:
         self._streaming = streaming
         self._direct = direct
 

@@ -1,7 +1,7 @@
 """Let in only requests that name a host we are known by, and come from no page of another site.
 
-A page in a browser can make its name point to this machine (DNS rebinding); the header Host then bears that name. The
-SDK has such a guard too, but takes it down for addresses other than loopback.
+A page in a browser can make its name point to this machine (DNS rebinding); the header Host then
+bears that name. The SDK has such a guard too, but takes it down for addresses other than loopback.
 """
 
 import logging
@@ -15,7 +15,8 @@ __all__ = ["Guard"]
 
 _logger = logging.getLogger(__name__)
 
-# A proxy that believes the one header while we believe the other lets a second request through inside the first.
+# A proxy that believes the one header while we believe the other lets a second request through
+# inside the first.
 _TWO_LENGTHS = "Content-Length and Transfer-Encoding say where the body ends; send one of them"
 
 
@@ -41,11 +42,24 @@ class Guard:
         if "content-length" in headers and "transfer-encoding" in headers:
             answer = refusal(400, "two_lengths", _TWO_LENGTHS, headers={"Connection": "close"})
         elif not self._is_known(headers.get("host", "").lower()):
-            _logger.warning("refused a request for the host %.200r; --allowed-host lets it in", headers.get("host"))
-            answer = refusal(421, "unknown_host", "this server is not known by that name; ask for an allowed host")
+            _logger.warning(
+                "refused a request for the host %.200r; --allowed-host lets it in",
+                headers.get("host"),
+            )
+            answer = refusal(
+                421,
+                "unknown_host",
+                "this server is not known by that name; ask for an allowed host",
+            )
         elif not all(self._is_welcome(origin.lower()) for origin in headers.getlist("origin")):
-            _logger.warning("refused a request from %.200r; --allowed-origin lets it in", headers.get("origin"))
-            answer = refusal(403, "unknown_origin", "pages of that origin may not ask this server; use an allowed one")
+            _logger.warning(
+                "refused a request from %.200r; --allowed-origin lets it in", headers.get("origin")
+            )
+            answer = refusal(
+                403,
+                "unknown_origin",
+                "pages of that origin may not ask this server; use an allowed one",
+            )
         await (answer or self._app)(scope, receive, send)
 
     def _is_known(self, host: str) -> bool:

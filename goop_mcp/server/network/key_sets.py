@@ -49,11 +49,14 @@ class SigningKey:
 class KeySet:
     """The keys at `url`, by their ids.
 
-    They are fetched again when they are five minutes old, or when a token names one that is not among them. Between two
-    attempts lie ten seconds, whether the first was of use or not; who asks meanwhile hears at once what came of it.
+    They are fetched again when they are five minutes old, or when a token names one that is not
+    among them. Between two attempts lie ten seconds, whether the first was of use or not; who asks
+    meanwhile hears at once what came of it.
     """
 
-    def __init__(self, url: str, *, seconds: float = _SECONDS, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, url: str, *, seconds: float = _SECONDS, clock: Callable[[], float] = monotonic
+    ) -> None:
         """Give a whole answer `seconds` to arrive."""
         self._url = url
         self._seconds = seconds
@@ -66,11 +69,17 @@ class KeySet:
         self._fetching = anyio.Lock()
 
     async def key(self, id: str) -> SigningKey | None:
-        """Return the key with an id, None where the issuer has none. Raises KeySetUnavailableError."""
+        """Return the key with an id, None where the issuer has none.
+
+        Raises KeySetUnavailableError.
+        """
         if self._is_fresh() and id in self._keys:
             return self._keys[id]
         async with self._fetching:
-            if not (self._is_fresh() and id in self._keys) and self._clock() - self._tried_at >= _COOL_DOWN:
+            if (
+                not (self._is_fresh() and id in self._keys)
+                and self._clock() - self._tried_at >= _COOL_DOWN
+            ):
                 await self._try_to_fetch()
         if not self._is_fresh() or (self._has_failed and id not in self._keys):
             raise KeySetUnavailableError
@@ -96,20 +105,25 @@ class KeySet:
             with anyio.fail_after(self._seconds):
                 return _read_keys(await self._download())
         except TimeoutError:
-            raise KeySetUnavailableError(f"no whole answer came within {self._seconds:g} s") from None
+            raise KeySetUnavailableError(
+                f"no whole answer came within {self._seconds:g} s"
+            ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise KeySetUnavailableError(f"{type(error).__name__}: {error}"[:200]) from error
 
     async def _download(self) -> bytes:
         context = ssl.create_default_context()
         content = bytearray()
-        # The time is limited as a whole: one that is limited for each read has no end where single bytes come.
+        # The time is limited as a whole: one that is limited for each read has no end where single
+        # bytes come.
         async with (
             httpx2.AsyncClient(timeout=None, verify=context) as client,
             client.stream("GET", self._url, headers={"Accept-Encoding": "identity"}) as answer,
         ):
             if answer.status_code != httpx2.codes.OK:
-                raise KeySetUnavailableError(f"the answer has the status {answer.status_code}; expected 200")
+                raise KeySetUnavailableError(
+                    f"the answer has the status {answer.status_code}; expected 200"
+                )
             async for chunk in answer.aiter_raw():
                 content += chunk
                 if len(content) > _MOST_BYTES:
@@ -121,32 +135,49 @@ class KeySet:
             self._unlogged += 1
             return
         more = f" ({self._unlogged} times more since the last line)" if self._unlogged else ""
-        _logger.error("the keys of the issuer cannot be fetched from %s: %s%s", self._url, error, more)
+        _logger.error(
+            "the keys of the issuer cannot be fetched from %s: %s%s", self._url, error, more
+        )
         self._logged_at, self._unlogged = self._clock(), 0
 
 
 def _read_keys(content: bytes) -> Mapping[str, SigningKey]:
-    """Return the keys of a set that signatures can be checked with. Raises KeySetUnavailableError for none."""
+    """Return the keys of a set that signatures can be checked with.
+
+    Raises KeySetUnavailableError for none.
+    """
     try:
         listed = json.loads(content)["keys"]
         keys = [each for each in listed[:_MOST_KEYS] if isinstance(each, dict)]
     except (ValueError, TypeError, LookupError, RecursionError):
-        raise KeySetUnavailableError('the answer is not a key set; expected JSON with a list "keys"') from None
+        raise KeySetUnavailableError(
+            'the answer is not a key set; expected JSON with a list "keys"'
+        ) from None
     found = {each["kid"]: key for each in keys if (key := _signing_key(each)) is not None}
     if not found:
-        raise KeySetUnavailableError("the key set holds no key with an id that signatures can be checked with")
+        raise KeySetUnavailableError(
+            "the key set holds no key with an id that signatures can be checked with"
+        )
     return found
 
 
 def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
     """Return a key of a set, None for one that no signature is checked with."""
-    id, use, operations = described.get("kid"), described.get("use", "sig"), described.get("key_ops")
+    id, use, operations = (
+        described.get("kid"),
+        described.get("use", "sig"),
+        described.get("key_ops"),
+    )
     if not isinstance(id, str) or not id or use != "sig" or "d" in described:
         return None
     if operations is not None and not (isinstance(operations, list) and "verify" in operations):
         return None
     kind, curve = described.get("kty"), described.get("crv")
-    allowed = _ALGORITHMS.get((kind, None if kind == "RSA" else curve), ()) if isinstance(kind, str) else ()
+    allowed = (
+        _ALGORITHMS.get((kind, None if kind == "RSA" else curve), ())
+        if isinstance(kind, str)
+        else ()
+    )
     if (named := described.get("alg")) is not None:
         allowed = tuple(each for each in allowed if each == named)
     if not allowed:

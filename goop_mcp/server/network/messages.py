@@ -21,14 +21,18 @@ __all__ = ["judged", "judged_whole"]
 
 _BATCHES: Final = "2025-03-26"
 _NO_BATCHES: Final = "send each message in a request of its own"
-_TOLD_NO_BATCHES: Final = f"a list of messages (a batch) came, which this revision of MCP has not; {_NO_BATCHES}"
+_TOLD_NO_BATCHES: Final = (
+    f"a list of messages (a batch) came, which this revision of MCP has not; {_NO_BATCHES}"
+)
 _TOLD_NO_BATCHES_HERE: Final = (
-    f"a list of messages (a batch) came, which revision {_BATCHES} of MCP has and this server does not take; "
-    f"{_NO_BATCHES}, or initialize with 2025-06-18 or later"
+    f"a list of messages (a batch) came, which revision {_BATCHES} of MCP has and this server does"
+    f" not take; {_NO_BATCHES}, or initialize with 2025-06-18 or later"
 )
 _NO_OBJECT: Final = "the body is no JSON object; send one message of JSON-RPC, in UTF-8"
 _TOLD_TYPE: Final = "a message of MCP is JSON; send it with Content-Type: application/json"
-_BAD_ID: Final = "the id of the request is neither a text nor an integer; send it again with one that is"
+_BAD_ID: Final = (
+    "the id of the request is neither a text nor an integer; send it again with one that is"
+)
 
 # Looking is enough for nearly every message; those that are seen twice are read as well.
 _STRANGE_ID: Final = re.compile(rb'"id"\s*:(?!\s*(?:"|-?\d+\s*[,}]))')
@@ -42,7 +46,9 @@ def judged(headers: Headers, body: bytes) -> Response | None:
     if begins == b"[":
         # The header came with the revision after the one that had batches.
         is_earlier = headers.get("mcp-protocol-version", _BATCHES) <= _BATCHES
-        return rpc_refusal(400, INVALID_REQUEST, _TOLD_NO_BATCHES_HERE if is_earlier else _TOLD_NO_BATCHES)
+        return rpc_refusal(
+            400, INVALID_REQUEST, _TOLD_NO_BATCHES_HERE if is_earlier else _TOLD_NO_BATCHES
+        )
     if begins != b"{":
         return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
     if (reason := too_large(body)) is not None:
@@ -55,7 +61,8 @@ def judged(headers: Headers, body: bytes) -> Response | None:
 def judged_whole(headers: Headers, body: bytes) -> Response | None:
     """Return the refusal of a body that is no message, as `judged` does, and read it to be sure.
 
-    Over SSE the SDK has one word for all that it cannot read, and logs a traceback for what is the client's fault.
+    Over SSE the SDK has one word for all that it cannot read, and logs a traceback for what is the
+    client's fault.
     """
     if (refused := judged(headers, body)) is not None:
         return refused
@@ -63,7 +70,9 @@ def judged_whole(headers: Headers, body: bytes) -> Response | None:
         jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError:
         is_json = _is_json(body)
-        return rpc_refusal(400, INVALID_REQUEST if is_json else PARSE_ERROR, NO_MESSAGE if is_json else NO_JSON)
+        return rpc_refusal(
+            400, INVALID_REQUEST if is_json else PARSE_ERROR, NO_MESSAGE if is_json else NO_JSON
+        )
     return None
 
 

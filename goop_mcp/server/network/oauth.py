@@ -91,7 +91,10 @@ class IssuedTokens:
             _logger.warning("refused a token of the issuer: its claim 'sub' names nobody")
             return None
         if tenant is None:
-            _logger.warning("refused a token of the issuer: its claim %r names no tenant", self._issuer.tenant_claim)
+            _logger.warning(
+                "refused a token of the issuer: its claim %r names no tenant",
+                self._issuer.tenant_claim,
+            )
             return None
         return Caller(
             token="",
@@ -122,7 +125,12 @@ def _digest(token: str) -> bytes:
 
 def _name(claim: object) -> str | None:
     """Return a claim that names somebody, None for anything else: it goes into logs and limits."""
-    is_name = isinstance(claim, str) and 0 < len(claim) <= _LONGEST_NAME and claim.isprintable() and claim.strip()
+    is_name = (
+        isinstance(claim, str)
+        and 0 < len(claim) <= _LONGEST_NAME
+        and claim.isprintable()
+        and claim.strip()
+    )
     return claim if isinstance(claim, str) and is_name else None
 
 

@@ -18,15 +18,23 @@ _FILES: Final = 256
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on `host` and `port`; 0 takes any port that is free. Raises SettingsError."""
+    """Return a socket that listens on `host` and `port`; 0 takes any port that is free.
+
+    Raises SettingsError.
+    """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
     except OSError as error:
-        raise SettingsError(f"--host is {host!r}, which no address is known for; name one of this machine") from error
+        raise SettingsError(
+            f"--host is {host!r}, which no address is known for; name one of this machine"
+        ) from error
     opened = socket.socket(family, kind, protocol)
     try:
         if os.name == "posix":
-            # The last server's connections may not be forgotten yet. On Windows the option would share the port.
+            # The last server's connections may not be forgotten yet. On Windows the option would
+            # share the port.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
         opened.listen(_BACKLOG)
@@ -41,12 +49,21 @@ def _refusal(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         owner = _owner(port)
         has = f"process {owner} has it" if owner else "another process has it"
-        return f"port {port} of {host} is in use ({has}); end that, or give another --port, or 0 for any that is free"
+        return (
+            f"port {port} of {host} is in use ({has}); end that, or give another --port, or 0 for"
+            " any that is free"
+        )
     if error.errno == errno.EACCES:
         return f"port {port} of {host} is not for this user; give a --port from 1024 on"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"--host is {host!r}, which is no address of this machine; name one that is, such as 127.0.0.1"
-    return f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()}); give another --port"
+        return (
+            f"--host is {host!r}, which is no address of this machine; name one that is, such as"
+            " 127.0.0.1"
+        )
+    return (
+        f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()}); give"
+        " another --port"
+    )
 
 
 def _owner(port: int) -> str | None:
@@ -69,7 +86,9 @@ def _listening(port: int) -> list[str]:
         except OSError:
             continue
         found += [
-            row[_INODE] for row in rows if row[_STATE] == _LISTENING and int(row[_LOCAL].rpartition(":")[2], 16) == port
+            row[_INODE]
+            for row in rows
+            if row[_STATE] == _LISTENING and int(row[_LOCAL].rpartition(":")[2], 16) == port
         ]
     return found
 

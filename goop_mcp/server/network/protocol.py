@@ -47,23 +47,34 @@ class TimedProtocol(H11Protocol):
         self._gathering = Gathering(cast("asyncio.Transport", transport), self.loop)
         super().connection_made(cast("asyncio.Transport", self._gathering))
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            # In place of uvicorn's own answer, which is plain text and does not say when to come back.
+            # In place of uvicorn's own answer, which is plain text and does not say when to come
+            # back.
             self.app, self.limit_concurrency = _FULL, None
-            _logger.warning("%d connections are open, which is all there may be", len(self.connections))
+            _logger.warning(
+                "%d connections are open, which is all there may be", len(self.connections)
+            )
         self._expect()
 
     def data_received(self, data: bytes) -> None:
         """Take what has come, and see whether anything is still missing."""
         if not self._has_spoken and tuple(data[:2]) == _TLS:
             _logger.warning(
-                "%s spoke TLS, and this port is plain HTTP; use http:// here, or a proxy that ends TLS before it",
+                "%s spoke TLS, and this port is plain HTTP; use http:// here, or a proxy that ends"
+                " TLS before it",
                 self.client[0] if self.client else "a client",
             )
-            # No answer in TLS can be given; from one in HTTP, clients of TLS conclude what is wrong.
-            self._refuse(400, "no_tls", "this port is plain HTTP; use http://, or a proxy that ends TLS before it")
+            # No answer in TLS can be given; from one in HTTP, clients of TLS conclude what is
+            # wrong.
+            self._refuse(
+                400,
+                "no_tls",
+                "this port is plain HTTP; use http://, or a proxy that ends TLS before it",
+            )
             return
         if not self._has_spoken and data.startswith(_HTTP_2):
-            self._refuse(505, "no_http_2", "this port speaks HTTP/1.1; let the client or the proxy do so too")
+            self._refuse(
+                505, "no_http_2", "this port speaks HTTP/1.1; let the client or the proxy do so too"
+            )
             return
         self._has_spoken = True
         super().data_received(data)
@@ -101,16 +112,23 @@ class TimedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP in the form of all other refusals; `msg` is uvicorn's own word for it."""
-        self._refuse(400, "no_http", f"{msg.rstrip('.').lower()}; send HTTP/1.1 with one Host and a whole head")
+        self._refuse(
+            400,
+            "no_http",
+            f"{msg.rstrip('.').lower()}; send HTTP/1.1 with one Host and a whole head",
+        )
 
     def _unsupported_upgrade_warning(self) -> None:
         # In place of uvicorn's advice to install something for WebSocket.
-        _logger.warning("a client asked for another protocol than HTTP/1.1, and is answered in that")
+        _logger.warning(
+            "a client asked for another protocol than HTTP/1.1, and is answered in that"
+        )
 
     def _is_owed(self) -> bool:
         """Tell whether the other side has begun a head and not ended it, or still sends a body nobody wants."""
         return self.conn.their_state is h11.IDLE or (
-            self.conn.their_state is h11.SEND_BODY and self.conn.our_state in {h11.DONE, h11.MUST_CLOSE}
+            self.conn.their_state is h11.SEND_BODY
+            and self.conn.our_state in {h11.DONE, h11.MUST_CLOSE}
         )
 
     def _expect(self) -> None:
@@ -125,18 +143,31 @@ class TimedProtocol(H11Protocol):
     def _give_up(self) -> None:
         if self.transport.is_closing():
             return
-        if self._has_spoken and self.conn.our_state is h11.IDLE and self.conn.their_state is h11.IDLE:
-            self._refuse(408, "too_slow", f"the head of the request took more than {_SECONDS:g} s; send it at once")
+        if (
+            self._has_spoken
+            and self.conn.our_state is h11.IDLE
+            and self.conn.their_state is h11.IDLE
+        ):
+            self._refuse(
+                408,
+                "too_slow",
+                f"the head of the request took more than {_SECONDS:g} s; send it at once",
+            )
         else:
             self.transport.close()
 
     def _refuse(self, status: int, error: str, description: str) -> None:
         if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            # The request has its answer already, or part of it; a second one would be read as more of that.
+            # The request has its answer already, or part of it; a second one would be read as more
+            # of that.
             self.transport.close()
             return
         body = json.dumps({"error": error, "error_description": description}).encode()
-        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
         head = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase)
         for event in (head, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")

@@ -62,7 +62,8 @@ class Rates:
     def charge(self, client: str, size: int) -> None:
         """Take from the bucket of `client` what a body of `size` bytes costs besides its request.
 
-        It has been read already, so that the requests after it have to wait; at most for as long as a burst takes.
+        It has been read already, so that the requests after it have to wait; at most for as long as
+        a burst takes.
         """
         if (more := size // _BYTES_A_REQUEST) and self._per_second:
             self.wait(client, take=False)
@@ -78,7 +79,9 @@ class Rates:
         if not wait:
             return None
         description = "you ask faster than you may; wait as long as Retry-After says"
-        return refusal(429, "too_many_requests", description, headers={"Retry-After": str(ceil(wait))})
+        return refusal(
+            429, "too_many_requests", description, headers={"Retry-After": str(ceil(wait))}
+        )
 
 
 class RateLimit:

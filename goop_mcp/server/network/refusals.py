@@ -7,7 +7,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED_PROTOCOL_VERSION
-from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from mcp.types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    KNOWN_PROTOCOL_VERSIONS,
+    MODERN_PROTOCOL_VERSIONS,
+)
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,14 +25,23 @@ NO_MESSAGE: Final = (
 )
 
 _NEXT: Final[Mapping[int, tuple[str, str]]] = {
-    400: ("bad_request", "post one JSON message of MCP to the address that the stream at /sse names first"),
+    400: (
+        "bad_request",
+        "post one JSON message of MCP to the address that the stream at /sse names first",
+    ),
     404: ("not_found", "the session has ended or never was; connect again"),
     405: ("not_allowed", "use a method that the header Allow names"),
     406: ("not_acceptable", "send Accept: application/json, text/event-stream"),
-    500: ("fault", "this is a fault of the server, and its log says more; try once more, then report it"),
+    500: (
+        "fault",
+        "this is a fault of the server, and its log says more; try once more, then report it",
+    ),
 }
 _OTHERWISE: Final = ("refused", "see the status for what is wrong")
-_NO_REPLAY: Final = "what a stream has told is not kept, so none goes on where it broke off; ask without Last-Event-ID"
+_NO_REPLAY: Final = (
+    "what a stream has told is not kept, so none goes on where it broke off; ask without"
+    " Last-Event-ID"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +61,34 @@ _RPC: Final = (
     _Words(
         "Bad Request: Missing session ID",
         INVALID_REQUEST,
-        "the request names no session; send initialize first, and its Mcp-Session-Id with all that follows, "
-        f"or speak revision {MODERN_PROTOCOL_VERSIONS[-1]}, which has no sessions",
+        "the request names no session; send initialize first, and its Mcp-Session-Id with all that"
+        f" follows, or speak revision {MODERN_PROTOCOL_VERSIONS[-1]}, which has no sessions",
     ),
     _Words("Session not found", INVALID_REQUEST, _GONE),
     _Words("Not Found: ", INVALID_REQUEST, _GONE),
     _Words(
         "Too many open sessions",
         INTERNAL_ERROR,
-        "as many sessions are open as there may be; end those you need no more with DELETE, or try again later",
+        "as many sessions are open as there may be; end those you need no more with DELETE, or try"
+        " again later",
         retry_after="60",
     ),
 )
 _NO_ENVELOPE: Final = "params._meta must be"
 
 
-def refusal(status: int, error: str, description: str, *, headers: Mapping[str, str] | None = None) -> Response:
+def refusal(
+    status: int, error: str, description: str, *, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return the answer to a request that is turned away; `error` is a short name for programs (after RFC 6750)."""
-    return JSONResponse({"error": error, "error_description": description}, status_code=status, headers=headers)
+    return JSONResponse(
+        {"error": error, "error_description": description}, status_code=status, headers=headers
+    )
 
 
-def rpc_refusal(status: int, code: int, message: str, *, headers: Mapping[str, str] | None = None) -> Response:
+def rpc_refusal(
+    status: int, code: int, message: str, *, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return the answer to a message that is turned away before anybody has read its id."""
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
     return JSONResponse(error, status_code=status, headers=headers)
@@ -91,7 +111,10 @@ class InOneForm:
 
         async def in_form(message: Message) -> None:
             nonlocal is_answered, head
-            if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
+            if (
+                message["type"] == "http.response.start"
+                and message["status"] >= HTTPStatus.BAD_REQUEST
+            ):
                 head = message
                 return
             if head is None:
@@ -116,15 +139,21 @@ class InOneForm:
 
 def _in_our_words(head: Message, words: bytes, asked: Headers) -> Response:
     status, headers = head["status"], MutableHeaders(raw=head.get("headers", []))
-    # The length follows from the words, and a session that was never opened has no id that anybody should keep.
+    # The length follows from the words, and a session that was never opened has no id that anybody
+    # should keep.
     for name in ("content-length", "mcp-session-id"):
         del headers[name]
     if not headers.get("content-type", "").startswith("application/json"):
         del headers["content-type"]
         error, step = _NEXT.get(status, _OTHERWISE)
-        return refusal(status, error, f"{HTTPStatus(status).phrase.lower()}; {step}", headers=headers)
+        return refusal(
+            status, error, f"{HTTPStatus(status).phrase.lower()}; {step}", headers=headers
+        )
     told = json.loads(words) if words else {}
-    if isinstance(told.get("error"), dict) and (better := _better(told["error"].get("message", ""), asked)) is not None:
+    if (
+        isinstance(told.get("error"), dict)
+        and (better := _better(told["error"].get("message", ""), asked)) is not None
+    ):
         told["error"], again = better
         headers.update(again)
         words = json.dumps(told, separators=(",", ":")).encode()
@@ -144,7 +173,10 @@ def _better(message: str, asked: Headers) -> tuple[Mapping[str, Any], Mapping[st
 
 
 def _unknown_version(version: str) -> Mapping[str, Any]:
-    spoken = f"{', '.join(MODERN_PROTOCOL_VERSIONS)}, and after initialize {', '.join(HANDSHAKE_PROTOCOL_VERSIONS)}"
+    spoken = (
+        f"{', '.join(MODERN_PROTOCOL_VERSIONS)}, and after initialize"
+        f" {', '.join(HANDSHAKE_PROTOCOL_VERSIONS)}"
+    )
     return {
         "code": UNSUPPORTED_PROTOCOL_VERSION,
         "message": f"MCP-Protocol-Version names no revision that is spoken here; expected {spoken}",

@@ -15,10 +15,12 @@ _NAME: Final = HEADER.lower().encode()
 
 
 class RequestIds:
-    """Wraps an ASGI application. Put it outermost, so that refusals and failures bear the id as well.
+    """Wraps an ASGI application.
 
-    The id stands in the scope under REQUEST_ID_KEY too: a session may answer in a task that knows nothing of the
-    request by itself.
+    Put it outermost, so that refusals and failures bear the id as well.
+
+    The id stands in the scope under REQUEST_ID_KEY too: a session may answer in a task that knows
+    nothing of the request by itself.
     """
 
     def __init__(self, app: ASGIApp) -> None:

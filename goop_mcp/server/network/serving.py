@@ -33,21 +33,26 @@ _logger = logging.getLogger(__name__)
 
 
 def serve_network(
-    settings: Settings, network: NetworkSettings, *, extend: Callable[[GoopServer], None] | None = None
+    settings: Settings,
+    network: NetworkSettings,
+    *,
+    extend: Callable[[GoopServer], None] | None = None,
 ) -> int:
     """Serve until a signal comes, give what runs five seconds, and return the exit code.
 
-    The signal is raised again at the end, for whoever handled it before. The addresses are told on stderr once clients
-    can connect. `extend` adds to each server that is made. Raises SettingsError when the port cannot be had.
+    The signal is raised again at the end, for whoever handled it before. The addresses are told on
+    stderr once clients can connect. `extend` adds to each server that is made. Raises SettingsError
+    when the port cannot be had.
     """
     if network.is_open_under_other_names:
         _logger.warning(
-            "clients of other names are let in without a token: whoever reaches the proxy in front may do everything; "
-            "set GOOP_TOKEN or --token-file, or take --allowed-host out"
+            "clients of other names are let in without a token: whoever reaches the proxy in front"
+            " may do everything; set GOOP_TOKEN or --token-file, or take --allowed-host out"
         )
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
-    # It would end the streams at the signal, and with them the answers that are still to be written.
+    # It would end the streams at the signal, and with them the answers that are still to be
+    # written.
     AppStatus.enable_automatic_graceful_drain = False
     application = NetworkApplication(settings, network, extend=extend)
     config = uvicorn.Config(
@@ -77,7 +82,9 @@ def serve_network(
 class _Server(uvicorn.Server):
     """Tells where it serves once it does, and lets calls end before streams."""
 
-    def __init__(self, config: uvicorn.Config, application: NetworkApplication, *, told: str, as_record: bool) -> None:
+    def __init__(
+        self, config: uvicorn.Config, application: NetworkApplication, *, told: str, as_record: bool
+    ) -> None:
         super().__init__(config)
         self._application, self._told, self._as_record = application, told, as_record
 
@@ -86,7 +93,9 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self._as_record:
             # Whatever the level is: whoever reads the log as JSON waits for it too.
-            record = _logger.makeRecord(_logger.name, logging.INFO, "", 0, "serving %s", (self._told,), None)
+            record = _logger.makeRecord(
+                _logger.name, logging.INFO, "", 0, "serving %s", (self._told,), None
+            )
             _logger.handle(record)
             return
         sys.stderr.write(f"goop-mcp: serving {self._told}\n")
@@ -100,7 +109,10 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second signal does not wait. A thread that never returns is ended with the process."""
+        """Begin to stop; a second signal does not wait.
+
+        A thread that never returns is ended with the process.
+        """
         if self.should_exit:
             os._exit(128 + sig)
         watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + sig])
@@ -111,9 +123,14 @@ class _Server(uvicorn.Server):
 
 def _told(port: int, network: NetworkSettings) -> str:
     """Return where clients reach the server; where they do so by other names, also its place, and all names."""
-    paths = [path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served]
+    paths = [
+        path for path, served in (("/mcp", network.streamable), ("/sse", network.sse)) if served
+    ]
     addresses = " and ".join(f"http://{network.name_with(port)}{path}" for path in paths)
     if not network.other_names:
         return addresses
     place = "" if network.is_local else f" on {network.host} port {port}"
-    return f"{addresses}{place}; requests are let in that name {' or '.join(network.allowed_hosts)} as their host"
+    return (
+        f"{addresses}{place}; requests are let in that name {' or '.join(network.allowed_hosts)} as"
+        " their host"
+    )

@@ -25,12 +25,16 @@ _MOST_CLIENTS: Final = 10_000
 class SessionShares:
     """Answers 503 to a client that opens more sessions than its share.
 
-    The SDK does not say when a session ends, so `is_open` names the open ones; it is asked only when a client seems to
-    have had its share.
+    The SDK does not say when a session ends, so `is_open` names the open ones; it is asked only
+    when a client seems to have had its share.
     """
 
     def __init__(
-        self, app: ASGIApp, open_sessions: Callable[[], Collection[str]], *, most: int = MOST_OF_A_CLIENT
+        self,
+        app: ASGIApp,
+        open_sessions: Callable[[], Collection[str]],
+        *,
+        most: int = MOST_OF_A_CLIENT,
     ) -> None:
         self._app = app
         self._open_sessions = open_sessions
@@ -48,8 +52,8 @@ class SessionShares:
             answer = rpc_refusal(
                 503,
                 INTERNAL_ERROR,
-                f"this client has {self._most:,} sessions open, which is its share; end those that are not needed "
-                "any more with DELETE, or try again later",
+                f"this client has {self._most:,} sessions open, which is its share; end those that"
+                " are not needed any more with DELETE, or try again later",
                 headers={"Retry-After": "60"},
             )
             await answer(scope, receive, send)

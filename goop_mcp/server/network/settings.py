@@ -39,11 +39,12 @@ class Issuer:
 class NetworkSettings:
     """Everything about the network that is decided before the program starts to work.
 
-    `streamable` and `sse` say which transports there are. `allowed_hosts` are names as in the header Host, those
-    without a port for any port; `allowed_origins` whole origins, those that end in `:*` for any port, `cors_origins`
-    those that browsers are let in from. `rate` is in requests a second for each client, 0 for no limit. `stateless`
-    means that no session of the earlier protocol era is kept, so that any replica can answer. `state_keys` seal what
-    clients carry from one request to the next; none means keys of this process.
+    `streamable` and `sse` say which transports there are. `allowed_hosts` are names as in the
+    header Host, those without a port for any port; `allowed_origins` whole origins, those that end
+    in `:*` for any port, `cors_origins` those that browsers are let in from. `rate` is in requests
+    a second for each client, 0 for no limit. `stateless` means that no session of the earlier
+    protocol era is kept, so that any replica can answer. `state_keys` seal what clients carry from
+    one request to the next; none means keys of this process.
     """
 
     streamable: bool = True
@@ -102,7 +103,9 @@ def read_network_settings(
     hosts = _allowed_hosts(environment, options)
     local = _is_loopback(host)
     if not local:
-        _refuse_open_door(f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts)
+        _refuse_open_door(
+            f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts
+        )
     _refuse_shared_file(settings, tokens, issuer)
     cors = _origins(environment, options)
     return NetworkSettings(
@@ -112,8 +115,14 @@ def read_network_settings(
         port=_port(environment, options),
         tokens=tokens,
         issuer=issuer,
-        allowed_hosts=tuple(dict.fromkeys((*_LOOPBACK_NAMES, _in_an_address(host), *hosts))) if local else hosts,
-        allowed_origins=((*(f"http://{name}:*" for name in _LOOPBACK_NAMES), *cors) if local else cors),
+        allowed_hosts=(
+            tuple(dict.fromkeys((*_LOOPBACK_NAMES, _in_an_address(host), *hosts)))
+            if local
+            else hosts
+        ),
+        allowed_origins=(
+            (*(f"http://{name}:*" for name in _LOOPBACK_NAMES), *cors) if local else cors
+        ),
         cors_origins=cors,
         rate=_rate(environment, options),
         stateless=_stateless(environment, options, settings),
@@ -149,7 +158,9 @@ def _refuse_open_door(given: str, *, guarded: bool, hosts: Sequence[str]) -> Non
 
 def _refuse_shared_file(settings: Settings, tokens: Tokens | None, issuer: Issuer | None) -> None:
     """Refuse several tenants on a database that does not tell them apart."""
-    several = (tokens is not None and tokens.tenants != {settings.tenant}) or (issuer and issuer.tenant_claim)
+    several = (tokens is not None and tokens.tenants != {settings.tenant}) or (
+        issuer and issuer.tenant_claim
+    )
     if several and settings.database_in_a_file:
         raise SettingsError(
             "tokens name tenants, but a database in a file belongs to one project; "
@@ -162,9 +173,12 @@ def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
         return read_token_file(options.token_file)
     file, token = environment.get("GOOP_TOKEN_FILE"), environment.get("GOOP_TOKEN")
     for name, value in (("GOOP_TOKEN_FILE", file), ("GOOP_TOKEN", token)):
-        # A secret that could not be read leaves an empty variable behind; that must not open the server.
+        # A secret that could not be read leaves an empty variable behind; that must not open the
+        # server.
         if value == "":
-            raise SettingsError(f"{name} is set, but empty, so no token would be asked for; fill it, or unset it")
+            raise SettingsError(
+                f"{name} is set, but empty, so no token would be asked for; fill it, or unset it"
+            )
     if file and token:
         raise SettingsError("GOOP_TOKEN and GOOP_TOKEN_FILE are both set; keep one of them")
     if file:
@@ -180,14 +194,14 @@ def _issuer(environment: Mapping[str, str]) -> Issuer | None:
     resource = environment.get("GOOP_RESOURCE_URL")
     if not resource:
         raise SettingsError(
-            "GOOP_OAUTH_ISSUER is set, but not GOOP_RESOURCE_URL; give the address by which clients reach this "
-            "server, such as https://goop.example/mcp"
+            "GOOP_OAUTH_ISSUER is set, but not GOOP_RESOURCE_URL; give the address by which clients"
+            " reach this server, such as https://goop.example/mcp"
         )
     jwks = environment.get("GOOP_OAUTH_JWKS_URL")
     if not jwks:
         raise SettingsError(
-            "GOOP_OAUTH_ISSUER is set, but not GOOP_OAUTH_JWKS_URL; give the address of the issuer's keys, "
-            "which its metadata calls jwks_uri"
+            "GOOP_OAUTH_ISSUER is set, but not GOOP_OAUTH_JWKS_URL; give the address of the"
+            " issuer's keys, which its metadata calls jwks_uri"
         )
     return Issuer(
         url=_secure_url("GOOP_OAUTH_ISSUER", url),
@@ -202,8 +216,8 @@ def _refuse_without_issuer(environment: Mapping[str, str]) -> None:
     """Refuse what is only of use with an issuer: whoever sets it means that tokens are asked for."""
     if useless := [name for name in _OF_THE_ISSUER if environment.get(name)]:
         raise SettingsError(
-            f"{useless[0]} is set, but not GOOP_OAUTH_ISSUER, so nobody's tokens would be asked for; "
-            "name the issuer, or take the other one out"
+            f"{useless[0]} is set, but not GOOP_OAUTH_ISSUER, so nobody's tokens would be asked"
+            " for; name the issuer, or take the other one out"
         )
 
 
@@ -224,11 +238,15 @@ def _allowed_hosts(environment: Mapping[str, str], options: Options) -> tuple[st
 def _host_name(given: str, source: str) -> str:
     try:
         parts = urlsplit(f"//{given}")
-        fits = bool(parts.hostname) and parts.netloc == given and "@" not in given and parts.port != 0
+        fits = (
+            bool(parts.hostname) and parts.netloc == given and "@" not in given and parts.port != 0
+        )
     except ValueError:
         fits = False
     if not fits or "*" in given or any(character.isspace() for character in given):
-        raise SettingsError(f"{source} is {given!r}; expected a name such as goop.example or goop.example:8443")
+        raise SettingsError(
+            f"{source} is {given!r}; expected a name such as goop.example or goop.example:8443"
+        )
     return given.lower()
 
 
@@ -240,12 +258,19 @@ def _origins(environment: Mapping[str, str], options: Options) -> tuple[str, ...
 
 def _origin(given: str, source: str) -> str:
     parts = _split(source, given)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or given != f"{parts.scheme}://{parts.netloc}":
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or given != f"{parts.scheme}://{parts.netloc}"
+    ):
         raise SettingsError(
-            f"{source} is {given!r}; expected exactly what a browser sends, such as https://app.example"
+            f"{source} is {given!r}; expected exactly what a browser sends, such as"
+            " https://app.example"
         )
     if "*" in given:
-        raise SettingsError(f"{source} is {given!r}; name each origin, there is no pattern for several")
+        raise SettingsError(
+            f"{source} is {given!r}; name each origin, there is no pattern for several"
+        )
     return given.lower()
 
 
@@ -253,25 +278,33 @@ def _split(name: str, url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError:
-        raise SettingsError(f"{name} is {url!r}, which is no address; expected https://NAME") from None
+        raise SettingsError(
+            f"{name} is {url!r}, which is no address; expected https://NAME"
+        ) from None
 
 
 def _port(environment: Mapping[str, str], options: Options) -> int:
     source, given = (
-        ("--port", options.port) if options.port is not None else ("GOOP_PORT", environment.get("GOOP_PORT"))
+        ("--port", options.port)
+        if options.port is not None
+        else ("GOOP_PORT", environment.get("GOOP_PORT"))
     )
     try:
         port = 8000 if given in (None, "") else int(given)
     except ValueError:
         port = -1
     if not 0 <= port <= _HIGHEST_PORT:
-        raise SettingsError(f"{source} is {given!r}; expected 1 to {_HIGHEST_PORT}, or 0 for any that is free")
+        raise SettingsError(
+            f"{source} is {given!r}; expected 1 to {_HIGHEST_PORT}, or 0 for any that is free"
+        )
     return port
 
 
 def _rate(environment: Mapping[str, str], options: Options) -> float:
     text = environment.get("GOOP_RATE_LIMIT")
-    source, given = ("--rate-limit", options.rate) if options.rate is not None else ("GOOP_RATE_LIMIT", text)
+    source, given = (
+        ("--rate-limit", options.rate) if options.rate is not None else ("GOOP_RATE_LIMIT", text)
+    )
     try:
         rate = 20.0 if given in (None, "") else float(given)
     except ValueError:
@@ -296,8 +329,8 @@ def _state_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
     keys = tuple((environment.get("GOOP_STATE_KEYS") or "").split())
     if any(len(key.encode()) < _SHORTEST_KEY for key in keys):
         raise SettingsError(
-            f"GOOP_STATE_KEYS has a key of fewer than {_SHORTEST_KEY} bytes; give one that openssl rand -hex 32 makes, "
-            "the same on every replica; an older one may follow after a blank"
+            f"GOOP_STATE_KEYS has a key of fewer than {_SHORTEST_KEY} bytes; give one that openssl"
+            " rand -hex 32 makes, the same on every replica; an older one may follow after a blank"
         )
     return keys
 

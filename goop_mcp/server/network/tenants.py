@@ -44,7 +44,9 @@ class TooManyTenantsError(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Tenant:
-    """Where the requests of a tenant go, by transport, and what they work on. Each request is one context.
+    """Where the requests of a tenant go, by transport, and what they work on.
+
+    Each request is one context.
 
     `asked` is when a request last began or ended, by the monotonic clock, in seconds.
     """
@@ -74,7 +76,10 @@ class Tenant:
 
 
 class Tenants:
-    """The servers of all tenants, at most `most`. `make` puts a server together for an application."""
+    """The servers of all tenants, at most `most`.
+
+    `make` puts a server together for an application.
+    """
 
     def __init__(
         self,
@@ -127,7 +132,11 @@ class Tenants:
 
     async def _make_room(self) -> None:
         """Let go of the tenant that nobody has asked for longest; the server's own one stays."""
-        idle = [name for name, held in self._held.items() if name != self._settings.tenant and not held.is_at_work]
+        idle = [
+            name
+            for name, held in self._held.items()
+            if name != self._settings.tenant and not held.is_at_work
+        ]
         if not idle:
             raise TooManyTenantsError
         left = self._held.pop(min(idle, key=lambda name: self._held[name].asked))
@@ -155,7 +164,9 @@ class Tenants:
                 tenant.gone.set()
 
     async def _opened(self, name: str, stack: AsyncExitStack) -> Tenant:
-        empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="goop-mcp-", ignore_cleanup_errors=True))
+        empty = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="goop-mcp-", ignore_cleanup_errors=True)
+        )
         application = stack.enter_context(Application(self._of_tenant(name, Path(empty))))
         server = self._make(application)
         server.streamable_http_app(
@@ -165,17 +176,26 @@ class Tenants:
             max_sessions=_MOST_SESSIONS,
             transport_security=_GUARDED_ALREADY,
         )
-        sse = server.sse_app(max_request_body_size=self._body_bytes, transport_security=_GUARDED_ALREADY)
-        streaming, direct = server.session_manager, server.direct_manager(_GUARDED_ALREADY, self._body_bytes)
+        sse = server.sse_app(
+            max_request_body_size=self._body_bytes, transport_security=_GUARDED_ALREADY
+        )
+        streaming, direct = (
+            server.session_manager,
+            server.direct_manager(_GUARDED_ALREADY, self._body_bytes),
+        )
         await stack.enter_async_context(streaming.run())
         await stack.enter_async_context(direct.run())
         # How long rules take that were brought along is known to nobody.
         streamable: ASGIApp = (
-            streaming.handle_request if application.rules else DirectWhereItCan(streaming=streaming, direct=direct)
+            streaming.handle_request
+            if application.rules
+            else DirectWhereItCan(streaming=streaming, direct=direct)
         )
         return Tenant(
             application=application,
-            streamable=streamable if self._stateless else SessionShares(streamable, server.open_sessions),
+            streamable=(
+                streamable if self._stateless else SessionShares(streamable, server.open_sessions)
+            ),
             sse=UnreadAnswers(sse),
             has_sessions=lambda: bool(server.open_sessions()),
         )

@@ -42,7 +42,10 @@ class Tokens:
     holders: tuple[TokenHolder, ...]
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Return whose token it is, None for an unknown one. Takes as long for every token, known or not."""
+        """Return whose token it is, None for an unknown one.
+
+        Takes as long for every token, known or not.
+        """
         given = sha256(token.encode("utf-8", "surrogateescape")).digest()
         found = None
         for holder in self.holders:
@@ -57,15 +60,19 @@ class Tokens:
 
 
 def single_token(token: str, *, source: str) -> Tokens:
-    """Return the one token that a setting holds, with all scopes. Raises SettingsError, without repeating it."""
+    """Return the one token that a setting holds, with all scopes.
+
+    Raises SettingsError, without repeating it.
+    """
     return Tokens((TokenHolder(name="token", digest=_digest(token, source)),))
 
 
 def read_token_file(name: str, *, source: str = "--token-file") -> Tokens:
     """Return the tokens in a file that nobody else can read.
 
-    It holds one token on one line, or TOML with a table `[tokens.NAME]` for each of several: `token`, and as needed
-    `scopes` (the default is all of them) and `tenant`. Raises SettingsError, which repeats no token.
+    It holds one token on one line, or TOML with a table `[tokens.NAME]` for each of several:
+    `token`, and as needed `scopes` (the default is all of them) and `tenant`. Raises SettingsError,
+    which repeats no token.
     """
     text = _read_private(Path(name), f"{source} {name!r}")
     lines = text.splitlines()
@@ -78,17 +85,25 @@ def _read_private(path: Path, source: str) -> str:
     try:
         # On Windows the mode does not say who can read a file.
         if os.name == "posix" and path.stat().st_mode & _SHARED_BITS:
-            raise SettingsError(f"{source} can be read or changed by others; make it yours alone: chmod 600 {path}")
+            raise SettingsError(
+                f"{source} can be read or changed by others; make it yours alone: chmod 600 {path}"
+            )
         data = read_bytes(str(path), most=_LARGEST_FILE + 1)
     except OSError as error:
         reason = (error.strerror or "it cannot be read").lower()
-        raise SettingsError(f"{source} cannot be read ({reason}); name a file with a token") from error
+        raise SettingsError(
+            f"{source} cannot be read ({reason}); name a file with a token"
+        ) from error
     if len(data) > _LARGEST_FILE:
-        raise SettingsError(f"{source} has more than {_LARGEST_FILE:,} bytes; a file with tokens has fewer")
+        raise SettingsError(
+            f"{source} has more than {_LARGEST_FILE:,} bytes; a file with tokens has fewer"
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise SettingsError(f"{source} is no text in UTF-8; write the token into it with an editor") from None
+        raise SettingsError(
+            f"{source} is no text in UTF-8; write the token into it with an editor"
+        ) from None
 
 
 def _several(text: str, source: str) -> Tokens:
@@ -98,9 +113,15 @@ def _several(text: str, source: str) -> Tokens:
     except tomllib.TOMLDecodeError:
         # The parser's own words may repeat what it read.
         raise SettingsError(f"{source} cannot be read; {form}") from None
-    if not isinstance(tables, dict) or not tables or not all(isinstance(each, dict) for each in tables.values()):
+    if (
+        not isinstance(tables, dict)
+        or not tables
+        or not all(isinstance(each, dict) for each in tables.values())
+    ):
         raise SettingsError(f"{source} names no tokens; {form}")
-    holders = tuple(_holder(name, table, f"{source}, [tokens.{name}]") for name, table in tables.items())
+    holders = tuple(
+        _holder(name, table, f"{source}, [tokens.{name}]") for name, table in tables.items()
+    )
     _refuse_doubles(holders, source)
     return Tokens(holders)
 
@@ -114,7 +135,10 @@ def _holder(name: str, table: Mapping[str, object], source: str) -> TokenHolder:
     if not isinstance(tenant, str) or not tenant or not tenant.isprintable():
         raise SettingsError(f'{source} has a tenant that is no name; write tenant = "name"')
     return TokenHolder(
-        name=name, digest=_digest(token, source), scopes=_scopes(table.get("scopes"), source), tenant=tenant
+        name=name,
+        digest=_digest(token, source),
+        scopes=_scopes(table.get("scopes"), source),
+        tenant=tenant,
     )
 
 
@@ -123,7 +147,9 @@ def _scopes(given: object, source: str) -> frozenset[str]:
         return ALL_SCOPES
     named = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
     if not isinstance(given, list) or len(named) != len(given) or not named:
-        raise SettingsError(f'{source} has scopes that are no list of names; write scopes = ["read"]')
+        raise SettingsError(
+            f'{source} has scopes that are no list of names; write scopes = ["read"]'
+        )
     if unknown := [each for each in named if each not in SCOPES]:
         raise SettingsError(f"{source} has the scope {unknown[0]!r}; expected {', '.join(SCOPES)}")
     return frozenset(named)
@@ -140,7 +166,8 @@ def _digest(token: str, source: str) -> bytes:
     if len(token) < _SHORTEST:
         # On loopback too: a port of this machine may be forwarded, and stand behind a proxy.
         raise SettingsError(
-            f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed; {_MAKE_ONE} makes a good one"
+            f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed;"
+            f" {_MAKE_ONE} makes a good one"
         )
     return sha256(token.encode("ascii")).digest()
 
@@ -149,4 +176,7 @@ def _refuse_doubles(holders: Iterable[TokenHolder], source: str) -> None:
     names: dict[bytes, str] = {}
     for holder in holders:
         if (other := names.setdefault(holder.digest, holder.name)) != holder.name:
-            raise SettingsError(f"{source} has the same token for {other} and {holder.name}; give each one of its own")
+            raise SettingsError(
+                f"{source} has the same token for {other} and {holder.name}; give each one of"
+                " its own"
+            )

@@ -40,7 +40,9 @@ class Traffic:
         self._running, self._held = Tally(), Tally()
         self._rested = anyio.Event()
 
-    async def count(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def count(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
         """Note, as a middleware of the MCP server, what runs; refuse what is more than the share of a client.
 
         On SSE the request itself is long answered by then, and with the earlier protocol version a call goes on
@@ -54,7 +56,9 @@ class Traffic:
             or self._held.of(client) + size > _MOST_HELD_OF_A_CLIENT
         )
         if is_too_much and ctx.request_id is not None:
-            raise MCPError(INTERNAL_ERROR, "too much of this client is under way; try again in a second")
+            raise MCPError(
+                INTERNAL_ERROR, "too much of this client is under way; try again in a second"
+            )
         self._running.add(client)
         self._held.add(client, size)
         try:
@@ -70,13 +74,19 @@ class Traffic:
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             kind, client = _kind(scope), client_of(scope)
             if self._stopping:
-                await refusal(*_STOPPING, headers={**_SOON, "Connection": "close"})(scope, receive, send)
+                await refusal(*_STOPPING, headers={**_SOON, "Connection": "close"})(
+                    scope, receive, send
+                )
             elif self._is_full(kind, client):
                 await refusal(*_BUSY, headers=_SOON)(scope, receive, send)
             else:
                 self._open[kind].add(client)
                 try:
-                    await (self._streamed(app, scope, receive, send) if kind == "stream" else app(scope, receive, send))
+                    await (
+                        self._streamed(app, scope, receive, send)
+                        if kind == "stream"
+                        else app(scope, receive, send)
+                    )
                 finally:
                     self._open[kind].add(client, -1)
                     self._note_rest()
@@ -127,7 +137,9 @@ class _Sending:
 
     async def __call__(self, message: Message) -> None:
         self._is_begun = True
-        self._is_ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+        self._is_ended = message["type"] == "http.response.body" and not message.get(
+            "more_body", False
+        )
         await self._send(message)
 
     async def end(self) -> None:
@@ -137,8 +149,10 @@ class _Sending:
 
 def _kind(scope: Scope) -> str:
     headers = Headers(scope=scope)
-    # The SDK holds the method against the body, but in the later era only: the earlier one has no such header.
+    # The SDK holds the method against the body, but in the later era only: the earlier one has no
+    # such header.
     is_listening = (
-        headers.get("mcp-method") == _LISTEN and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
+        headers.get("mcp-method") == _LISTEN
+        and headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
     )
     return "stream" if scope["method"] == "GET" or is_listening else "call"

@@ -20,7 +20,8 @@ _ENDPOINT: Final = re.compile(rb"session_id=([0-9a-f]{32})")
 class UnreadAnswers:
     """Answers 503 to more messages while a client does not read the answers to those before.
 
-    The stream of a session says which session it is, and waits in `send` while its client does not read.
+    The stream of a session says which session it is, and waits in `send` while its client does not
+    read.
     """
 
     def __init__(self, app: ASGIApp, *, most: int = _MOST_WAITING) -> None:
@@ -40,8 +41,12 @@ class UnreadAnswers:
             # Counted for whoever has the stream, as it is taken off there.
             client = self._owners[session]
             if self._waiting.of(client) >= self._most:
-                description = "answers of this session wait to be read; read them, then send this again"
-                await refusal(503, "unread", description, headers={"Retry-After": "1"})(scope, receive, send)
+                description = (
+                    "answers of this session wait to be read; read them, then send this again"
+                )
+                await refusal(503, "unread", description, headers={"Retry-After": "1"})(
+                    scope, receive, send
+                )
                 return
             self._blocked[session] += 1
             self._waiting.add(client)

@@ -20,4 +20,7 @@ class Migration:
 def load_migrations(engine: Engine) -> tuple[Migration, ...]:
     """Return all steps of an engine in order; their numbers count from 1 without a gap."""
     files = sorted((Path(__file__).parent / engine).glob("*.sql"))
-    return tuple(Migration(int(file.name.partition("_")[0]), file.read_text(encoding="utf-8")) for file in files)
+    return tuple(
+        Migration(int(file.name.partition("_")[0]), file.read_text(encoding="utf-8"))
+        for file in files
+    )

@@ -1,4 +1,7 @@
-"""The store on PostgreSQL, for several machines. Loaded for such a URL only: the driver costs a start 0.1 s."""
+"""The store on PostgreSQL, for several machines.
+
+Loaded for such a URL only: the driver costs a start 0.1 s.
+"""
 
 from goop_mcp.store.postgres.store import PostgresStore
 

@@ -14,7 +14,8 @@ from goop_mcp.settings import SettingsError
 
 __all__ = ["ANSWER_WITHIN", "Address", "Connection", "NoAnswerError", "parse_address"]
 
-# Seconds and milliseconds after which a server that does not answer counts as gone; the URL may say otherwise.
+# Seconds and milliseconds after which a server that does not answer counts as gone; the URL may say
+# otherwise.
 _PATIENCE = {
     "connect_timeout": "10",
     "keepalives_idle": "15",
@@ -36,7 +37,8 @@ class NoAnswerError(psycopg.OperationalError):
 class Connection(psycopg.Connection[tuple[object, ...]]):
     """A connection that waits no longer for an answer than `patience` seconds; then it is closed.
 
-    The system notices a dead machine, but not a process that stands still while its socket stays open.
+    The system notices a dead machine, but not a process that stands still while its socket stays
+    open.
     """
 
     patience: float = ANSWER_WITHIN
@@ -45,7 +47,11 @@ class Connection(psycopg.Connection[tuple[object, ...]]):
         """Run `gen` to its end, as the driver does. Raises NoAnswerError."""
         # Older drivers know no timeout; those that do give one where they need it.
         bounded = self._in_time(gen)
-        return super().wait(bounded, interval) if timeout is None else super().wait(bounded, interval, timeout)
+        return (
+            super().wait(bounded, interval)
+            if timeout is None
+            else super().wait(bounded, interval, timeout)
+        )
 
     def _in_time(self, gen: PQGen[T]) -> PQGen[T]:
         """Hand on what `gen` waits for and what came, until nothing has come for too long."""
@@ -67,7 +73,10 @@ _NAME_LENGTH = 63  # bytes; PostgreSQL cuts application_name there
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a database is. `shown` is a URL without password; `conninfo` may hold one and is kept out of `repr`."""
+    """Where a database is.
+
+    `shown` is a URL without password; `conninfo` may hold one and is kept out of `repr`.
+    """
 
     shown: str
     conninfo: str = field(repr=False)
@@ -75,7 +84,8 @@ class Address:
     def connect(self) -> Connection:
         """Open a connection that names this process to others; raises the driver's errors.
 
-        No statement is prepared on the server: behind PgBouncer the next one may run on another connection.
+        No statement is prepared on the server: behind PgBouncer the next one may run on another
+        connection.
         """
         named = make_conninfo(self.conninfo, **_own_name(self.conninfo))
         return Connection.connect(named, autocommit=True, prepare_threshold=None)
@@ -84,14 +94,17 @@ class Address:
 def parse_address(url: str) -> Address:
     """Read a `postgresql://` URL; raises SettingsError, without repeating it: it may hold a password."""
     try:
-        known = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        known = {
+            name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None
+        }
     except psycopg.Error:
         known = None
-    # Outside of the handler: the driver's text repeats parts of the URL and must not hang on our error.
+    # Outside of the handler: the driver's text repeats parts of the URL and must not hang on our
+    # error.
     if known is None or not url.startswith(("postgresql://", "postgres://")) or _misread(known):
         raise SettingsError(
-            "the database URL cannot be read; expected postgresql://user:password@host:port/name, with signs such as "
-            "@ : / in the password written as %40 %3A %2F"
+            "the database URL cannot be read; expected postgresql://user:password@host:port/name,"
+            " with signs such as @ : / in the password written as %40 %3A %2F"
         )
     return Address(_shown(known), make_conninfo("", **{**_PATIENCE, **known}))
 
@@ -99,15 +112,22 @@ def parse_address(url: str) -> Address:
 def _misread(known: dict[str, str]) -> bool:
     """Tell whether part of a password has come to stand elsewhere, where it would be shown."""
     ports = known.get("port", "").replace(",", "")
-    return "@" in known.get("host", "") + known.get("dbname", "") or not (ports.isdigit() or not ports)
+    return "@" in known.get("host", "") + known.get("dbname", "") or not (
+        ports.isdigit() or not ports
+    )
 
 
 def _shown(known: dict[str, str]) -> str:
     user = f"{known['user']}@" if "user" in known else ""
     ports = known.get("port", "").split(",")
     hosts = known.get("host", known.get("hostaddr", "")).split(",")
-    pairs = [(host, ports[index] if len(ports) == len(hosts) else ports[0]) for index, host in enumerate(hosts)]
-    places = ",".join(host + (f":{port}" if port else "") for host, port in pairs if not host.startswith("/"))
+    pairs = [
+        (host, ports[index] if len(ports) == len(hosts) else ports[0])
+        for index, host in enumerate(hosts)
+    ]
+    places = ",".join(
+        host + (f":{port}" if port else "") for host, port in pairs if not host.startswith("/")
+    )
     return f"postgresql://{user}{places}/{known.get('dbname', '')}"
 
 

@@ -14,11 +14,11 @@ __all__ = ["Beginning", "holder_of_turn"]
 # A process that stands still in the middle of a change is cut off by the server after this time.
 _LONGEST_STANDSTILL = "60s"
 _HOLDER = (
-    "SELECT a.application_name, a.pid, coalesce(a.client_addr::text, 'the same machine'), "
-    "extract(epoch FROM clock_timestamp() - a.xact_start)::float8 "
-    "FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
-    "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.classid = %s AND l.objid = %s "
-    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    "SELECT a.application_name, a.pid, coalesce(a.client_addr::text, 'the same machine'),"
+    " extract(epoch FROM clock_timestamp() - a.xact_start)::float8 FROM pg_locks l JOIN"
+    " pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1"
+    " AND l.classid = %s AND l.objid = %s AND l.database = (SELECT oid FROM pg_database WHERE"
+    " datname = current_database())"
 )
 
 
@@ -39,14 +39,18 @@ class Beginning:
     def reading(self) -> Composed:
         """Begin one consistent view; the row is (version of the tables, revision of the project)."""
         row = SQL(
-            "SELECT (SELECT max(version) FROM goop.versions), coalesce((SELECT revision FROM goop.meta "
-            "WHERE tenant = {tenant} AND project = {project}), 0)"
+            "SELECT (SELECT max(version) FROM goop.versions), coalesce((SELECT revision FROM"
+            " goop.meta WHERE tenant = {tenant} AND project = {project}), 0)"
         ).format(**self._whose)
-        return _in_order(SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), _set(self._settings), row)
+        return _in_order(
+            SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), _set(self._settings), row
+        )
 
     def waiting(self, timeout: float) -> Composed:
         """Take the project's turn, after `timeout` seconds at most, and keep it until the transaction ends."""
-        return _in_order(self._changing(timeout), SQL("SELECT pg_advisory_xact_lock({})").format(self._turn))
+        return _in_order(
+            self._changing(timeout), SQL("SELECT pg_advisory_xact_lock({})").format(self._turn)
+        )
 
     def writing(self, timeout: float, *, turn: OneOf["take", "held"]) -> Composed:
         """Begin a change; the row is (version of the tables, revision, last ids as `Counters` has them).
@@ -55,16 +59,18 @@ class Beginning:
         ask who has it. `held` means that another transaction of the caller has it.
         """
         row = SQL(
-            "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO NOTHING; "
-            "SELECT (SELECT max(version) FROM goop.versions), revision, memory_id, report_id, event_id, attempt_id, "
-            "judgement_id FROM goop.meta "
-            "WHERE tenant = {tenant} AND project = {project} FOR UPDATE"
+            "INSERT INTO goop.meta (tenant, project) VALUES ({tenant}, {project}) ON CONFLICT DO"
+            " NOTHING; SELECT (SELECT max(version) FROM goop.versions), revision, memory_id,"
+            " report_id, event_id, attempt_id, judgement_id FROM goop.meta WHERE tenant = {tenant}"
+            " AND project = {project} FOR UPDATE"
         ).format(**self._whose)
         return _in_order(self.waiting(timeout) if turn == "take" else self._changing(timeout), row)
 
     def _changing(self, timeout: float) -> Composed:
         patience = {"lock_timeout": f"{max(int(timeout * 1000), 1)}ms"}
-        return _in_order(SQL("BEGIN ISOLATION LEVEL READ COMMITTED"), _set(self._settings | patience))
+        return _in_order(
+            SQL("BEGIN ISOLATION LEVEL READ COMMITTED"), _set(self._settings | patience)
+        )
 
 
 def holder_of_turn(connection: Connection, project: Project) -> str | None:
@@ -75,17 +81,25 @@ def holder_of_turn(connection: Connection, project: Project) -> str | None:
     if row is None or row[0] is None:
         return None
     name, pid, machine, seconds = row
-    return f"{name or 'another program'} (server process {pid}, from {machine}, for {seconds:.0f} s)"
+    return (
+        f"{name or 'another program'} (server process {pid}, from {machine}, for {seconds:.0f} s)"
+    )
 
 
 def _turn_number(project: Project) -> int:
-    """Return the project's advisory lock, 64 bits with sign. Two projects that met there would only wait together."""
+    """Return the project's advisory lock, 64 bits with sign.
+
+    Two projects that met there would only wait together.
+    """
     name = f"goop\0{project.tenant}\0{project.name}".encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), signed=True)
 
 
 def _set(settings: dict[str, str]) -> Composed:
-    calls = [SQL("set_config({}, {}, true)").format(Literal(name), Literal(value)) for name, value in settings.items()]
+    calls = [
+        SQL("set_config({}, {}, true)").format(Literal(name), Literal(value))
+        for name, value in settings.items()
+    ]
     return SQL("SELECT {}").format(SQL(", ").join(calls))
 
 

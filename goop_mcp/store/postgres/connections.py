@@ -34,7 +34,10 @@ class Transaction:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         # A connection that is gone has taken everything back by itself.
         with suppress(psycopg.Error):
@@ -52,19 +55,29 @@ class Transaction:
                 pass
         except psycopg.Error as error:
             unknown = was_lost(error) or self.connection.closed
-            raise (outcome_unknown(self._place) if unknown else translated(error, self._place)) from error
+            raise (
+                outcome_unknown(self._place) if unknown else translated(error, self._place)
+            ) from error
         # A transaction in which a statement has failed answers COMMIT with ROLLBACK, and no error.
         if cursor.statusmessage != "COMMIT":
-            raise StoreError(f"a statement on {self._place} failed and was passed over; nothing was stored")
+            raise StoreError(
+                f"a statement on {self._place} failed and was passed over; nothing was stored"
+            )
 
 
 class Connections:
-    """At most five connections, opened when needed and used again. Safe to use from many threads."""
+    """At most five connections, opened when needed and used again.
+
+    Safe to use from many threads.
+    """
 
     _idle: list[Connection]
 
     def __init__(self, address: Address, *, answer_within: float = ANSWER_WITHIN) -> None:
-        """Open nothing yet. `answer_within` bounds in seconds what a statement takes, waits for locks aside."""
+        """Open nothing yet.
+
+        `answer_within` bounds in seconds what a statement takes, waits for locks aside.
+        """
         self._address = address
         self._answer_within = answer_within
         self._guard = Lock()
@@ -81,7 +94,9 @@ class Connections:
         """
         with self._place(timeout):
             with translating(self._address.shown):
-                connection, first = self._begun(begin, patience=self._answer_within + (timeout if waits else 0))
+                connection, first = self._begun(
+                    begin, patience=self._answer_within + (timeout if waits else 0)
+                )
                 connection.patience = self._answer_within
             try:
                 with Transaction(connection, place=self._address.shown, first=first) as transaction:
@@ -101,7 +116,10 @@ class Connections:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Close what nobody uses; what is in use is closed when it comes back. Nothing is lent any more."""
+        """Close what nobody uses; what is in use is closed when it comes back.
+
+        Nothing is lent any more.
+        """
         with self._guard:
             self._closed = True
         self._close_idle()
@@ -125,7 +143,10 @@ class Connections:
             raise StoreError(f"{self._address.shown} has been closed; open it again")
         with self._places.taken(timeout) as got:
             if not got:
-                raise StoreBusyError(f"all connections of this process to {self._address.shown} are in use; call again")
+                raise StoreBusyError(
+                    f"all connections of this process to {self._address.shown} are in use; call"
+                    " again"
+                )
             yield
 
     def _notice_fork(self) -> None:
@@ -135,7 +156,9 @@ class Connections:
             self._guard = Lock()
             self._forget()
 
-    def _begun(self, begin: Callable[[], Composed], *, patience: float) -> tuple[Connection, tuple[object, ...]]:
+    def _begun(
+        self, begin: Callable[[], Composed], *, patience: float
+    ) -> tuple[Connection, tuple[object, ...]]:
         """Begin on an idle connection, or on a new one where that has died: nothing had been asked of it."""
         idle = self._pop()
         if idle is not None:

@@ -28,22 +28,39 @@ class _Fault:
     text: str
 
 
-_UNREACHABLE = _Fault(StoreUnavailableError, "{place} cannot be reached; nothing was done, call again when it is back")
-_LOST = _Fault(StoreUnavailableError, "the connection to {place} was lost; nothing was done, call again")
-_CONFLICT = _Fault(StoreBusyError, "another change of {place} came first; nothing was done, call again")
-_DENIED = _Fault(StoreReadOnlyError, "the user of {place} may not do this; grant it the role goop_app")
-_REFUSED = _Fault(StoreError, "{place} refuses the user or its password; check both, and pg_hba.conf on the server")
+_UNREACHABLE = _Fault(
+    StoreUnavailableError, "{place} cannot be reached; nothing was done, call again when it is back"
+)
+_LOST = _Fault(
+    StoreUnavailableError, "the connection to {place} was lost; nothing was done, call again"
+)
+_CONFLICT = _Fault(
+    StoreBusyError, "another change of {place} came first; nothing was done, call again"
+)
+_DENIED = _Fault(
+    StoreReadOnlyError, "the user of {place} may not do this; grant it the role goop_app"
+)
+_REFUSED = _Fault(
+    StoreError,
+    "{place} refuses the user or its password; check both, and pg_hba.conf on the server",
+)
 _DAMAGED = _Fault(StoreCorruptError, "{place} reports damaged data; restore it from a backup")
-_STRANGE = _Fault(StoreCorruptError, "the tables of {place} are not those of goop-mcp; restore them from a backup")
+_STRANGE = _Fault(
+    StoreCorruptError, "the tables of {place} are not those of goop-mcp; restore them from a backup"
+)
 _SILENT = _Fault(
-    StoreUnavailableError, "{place} keeps the connection and does not answer; nothing was done, call again later"
+    StoreUnavailableError,
+    "{place} keeps the connection and does not answer; nothing was done, call again later",
 )
 _NO_ROLE = _Fault(
     StoreError,
-    "the server at {place} does not know the role goop_app, which it knew before; another server may answer there now, "
-    "or it was restored without its roles: restore them (pg_dumpall --roles-only), or start goop-mcp again without it",
+    "the server at {place} does not know the role goop_app, which it knew before; another server"
+    " may answer there now, or it was restored without its roles: restore them (pg_dumpall"
+    " --roles-only), or start goop-mcp again without it",
 )
-_TEXT = _Fault(StoreError, "a text holds a character that {place} cannot keep, such as NUL; remove it")
+_TEXT = _Fault(
+    StoreError, "a text holds a character that {place} cannot keep, such as NUL; remove it"
+)
 
 # By SQLSTATE: a whole code before its class of two characters.
 _BY_STATE = {
@@ -51,12 +68,21 @@ _BY_STATE = {
     "22021": _TEXT,
     "22023": _NO_ROLE,
     "22P05": _TEXT,
-    "23505": _Fault(StoreError, "the key or text is in {place} already; look for it in the same transaction first"),
-    "25006": _Fault(StoreReadOnlyError, "{place} is read-only, as a standby is; use the primary server"),
-    "25P03": _Fault(
-        StoreUnavailableError, "{place} cut off a change that stood still for too long; nothing was done, call again"
+    "23505": _Fault(
+        StoreError,
+        "the key or text is in {place} already; look for it in the same transaction first",
     ),
-    "25P04": _Fault(StoreUnavailableError, "{place} cut off a change that took too long; nothing was done, call again"),
+    "25006": _Fault(
+        StoreReadOnlyError, "{place} is read-only, as a standby is; use the primary server"
+    ),
+    "25P03": _Fault(
+        StoreUnavailableError,
+        "{place} cut off a change that stood still for too long; nothing was done, call again",
+    ),
+    "25P04": _Fault(
+        StoreUnavailableError,
+        "{place} cut off a change that took too long; nothing was done, call again",
+    ),
     "28": _REFUSED,
     "3D000": _Fault(StoreError, "{place} does not exist; create the database first"),
     "3F000": _STRANGE,
@@ -64,18 +90,34 @@ _BY_STATE = {
     "42501": _DENIED,
     "42703": _STRANGE,
     "42P01": _STRANGE,
-    "53": _Fault(StoreUnavailableError, "the server of {place} is overloaded; nothing was done, call again"),
-    "53100": _Fault(StoreFullError, "the server of {place} has no room left on its disk; make room, then call again"),
-    "55P03": _Fault(StoreBusyError, "others wrote to {place} for too long; nothing was done, call again"),
+    "53": _Fault(
+        StoreUnavailableError, "the server of {place} is overloaded; nothing was done, call again"
+    ),
+    "53100": _Fault(
+        StoreFullError,
+        "the server of {place} has no room left on its disk; make room, then call again",
+    ),
+    "55P03": _Fault(
+        StoreBusyError, "others wrote to {place} for too long; nothing was done, call again"
+    ),
     "57": _LOST,
-    "57014": _Fault(StoreBusyError, "{place} took too long and was interrupted; nothing was done, call again"),
+    "57014": _Fault(
+        StoreBusyError, "{place} took too long and was interrupted; nothing was done, call again"
+    ),
     "58030": _DAMAGED,
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
 }
-# While connecting the driver has the server's words but no code; other languages fall back to "cannot be reached".
+# While connecting the driver has the server's words but no code; other languages fall back to
+# "cannot be reached".
 _BY_WORDS = (
-    (re.compile(r"authentication failed|no pg_hba\.conf entry|no password supplied|role .* does not exist"), _REFUSED),
+    (
+        re.compile(
+            r"authentication failed|no pg_hba\.conf entry|no password supplied|role .* does not"
+            r" exist"
+        ),
+        _REFUSED,
+    ),
     (re.compile(r"database .* does not exist"), _BY_STATE["3D000"]),
     (re.compile(r"too many clients|too many connections|connection slots"), _BY_STATE["53"]),
 )
@@ -99,15 +141,17 @@ def translating(place: str) -> Iterator[None]:
 def was_lost(error: psycopg.Error) -> bool:
     """Tell whether the connection went away: without a word of the server, or as its administrator ended it."""
     return (
-        error.sqlstate is None or error.sqlstate[:2] == "08" or error.sqlstate in {"57P01", "57P02", "57P05", "25P03"}
+        error.sqlstate is None
+        or error.sqlstate[:2] == "08"
+        or error.sqlstate in {"57P01", "57P02", "57P05", "25P03"}
     )
 
 
 def outcome_unknown(place: str) -> StoreUnavailableError:
     """Return the error for a commit that was sent and never answered."""
     return StoreUnavailableError(
-        f"the connection to {place} was lost while a change was committed, so nobody knows whether it was; "
-        "repeat the same call with the same idempotency key: it is not done twice"
+        f"the connection to {place} was lost while a change was committed, so nobody knows whether"
+        " it was; repeat the same call with the same idempotency key: it is not done twice"
     )
 
 
@@ -118,7 +162,9 @@ def _fault(error: Exception) -> _Fault:
         return _SILENT
     state = error.sqlstate if isinstance(error, psycopg.Error) else None
     if state:
-        unknown = _Fault(StoreError, "{place} " + f"refused the statement (SQLSTATE {state}); please report this")
+        unknown = _Fault(
+            StoreError, "{place} " + f"refused the statement (SQLSTATE {state}); please report this"
+        )
         return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or unknown
     if isinstance(error, psycopg.DataError):
         return _TEXT

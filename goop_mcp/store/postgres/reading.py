@@ -1,4 +1,7 @@
-"""Questions to one project's rows in PostgreSQL. Each names tenant and project; row-level security is behind that."""
+"""Questions to one project's rows in PostgreSQL.
+
+Each names tenant and project; row-level security is behind that.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +30,15 @@ from goop_mcp.store.records import (
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
 
-__all__ = ["LISTS", "PostgresReading", "Project", "attempt_of", "event_of", "memory_of", "report_of"]
+__all__ = [
+    "LISTS",
+    "PostgresReading",
+    "Project",
+    "attempt_of",
+    "event_of",
+    "memory_of",
+    "report_of",
+]
 
 LISTS = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
 """Fields that are lists in the database."""
@@ -46,12 +57,19 @@ class Project:
 class PostgresReading:
     """Answers from one transaction."""
 
-    def __init__(self, connection: Connection | None, project: Project, *, place: str, revision: int) -> None:
+    def __init__(
+        self, connection: Connection | None, project: Project, *, place: str, revision: int
+    ) -> None:
         """Ask on `connection`, None for a database without tables: it reads as empty.
 
         `revision` is the project's in this transaction, `place` names the database in errors.
         """
-        self._connection, self._project, self._place, self._revision = connection, project, place, revision
+        self._connection, self._project, self._place, self._revision = (
+            connection,
+            project,
+            place,
+            revision,
+        )
         self._mine = {"tenant": project.tenant, "project": project.name}
 
     def revision(self) -> int:
@@ -79,7 +97,12 @@ class PostgresReading:
 
         Among equals the newest is first. Of those that share one sketch only the newest MOST_OF_A_SKETCH count.
         """
-        rows = self._rows(statements.MEMORIES_BY_SKETCH, sketches=list(sketches), newest=MOST_OF_A_SKETCH, limit=limit)
+        rows = self._rows(
+            statements.MEMORIES_BY_SKETCH,
+            sketches=list(sketches),
+            newest=MOST_OF_A_SKETCH,
+            limit=limit,
+        )
         return [MemoryWords(row["id"], row["type"], row["title"], row["content"]) for row in rows]
 
     def memories(
@@ -87,7 +110,9 @@ class PostgresReading:
     ) -> list[StoredMemory]:
         """Return memories, newest first; `before_id` continues a list, None of `limit` means all."""
         values = {"before": before_id, "limit": limit}
-        return [memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)]
+        return [
+            memory_of(row) for row in self._rows(statements.MEMORIES, **_filter(wanted), **values)
+        ]
 
     def memories_after(self, id: int, *, limit: int) -> list[StoredMemory]:
         """Return at most `limit` memories with a larger id, oldest first; 0 begins the list."""
@@ -112,9 +137,13 @@ class PostgresReading:
         """Return how many memories of each type there are; a type without any is left out."""
         return {row["type"]: row["count"] for row in self._rows(statements.MEMORY_COUNTS)}
 
-    def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
+    def search(
+        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+    ) -> list[SearchHit]:
         """Return the memories that hold all (AND) or some (OR) of the words, best first; no words, no hits."""
-        quoted = [f'"{word}"' for word in dict.fromkeys(search_text(" ".join(words)).split()[:MOST_WORDS])]
+        quoted = [
+            f'"{word}"' for word in dict.fromkeys(search_text(" ".join(words)).split()[:MOST_WORDS])
+        ]
         if not quoted or limit < 1:
             return []
         query = (" or " if operator == "OR" else " ").join(quoted)
@@ -124,7 +153,10 @@ class PostgresReading:
 
     def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
         """Return recorded envelopes, newest first, those behind `after_revision` only."""
-        return [report_of(row) for row in self._rows(statements.REPORTS, after=after_revision, limit=limit)]
+        return [
+            report_of(row)
+            for row in self._rows(statements.REPORTS, after=after_revision, limit=limit)
+        ]
 
     def last_reports(self) -> list[StoredReport]:
         """Return of each task, agent and phase the newest envelope, newest first."""
@@ -136,7 +168,10 @@ class PostgresReading:
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key, None when there is none."""
-        return next((report_of(row) for row in self._rows(statements.REPORT_BY_KEY, key=idempotency_key)), None)
+        return next(
+            (report_of(row) for row in self._rows(statements.REPORT_BY_KEY, key=idempotency_key)),
+            None,
+        )
 
     def events(
         self,
@@ -150,7 +185,12 @@ class PostgresReading:
         """Return events in the order in which they happened, those after `after_revision` only."""
         named = None if kinds is None else list(kinds)
         rows = self._rows(
-            statements.EVENTS, after=after_revision, document=document, kinds=named, month=month, limit=limit
+            statements.EVENTS,
+            after=after_revision,
+            document=document,
+            kinds=named,
+            month=month,
+            limit=limit,
         )
         return [event_of(row) for row in rows]
 
@@ -159,21 +199,35 @@ class PostgresReading:
     ) -> list[int]:
         """Return the revisions of the newest events shown in `document`, newest first, one for each event."""
         rows = self._rows(
-            statements.EVENT_REVISIONS, document=document, without=list(without), up_to=up_to, limit=limit
+            statements.EVENT_REVISIONS,
+            document=document,
+            without=list(without),
+            up_to=up_to,
+            limit=limit,
         )
         return [row["revision"] for row in rows]
 
     def document_revision(self, document: str) -> int:
         """Return the revision of the newest event that is shown in `document`, 0 when there is none."""
-        return next((row["revision"] for row in self._rows(statements.DOCUMENT_REVISION, document=document)), 0)
+        return next(
+            (
+                row["revision"]
+                for row in self._rows(statements.DOCUMENT_REVISION, document=document)
+            ),
+            0,
+        )
 
     def projections(self) -> list[Projection]:
         """Return what we know of the files we wrote, ordered by path."""
         return [Projection(**row) for row in self._rows(statements.PROJECTIONS)]
 
-    def attempts(self, *, since: str | None = None, limit: int | None = None) -> list[StoredAttempt]:
+    def attempts(
+        self, *, since: str | None = None, limit: int | None = None
+    ) -> list[StoredAttempt]:
         """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
-        return [attempt_of(row) for row in self._rows(statements.ATTEMPTS, since=since, limit=limit)]
+        return [
+            attempt_of(row) for row in self._rows(statements.ATTEMPTS, since=since, limit=limit)
+        ]
 
     def figures(self, wanted: FigureFilter) -> Figures:
         """Return the figures of attempts, judgements and reports."""

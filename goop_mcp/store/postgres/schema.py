@@ -34,8 +34,8 @@ _HAS_TABLES = (
 )
 _RULES: dict[str, LiteralString] = {
     "row-level security is not forced on goop.{}; run ALTER TABLE … FORCE ROW LEVEL SECURITY": (
-        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('goop') AND relkind = 'r' "
-        "AND relname <> 'versions' AND NOT (relrowsecurity AND relforcerowsecurity)"
+        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('goop') AND relkind ="
+        " 'r' AND relname <> 'versions' AND NOT (relrowsecurity AND relforcerowsecurity)"
     ),
     "the index goop.{} is not valid; run REINDEX": (
         "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid "
@@ -43,15 +43,13 @@ _RULES: dict[str, LiteralString] = {
     ),
 }
 _COUNTED = SQL(
-    "SELECT kind FROM goop.meta, LATERAL (VALUES "
-    "('memories', memory_id, (SELECT max(id) FROM goop.memories)), "
-    "('reports', report_id, (SELECT max(id) FROM goop.reports)), "
-    "('events', event_id, (SELECT max(id) FROM goop.events)), "
-    "('attempts', attempt_id, (SELECT max(id) FROM goop.attempts)), "
-    "('judgements', judgement_id, (SELECT max(id) FROM goop.judgements)), "
-    "('revisions', revision, (SELECT max(revision) FROM goop.memories)), "
-    "('revisions', revision, (SELECT max(revision) FROM goop.reports)), "
-    "('revisions', revision, (SELECT max(revision) FROM goop.events))) AS counted(kind, given, used) WHERE used > given"
+    "SELECT kind FROM goop.meta, LATERAL (VALUES ('memories', memory_id, (SELECT max(id) FROM"
+    " goop.memories)), ('reports', report_id, (SELECT max(id) FROM goop.reports)), ('events',"
+    " event_id, (SELECT max(id) FROM goop.events)), ('attempts', attempt_id, (SELECT max(id) FROM"
+    " goop.attempts)), ('judgements', judgement_id, (SELECT max(id) FROM goop.judgements)),"
+    " ('revisions', revision, (SELECT max(revision) FROM goop.memories)), ('revisions', revision,"
+    " (SELECT max(revision) FROM goop.reports)), ('revisions', revision, (SELECT max(revision) FROM"
+    " goop.events))) AS counted(kind, given, used) WHERE used > given"
 )
 
 
@@ -78,8 +76,8 @@ def refuse_newer(version: int, place: str) -> None:
     """Raise StoreVersionError for tables that a newer program has made."""
     if version > newest_version():
         raise StoreVersionError(
-            f"{place} has tables of version {version}, this goop-mcp knows versions up to {newest_version()}; "
-            "update goop-mcp"
+            f"{place} has tables of version {version}, this goop-mcp knows versions up to"
+            f" {newest_version()}; update goop-mcp"
         )
 
 
@@ -90,7 +88,9 @@ def migrate(connection: Connection, *, place: str, timeout: float) -> None:
     """
     with connection.transaction():
         connection.execute(
-            SQL("SELECT set_config('lock_timeout', {}, true)").format(Literal(f"{max(int(timeout * 1000), 1)}ms"))
+            SQL("SELECT set_config('lock_timeout', {}, true)").format(
+                Literal(f"{max(int(timeout * 1000), 1)}ms")
+            )
         )
         connection.execute(SQL("SELECT pg_advisory_xact_lock({})").format(Literal(_MIGRATION_LOCK)))
         version = version_of(connection)
@@ -106,10 +106,12 @@ def can_become(connection: Connection) -> bool:
         connection.execute("SELECT")
         try:
             with connection.transaction():
-                connection.execute(SQL("SELECT set_config('role', {}, true)").format(Literal(APP_ROLE)))
+                connection.execute(
+                    SQL("SELECT set_config('role', {}, true)").format(Literal(APP_ROLE))
+                )
                 row = connection.execute(
-                    "SELECT has_table_privilege('goop.memories', 'INSERT') "
-                    "AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)"
+                    "SELECT has_table_privilege('goop.memories', 'INSERT') AND NOT (SELECT rolsuper"
+                    " OR rolbypassrls FROM pg_roles WHERE rolname = current_user)"
                 ).fetchone()
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue):
             return False
@@ -118,7 +120,9 @@ def can_become(connection: Connection) -> bool:
 
 def bypasses_row_security(connection: Connection) -> bool:
     """Tell whether this user sees all rows, whatever the policies say."""
-    row = connection.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone()
+    row = connection.execute(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
     return bool(row and row[0])
 
 
@@ -127,4 +131,7 @@ def faults(connection: Connection) -> Iterator[str]:
     for text, statement in _RULES.items():
         yield from (text.format(name) for (name,) in connection.execute(statement))
     for (kind,) in connection.execute(_COUNTED):
-        yield f"{kind} of the project are numbered beyond what was given out; restore goop.meta from a backup"
+        yield (
+            f"{kind} of the project are numbered beyond what was given out; restore goop.meta from"
+            " a backup"
+        )

@@ -1,4 +1,7 @@
-"""All statements about rows. Each names tenant and project; row-level security is only the second wall."""
+"""All statements about rows.
+
+Each names tenant and project; row-level security is only the second wall.
+"""
 
 from typing import LiteralString
 
@@ -48,17 +51,17 @@ _PARTS = {
         "AND (%(concepts)s::text[] = '{}' OR concept_keys && %(concepts)s::text[])"
     ),
     "memory": SQL(
-        "id, uid, type, title, content, importance, idempotency_key, fingerprint, created_at, revision, concepts, "
-        "facts, source_files, agent, session_id, sketches, forgotten_at"
+        "id, uid, type, title, content, importance, idempotency_key, fingerprint, created_at,"
+        " revision, concepts, facts, source_files, agent, session_id, sketches, forgotten_at"
     ),
     "report": SQL(
-        "id, protocol, idempotency_key, envelope, verdict, decision, created_at, revision, agent, phase, task_id, "
-        "status"
+        "id, protocol, idempotency_key, envelope, verdict, decision, created_at, revision, agent,"
+        " phase, task_id, status"
     ),
     "event": SQL("id, kind, author, text, created_at, revision, document"),
     "attempt": SQL(
-        "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs, seconds, tokens, "
-        "message, reply, ended"
+        "id, call_id, number, result, way, created_at, agent, session_id, protocol, rules, repairs,"
+        " seconds, tokens, message, reply, ended"
     ),
 }
 
@@ -68,9 +71,13 @@ def _statement(text: LiteralString) -> Composed:
 
 
 MEMORY_BY_ID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND id = %(value)s")
-MEMORY_BY_KEY = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND idempotency_key = %(value)s")
+MEMORY_BY_KEY = _statement(
+    "SELECT {memory} FROM goop.memories WHERE {mine} AND idempotency_key = %(value)s"
+)
 MEMORY_BY_UID = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND uid = %(value)s")
-MEMORY_BY_FINGERPRINT = _statement("SELECT {memory} FROM goop.memories WHERE {mine} AND fingerprint = %(value)s")
+MEMORY_BY_FINGERPRINT = _statement(
+    "SELECT {memory} FROM goop.memories WHERE {mine} AND fingerprint = %(value)s"
+)
 MEMORIES_BY_SKETCH = _statement("""
 WITH alike AS MATERIALIZED (
     SELECT memory_id AS id, sum(1 / held::double precision) AS shared
@@ -115,7 +122,8 @@ ON CONFLICT (tenant, project, memory_id, model) DO UPDATE SET vector = excluded.
 """)
 FORGET_VECTORS = _statement("DELETE FROM goop.vectors WHERE {mine} AND memory_id = %(id)s")
 MEMORY_COUNTS = _statement(
-    "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP BY type"
+    "SELECT type, count(*) AS count FROM goop.memories WHERE {mine} AND forgotten_at IS NULL GROUP"
+    " BY type"
 )
 # In two steps: the best by words, then importance among these. The filters stand before the cut.
 SEARCH = _statement("""
@@ -171,7 +179,9 @@ WHERE {mine} AND id IN (SELECT max(id) FROM goop.reports WHERE {mine} GROUP BY t
 ORDER BY id DESC
 """)
 REPORT_COUNT = _statement("SELECT count(*) AS count FROM goop.reports WHERE {mine}")
-REPORT_BY_KEY = _statement("SELECT {report} FROM goop.reports WHERE {mine} AND idempotency_key = %(key)s")
+REPORT_BY_KEY = _statement(
+    "SELECT {report} FROM goop.reports WHERE {mine} AND idempotency_key = %(key)s"
+)
 ADD_REPORT = _statement("""
 INSERT INTO goop.reports (
     tenant, project, id, protocol, idempotency_key, envelope, verdict, decision, agent, phase, task_id, status,
@@ -249,8 +259,8 @@ INSERT INTO goop.judgements (
 FIGURES = Dialect(
     schema="goop.",
     wanted=(
-        "tenant = %(tenant)s AND project = %(project)s AND (%(since)s::text IS NULL OR created_at >= %(since)s::text) "
-        "AND (%(agent)s::text IS NULL OR agent = %(agent)s::text)"
+        "tenant = %(tenant)s AND project = %(project)s AND (%(since)s::text IS NULL OR created_at"
+        " >= %(since)s::text) AND (%(agent)s::text IS NULL OR agent = %(agent)s::text)"
     ),
     week="""to_char(created_at::timestamptz AT TIME ZONE 'UTC', 'IYYY"-W"IW')""",
     each_rule="CROSS JOIN LATERAL unnest(replies.rules) AS broken (value)",

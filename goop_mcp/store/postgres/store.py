@@ -39,19 +39,30 @@ class PostgresStore:
     """
 
     def __init__(
-        self, url: str, *, project_id: str | None, tenant: str = "default", answer_within: float = ANSWER_WITHIN
+        self,
+        url: str,
+        *,
+        project_id: str | None,
+        tenant: str = "default",
+        answer_within: float = ANSWER_WITHIN,
     ) -> None:
         """Look at `url`, `postgresql://…`; the project has the same id on every machine.
 
-        A server that takes longer than `answer_within` seconds for a statement counts as silent, locks aside.
+        A server that takes longer than `answer_within` seconds for a statement counts as silent,
+        locks aside.
 
-        Raises SettingsError for a URL that cannot be read and for a missing or unusable project id or tenant.
+        Raises SettingsError for a URL that cannot be read and for a missing or unusable project id
+        or tenant.
         """
         self._address = parse_address(url)
         if not project_id:
-            raise SettingsError("PostgreSQL needs a project id, as paths differ between machines; give --project-id")
+            raise SettingsError(
+                "PostgreSQL needs a project id, as paths differ between machines; give --project-id"
+            )
         if any(not name or "\0" in name for name in (project_id, tenant)):
-            raise SettingsError("a project id or tenant is text without NUL and not empty; name another one")
+            raise SettingsError(
+                "a project id or tenant is text without NUL and not empty; name another one"
+            )
         self._project = Project(tenant, project_id)
         self._connections = Connections(self._address, answer_within=answer_within)
         self._writer: int | None = None
@@ -59,7 +70,10 @@ class PostgresStore:
         self._warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"PostgresStore({self.location!r}, project_id={self._project.name!r}, tenant={self._project.tenant!r})"
+        return (
+            f"PostgresStore({self.location!r}, project_id={self._project.name!r},"
+            f" tenant={self._project.tenant!r})"
+        )
 
     @property
     def engine(self) -> OneOf["sqlite", "postgresql"]:
@@ -81,26 +95,37 @@ class PostgresStore:
         return self._opened() is not None
 
     def read(self, ask: Callable[[Reading], T]) -> T:
-        """Run `ask` on one consistent view and return its answer. A database without tables reads as empty."""
+        """Run `ask` on one consistent view and return its answer.
+
+        A database without tables reads as empty.
+        """
         begin = self._opened()
         if begin is None:
             return ask(PostgresReading(None, self._project, place=self.location, revision=0))
         with self._reading(begin) as (connection, revision):
-            return ask(PostgresReading(connection, self._project, place=self.location, revision=revision))
+            return ask(
+                PostgresReading(connection, self._project, place=self.location, revision=revision)
+            )
 
     def write(
-        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+        self,
+        change: Callable[[Writing], T],
+        *,
+        then: Callable[[T], None] | None = None,
+        timeout: float = 30.0,
     ) -> T:
         """Run `change` in one transaction and return its answer once it is on disk.
 
-        `then` runs while a second transaction still has the project's turn, so that no other writer comes between.
+        `then` runs while a second transaction still has the project's turn, so that no other writer
+        comes between.
         """
         deadline = time.monotonic() + timeout
         with self._turn_of_thread(timeout):
             begin = self._opened() or self._made(_left(deadline))
             if then is None:
                 return self._changed(change, begin, deadline, turn="take")
-            # A transaction of its own keeps other writers of the project waiting until the block ends.
+            # A transaction of its own keeps other writers of the project waiting until the block
+            # ends.
             with self._begun(lambda: begin.waiting(_left(deadline)), deadline):
                 failpoint(Failpoint.LOCK)
                 answer = self._changed(change, begin, deadline, turn="held")
@@ -115,18 +140,19 @@ class PostgresStore:
         with self._reading(begin) as (connection, _), translating(self.location):
             return list(schema.faults(connection))
 
-    def backup(self, target: Path, *, force: bool = False) -> None:  # noqa: ARG002 - the signature is that of Store
+    # The signature is that of Store
+    def backup(self, target: Path, *, force: bool = False) -> None:  # noqa: ARG002
         """Raise StoreError: PostgreSQL has tools of its own."""
         raise StoreError(
-            f"{self.location} is a database of PostgreSQL; write a copy of it with pg_dump --format=custom "
-            f"--schema=goop --file={target.name} and this URL"
+            f"{self.location} is a database of PostgreSQL; write a copy of it with pg_dump"
+            f" --format=custom --schema=goop --file={target.name} and this URL"
         )
 
     def restore(self, source: Path) -> str | None:
         """Raise StoreError: PostgreSQL has tools of its own."""
         raise StoreError(
-            f"{self.location} is a database of PostgreSQL; put a copy of it back with pg_restore --clean --if-exists "
-            f"--dbname and this URL, {source.name} at the end"
+            f"{self.location} is a database of PostgreSQL; put a copy of it back with pg_restore"
+            f" --clean --if-exists --dbname and this URL, {source.name} at the end"
         )
 
     def close(self) -> None:
@@ -154,15 +180,19 @@ class PostgresStore:
             schema.migrate(connection, place=self.location, timeout=timeout)
         begin = self._opened()
         if begin is None:
-            raise StoreError(f"{self.location} has no tables although they were just made; please report this")
+            raise StoreError(
+                f"{self.location} has no tables although they were just made; please report this"
+            )
         return begin
 
     def _beginning(self, connection: Connection) -> Beginning:
         as_app_role = schema.can_become(connection)
         if not as_app_role and schema.bypasses_row_security(connection):
             self._warnings = (
-                f"the user of {self.location} passes over row-level security and may not act as {schema.APP_ROLE}; "
-                "log in as a user without these rights",
+                (
+                    f"the user of {self.location} passes over row-level security and may not act as"
+                    f" {schema.APP_ROLE}; log in as a user without these rights"
+                ),
             )
         return Beginning(self._project, as_app_role=as_app_role)
 
@@ -175,15 +205,24 @@ class PostgresStore:
             yield transaction.connection, revision
 
     def _changed(
-        self, change: Callable[[Writing], T], begin: Beginning, deadline: float, *, turn: OneOf["take", "held"]
+        self,
+        change: Callable[[Writing], T],
+        begin: Beginning,
+        deadline: float,
+        *,
+        turn: OneOf["take", "held"],
     ) -> T:
         """Run `change` in a transaction, commit it and return its answer."""
-        with self._begun(lambda: begin.writing(_left(deadline), turn=turn), deadline) as transaction:
+        with self._begun(
+            lambda: begin.writing(_left(deadline), turn=turn), deadline
+        ) as transaction:
             failpoint(Failpoint.BEGIN)
             version, *counts = _numbers(transaction)
             schema.refuse_newer(version, self.location)
             counters = Counters(*counts)
-            writing = PostgresWriting(transaction.connection, self._project, place=self.location, counters=counters)
+            writing = PostgresWriting(
+                transaction.connection, self._project, place=self.location, counters=counters
+            )
             answer = change(writing)
             transaction.commit(counters.statement(self._project))
             failpoint(Failpoint.COMMIT)
@@ -196,7 +235,9 @@ class PostgresStore:
         try:
             action()
         except Exception:
-            _log.exception("%s: the change is stored, but not all that follows from it is done", self.location)
+            _log.exception(
+                "%s: the change is stored, but not all that follows from it is done", self.location
+            )
 
     def _vacuum(self) -> None:
         """Remove the text of forgotten memories, where this user owns the table; the server does so later anyway."""
@@ -221,7 +262,10 @@ class PostgresStore:
             raise StoreError("a change must not start another one; do both in one change")
         with self._connections.writers.taken(timeout) as got:
             if not got:
-                raise StoreBusyError(f"other threads of this process wrote to {self.location} for too long; call again")
+                raise StoreBusyError(
+                    f"other threads of this process wrote to {self.location} for too long; call"
+                    " again"
+                )
             self._writer = threading.get_ident()
             try:
                 yield
@@ -240,7 +284,10 @@ class PostgresStore:
             raise StoreBusyError(f"{error}; the project's turn has {holder}") from error
 
     def _holder(self) -> str | None:
-        with suppress(StoreError), self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection:
+        with (
+            suppress(StoreError),
+            self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
+        ):
             return holder_of_turn(connection, self._project)
         return None
 

@@ -9,7 +9,15 @@ from goop_mcp.current_request import current_request
 from goop_mcp.store.failpoints import Failpoint, failpoint
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
-from goop_mcp.store.postgres.reading import LISTS, PostgresReading, Project, attempt_of, event_of, memory_of, report_of
+from goop_mcp.store.postgres.reading import (
+    LISTS,
+    PostgresReading,
+    Project,
+    attempt_of,
+    event_of,
+    memory_of,
+    report_of,
+)
 from goop_mcp.store.records import (
     Event,
     NewAttempt,
@@ -53,7 +61,8 @@ class Counters:
         if self._last == self._first:
             return SQL("SELECT")
         return SQL(
-            "UPDATE goop.meta SET ({names}) = ({counts}) WHERE tenant = {tenant} AND project = {project}"
+            "UPDATE goop.meta SET ({names}) = ({counts}) WHERE tenant = {tenant} AND project ="
+            " {project}"
         ).format(
             names=SQL(", ").join(map(Identifier, self._last)),
             counts=SQL(", ").join(map(Literal, self._last.values())),
@@ -68,7 +77,9 @@ class PostgresWriting(PostgresReading):
     `has_forgotten` tells whether texts were taken out that still lie in the table.
     """
 
-    def __init__(self, connection: Connection, project: Project, *, place: str, counters: Counters) -> None:
+    def __init__(
+        self, connection: Connection, project: Project, *, place: str, counters: Counters
+    ) -> None:
         """Change on `connection`, which holds the lock of the project's row."""
         super().__init__(connection, project, place=place, revision=counters.last("revision"))
         self._counters = counters
@@ -95,14 +106,18 @@ class PostgresWriting(PostgresReading):
             "search_title": search_text(new.title),
             "search_body": search_text(" ".join((new.content, *new.concepts))),
         }
-        return memory_of(self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made))
+        return memory_of(
+            self._add(statements.ADD_MEMORY, new, id_name="memory_id", **_lists(new), **made)
+        )
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
         """Keep the vector of a memory, in place of an earlier one of `model`; a forgotten memory gets none."""
         self._rows(statements.SET_VECTOR, id=id, model=model, vector=packed(vector))
         failpoint(Failpoint.INSERT)
 
-    def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
+    def forget_memory(
+        self, id: int, *, forgotten_at: str, purge: bool = False
+    ) -> StoredMemory | None:
         """Empty a memory's texts, free its key and take it out of the index; `purge` removes the row itself.
 
         Returns the memory as it was, None when there is none or it is forgotten already.
@@ -131,9 +146,15 @@ class PostgresWriting(PostgresReading):
         return event_of(self._add(statements.ADD_EVENT, new, id_name="event_id"))
 
     def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
-        """Record attempts; no revision is used. Raises StoreError when one of them is recorded already."""
+        """Record attempts; no revision is used.
+
+        Raises StoreError when one of them is recorded already.
+        """
         return [
-            attempt_of(self._insert(statements.ADD_ATTEMPT, each, id_name="attempt_id", **_lists(each))) for each in new
+            attempt_of(
+                self._insert(statements.ADD_ATTEMPT, each, id_name="attempt_id", **_lists(each))
+            )
+            for each in new
         ]
 
     def add_judgement(self, new: NewJudgement) -> None:
@@ -147,7 +168,12 @@ class PostgresWriting(PostgresReading):
         failpoint(Failpoint.INSERT)
 
     def _add(
-        self, statement: Composed, new: NewMemory | NewReport | NewEvent, *, id_name: str, **made: object
+        self,
+        statement: Composed,
+        new: NewMemory | NewReport | NewEvent,
+        *,
+        id_name: str,
+        **made: object,
     ) -> dict[str, object]:
         return self._insert(statement, new, id_name=id_name, revision=self.next_revision(), **made)
 

@@ -21,7 +21,13 @@ from goop_mcp.store.sqlite.companions import SUFFIXES, Companions, FileIdentity,
 from goop_mcp.store.sqlite.faults import sqlite_faults
 from goop_mcp.store.sqlite.schema import find_foreign_objects, read_objects
 
-__all__ = ["NEW_FILE_MODE", "DatabaseFile", "OtherProgramError", "refuse_unsafe_sqlite", "sync_folder"]
+__all__ = [
+    "NEW_FILE_MODE",
+    "DatabaseFile",
+    "OtherProgramError",
+    "refuse_unsafe_sqlite",
+    "sync_folder",
+]
 
 NEW_FILE_MODE = 0o600
 """Reports and memories are for their owner; SQLite gives the files next to a database the same mode."""
@@ -36,14 +42,18 @@ _WRITER = (
     "mmap_size=0",
     "trusted_schema=OFF",
     "wal_autocheckpoint=1000",
-    # What is deleted is overwritten with zeros: a forgotten memory must not stand in unused parts of the file.
+    # What is deleted is overwritten with zeros: a forgotten memory must not stand in unused parts
+    # of the file.
     "secure_delete=ON",
 )
 _READER = ("query_only=ON", "cache_size=-8000", "mmap_size=0", "trusted_schema=OFF")
 _PATIENCE_MS = 10_000
-_INDEX_KEEPS_DELETED = "SELECT NOT EXISTS (SELECT 1 FROM memory_index_config WHERE k = 'secure-delete' AND v = 1)"
+_INDEX_KEEPS_DELETED = (
+    "SELECT NOT EXISTS (SELECT 1 FROM memory_index_config WHERE k = 'secure-delete' AND v = 1)"
+)
 _INDEX_DELETES = "INSERT INTO memory_index (memory_index, rank) VALUES ('secure-delete', 1)"
-# Several times what the longest reply leaves in a row; a longer value is refused before it is loaded.
+# Several times what the longest reply leaves in a row; a longer value is refused before it is
+# loaded.
 _LONGEST_ROW = 16 * 1024 * 1024
 _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 100_000
 _MOST_NAMED = 3
@@ -56,15 +66,19 @@ class OtherProgramError(StoreCorruptError):
 def refuse_unsafe_sqlite(version: str) -> None:
     """Raise StoreError for a SQLite that many processes can destroy a file with (the WAL-reset bug)."""
     if tuple(int(part) for part in version.split(".")[:3]) < _OLDEST_SAFE:
-        raise StoreError(f"SQLite {version} can damage a shared database; install apsw 3.51.3 or newer")
+        raise StoreError(
+            f"SQLite {version} can damage a shared database; install apsw 3.51.3 or newer"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFile:
-    """A place for a database. `name` is what people call it, `migrations` leads to the tables of this program.
+    """A place for a database.
 
-    `makes_folder` tells whether the folder of the file is created with it; the folders above it never are. No question
-    and no change takes longer than `seconds`.
+    `name` is what people call it, `migrations` leads to the tables of this program.
+
+    `makes_folder` tells whether the folder of the file is created with it; the folders above it
+    never are. No question and no change takes longer than `seconds`.
     """
 
     path: Path
@@ -95,13 +109,20 @@ class DatabaseFile:
         except OSError as error:
             raise file_fault(error, self.name) from error
         if stat.S_ISLNK(found.st_mode):
-            raise StoreError(f"{self.name} is a symbolic link, which is not followed; put the file itself there")
+            raise StoreError(
+                f"{self.name} is a symbolic link, which is not followed; put the file itself there"
+            )
         if not stat.S_ISREG(found.st_mode):
-            raise StoreCorruptError(f"{self.name} is no file; move it away, or name another database")
+            raise StoreCorruptError(
+                f"{self.name} is no file; move it away, or name another database"
+            )
         return found.st_dev, found.st_ino
 
     def create_folder(self) -> None:
-        """Create the folder of the database, if that is wanted, but none above it. Raises StoreError without one."""
+        """Create the folder of the database, if that is wanted, but none above it.
+
+        Raises StoreError without one.
+        """
         folder = self.path.parent
         if not self.makes_folder:
             if not folder.is_dir():
@@ -122,8 +143,10 @@ class DatabaseFile:
         if kind is None:
             return ()
         return (
-            f"{self.name} lies on a network filesystem ({kind}): a slower and safer way of writing is used; "
-            "for several machines use a database of PostgreSQL",
+            (
+                f"{self.name} lies on a network filesystem ({kind}): a slower and safer way of"
+                " writing is used; for several machines use a database of PostgreSQL"
+            ),
         )
 
     def open_writer(self) -> apsw.Connection:
@@ -131,7 +154,8 @@ class DatabaseFile:
         self._create_private()
         with self._opened(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) as connection:
             if connection.readonly("main"):
-                # Opened so by itself; it would stay so, and create companions that nobody may write later.
+                # Opened so by itself; it would stay so, and create companions that nobody may write
+                # later.
                 raise apsw.ReadOnlyError("the file was opened for reading only")
             self.refuse_foreign_objects(connection)
             connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
@@ -179,7 +203,9 @@ class DatabaseFile:
         A file that somebody else made may hold anything, rows without end among it.
         """
         ends = time.monotonic() + (self.seconds if seconds is None else seconds)
-        connection.set_progress_handler(lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
+        connection.set_progress_handler(
+            lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
+        )
         try:
             yield
         finally:
@@ -189,12 +215,14 @@ class DatabaseFile:
     def _opened(self, flags: int) -> Iterator[apsw.Connection]:
         """Open the file; close it again if what is done first with it fails."""
         refuse_unsafe_sqlite(apsw.sqlite_lib_version())
-        # The folder may be reached through links, which is the user's choice; the file may not be one.
+        # The folder may be reached through links, which is the user's choice; the file may not be
+        # one.
         path = self.path.parent.resolve() / self.path.name
         with self.faults():
             connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
         try:
-            # Closing must not move pages outside the lock, and must do nothing at all in a child after a fork.
+            # Closing must not move pages outside the lock, and must do nothing at all in a child
+            # after a fork.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             _distrust(connection)
             connection.set_busy_timeout(min(_PATIENCE_MS, int(self.seconds * 1000)))
@@ -225,7 +253,9 @@ class DatabaseFile:
         is_ours = connection.pragma("application_id") == _APPLICATION
         found = read_objects(connection)
         if found and not is_ours:
-            raise OtherProgramError(f"{name or self.name} belongs to another program; name another database")
+            raise OtherProgramError(
+                f"{name or self.name} belongs to another program; name another database"
+            )
         version = self.version_of(connection, name=name)
         connection.execute("ROLLBACK")
 
@@ -233,15 +263,16 @@ class DatabaseFile:
             shown = ", ".join(ascii(name[:40]) for name in foreign[:_MOST_NAMED])
             more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
             raise StoreCorruptError(
-                f"{name or self.name} does not declare its tables as goop-mcp does (see {shown}{more}), "
-                "so it is not used; "
-                "expected only what goop-mcp created: restore a copy, or move the file away to start with an empty one"
+                f"{name or self.name} does not declare its tables as goop-mcp does (see"
+                f" {shown}{more}), so it is not used; expected only what goop-mcp created: restore"
+                " a copy, or move the file away to start with an empty one"
             )
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         version = self.version_of(connection)
         if version == 0:
-            # A new file gets all its tables at once: a kill leaves none, and nothing that a copy is kept of.
+            # A new file gets all its tables at once: a kill leaves none, and nothing that a copy is
+            # kept of.
             _migrate(connection, self.migrations)
         elif version < self.newest:
             self._keep_copy(connection, version)
@@ -272,7 +303,10 @@ class DatabaseFile:
             return False
 
     def keep_view(self, connection: apsw.Connection) -> str:
-        """Copy what `connection` sees next to the file and return the name of the copy. Raises StoreError."""
+        """Copy what `connection` sees next to the file and return the name of the copy.
+
+        Raises StoreError.
+        """
         suffix = f".{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}"
         copy = self.path.with_name(f"{self.path.name}{suffix}")
         try:
@@ -283,7 +317,10 @@ class DatabaseFile:
         return f"{self.name}{suffix}"
 
     def move_aside(self) -> str:
-        """Give the file and its companions other names next to it, and return that of the file. Raises StoreError."""
+        """Give the file and its companions other names next to it, and return that of the file.
+
+        Raises StoreError.
+        """
         suffix = f".damaged-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}"
         try:
             for companion in ("", *SUFFIXES):
@@ -296,7 +333,10 @@ class DatabaseFile:
         return f"{self.name}{suffix}"
 
     def copy_to(self, path: Path, connection: apsw.Connection) -> None:
-        """Write what `connection` sees to a new file at `path`, for its owner only. Raises OSError and StoreError."""
+        """Write what `connection` sees to a new file at `path`, for its owner only.
+
+        Raises OSError and StoreError.
+        """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE))
         target = apsw.Connection(str(path))
         try:

@@ -18,10 +18,13 @@ _NOT_COPIED = "nothing was written: goop-mcp doctor says what is wrong with the 
 _NOT_RESTORED = "nothing was put back: name another copy that goop-mcp backup has written"
 
 
-def write_copy(file: DatabaseFile, connection: apsw.Connection, target: Path, *, force: bool) -> None:
+def write_copy(
+    file: DatabaseFile, connection: apsw.Connection, target: Path, *, force: bool
+) -> None:
     """Write what `connection` sees of `file` to `target`, one whole and sound file or none.
 
-    Raises UnwritableFileError for a target that is there, unless `force`, or cannot be written, and StoreError.
+    Raises UnwritableFileError for a target that is there, unless `force`, or cannot be written, and
+    StoreError.
     """
     _refuse_target(file, target, force=force)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.goop-tmp")
@@ -36,7 +39,9 @@ def write_copy(file: DatabaseFile, connection: apsw.Connection, target: Path, *,
         raise
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
-        raise UnwritableFileError(f"{str(target)!r} cannot be written ({reason}); name another file") from error
+        raise UnwritableFileError(
+            f"{str(target)!r} cannot be written ({reason}); name another file"
+        ) from error
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
@@ -52,13 +57,17 @@ def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
     if not source.is_file():
         raise StoreError(f"{name} is no file; name the copy that goop-mcp backup has written")
     if file.path.exists() and source.samefile(file.path):
-        raise StoreError(f"{name} is the database itself; name the copy that goop-mcp backup has written")
+        raise StoreError(
+            f"{name} is the database itself; name the copy that goop-mcp backup has written"
+        )
     with sqlite_faults(source, name=name, advice=_NOT_RESTORED):
         connection = apsw.Connection(str(source.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             file.refuse_foreign_objects(connection, name=name)
             if not file.version_of(connection, name=name):
-                raise StoreCorruptError(f"{name} holds no tables of goop-mcp; name the copy that backup has written")
+                raise StoreCorruptError(
+                    f"{name} holds no tables of goop-mcp; name the copy that backup has written"
+                )
             _refuse_damage(connection, name=name, advice=_NOT_RESTORED)
             yield connection
         finally:
@@ -67,11 +76,15 @@ def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
 
 def _refuse_target(file: DatabaseFile, target: Path, *, force: bool) -> None:
     database = file.path.resolve()
-    own = {database.with_name(database.name + suffix) for suffix in ("", "-wal", "-shm", "-journal")}
+    own = {
+        database.with_name(database.name + suffix) for suffix in ("", "-wal", "-shm", "-journal")
+    }
     if target.resolve() in own:
         raise UnwritableFileError(f"{str(target)!r} is the database itself; name another file")
     if not force and os.path.lexists(target):
-        raise UnwritableFileError(f"{str(target)!r} is there already; name another file, or write over it with --force")
+        raise UnwritableFileError(
+            f"{str(target)!r} is there already; name another file, or write over it with --force"
+        )
 
 
 def _refuse_damaged(path: Path, *, name: str) -> None:

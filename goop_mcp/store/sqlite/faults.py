@@ -9,7 +9,13 @@ from typing import Final
 
 import apsw
 
-from goop_mcp.errors import StoreBusyError, StoreCorruptError, StoreError, StoreFullError, StoreReadOnlyError
+from goop_mcp.errors import (
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
 from goop_mcp.store.file_faults import file_fault
 
 __all__ = ["ForeignValueError", "sqlite_faults"]
@@ -17,27 +23,34 @@ __all__ = ["ForeignValueError", "sqlite_faults"]
 _CORRUPT = "{name} is damaged; {advice}"
 _NO_DATABASE = "{name} is no database; {advice}"
 _RESTORE = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away"
-_BUSY = "{name} is held by a program that does not wait in the line of writers; end it, or try again"
-_MISFIT = "{name} refuses the change, which does not fit what it holds ({error}); nothing was written"
+_BUSY = (
+    "{name} is held by a program that does not wait in the line of writers; end it, or try again"
+)
+_MISFIT = (
+    "{name} refuses the change, which does not fit what it holds ({error}); nothing was written"
+)
 _FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
 _READ_ONLY = (
     "{name} must not be written, and without its companion files it cannot even be read; "
     "give this user write permission on the file and on its folder"
 )
 _TOO_LONG = (
-    "a value of {name} is longer than any that goop-mcp keeps, so it is neither read nor written; restore a copy, or "
-    "move the file away to start with an empty one"
+    "a value of {name} is longer than any that goop-mcp keeps, so it is neither read nor written;"
+    " restore a copy, or move the file away to start with an empty one"
 )
 _ENDED = (
-    "{name} took too long to answer, so the question was ended and nothing was written; ask again, and if it happens "
-    "again restore a copy, or move the file away to start with an empty one"
+    "{name} took too long to answer, so the question was ended and nothing was written; ask again,"
+    " and if it happens again restore a copy, or move the file away to start with an empty one"
 )
 _FOREIGN_VALUE = (
-    "{name} holds a value that goop-mcp does not write, so it is not read; restore a copy, or move the file away to "
-    "start with an empty one"
+    "{name} holds a value that goop-mcp does not write, so it is not read; restore a copy, or move"
+    " the file away to start with an empty one"
 )
 _MEMORY = "there is not enough memory to use {name}; nothing was written"
-_OTHER = "{name} cannot be used ({error}); nothing was written: look after the disk, or name another database"
+_OTHER = (
+    "{name} cannot be used ({error}); nothing was written: look after the disk, or name another"
+    " database"
+)
 
 _FAULTS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
     (apsw.FullError, StoreFullError, _FULL),
@@ -64,7 +77,9 @@ class ForeignValueError(Exception):
 def sqlite_faults(
     path: Path, *, name: str, connection: apsw.Connection | None = None, advice: str = _RESTORE
 ) -> Iterator[None]:
-    """Raise what SQLite raises inside as an error under StoreError about the file `name`. Other exceptions pass.
+    """Raise what SQLite raises inside as an error under StoreError about the file `name`.
+
+    Other exceptions pass.
 
     `connection` shows which error of the system caused a failed reading or writing; `advice` is
     what to do about a file that is damaged.
@@ -86,7 +101,11 @@ def _translated(
     if isinstance(error, apsw.CantOpenError):
         return _cannot_open(path, name)
     number = _system_fault(error, connection)
-    return file_fault(number, name) if number else StoreError(_OTHER.format(name=name, error=_short(error)))
+    return (
+        file_fault(number, name)
+        if number
+        else StoreError(_OTHER.format(name=name, error=_short(error)))
+    )
 
 
 def _system_fault(error: apsw.Error, connection: apsw.Connection | None) -> int:
@@ -104,7 +123,9 @@ def _cannot_open(path: Path, name: str) -> StoreError:
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
         if path.is_symlink():
-            return StoreError(f"{name} is a symbolic link, which is not followed; put the file itself there")
+            return StoreError(
+                f"{name} is a symbolic link, which is not followed; put the file itself there"
+            )
         path.parent.stat()
     except OSError as error:
         return file_fault(error, name)

@@ -25,10 +25,13 @@ _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOF
 
 
 def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
-    """Return what `ask` reads in one view of the database in the file `path`, which is no link. Raises StoreError.
+    """Return what `ask` reads in one view of the database in the file `path`, which is no link.
 
-    A log (`-wal`) next to the file holds what was written last, so that the file by itself is never taken for the whole
-    then. Where the log cannot be read in place, as in a folder that cannot be written, a copy of both is read.
+    Raises StoreError.
+
+    A log (`-wal`) next to the file holds what was written last, so that the file by itself is never
+    taken for the whole then. Where the log cannot be read in place, as in a folder that cannot be
+    written, a copy of both is read.
     """
     try:
         for _ in range(_ATTEMPTS):
@@ -37,7 +40,8 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
                 return _ask_with_log(path, ask)
             before = _stamps(path)
             try:
-                # Without a log the file is whole, and reading it in this way leaves no new files next to it.
+                # Without a log the file is whole, and reading it in this way leaves no new files
+                # next to it.
                 answer = _ask(path, "mode=ro&immutable=1", ask)
             except apsw.Error:
                 if _is_as_before(path, before):
@@ -46,9 +50,13 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
             if _is_as_before(path, before):
                 return answer
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreCorruptError(f"{path.name} cannot be read: {error}; restore it from a backup") from None
+        raise StoreCorruptError(
+            f"{path.name} cannot be read: {error}; restore it from a backup"
+        ) from None
     except apsw.InterruptError:
-        raise StoreUnavailableError(f"{path.name} cannot be read: it asks for too much work") from None
+        raise StoreUnavailableError(
+            f"{path.name} cannot be read: it asks for too much work"
+        ) from None
     except apsw.Error as error:
         raise StoreUnavailableError(f"{path.name} cannot be read: {error}; try again") from None
     except StoreError:
@@ -56,7 +64,9 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
         raise StoreUnavailableError(f"{path.name} cannot be read: {reason}; try again") from None
-    raise StoreUnavailableError(f"{path.name} cannot be read: it is being written all the time; try again")
+    raise StoreUnavailableError(
+        f"{path.name} cannot be read: it is being written all the time; try again"
+    )
 
 
 def _refuse_special_files(path: Path) -> None:
@@ -68,7 +78,9 @@ def _refuse_special_files(path: Path) -> None:
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(found.st_mode):
-            raise StoreUnavailableError(f"{path.name} cannot be read: {place.name} is no file; remove it")
+            raise StoreUnavailableError(
+                f"{path.name} cannot be read: {place.name} is no file; remove it"
+            )
 
 
 def _is_as_before(path: Path, before: list[tuple[int, int]]) -> bool:
@@ -115,12 +127,16 @@ def _copied(path: Path, folder: Path) -> Path:
     for _ in range(_ATTEMPTS):
         before = _stamps(path, log)
         if sum(size for size, _ in before) > _MOST_COPIED:
-            raise StoreUnavailableError(f"{path.name} cannot be read: a copy of it is needed, and it is too large")
+            raise StoreUnavailableError(
+                f"{path.name} cannot be read: a copy of it is needed, and it is too large"
+            )
         for source, target in ((path, copy), (log, _next_to(copy, "-wal"))):
             shutil.copyfile(source, target, follow_symlinks=False)
         if _stamps(path, log) == before:
             return copy
-    raise StoreUnavailableError(f"{path.name} cannot be read: it is being written all the time; try again")
+    raise StoreUnavailableError(
+        f"{path.name} cannot be read: it is being written all the time; try again"
+    )
 
 
 def _stamps(*paths: Path) -> list[tuple[int, int]]:

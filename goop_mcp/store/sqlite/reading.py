@@ -28,7 +28,9 @@ from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 
 __all__ = ["LISTS", "SqliteReading"]
 
-Record = TypeVar("Record", StoredMemory, MemoryWords, StoredReport, Event, StoredAttempt, Projection)
+Record = TypeVar(
+    "Record", StoredMemory, MemoryWords, StoredReport, Event, StoredAttempt, Projection
+)
 Bindings = Mapping[str, str | float | None]
 
 LISTS: Final = ("concepts", "facts", "source_files", "sketches", "rules", "repairs")
@@ -53,7 +55,8 @@ _DIALECT: Final = Dialect(
     each_rule="JOIN json_each(replies.rules) AS broken",
     rule="broken.value",
 )
-# From one task, agent and phase to the next in the index, past the many reports of each: a GROUP BY reads them all.
+# From one task, agent and phase to the next in the index, past the many reports of each: a GROUP BY
+# reads them all.
 _KEY: Final = "json_array(task_id, agent, phase)"
 _LAST_REPORTS: Final = f"""
 WITH RECURSIVE keys (key) AS (
@@ -65,9 +68,12 @@ SELECT (SELECT max(id) FROM reports WHERE {_KEY} = keys.key) FROM keys WHERE key
 """  # noqa: S608 - constants
 # Whoever reads a report goes by this form; SQLite looks at it several times as quickly as Python.
 _IS_REPORT: Final = " AND ".join(
-    f"iif(json_valid(m.{name}), json_type(m.{name}) = 'object', 0)" for name in ("envelope", "verdict", "decision")
+    f"iif(json_valid(m.{name}), json_type(m.{name}) = 'object', 0)"
+    for name in ("envelope", "verdict", "decision")
 )
-_BY_SKETCH: Final = "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
+_BY_SKETCH: Final = (
+    "SELECT memory_id FROM memory_sketches WHERE sketch = ? ORDER BY memory_id DESC LIMIT ?"
+)
 
 
 class SqliteReading:
@@ -90,11 +96,15 @@ class SqliteReading:
 
     def memory_by_key(self, idempotency_key: str) -> StoredMemory | None:
         """Return the memory that holds the key."""
-        return _first(self._select(StoredMemory, "WHERE idempotency_key = :key", {"key": idempotency_key}))
+        return _first(
+            self._select(StoredMemory, "WHERE idempotency_key = :key", {"key": idempotency_key})
+        )
 
     def memory_by_fingerprint(self, fingerprint: str) -> StoredMemory | None:
         """Return the memory with the same title and content."""
-        return _first(self._select(StoredMemory, "WHERE fingerprint = :print", {"print": fingerprint}))
+        return _first(
+            self._select(StoredMemory, "WHERE fingerprint = :print", {"print": fingerprint})
+        )
 
     def memories_by_sketch(self, sketches: Sequence[int], *, limit: int) -> list[MemoryWords]:
         """Return the memories that share most sketches, and the rarest."""
@@ -102,8 +112,12 @@ class SqliteReading:
             {id: None for (id,) in self._connection.execute(_BY_SKETCH, (sketch, MOST_OF_A_SKETCH))}
             for sketch in sketches
         ]
-        ids = sorted(_promising(holders, limit), key=lambda id: (_share(holders, id), id), reverse=True)[:limit]
-        return [words for id in ids for words in self._select(MemoryWords, "WHERE id = :id", {"id": id})]
+        ids = sorted(
+            _promising(holders, limit), key=lambda id: (_share(holders, id), id), reverse=True
+        )[:limit]
+        return [
+            words for id in ids for words in self._select(MemoryWords, "WHERE id = :id", {"id": id})
+        ]
 
     def memories(
         self, wanted: MemoryFilter, *, limit: int | None = None, before_id: int | None = None
@@ -129,29 +143,45 @@ class SqliteReading:
     ) -> list[StoredMemory]:
         """Return memories that have no such vector, oldest first."""
         has_one = (
-            "SELECT 1 FROM vectors AS v WHERE v.memory_id = m.id AND v.model = :model AND length(v.vector) = :size"
+            "SELECT 1 FROM vectors AS v WHERE v.memory_id = m.id AND v.model = :model AND"
+            " length(v.vector) = :size"
         )
         return self._select(
             StoredMemory,
-            f"WHERE m.id > :after AND m.forgotten_at IS NULL AND NOT EXISTS ({has_one}) ORDER BY m.id LIMIT :limit",
-            {"model": model, "size": dimensions * BYTES_A_NUMBER, "limit": limit, "after": after_id},
+            f"WHERE m.id > :after AND m.forgotten_at IS NULL AND NOT EXISTS ({has_one}) ORDER BY"
+            " m.id LIMIT :limit",
+            {
+                "model": model,
+                "size": dimensions * BYTES_A_NUMBER,
+                "limit": limit,
+                "after": after_id,
+            },
         )
 
     def vectors(self, model: str, *, dimensions: int) -> list[tuple[int, Sequence[float]]]:
         """Return the ids of memories and their vectors."""
-        asked = "SELECT memory_id, vector FROM vectors WHERE model = ? AND length(vector) = ? ORDER BY memory_id"
+        asked = (
+            "SELECT memory_id, vector FROM vectors WHERE model = ? AND length(vector) = ? ORDER BY"
+            " memory_id"
+        )
         rows = self._connection.execute(asked, (model, dimensions * BYTES_A_NUMBER))
         return [(id, unpacked(vector)) for id, vector in rows]
 
     def memory_counts(self) -> Mapping[MemoryType, int]:
         """Return how many memories of each type there are."""
         return dict(
-            self._connection.execute("SELECT type, count(*) FROM memories WHERE forgotten_at IS NULL GROUP BY type")
+            self._connection.execute(
+                "SELECT type, count(*) FROM memories WHERE forgotten_at IS NULL GROUP BY type"
+            )
         )
 
-    def search(self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int) -> list[SearchHit]:
+    def search(
+        self, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+    ) -> list[SearchHit]:
         """Return the memories that hold all or some of the words, best first."""
-        scores = dict(search(self._connection, words, operator=operator, wanted=wanted, limit=limit))
+        scores = dict(
+            search(self._connection, words, operator=operator, wanted=wanted, limit=limit)
+        )
         memories = self._memories(list(scores))
         return [SearchHit(memories[id], score) for id, score in scores.items()]
 
@@ -173,7 +203,9 @@ class SqliteReading:
 
     def report_by_key(self, idempotency_key: str) -> StoredReport | None:
         """Return the report recorded under the key."""
-        return _first(self._select(StoredReport, "WHERE idempotency_key = :key", {"key": idempotency_key}))
+        return _first(
+            self._select(StoredReport, "WHERE idempotency_key = :key", {"key": idempotency_key})
+        )
 
     def events(
         self,
@@ -185,8 +217,9 @@ class SqliteReading:
         limit: int | None = None,
     ) -> list[Event]:
         """Return events, oldest first."""
-        # Conditions that do not apply are left out: the index by document serves only what names one. With kinds that
-        # index would go through all of a document; the sign keeps SQLite from it.
+        # Conditions that do not apply are left out: the index by document serves only what names
+        # one. With kinds that index would go through all of a document; the sign keeps SQLite from
+        # it.
         conditions = ["revision > :after" if kinds is None else "+revision > :after"]
         if document is not None:
             conditions.append("document = :document")
@@ -203,17 +236,25 @@ class SqliteReading:
         }
         # Revisions rise with ids, and where no kinds are wanted an index has their order.
         order = "revision, id" if kinds is None else "id"
-        return self._select(Event, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT :limit", values)
+        return self._select(
+            Event, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT :limit", values
+        )
 
     def event_revisions(
         self, document: str, *, without: Sequence[str], up_to: int | None = None, limit: int
     ) -> list[int]:
         """Return the revisions of the newest events shown in a document, newest first."""
         asked = (
-            "SELECT revision FROM events WHERE document = :document AND (:up_to IS NULL OR revision <= :up_to) "
-            "AND kind NOT IN (SELECT value FROM json_each(:without)) ORDER BY revision DESC LIMIT :limit"
+            "SELECT revision FROM events WHERE document = :document AND (:up_to IS NULL OR revision"
+            " <= :up_to) AND kind NOT IN (SELECT value FROM json_each(:without)) ORDER BY revision"
+            " DESC LIMIT :limit"
         )
-        values = {"document": document, "up_to": up_to, "without": json.dumps(without), "limit": limit}
+        values = {
+            "document": document,
+            "up_to": up_to,
+            "without": json.dumps(without),
+            "limit": limit,
+        }
         return [revision for (revision,) in self._connection.execute(asked, values)]
 
     def document_revision(self, document: str) -> int:
@@ -225,7 +266,9 @@ class SqliteReading:
         """Return what we know of the files we wrote, ordered by path."""
         return self._select(Projection, "ORDER BY path", {})
 
-    def attempts(self, *, since: str | None = None, limit: int | None = None) -> list[StoredAttempt]:
+    def attempts(
+        self, *, since: str | None = None, limit: int | None = None
+    ) -> list[StoredAttempt]:
         """Return recorded attempts, oldest first."""
         return self._select(
             StoredAttempt,
@@ -236,7 +279,9 @@ class SqliteReading:
     def figures(self, wanted: FigureFilter) -> Figures:
         """Return the figures of attempts, judgements and reports."""
         bindings = {"since": wanted.since, "agent": wanted.agent}
-        return gather_figures(lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT)
+        return gather_figures(
+            lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT
+        )
 
     def _memories(self, ids: Sequence[int]) -> dict[int, StoredMemory]:
         if not ids:
@@ -251,7 +296,8 @@ class SqliteReading:
         columns = ", ".join([f"m.{name}" for name in names])
         if kind is StoredReport:
             columns = f"{columns}, {_IS_REPORT}"
-        sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608 - constants; values are bound
+        # Constants; values are bound
+        sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
 
 

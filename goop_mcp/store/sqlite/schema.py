@@ -1,7 +1,7 @@
 """Whether what a database file declares is what this program declared in it.
 
-A file may come with a checkout that somebody else made. A view or a generated column in place of one of our columns
-would run their code whenever it is read, a trigger whenever we write.
+A file may come with a checkout that somebody else made. A view or a generated column in place of
+one of our columns would run their code whenever it is read, a trigger whenever we write.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,14 +23,16 @@ _SHADOW_TABLES: Final = "memory_index_"
 def read_objects(connection: apsw.Connection) -> dict[str, str]:
     """Return the statement that declares each table, index, trigger and view, by its name."""
     declared = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL LIMIT ?"
-    return {name: "".join(sql.split()) for name, sql in connection.execute(declared, (_MOST_OBJECTS,))}
+    return {
+        name: "".join(sql.split()) for name, sql in connection.execute(declared, (_MOST_OBJECTS,))
+    }
 
 
 def find_foreign_objects(found: dict[str, str], migrations: Sequence[Migration]) -> list[str]:
     """Return the names in `found` that these migrations do not declare, or declare in another way.
 
-    Further plain tables are let be: backup programs keep notes in one, and nothing of ours reads it. The column `type`
-    of the schema is not asked, as SQLite itself goes by the statement alone.
+    Further plain tables are let be: backup programs keep notes in one, and nothing of ours reads
+    it. The column `type` of the schema is not asked, as SQLite itself goes by the statement alone.
     """
     ours = _declared_by(tuple(migrations))
     foreign = [

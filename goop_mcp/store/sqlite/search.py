@@ -22,8 +22,8 @@ _BY_CONCEPT: Final = """EXISTS (
   WHERE c.memory_id = m.id AND c.concept IN (SELECT value FROM json_each(:concepts)))"""
 _BY_IMPORTANCE: Final = "m.importance >= :min_importance"
 
-# Two steps: weighing all rows in one ORDER BY takes twice as long. The filters stand before the cut; what is forgotten
-# has no words and needs none.
+# Two steps: weighing all rows in one ORDER BY takes twice as long. The filters stand before the
+# cut; what is forgotten has no words and needs none.
 _SEARCH: Final = """
 WITH best AS MATERIALIZED (
   SELECT memory_index.rowid AS id, memory_index.rank AS rank
@@ -38,7 +38,12 @@ _JOINED: Final = "CROSS JOIN memories AS m ON m.id = memory_index.rowid"
 
 
 def search(
-    connection: apsw.Connection, words: Sequence[str], *, operator: Operator, wanted: MemoryFilter, limit: int
+    connection: apsw.Connection,
+    words: Sequence[str],
+    *,
+    operator: Operator,
+    wanted: MemoryFilter,
+    limit: int,
 ) -> list[tuple[int, float]]:
     """Return ids and scores of at most `limit` memories that hold the words; anything is allowed as a word."""
     plain = [word for given in words for word in WORD.findall(given)][:MOST_WORDS]
@@ -50,7 +55,11 @@ def search(
     sql = _SEARCH.format(joined=_JOINED if conditions else "", conditions=conditions)
     # Always in quotes and bound: no word is an operator.
     expression = f" {operator} ".join(f'"{word}"' for word in plain)
-    bindings |= {"expression": expression, "limit": limit, "candidates": max(_CANDIDATES, 2 * limit)}
+    bindings |= {
+        "expression": expression,
+        "limit": limit,
+        "candidates": max(_CANDIDATES, 2 * limit),
+    }
     return list(connection.execute(sql, bindings))
 
 
@@ -75,14 +84,23 @@ def _without_frequent_words(connection: apsw.Connection, words: list[str]) -> li
     if rows < _MANY_ROWS or len(words) == 1:
         return words
     counts = {word: _memories_with(connection, word) for word in words}
-    return [word for word in words if counts[word] <= max(rows * _TOO_FREQUENT, min(counts.values()))]
+    return [
+        word for word in words if counts[word] <= max(rows * _TOO_FREQUENT, min(counts.values()))
+    ]
 
 
 def _memories_with(connection: apsw.Connection, word: str) -> int:
     tokens = connection.fts5_tokenizer("porter", _TOKENIZER)(
-        word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
+        word.encode(),
+        apsw.FTS5_TOKENIZE_QUERY,
+        None,
+        include_offsets=False,
+        include_colocated=False,
     )
     return min(
-        (connection.execute("SELECT doc FROM memory_vocabulary WHERE term = ?", (term,)).get or 0 for term in tokens),
+        (
+            connection.execute("SELECT doc FROM memory_vocabulary WHERE term = ?", (term,)).get or 0
+            for term in tokens
+        ),
         default=0,
     )

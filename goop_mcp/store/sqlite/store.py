@@ -42,7 +42,9 @@ class SqliteStore:
     def __init__(self, file: DatabaseFile) -> None:
         self._file = file
         self._readers = SqliteReaders(file)
-        self._lock = WriteLock(file.path.with_name(LOCK_FILE), name=str(PurePosixPath(file.name).with_name(LOCK_FILE)))
+        self._lock = WriteLock(
+            file.path.with_name(LOCK_FILE), name=str(PurePosixPath(file.name).with_name(LOCK_FILE))
+        )
         self._queue = WriteQueue(self._lock, name=file.name, finish=self._finish)
         self._writer: apsw.Connection | None = None
         self._writer_of: FileIdentity | None = None
@@ -72,7 +74,8 @@ class SqliteStore:
     def read(self, ask: Callable[[Reading], T]) -> T:
         """Run `ask` on one consistent view."""
         if self._writer is not None and self._has_lost_its_log():
-            # First save what only the open log holds: this view must see it, and would begin another log.
+            # First save what only the open log holds: this view must see it, and would begin
+            # another log.
             with suppress(StoreError):
                 self._queue.run(self._open_writer, timeout=_CHECK_TIMEOUT)
         with self._file.faults(), self._readers.view() as connection:
@@ -86,7 +89,11 @@ class SqliteStore:
         return ask(SqliteReading(self._file.open_empty()))
 
     def write(
-        self, change: Callable[[Writing], T], *, then: Callable[[T], None] | None = None, timeout: float = 30.0
+        self,
+        change: Callable[[Writing], T],
+        *,
+        then: Callable[[T], None] | None = None,
+        timeout: float = 30.0,
     ) -> T:
         """Run `change` in one transaction, in a thread that waits in the line of writers."""
         self._file.create_folder()
@@ -101,7 +108,9 @@ class SqliteStore:
             if said != ["ok"]:
                 return said
             # The comparison with the memories counts as writing.
-            return self._queue.run(self._check_index, timeout=_CHECK_TIMEOUT) if self.exists() else []
+            return (
+                self._queue.run(self._check_index, timeout=_CHECK_TIMEOUT) if self.exists() else []
+            )
         except StoreCorruptError as error:
             return [str(error)]
 
@@ -109,7 +118,10 @@ class SqliteStore:
         """Write one whole file at `target` that `restore` takes, while others read and write."""
         with self._file.faults(), self._readers.view() as connection:
             if not self.exists():
-                raise StoreError(f"{self._file.name} does not exist, so there is nothing to copy; save something first")
+                raise StoreError(
+                    f"{self._file.name} does not exist, so there is nothing to copy; save something"
+                    " first"
+                )
             write_copy(self._file, connection, target, force=force)
 
     def restore(self, source: Path) -> str | None:
@@ -133,7 +145,9 @@ class SqliteStore:
         self._lock.forget()
         return left
 
-    def _write(self, change: Callable[[Writing], T], then: Callable[[T], None] | None, deadline: float) -> T:
+    def _write(
+        self, change: Callable[[Writing], T], then: Callable[[T], None] | None, deadline: float
+    ) -> T:
         failpoint(Failpoint.LOCK)
         connection = self._open_writer()
         try:
@@ -145,7 +159,8 @@ class SqliteStore:
                 self._close_writer()
             raise
         if self._has_lost_its_log():
-            # Removed since the look before the change: nothing is acknowledged that only this process can read.
+            # Removed since the look before the change: nothing is acknowledged that only this
+            # process can read.
             self._save_open_log(connection)
             self._close_writer()
         if then is not None:
@@ -199,9 +214,14 @@ class SqliteStore:
         connection = self._open_writer()
         with self._file.faults(connection), self._file.bounded(connection, _CHECK_SECONDS):
             try:
-                connection.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
+                connection.execute(
+                    "INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)"
+                )
             except apsw.CorruptError:
-                return [f"the index of words in {self._file.name} does not fit the memories; searches may miss some"]
+                return [
+                    f"the index of words in {self._file.name} does not fit the memories; searches"
+                    " may miss some"
+                ]
         return []
 
     def _follow_up(self, action: Callable[[], None]) -> None:
@@ -209,7 +229,10 @@ class SqliteStore:
         try:
             action()
         except Exception:
-            _log.exception("%s: the change is stored, but not all that follows from it is done", self._file.name)
+            _log.exception(
+                "%s: the change is stored, but not all that follows from it is done",
+                self._file.name,
+            )
 
     def _open_writer(self) -> apsw.Connection:
         identity = self._file.identity()
@@ -233,7 +256,8 @@ class SqliteStore:
         """
         was, beside = self._writer_beside, self._file.companions()
         if was is None or beside.log == was.log or self._file.identity() != self._writer_of:
-            # The log is where it was, and its index is made from it; or another database was put in place on purpose.
+            # The log is where it was, and its index is made from it; or another database was put in
+            # place on purpose.
             return
         with self._file.faults(connection):
             _, frames, moved = _checkpoint(connection, "NOOP")
@@ -243,15 +267,18 @@ class SqliteStore:
                 if not _checkpoint(connection, "TRUNCATE")[0]:
                     return
                 raise StoreBusyError(
-                    f"{self._file.name}-wal was removed while this process had it open, and a program reads what it "
-                    "held; nothing was written: try again, and leave the file alone while a server runs"
+                    f"{self._file.name}-wal was removed while this process had it open, and a"
+                    " program reads what it held; nothing was written: try again, and leave the"
+                    " file alone while a server runs"
                 )
-        # Others have begun another log on the same pages: the two cannot be joined, so both are kept.
+        # Others have begun another log on the same pages: the two cannot be joined, so both are
+        # kept.
         copy = self._file.keep_view(connection)
         self._close_writer()
         raise StoreError(
-            f"{self._file.name}-wal was replaced while this process had it open; what only the old one held is kept "
-            f"in {copy}, and nothing was written now: bring it over with goop-mcp memory export and import, call again"
+            f"{self._file.name}-wal was replaced while this process had it open; what only the old"
+            f" one held is kept in {copy}, and nothing was written now: bring it over with goop-mcp"
+            " memory export and import, call again"
         )
 
     def _empty_log(self, connection: apsw.Connection) -> None:
@@ -288,7 +315,9 @@ def _change_nothing(_: Writing) -> None:
     """Open the file for writing, which brings its tables up to date."""
 
 
-def _checkpoint(connection: apsw.Connection, mode: Literal["NOOP", "TRUNCATE"]) -> tuple[int, int, int]:
+def _checkpoint(
+    connection: apsw.Connection, mode: Literal["NOOP", "TRUNCATE"]
+) -> tuple[int, int, int]:
     """Return whether somebody was in the way, how many pages stand in the log and how many of them in the file."""
     [row] = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
     return cast("tuple[int, int, int]", row)
@@ -296,7 +325,9 @@ def _checkpoint(connection: apsw.Connection, mode: Literal["NOOP", "TRUNCATE"]) 
 
 def _spoils_connection(cause: BaseException | None) -> bool:
     """Tell whether a failure may be one of the connection, such as a file that was read-only when it was opened."""
-    return isinstance(cause, apsw.Error) and not isinstance(cause, apsw.BusyError | apsw.ConstraintError)
+    return isinstance(cause, apsw.Error) and not isinstance(
+        cause, apsw.BusyError | apsw.ConstraintError
+    )
 
 
 def _vacuum(connection: apsw.Connection) -> None:

@@ -50,7 +50,8 @@ SET revision = excluded.revision, sha256 = excluded.sha256, pending_sha256 = exc
 class SqliteWriting(SqliteReading):
     """The changes of `goop_mcp.store.interface.Writing` on one connection.
 
-    `has_forgotten` tells whether texts were taken out that still stand in the log, `has_purged` that a row was removed.
+    `has_forgotten` tells whether texts were taken out that still stand in the log, `has_purged`
+    that a row was removed.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -64,7 +65,9 @@ class SqliteWriting(SqliteReading):
             raised = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
             self._revision = int(self._connection.execute(raised).get)
             if (request := current_request()) is not None and request.caller is not None:
-                self._connection.execute(_CALLER, (self._revision, request.caller, request.tool, request.id))
+                self._connection.execute(
+                    _CALLER, (self._revision, request.caller, request.tool, request.id)
+                )
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
@@ -89,24 +92,30 @@ class SqliteWriting(SqliteReading):
         self._connection.execute(_VECTOR, {"id": id, "model": model, "vector": packed(vector)})
         failpoint(Failpoint.INSERT)
 
-    def forget_memory(self, id: int, *, forgotten_at: str, purge: bool = False) -> StoredMemory | None:
+    def forget_memory(
+        self, id: int, *, forgotten_at: str, purge: bool = False
+    ) -> StoredMemory | None:
         """Empty a memory, or remove its row."""
         found = self.memory(id)
         if found is None or (found.forgotten_at is not None and not purge):
             return None
         revision = self.next_revision()
         self._connection.executemany(
-            "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?", _concept_rows(id, found.concepts)
+            "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?",
+            _concept_rows(id, found.concepts),
         )
         self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (id,))
         self._connection.executemany(
-            "DELETE FROM memory_sketches WHERE sketch = ? AND memory_id = ?", _sketch_rows(id, found.sketches)
+            "DELETE FROM memory_sketches WHERE sketch = ? AND memory_id = ?",
+            _sketch_rows(id, found.sketches),
         )
         if purge:
             self._connection.execute("DELETE FROM memories WHERE id = ?", (id,))
             self.has_purged = True
         else:
-            self._connection.execute(_FORGET, {"id": id, "revision": revision, "forgotten_at": forgotten_at})
+            self._connection.execute(
+                _FORGET, {"id": id, "revision": revision, "forgotten_at": forgotten_at}
+            )
         self.has_forgotten = True
         failpoint(Failpoint.INSERT)
         return found
@@ -115,13 +124,19 @@ class SqliteWriting(SqliteReading):
         """Record an envelope whose key is free."""
         refuse_unstorable(new)
         values, revision = _values_of(new), self.next_revision()
-        return StoredReport(id=self._insert("reports", {**values, "revision": revision}), revision=revision, **values)
+        return StoredReport(
+            id=self._insert("reports", {**values, "revision": revision}),
+            revision=revision,
+            **values,
+        )
 
     def add_event(self, new: NewEvent) -> Event:
         """Append an event."""
         refuse_unstorable(new)
         values, revision = _values_of(new), self.next_revision()
-        return Event(id=self._insert("events", {**values, "revision": revision}), revision=revision, **values)
+        return Event(
+            id=self._insert("events", {**values, "revision": revision}), revision=revision, **values
+        )
 
     def add_attempts(self, new: Sequence[NewAttempt]) -> list[StoredAttempt]:
         """Record attempts."""
@@ -147,7 +162,8 @@ class SqliteWriting(SqliteReading):
         lists = {name: _as_json(values[name]) for name in LISTS if name in values}
         names = ", ".join(values)
         slots = ", ".join(f":{name}" for name in values)
-        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values | lists)  # noqa: S608 - constants
+        # Constants
+        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({slots})", values | lists)  # noqa: S608
         failpoint(Failpoint.INSERT)
         return self._connection.last_insert_rowid()
 
@@ -160,6 +176,8 @@ def _sketch_rows(id: int, sketches: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(sketch, id) for sketch in sketches]
 
 
-def _values_of(record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection) -> dict[str, Any]:
+def _values_of(
+    record: NewMemory | NewReport | NewEvent | NewAttempt | NewJudgement | Projection,
+) -> dict[str, Any]:
     """Return the fields as they are; `dataclasses.asdict` copies each of them, which costs a fifth of a save."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -4,7 +4,19 @@ Pure and independent of any protocol: the same reader serves the evidence that a
 output of a command.
 """
 
-from goop_mcp.validation.check_texts.claims import Claim, judge_claim, judge_summary, summary_failure
+from goop_mcp.validation.check_texts.claims import (
+    Claim,
+    judge_claim,
+    judge_summary,
+    summary_failure,
+)
 from goop_mcp.validation.check_texts.results import CheckResult, parse_result
 
-__all__ = ["CheckResult", "Claim", "judge_claim", "judge_summary", "parse_result", "summary_failure"]
+__all__ = [
+    "CheckResult",
+    "Claim",
+    "judge_claim",
+    "judge_summary",
+    "parse_result",
+    "summary_failure",
+]

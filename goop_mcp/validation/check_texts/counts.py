@@ -85,7 +85,11 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
     for chain in _chains(tokens):
         total = _total_in_parentheses(chain, tokens)
         pairs = list(_pairs(chain, tokens))
-        found = [count for number, state in pairs if (count := _count(number, state, chain, tokens, past)) is not None]
+        found = [
+            count
+            for number, state in pairs
+            if (count := _count(number, state, chain, tokens, past)) is not None
+        ]
         yield from found
         left_out += sum(each.number for each in found if each.kind in ("skipped", "other"))
         short += _sums_that_differ(found, total)
@@ -152,7 +156,9 @@ def _number_at(tokens: Sequence[Token], at: int) -> _Part:
     return _Part(at, number=tokens[at].number)
 
 
-def _noun_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part], *, separated: bool) -> _Part | None:
+def _noun_at(
+    tokens: Sequence[Token], at: int, chain: Sequence[_Part], *, separated: bool
+) -> _Part | None:
     """Return the noun as a total: "12 tests, 2 failures", "Tests run: 12"; None where it only names a count."""
     kind = "total" if tokens[at].text in TEST_NOUNS else "other total"
     last = chain[-1] if chain else None
@@ -203,7 +209,9 @@ def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
     start, end = parts[0].at, parts[1].at + 1
     while start > 0 and tokens[start - 1].text in ("#", "*", "-"):
         start -= 1
-    alone = (start == 0 or tokens[start - 1].text == "\n") and (end == len(tokens) or tokens[end].text == "\n")
+    alone = (start == 0 or tokens[start - 1].text == "\n") and (
+        end == len(tokens) or tokens[end].text == "\n"
+    )
     return alone or parts[1].whole is not None
 
 
@@ -211,7 +219,11 @@ def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
 
 
 def _count(
-    number: _Part, state: _Part, chain: Sequence[_Part], tokens: Sequence[Token], past: Sequence[bool]
+    number: _Part,
+    state: _Part,
+    chain: Sequence[_Part],
+    tokens: Sequence[Token],
+    past: Sequence[bool],
 ) -> Count | None:
     kind = state.state or ""
     first, last = min(number.at, state.at), max(number.at, state.at)
@@ -232,7 +244,14 @@ def _count(
         else f"{tokens[state.at].text} {number.number}"
     )
     fails = kind in _FAILING and number.number > 0
-    return Count(kind, number.number, first, shown, fails=fails, ran=tokens[state.at].text in ("xfailed", "xfail"))
+    return Count(
+        kind,
+        number.number,
+        first,
+        shown,
+        fails=fails,
+        ran=tokens[state.at].text in ("xfailed", "xfail"),
+    )
 
 
 def _is_put_right(tokens: Sequence[Token], at: int, number: int) -> bool:
@@ -254,7 +273,9 @@ def _next_texts(tokens: Sequence[Token], at: int) -> list[str]:
     return [token.text for token in tokens[at : at + _LOOK_AHEAD]]
 
 
-def _counts_failures(number: _Part, state: _Part, chain: Sequence[_Part], tokens: Sequence[Token]) -> bool:
+def _counts_failures(
+    number: _Part, state: _Part, chain: Sequence[_Part], tokens: Sequence[Token]
+) -> bool:
     """Return whether the number counts failed tests or errors of a tool, and not failed logins."""
     word = tokens[state.at].text
     if state.at < number.at:
@@ -265,7 +286,11 @@ def _counts_failures(number: _Part, state: _Part, chain: Sequence[_Part], tokens
         return _may_follow(tokens, number.at + 1)
     if not _may_follow(tokens, state.at + 1):
         return False
-    if any(part.state in ("passed", "total", "other", "skipped") for part in chain if part.at != state.at):
+    if any(
+        part.state in ("passed", "total", "other", "skipped")
+        for part in chain
+        if part.at != state.at
+    ):
         return True
     before = tokens[number.at - 1] if number.at > 0 else None
     if before is None or before.kind != WORD:
@@ -276,7 +301,10 @@ def _counts_failures(number: _Part, state: _Part, chain: Sequence[_Part], tokens
         return True
     if before.text == "with" and _text(tokens, number.at - 2) == ",":
         # XCTest: "Executed 20 tests, with 2 failures"
-        return _text(tokens, number.at - 3) in TEST_NOUNS and _text(tokens, number.at - 5) == "executed"
+        return (
+            _text(tokens, number.at - 3) in TEST_NOUNS
+            and _text(tokens, number.at - 5) == "executed"
+        )
     if before.text in vocabulary.REPORTING:
         named = before.text == "found" or _names_tool_before(tokens, number.at)
         return named or (state.state == "failed" and _text(tokens, state.at + 1) in TEST_NOUNS)
@@ -290,7 +318,10 @@ def _is_line_start(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _names_tool_before(tokens: Sequence[Token], at: int) -> bool:
-    return any(token.text in vocabulary.TOOLS - {"test", "tests", "run"} for token in tokens[max(at - 4, 0) : at])
+    return any(
+        token.text in vocabulary.TOOLS - {"test", "tests", "run"}
+        for token in tokens[max(at - 4, 0) : at]
+    )
 
 
 def _may_follow(tokens: Sequence[Token], at: int) -> bool:
@@ -331,7 +362,10 @@ def _sums_that_differ(found: Sequence[Count], total: int | None) -> Iterator[Cou
 
 
 def _parts_of_a_whole(
-    pairs: Sequence[tuple[_Part, _Part]], chain: Sequence[_Part], tokens: Sequence[Token], past: Sequence[bool]
+    pairs: Sequence[tuple[_Part, _Part]],
+    chain: Sequence[_Part],
+    tokens: Sequence[Token],
+    past: Sequence[bool],
 ) -> Iterator[Count]:
     """Return the ratios that count tests: "11/12 tests passed", "2 of 12 failed", a text that is only "11/12"."""
     states = {number.at: state.state for number, state in pairs}
@@ -348,7 +382,9 @@ def _parts_of_a_whole(
             if part.whole == 0:
                 yield Count("none", _ALWAYS, part.at, shown)
             elif part.number < part.whole:
-                yield Count("short", part.whole - part.number, part.at, f"{shown} passed", fails=True)
+                yield Count(
+                    "short", part.whole - part.number, part.at, f"{shown} passed", fails=True
+                )
             else:
                 yield Count("passed", part.number, part.at, shown)
         elif state in _FAILING and part.number:

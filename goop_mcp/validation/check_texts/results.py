@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from goop_mcp.validation.check_texts import vocabulary
 from goop_mcp.validation.check_texts.counts import Count, counts_in, ends_of_lines, past_flags
-from goop_mcp.validation.check_texts.tokens import MARK, NUMBER, WORD, Token, tokens_of, without_quotations
+from goop_mcp.validation.check_texts.tokens import (
+    MARK,
+    NUMBER,
+    WORD,
+    Token,
+    tokens_of,
+    without_quotations,
+)
 from goop_mcp.validation.check_texts.vocabulary import NOTHING_RAN, POSITIVE, SHOULD, SHOULD_SUCCEED
 
 __all__ = ["CheckResult", "parse_result"]
@@ -55,7 +62,8 @@ def parse_result(text: str) -> CheckResult:
 
     Only counts and fixed forms decide, never a bare word such as "failed". Names, paths and
     quotations are left out, and so is what the text tells of earlier runs. Linear in the text; of
-    more than 64 Ki characters the first 4 Ki and the last 60 Ki count, as runners end with a summary.
+    more than 64 Ki characters the first 4 Ki and the last 60 Ki count, as runners end with a
+    summary.
     """
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
@@ -198,14 +206,19 @@ def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[s
     if not any(token.kind != MARK for token in tokens):
         return True
     spans = _hopes(tokens)
-    return bool(spans) and not _is_positive(tokens, spans) and not any(each.kind == "errors" for each in current)
+    return (
+        bool(spans)
+        and not _is_positive(tokens, spans)
+        and not any(each.kind == "errors" for each in current)
+    )
 
 
 def _is_positive(tokens: Sequence[Token], spans: Sequence[range]) -> bool:
     """Return whether a word outside of `spans` says that something went well."""
     spoken_for = {at for span in spans for at in span}
     return any(
-        token.kind == WORD and token.text in POSITIVE and at not in spoken_for for at, token in enumerate(tokens)
+        token.kind == WORD and token.text in POSITIVE and at not in spoken_for
+        for at, token in enumerate(tokens)
     )
 
 
@@ -226,27 +239,50 @@ def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:
         end = at + len(phrase)
         if tuple(token.text for token in tokens[at:end]) != phrase or _goes_on(tokens, end):
             continue
-        if phrase[0] in ("not", "timed", "assuming") and at > _NEAR_START and not _has_subject(tokens, at):
+        if (
+            phrase[0] in ("not", "timed", "assuming")
+            and at > _NEAR_START
+            and not _has_subject(tokens, at)
+        ):
             continue
         return range(at, end)
     return None
 
 
 def _goes_on(tokens: Sequence[Token], end: int) -> bool:
-    return _word(tokens, end) in vocabulary.NOT_RUN_INTO or _word(tokens, end) in ("needed", "required", "affected")
+    return _word(tokens, end) in vocabulary.NOT_RUN_INTO or _word(tokens, end) in (
+        "needed",
+        "required",
+        "affected",
+    )
 
 
 def _has_subject(tokens: Sequence[Token], at: int) -> bool:
     """Return whether what is said at `at` is said of the tests, or of nothing else."""
     before = tokens[at - 1] if at > 0 else None
-    return before is None or before.kind == MARK or before.text in vocabulary.NEGATED_RUN_OF | vocabulary.TOOLS
+    return (
+        before is None
+        or before.kind == MARK
+        or before.text in vocabulary.NEGATED_RUN_OF | vocabulary.TOOLS
+    )
 
 
 def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
     if tokens[at].text not in SHOULD or _word(tokens, at - 1) in vocabulary.RELATIVE:
         return None
     end = at + 1
-    while _word(tokens, end) in ("be", "all", "now", "also", "just", "still", "to", "again", "then", "probably"):
+    while _word(tokens, end) in (
+        "be",
+        "all",
+        "now",
+        "also",
+        "just",
+        "still",
+        "to",
+        "again",
+        "then",
+        "probably",
+    ):
         end += 1
     return range(at, end + 1) if _word(tokens, end) in SHOULD_SUCCEED else None
 
@@ -275,7 +311,10 @@ def _says_all_passed(tokens: Sequence[Token]) -> bool:
                     return True
                 break
             seen = seen or word in vocabulary.TEST_NOUNS
-            if tokens[end].kind != NUMBER and word not in vocabulary.TEST_NOUNS | vocabulary.ADJECTIVES:
+            if (
+                tokens[end].kind != NUMBER
+                and word not in vocabulary.TEST_NOUNS | vocabulary.ADJECTIVES
+            ):
                 break
             end += 1
     return False

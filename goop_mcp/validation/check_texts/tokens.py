@@ -109,7 +109,12 @@ def _goes_on_with_thousands(text: str, at: int, tokens: list[Token]) -> bool:
         return False
     digits = text[at : at + _THOUSANDS]
     after = text[at + _THOUSANDS : at + _THOUSANDS + 1]
-    return len(digits) == _THOUSANDS and digits.isdecimal() and digits.isascii() and not after.isalnum()
+    return (
+        len(digits) == _THOUSANDS
+        and digits.isdecimal()
+        and digits.isascii()
+        and not after.isalnum()
+    )
 
 
 def _split(piece: str) -> list[Token]:

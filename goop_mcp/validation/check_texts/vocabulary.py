@@ -56,7 +56,10 @@ STATES: Final = _states(
     failed="fail failed fails failing failure failures crashed broken aborted",
     errors="error errors errored",
     skipped="skip skipped skips pending todo ignored disabled",
-    other="xfailed xfail deselected warning warnings rerun reruns filtered collected measured cancelled",
+    other=(
+        "xfailed xfail deselected warning warnings rerun reruns filtered collected measured"
+        " cancelled"
+    ),
     unstable="flaky",
     total="total",
 )
@@ -64,7 +67,18 @@ STATES: Final = _states(
 NUMBERS: Final = {
     word: number
     for number, words in enumerate(
-        ("no zero none", "one", "two both", "three", "four", "five", "six", "seven", "eight", "nine")
+        (
+            "no zero none",
+            "one",
+            "two both",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+        )
     )
     for word in words.split()
 }
@@ -96,8 +110,9 @@ CONNECTIVES: Final = _words(
 TOOLS: Final = _words(
     "pytest unittest jest vitest mocha node npm npx yarn pnpm bun go cargo nextest dotnet mvn maven"
     " gradle rspec phpunit tsc eslint ruff mypy pyright tox nox make playwright cypress junit ctest"
-    " shellcheck deno biome prettier flake8 pylint black clippy golangci-lint rubocop test tests lint linter"
-    " build typecheck type-check typescript coverage result results output summary suite run"
+    " shellcheck deno biome prettier flake8 pylint black clippy golangci-lint rubocop test tests"
+    " lint linter build typecheck type-check typescript coverage result results output summary"
+    " suite run"
 )
 
 # Before a number: what a tool reports, when the tool is named before it.
@@ -122,7 +137,9 @@ FIXING: Final = _words(
 )
 
 # What was the case earlier, up to the next sentence or a word of NOW.
-PAST: Final = _words("previously before earlier formerly initially originally baseline was pre-fix red")
+PAST: Final = _words(
+    "previously before earlier formerly initially originally baseline was pre-fix red"
+)
 
 AFTER_PAST: Final = _words(
     "before previously earlier originally initially first fixed resolved corrected repaired"
@@ -291,12 +308,19 @@ FAILURE_TEXTS: Final = (
     *("BUILD FAILED", "BUILD FAILURE", "Build FAILED", "test result: FAILED", ": error TS"),
     *("ELIFECYCLE", "error: could not compile", "Segmentation fault", "SIGSEGV", "core dumped"),
     *("** TEST FAILED **", "make: *** "),
-    *("does not meet global threshold", "COMPILATION ERROR", "There are test failures", "Out of memory"),
+    *(
+        "does not meet global threshold",
+        "COMPILATION ERROR",
+        "There are test failures",
+        "Out of memory",
+    ),
     *("Some tests failed.", "is less than fail-under"),
 )
 
 # Before a number of errors: the text tells of a result.
-ERROR_CONTEXT: Final = _words("and but has have are were is still only with result got total remain : no")
+ERROR_CONTEXT: Final = _words(
+    "and but has have are were is still only with result got total remain : no"
+)
 
 # "failed with 3 errors".
 ENDED: Final = _words("failed finished completed ended compiled done exited stopped")
@@ -331,4 +355,6 @@ AFTER_LEFT_OUT: Final = _words(
 RELATIVE: Final = _words("that which who whose what")
 
 # Before an exit status: the run is told of.
-RUN_BEFORE_EXIT: Final = _words("failed finished completed ended terminated died stopped returned got process command")
+RUN_BEFORE_EXIT: Final = _words(
+    "failed finished completed ended terminated died stopped returned got process command"
+)

@@ -5,14 +5,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id
-from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown, tables
-from goop_mcp.workspace.documents.marks import TaskStatus, must_haves_in, read_status, task_ids_in, without_checkbox
+from goop_mcp.workspace.documents.markdown import (
+    Line,
+    Section,
+    fields,
+    items,
+    prose,
+    read_markdown,
+    tables,
+)
+from goop_mcp.workspace.documents.marks import (
+    TaskStatus,
+    must_haves_in,
+    read_status,
+    task_ids_in,
+    without_checkbox,
+)
 
 __all__ = ["Blueprint", "BlueprintTask", "PlannedFile", "Wave", "read_blueprint"]
 
 _WAVE = re.compile(r"Wave\s+(\d{1,6})\b\W*(.*)", re.IGNORECASE)
 _TASK = re.compile(
-    r"((?:Task\s+|T)\d{1,6}(?:\.\d{1,6})?|W\d{1,6}\.?T\d{1,6}|\d{1,6}\.\d{1,6})(?![\w.])\W*(.*)", re.IGNORECASE
+    r"((?:Task\s+|T)\d{1,6}(?:\.\d{1,6})?|W\d{1,6}\.?T\d{1,6}|\d{1,6}\.\d{1,6})(?![\w.])\W*(.*)",
+    re.IGNORECASE,
 )
 _CODE = re.compile(r"`([^`]{1,1000})`")
 _ACTION = re.compile(r"\b(create|modify|delete|update|add|remove)d?\b", re.IGNORECASE)
@@ -33,8 +48,8 @@ class PlannedFile:
 class BlueprintTask:
     """One task of the plan. `line` counts from 1. What the plan leaves out is None or empty.
 
-    `parallel` is None where the plan does not say. `verification` are commands, `status` only where people keep it in
-    the plan.
+    `parallel` is None where the plan does not say. `verification` are commands, `status` only where
+    people keep it in the plan.
     """
 
     id: TaskId
@@ -162,7 +177,9 @@ def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:
 
 def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
     found = fields(section.lines)
-    coverage = " ".join(filter(None, (found.get("spec coverage"), found.get("covers"), found.get("must haves"))))
+    coverage = " ".join(
+        filter(None, (found.get("spec coverage"), found.get("covers"), found.get("must haves")))
+    )
     return BlueprintTask(
         id=id,
         name=name,
@@ -198,12 +215,22 @@ def _files(lines: Sequence[Line]) -> tuple[PlannedFile, ...]:
 
 
 def _names(lines: Sequence[Line]) -> list[str]:
-    return [name.strip() for line in lines if not line.code for name in line.text.split(",") if name.strip()]
+    return [
+        name.strip()
+        for line in lines
+        if not line.code
+        for name in line.text.split(",")
+        if name.strip()
+    ]
 
 
 def _path(text: str) -> str:
     quoted = _CODE.search(text)
-    return quoted[1].strip() if quoted else _NO_PATH.split(without_checkbox(text), maxsplit=1)[0].strip(" *")
+    return (
+        quoted[1].strip()
+        if quoted
+        else _NO_PATH.split(without_checkbox(text), maxsplit=1)[0].strip(" *")
+    )
 
 
 def _action(text: str) -> str | None:
@@ -212,7 +239,11 @@ def _action(text: str) -> str | None:
 
 
 def _commands(lines: Sequence[Line]) -> tuple[str, ...]:
-    code = [line.text.strip() for line in lines if line.code and line.text.strip() and not line.text.startswith("#")]
+    code = [
+        line.text.strip()
+        for line in lines
+        if line.code and line.text.strip() and not line.text.startswith("#")
+    ]
     quoted = [command for line in lines if not line.code for command in _CODE.findall(line.text)]
     return tuple(code or quoted) or ((text,) if (text := prose(lines)) else ())
 

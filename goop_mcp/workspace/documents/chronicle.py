@@ -1,11 +1,21 @@
-"""CHRONICLE.md: the diary. It counts for no decision; where it contradicts the rest, that is reported."""
+"""CHRONICLE.md: the diary.
+
+It counts for no decision; where it contradicts the rest, that is reported.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from goop_mcp.workflow.task_ids import parse_task_id
-from goop_mcp.workspace.documents.markdown import Section, fields, items, normal_title, read_markdown, tables
+from goop_mcp.workspace.documents.markdown import (
+    Section,
+    fields,
+    items,
+    normal_title,
+    read_markdown,
+    tables,
+)
 from goop_mcp.workspace.documents.marks import (
     TaskStatus,
     may_name_task,
@@ -22,7 +32,9 @@ _OF = re.compile(r"(\d{1,6})\s*(?:/|of)\s*(\d{1,6})", re.IGNORECASE)
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
 _LOOSE_TASK = re.compile(r"(?:Task|T)\s*\d{1,6}(?:\.\d{1,6})?", re.IGNORECASE)
 _WAVE = re.compile(r"Wave\s+(\d{1,6})\b", re.IGNORECASE)
-_NOTHING = frozenset({"", "none", "n a", "no active blockers", "no blockers", "none active", "nothing"})
+_NOTHING = frozenset(
+    {"", "none", "n a", "no active blockers", "no blockers", "none active", "nothing"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +62,10 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chronicle:
-    """The diary as far as it can be read. Counters are (done or current, all), None where it does not say."""
+    """The diary as far as it can be read.
+
+    Counters are (done or current, all), None where it does not say.
+    """
 
     phase: str | None = None
     session: str | None = None
@@ -70,13 +85,18 @@ def read_chronicle(text: str) -> Chronicle:
     document = read_markdown(text)
     head = next((section for section in document.walk() if section.level == 1), document)
     journey = document.find("journey status", "position", "current position")
-    found = {**(fields(journey.all_lines()) if journey else {}), **fields([*document.lines, *head.lines])}
+    found = {
+        **(fields(journey.all_lines()) if journey else {}),
+        **fields([*document.lines, *head.lines]),
+    }
     waves = _counter(found, "waves", "wave", "current wave")
     return Chronicle(
         phase=_phase(found.get("current phase") or found.get("phase")),
         session=found.get("session"),
         last_updated=found.get("last updated"),
-        spec_locked=_locked(found.get("spec locked") or found.get("lock") or found.get("spec lock")),
+        spec_locked=_locked(
+            found.get("spec locked") or found.get("lock") or found.get("spec lock")
+        ),
         waves=waves,
         task_count=_counter(found, "tasks", "task"),
         tasks=_tasks(document, waves[0] if waves else None),
@@ -119,7 +139,9 @@ def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, 
 
 
 def _in_activity(section: Section) -> bool:
-    return normal_title(section.title).startswith(("recent activity", "session history", "next steps"))
+    return normal_title(section.title).startswith(
+        ("recent activity", "session history", "next steps")
+    )
 
 
 def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
@@ -131,7 +153,9 @@ def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
         status = (read_checkbox(text) or read_status(text)) if id is not None else None
         if id is not None and status is not None:
             sha = _SHA.search(text)
-            yield ChronicleTask(id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None)
+            yield ChronicleTask(
+                id=id, status=status, line=line.number, text=text, sha=sha[0] if sha else None
+            )
 
 
 def _task_id(text: str, wave: int | None) -> str | None:
@@ -148,10 +172,14 @@ def _entries(document: Section, *titles: str) -> tuple[str, ...]:
     if section is None:
         return ()
     lines = tuple(section.all_lines())
-    said = [without_checkbox(item) for item in items(lines)] or [line.text.strip() for line in lines if not line.code]
+    said = [without_checkbox(item) for item in items(lines)] or [
+        line.text.strip() for line in lines if not line.code
+    ]
     said += [" ".join(row) for table in tables(lines) for row in table.rows]
     open_ones = [
-        text for text in said if normal_title(text) not in _NOTHING and not text.startswith(("|", "---", "~~"))
+        text
+        for text in said
+        if normal_title(text) not in _NOTHING and not text.startswith(("|", "---", "~~"))
     ]
     return tuple(text for text in open_ones if read_status(text) is not TaskStatus.DONE)
 

@@ -10,12 +10,16 @@ from goop_mcp.workspace.documents.markdown import fields, items, read_markdown
 __all__ = ["AdlEntry", "ChronicleEntry", "adl_text", "chronicle_text", "read_adl"]
 
 _MOST_LISTED = 50
-_ADL_HEADING = re.compile(r"\[([^\]]{1,60})\][ \t]*+(?:\([Rr]ule[ \t]*+(\d)\))?[ \t]*+(?:[-–—][ \t]*+(.*))?")
+_ADL_HEADING = re.compile(
+    r"\[([^\]]{1,60})\][ \t]*+(?:\([Rr]ule[ \t]*+(\d)\))?[ \t]*+(?:[-–—][ \t]*+(.*))?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChronicleEntry:
-    """What an agent did, for the diary (G-49). `time` is ISO 8601; None and empty parts are left out.
+    """What an agent did, for the diary (G-49).
+
+    `time` is ISO 8601; None and empty parts are left out.
 
     `files` are (path, action, None where it is not known), `commits` are (sha, subject or None).
     """
@@ -33,7 +37,10 @@ class ChronicleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdlEntry:
-    """A decision or deviation. `kind` is a word such as DECISION; `rule` is 1 to 4 for a deviation, else None."""
+    """A decision or deviation.
+
+    `kind` is a word such as DECISION; `rule` is 1 to 4 for a deviation, else None.
+    """
 
     kind: str
     time: str
@@ -54,8 +61,24 @@ def chronicle_text(entry: ChronicleEntry) -> str:
         ("Position", " · ".join(filter(None, place))),
         ("Action", line(entry.action)),
         ("Outcome", line(entry.outcome)),
-        ("Files", _listed([f"`{code(path)}`" + (f" ({line(how)})" if how else "") for path, how in entry.files])),
-        ("Commit", _listed([f"`{code(sha)}`" + (f" {line(what)}" if what else "") for sha, what in entry.commits])),
+        (
+            "Files",
+            _listed(
+                [
+                    f"`{code(path)}`" + (f" ({line(how)})" if how else "")
+                    for path, how in entry.files
+                ]
+            ),
+        ),
+        (
+            "Commit",
+            _listed(
+                [
+                    f"`{code(sha)}`" + (f" {line(what)}" if what else "")
+                    for sha, what in entry.commits
+                ]
+            ),
+        ),
     ]
     said = [f"- **{name}:** {text}" for name, text in rows if text]
     return inert("\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *said]))
@@ -82,8 +105,14 @@ def read_adl(text: str) -> tuple[AdlEntry, ...]:
         if match is None:
             continue
         values = fields(section.lines)
-        listed = [item.partition(":")[2] for item in items(section.lines) if item.lower().startswith("files:")]
-        files = tuple(name.strip(" `") for names in listed for name in names.split(",") if name.strip())
+        listed = [
+            item.partition(":")[2]
+            for item in items(section.lines)
+            if item.lower().startswith("files:")
+        ]
+        files = tuple(
+            name.strip(" `") for names in listed for name in names.split(",") if name.strip()
+        )
         found.append(
             AdlEntry(
                 kind=match[1].strip().upper(),

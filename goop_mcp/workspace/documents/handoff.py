@@ -8,7 +8,15 @@ from goop_mcp.messages.quoting import cell, code, inert, line, paragraph
 from goop_mcp.workspace.documents.markdown import Line, Section, fields, items, prose, read_markdown
 from goop_mcp.workspace.documents.marks import without_checkbox
 
-__all__ = ["Commit", "DoneTask", "Handoff", "NextTask", "command_in", "handoff_text", "read_handoff"]
+__all__ = [
+    "Commit",
+    "DoneTask",
+    "Handoff",
+    "NextTask",
+    "command_in",
+    "handoff_text",
+    "read_handoff",
+]
 
 _SHA = re.compile(r"`([0-9a-fA-F]{7,40})`")
 _COMMAND = re.compile(r"/goop-[a-z-]{1,40}")
@@ -55,7 +63,10 @@ class NextTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """A session handoff. `generated` is ISO 8601. `spec_locked` is None where nobody knows; wave and task are texts."""
+    """A session handoff.
+
+    `generated` is ISO 8601. `spec_locked` is None where nobody knows; wave and task are texts.
+    """
 
     generated: str
     phase: str
@@ -83,7 +94,13 @@ def handoff_text(handoff: Handoff) -> str:
 
     Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an envelope.
     """
-    parts = [_head(handoff), _accomplished(handoff), _state(handoff), _instructions(handoff), _warnings(handoff)]
+    parts = [
+        _head(handoff),
+        _accomplished(handoff),
+        _state(handoff),
+        _instructions(handoff),
+        _warnings(handoff),
+    ]
     memories = _section("## Memory Saved", _texts(handoff.memories))
     checklist = _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST))
     document = "\n\n---\n\n".join([*parts, memories, checklist]) + "\n"
@@ -91,12 +108,21 @@ def handoff_text(handoff: Handoff) -> str:
 
 
 def _head(handoff: Handoff) -> str:
-    rows = [("Generated", handoff.generated), ("Phase", handoff.phase), ("Session", handoff.session or _NONE)]
-    return _section("# Session Handoff", "\n".join(f"**{name}:** {line(text)}" for name, text in rows))
+    rows = [
+        ("Generated", handoff.generated),
+        ("Phase", handoff.phase),
+        ("Session", handoff.session or _NONE),
+    ]
+    return _section(
+        "# Session Handoff", "\n".join(f"**{name}:** {line(text)}" for name, text in rows)
+    )
 
 
 def _accomplished(handoff: Handoff) -> str:
-    done = [f"✓ {line(each.name)}" + (f" (`{code(each.commit)}`)" if each.commit else "") for each in handoff.completed]
+    done = [
+        f"✓ {line(each.name)}" + (f" (`{code(each.commit)}`)" if each.commit else "")
+        for each in handoff.completed
+    ]
     return "\n\n".join(
         [
             "## Accomplished This Session",
@@ -109,15 +135,28 @@ def _accomplished(handoff: Handoff) -> str:
 
 def _state(handoff: Handoff) -> str:
     locked = {True: "🔒 Yes", False: "🔓 No", None: "Unknown"}[handoff.spec_locked]
-    rows = [("Phase", handoff.phase), ("Spec Locked", locked), ("Wave", handoff.wave), ("Task", handoff.task)]
-    table = ["| Attribute | Value |", "|---|---|", *(f"| {name} | {cell(text or '–')} |" for name, text in rows)]
+    rows = [
+        ("Phase", handoff.phase),
+        ("Spec Locked", locked),
+        ("Wave", handoff.wave),
+        ("Task", handoff.task),
+    ]
+    table = [
+        "| Attribute | Value |",
+        "|---|---|",
+        *(f"| {name} | {cell(text or '–')} |" for name, text in rows),
+    ]
     return "\n\n".join(
         [
             "## Current State",
             _section("### Workflow Position", "\n".join(table)),
-            _section("### Files Modified", _bullets([f"`{code(path)}`" for path in handoff.files_modified])),
             _section(
-                "### Commits Made", _bullets([f"`{code(each.sha)}` {line(each.subject)}" for each in handoff.commits])
+                "### Files Modified",
+                _bullets([f"`{code(path)}`" for path in handoff.files_modified]),
+            ),
+            _section(
+                "### Commits Made",
+                _bullets([f"`{code(each.sha)}` {line(each.subject)}" for each in handoff.commits]),
             ),
         ]
     )
@@ -125,13 +164,18 @@ def _state(handoff: Handoff) -> str:
 
 def _instructions(handoff: Handoff) -> str:
     command = f"`{code(handoff.command)}`" if handoff.command else _NONE
-    read_first = [f"{number}. `{code(path)}`" for number, path in enumerate(handoff.files_to_read, start=1)]
+    read_first = [
+        f"{number}. `{code(path)}`" for number, path in enumerate(handoff.files_to_read, start=1)
+    ]
     return "\n\n".join(
         [
             "## Next Session Instructions",
             _section("### Command to Run", command),
             _section("### Files to Read First", "\n".join(read_first[:_MOST_LISTED]) or _NONE),
-            _section("### Context Summary", paragraph(handoff.context) if handoff.context.strip() else _NONE),
+            _section(
+                "### Context Summary",
+                paragraph(handoff.context) if handoff.context.strip() else _NONE,
+            ),
             _section("### Immediate Next Task", _next_task(handoff.next_task)),
         ]
     )
@@ -200,7 +244,9 @@ def read_handoff(text: str) -> Handoff:
         files_modified=tuple(item.strip("`") for item in _items(document, "files modified")),
         commits=tuple(map(_commit, _items(document, "commits made"))),
         command=_command(document),
-        files_to_read=tuple(_path(item) for item in _items(document, "files to read first", "files to read")),
+        files_to_read=tuple(
+            _path(item) for item in _items(document, "files to read first", "files to read")
+        ),
         context=_context(document),
         next_task=_read_next_task(document),
         blockers=_items(document, "active blockers"),
@@ -239,7 +285,11 @@ def _locked(text: str) -> bool | None:
 
 
 def _command(document: Section) -> str | None:
-    return command_in(" ".join(each.text for each in _lines(document, "command to run", "next session instructions")))
+    return command_in(
+        " ".join(
+            each.text for each in _lines(document, "command to run", "next session instructions")
+        )
+    )
 
 
 def _path(item: str) -> str:
@@ -258,9 +308,20 @@ def _read_next_task(document: Section) -> NextTask | None:
     task = _known(found.get("task")) or _known(prose(lines))
     if task is None:
         return None
-    files = tuple(name.strip(" `") for name in found.get("files", "").split(",") if name.strip(" `"))
-    return NextTask(task=task, files=files, action=_known(found.get("action")), verify=_known(found.get("verify")))
+    files = tuple(
+        name.strip(" `") for name in found.get("files", "").split(",") if name.strip(" `")
+    )
+    return NextTask(
+        task=task,
+        files=files,
+        action=_known(found.get("action")),
+        verify=_known(found.get("verify")),
+    )
 
 
 def _known(text: str | None) -> str | None:
-    return None if text is None or text.strip().lower() in ("", "none", "n/a", "–", "-", "unknown") else text
+    return (
+        None
+        if text is None or text.strip().lower() in ("", "none", "n/a", "–", "-", "unknown")
+        else text
+    )

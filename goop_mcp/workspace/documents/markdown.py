@@ -1,4 +1,7 @@
-"""Markdown as people write it: headings, fields, tables, lists. What stands in code or comments is no heading."""
+"""Markdown as people write it: headings, fields, tables, lists.
+
+What stands in code or comments is no heading.
+"""
 
 import re
 from bisect import bisect_right
@@ -26,8 +29,12 @@ __all__ = [
 
 _HEADING = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(#{1,6})[ \t]++([^\r\n]*)")
 _CLOSING_MARKS = re.compile(r"[ \t]#+[ \t]*\Z")
-_BOLD_LABEL = re.compile(r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*")
-_PLAIN_LABEL = re.compile(r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*+:(?:[ \t]++|\Z)(.*)")
+_BOLD_LABEL = re.compile(
+    r"(?:\*\*|__)([^*_:\n]{1,60})(?::[ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*"
+)
+_PLAIN_LABEL = re.compile(
+    r"[ \t]*(?:[-*>][ \t]+)*([A-Za-z][\w /&()-]{0,50})[ \t]*+:(?:[ \t]++|\Z)(.*)"
+)
 _ITEM = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(.*)")
 _RULE_ROW = frozenset("|-: \t")
 _DIVIDER = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
@@ -69,12 +76,19 @@ class Table:
     def cells(self, *names: str) -> tuple[str, ...]:
         """Return the cells of the first column that has one of `names`, one a row; () when there is none."""
         column = self.column(*names)
-        return () if column is None else tuple(row[column] if column < len(row) else "" for row in self.rows)
+        return (
+            ()
+            if column is None
+            else tuple(row[column] if column < len(row) else "" for row in self.rows)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, the lines below it and the sections of deeper headings. The whole text is a section of level 0."""
+    """A heading, the lines below it and the sections of deeper headings.
+
+    The whole text is a section of level 0.
+    """
 
     level: int
     title: str
@@ -91,7 +105,10 @@ class Section:
     def find(self, *titles: str) -> "Section | None":
         """Return the first section below whose normalised title is, or begins with, one of `titles`."""
         below = [(each, f"{normal_title(each.title)} ") for each in self.walk()]
-        return next((each for title in titles for each, normal in below if normal.startswith(f"{title} ")), None)
+        return next(
+            (each for title in titles for each, normal in below if normal.startswith(f"{title} ")),
+            None,
+        )
 
     def all_lines(self) -> "Iterator[Line]":
         """Yield the lines of this section and of all below it, headings left out."""
@@ -119,7 +136,10 @@ class _Draft:
 
 
 def read_markdown(text: str) -> Section:
-    """Return the tree of sections of `text`; any kind of line end, a byte order mark or none. Linear, never raises."""
+    """Return the tree of sections of `text`; any kind of line end, a byte order mark or none.
+
+    Linear, never raises.
+    """
     root = _Draft(0, "", 0)
     way = [root]
     for line in _lines(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")):
@@ -160,7 +180,8 @@ def normal_title(title: str) -> str:
 def fields(lines: Iterable[Line]) -> Mapping[str, str]:
     """Return the fields of `lines` by normalised name, the first of each counts.
 
-    A field is `**Name:** value`, `Name: value`, or a row of a table with two columns. Values lose their emphasis.
+    A field is `**Name:** value`, `Name: value`, or a row of a table with two columns. Values lose
+    their emphasis.
     """
     found: dict[str, str] = {}
     for line in lines:

@@ -33,7 +33,8 @@ _TASK = re.compile(
 )
 # Every form of `_TASK`, and "Task 3" too, holds this; most lines of a long diary do not.
 _HINT_OF_TASK = re.compile(r"[tTkK\u212a.]\s*\d")
-# The first of these that a text names counts. One pattern for all, words behind one boundary: each line is read once.
+# The first of these that a text names counts. One pattern for all, words behind one boundary: each
+# line is read once.
 _BY_WEIGHT = (TaskStatus.BLOCKED, TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.DONE)
 _STATUS = re.compile(
     r"""([✗✘❌🚫])|([🔄🚧])|([⏳⬜☐])|([✓✔✅☑])|\b(?:
@@ -49,7 +50,8 @@ _STATUS = re.compile(
 def read_status(text: str) -> TaskStatus | None:
     """Return the status that words or icons in `text` name, None when there are none.
 
-    Blocked comes before done, and open before done: "not done" and "✗ was done once" are no good news.
+    Blocked comes before done, and open before done: "not done" and "✗ was done once" are no good
+    news.
     """
     groups = [found.lastindex or 0 for found in _STATUS.finditer(text)]
     return _BY_WEIGHT[min((group - 1) % len(_BY_WEIGHT) for group in groups)] if groups else None
@@ -85,4 +87,6 @@ def task_ids_in(text: str) -> tuple[TaskId, ...]:
     if not may_name_task(text):
         return ()
     found = (parse_task_id(match[0]) for match in _TASK.finditer(text))
-    return tuple(dict.fromkeys(task for task in found if task is not None and task.task is not None))
+    return tuple(
+        dict.fromkeys(task for task in found if task is not None and task.task is not None)
+    )

@@ -28,7 +28,9 @@ _NO = re.compile(r"✗|⏳|\b(?:no|not|false|incomplete|pending|in progress)\b",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterviewFacts:
-    """What the discovery gate asks about REQUIREMENTS.md; numbers from 0. Template text in brackets does not count.
+    """What the discovery gate asks about REQUIREMENTS.md; numbers from 0.
+
+    Template text in brackets does not count.
 
     `interview_complete` is the document's own word, None where it says nothing; state.json decides.
     """
@@ -51,7 +53,9 @@ def read_requirements(text: str) -> InterviewFacts:
     lines = tuple(document.all_lines())
     return InterviewFacts(
         name=title.partition(":")[2].strip() or title if title else None,
-        interview_complete=_word(fields(lines).get("interview complete") or fields(lines).get("interview status")),
+        interview_complete=_word(
+            fields(lines).get("interview complete") or fields(lines).get("interview status")
+        ),
         vision_sentences=_sentences(_lines(document, "vision")),
         must_haves=_count_entries(document, "must haves"),
         constraints=_count_entries(document, "constraints", "technical constraints"),
@@ -71,7 +75,12 @@ def _sentences(lines: Sequence[Line]) -> int:
     text = _PLACEHOLDER.sub("", prose(lines))
     # The two fields of the section are part of the vision.
     found = fields(lines)
-    text = " ".join([text, *(_PLACEHOLDER.sub("", found.get(name, "")) for name in ("problem solved", "why now"))])
+    text = " ".join(
+        [
+            text,
+            *(_PLACEHOLDER.sub("", found.get(name, "")) for name in ("problem solved", "why now")),
+        ]
+    )
     return len(_SENTENCE_END.findall(_SHORT.sub("", text)))
 
 
@@ -84,7 +93,9 @@ def _count_entries(document: Section, *titles: str) -> int:
     said = [without_checkbox(item) for item in items(lines)]
     said += [" ".join(row) for table in tables(lines) for row in table.rows]
     if not said:
-        said = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [prose(lines)]
+        said = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [
+            prose(lines)
+        ]
     return sum(_is_said(text) for text in said)
 
 
@@ -95,8 +106,14 @@ def _is_said(text: str) -> bool:
 def _mitigated(lines: Sequence[Line]) -> int:
     found = 0
     for table in tables(lines):
-        risks, mitigations = table.cells("risk", "risks"), table.cells("mitigation", "mitigations", "response")
-        found += sum(_is_said(risk) and _is_said(each) for risk, each in zip(risks, mitigations, strict=False))
+        risks, mitigations = (
+            table.cells("risk", "risks"),
+            table.cells("mitigation", "mitigations", "response"),
+        )
+        found += sum(
+            _is_said(risk) and _is_said(each)
+            for risk, each in zip(risks, mitigations, strict=False)
+        )
     for item in items(lines):
         before, word, after = item.lower().partition("mitigation")
         found += bool(word) and _is_said(before) and _is_said(after)

@@ -6,8 +6,22 @@ from dataclasses import dataclass
 
 from goop_mcp.workflow.task_ids import TaskId
 from goop_mcp.workspace.documents.blueprint import Blueprint
-from goop_mcp.workspace.documents.markdown import Section, fields, items, normal_title, prose, read_markdown, tables
-from goop_mcp.workspace.documents.marks import TaskStatus, must_haves_in, read_checkbox, task_ids_in, without_checkbox
+from goop_mcp.workspace.documents.markdown import (
+    Section,
+    fields,
+    items,
+    normal_title,
+    prose,
+    read_markdown,
+    tables,
+)
+from goop_mcp.workspace.documents.marks import (
+    TaskStatus,
+    must_haves_in,
+    read_checkbox,
+    task_ids_in,
+    without_checkbox,
+)
 
 __all__ = ["Coverage", "Criterion", "MustHave", "Spec", "measure_coverage", "read_spec"]
 
@@ -28,7 +42,10 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MustHave:
-    """One must-have of the contract. `traced_to` are the tasks that SPEC.md itself names. `line` counts from 1."""
+    """One must-have of the contract.
+
+    `traced_to` are the tasks that SPEC.md itself names. `line` counts from 1.
+    """
 
     id: str
     title: str
@@ -44,7 +61,10 @@ class MustHave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """The contract. `locked` is None where the header does not say; `stated_coverage` is in percent, as written."""
+    """The contract.
+
+    `locked` is None where the header does not say; `stated_coverage` is in percent, as written.
+    """
 
     name: str | None
     version: str | None = None
@@ -97,10 +117,14 @@ def read_spec(text: str) -> Spec:
         locked_line=next((line.number for line in header if "locked" in fields([line])), None),
         vision=_text(document, "vision"),
         must_haves=tuple(_must_haves(document, matrix)),
-        nice_to_haves=tuple(section.title for section in document.walk() if _NICE_TO_HAVE.match(section.title)),
+        nice_to_haves=tuple(
+            section.title for section in document.walk() if _NICE_TO_HAVE.match(section.title)
+        ),
         out_of_scope=_listed(document, "out of scope"),
         assumptions=_listed(document, "assumptions"),
-        amendments=sum(len(table.rows) for table in tables(amendments.all_lines())) if amendments else 0,
+        amendments=(
+            sum(len(table.rows) for table in tables(amendments.all_lines())) if amendments else 0
+        ),
         stated_coverage=_stated_coverage(document),
     )
 
@@ -108,7 +132,9 @@ def read_spec(text: str) -> Spec:
 def measure_coverage(spec: Spec, blueprint: Blueprint | None) -> Coverage:
     """Return how the must-haves of `spec` and the tasks of `blueprint` meet; a task that no plan has traces nothing."""
     if blueprint is None:
-        return Coverage(must_haves=len(spec.must_haves), untraced=tuple(each.id for each in spec.must_haves))
+        return Coverage(
+            must_haves=len(spec.must_haves), untraced=tuple(each.id for each in spec.must_haves)
+        )
     known = {str(task.id) for task in blueprint.tasks}
     serving: set[str] = set()
     untraced: list[str] = []

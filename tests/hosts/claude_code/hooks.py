@@ -51,7 +51,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A session in `project`; what the hook keeps lies in `data`. `options` stand in the command of the hook."""
+    """A session in `project`; what the hook keeps lies in `data`.
+
+    `options` stand in the command of the hook.
+    """
 
     project: Path
     data: Path
@@ -63,13 +66,23 @@ class Host:
         """Send the recorded `event` with `changes`; None takes a key away."""
         recorded = json.loads((CASES / f"{event}.json").read_text(encoding="utf-8"))
         values = {**recorded, "cwd": str(self.project), **changes}
-        return self.send_raw(json.dumps({key: value for key, value in values.items() if value is not None}).encode())
+        return self.send_raw(
+            json.dumps({key: value for key, value in values.items() if value is not None}).encode()
+        )
 
     def send_raw(self, content: bytes) -> Answer:
         """Send bytes; whatever they are, the process ends with 0."""
-        environment = {"CLAUDE_PROJECT_DIR": str(self.project), "CLAUDE_PLUGIN_DATA": str(self.data)}
+        environment = {
+            "CLAUDE_PROJECT_DIR": str(self.project),
+            "CLAUDE_PLUGIN_DATA": str(self.data),
+        }
         ended = run(
-            "hook", self.name, *self.options, stdin=content, cwd=self.project, env={**environment, **self.environment}
+            "hook",
+            self.name,
+            *self.options,
+            stdin=content,
+            cwd=self.project,
+            env={**environment, **self.environment},
         )
         assert ended.code == 0, ended.err
         return Answer(ended)

@@ -32,7 +32,8 @@ EVENT = "SubagentStop"
         b'{"hook_event_name": null}',
         b"\xff\xfe\x00",
         b"[" * 100_000,
-        b'{"hook_event_name": "SubagentStop", "agent_type": "goop-executor", "cwd": "\\u0000"' + b"," * 3,
+        b'{"hook_event_name": "SubagentStop", "agent_type": "goop-executor", "cwd": "\\u0000"'
+        + b"," * 3,
     ],
 )
 def test_what_is_no_event_is_told_on_stderr_and_passes(host: Host, content: bytes) -> None:
@@ -59,7 +60,9 @@ def test_an_event_that_is_not_known_passes_without_a_word(host: Host, event: str
         {"a key of tomorrow": {"deep": [1, 2, 3]}},
     ],
 )
-def test_fields_of_another_type_are_taken_for_missing(host: Host, changes: dict[str, object]) -> None:
+def test_fields_of_another_type_are_taken_for_missing(
+    host: Host, changes: dict[str, object]
+) -> None:
     assert not host.send(EVENT, **changes).passed
 
 
@@ -70,7 +73,9 @@ def test_a_message_of_another_type_is_read_from_the_transcript(host: Host, messa
     assert "transcript cannot be read" in answer.ended.err
 
 
-@pytest.mark.parametrize("response", [None, 7, "text", [], {"content": "text", "agentType": 7}, {"content": [7, None]}])
+@pytest.mark.parametrize(
+    "response", [None, 7, "text", [], {"content": "text", "agentType": 7}, {"content": [7, None]}]
+)
 def test_an_answer_of_a_tool_in_another_form_passes(host: Host, response: object) -> None:
     assert host.send("PostToolUse", tool_response=response).ended.out == ""
 
@@ -99,7 +104,9 @@ def test_a_pipe_in_place_of_a_file_does_not_hold_up_the_session(host: Host, tmp_
     assert "it is no file" in answer.ended.err
 
 
-@pytest.mark.parametrize("arguments", [(), ("cursor",), ("claude-code", "more"), ("--protocol", "speckit")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("cursor",), ("claude-code", "more"), ("--protocol", "speckit")]
+)
 def test_a_wrong_call_is_told_and_does_not_block(arguments: tuple[str, ...]) -> None:
     ended = run("hook", *arguments, stdin=b"{}")
     assert (ended.code, ended.out) == (0, "")
@@ -107,19 +114,34 @@ def test_a_wrong_call_is_told_and_does_not_block(arguments: tuple[str, ...]) -> 
 
 
 def test_closed_streams_are_no_fault(host: Host) -> None:
-    event = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD})
+    event = json.dumps(
+        {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD}
+    )
     (host.project / "event.json").write_text(event, encoding="utf-8")
     environment = {"CLAUDE_PLUGIN_DATA": str(host.data)}
     # Python's own last flush would fail on a full device, too, and end with 120.
-    full = ("< /dev/null 2>/dev/full", "< event.json >/dev/full 2>/dev/full") if Path("/dev/full").exists() else ()
-    for streams in (*full, "<&-", "< event.json >&-", "< event.json 2>&-", "< event.json | true", "<&- >&- 2>&-"):
+    full = (
+        ("< /dev/null 2>/dev/full", "< event.json >/dev/full 2>/dev/full")
+        if Path("/dev/full").exists()
+        else ()
+    )
+    for streams in (
+        *full,
+        "<&-",
+        "< event.json >&-",
+        "< event.json 2>&-",
+        "< event.json | true",
+        "<&- >&- 2>&-",
+    ):
         ended = run_in_shell(f'"$@" hook claude-code {streams}', cwd=host.project, env=environment)
         assert ended.code == 0
         assert "Traceback" not in ended.err
 
 
 def test_a_project_that_is_not_there_is_no_fault(host: Host) -> None:
-    away = Host(host.project, host.data, environment={"CLAUDE_PROJECT_DIR": str(host.project / "gone")})
+    away = Host(
+        host.project, host.data, environment={"CLAUDE_PROJECT_DIR": str(host.project / "gone")}
+    )
     assert not away.send(EVENT).passed
     assert away.send(EVENT, agent_id="b", last_assistant_message=GOOD).ended.out == ""
 
@@ -134,30 +156,62 @@ def test_paths_that_no_file_can_have_are_no_fault(host: Host, path: str) -> None
 
 
 def test_a_folder_that_was_removed_meanwhile_is_no_fault(host: Host) -> None:
-    event = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD})
+    event = json.dumps(
+        {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD}
+    )
     (host.project / "event.json").write_text(event, encoding="utf-8")
-    words = 'exec 3< event.json; mkdir gone && cd gone && rmdir ../gone && "$@" hook claude-code <&3'
-    ended = run_in_shell(words, cwd=host.project, env={"CLAUDE_PLUGIN_DATA": str(host.data), "PYTHONSAFEPATH": "1"})
+    words = (
+        'exec 3< event.json; mkdir gone && cd gone && rmdir ../gone && "$@" hook claude-code <&3'
+    )
+    ended = run_in_shell(
+        words, cwd=host.project, env={"CLAUDE_PLUGIN_DATA": str(host.data), "PYTHONSAFEPATH": "1"}
+    )
     assert '"decision": "block"' in ended.out, ended.err
 
 
 def test_a_damaged_installation_lets_the_session_go_on(host: Host) -> None:
-    script = "import sys; sys.modules['lxml'] = None; from goop_mcp.__main__ import main; sys.exit(main())"
-    report = json.dumps({"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": GOOD})
-    ended = run_command([sys.executable, "-c", script, "hook", "claude-code"], stdin=report.encode(), cwd=host.project)
+    script = (
+        "import sys; sys.modules['lxml'] = None; from goop_mcp.__main__ import main;"
+        " sys.exit(main())"
+    )
+    report = json.dumps(
+        {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": GOOD}
+    )
+    ended = run_command(
+        [sys.executable, "-c", script, "hook", "claude-code"],
+        stdin=report.encode(),
+        cwd=host.project,
+    )
     assert (ended.code, ended.out) == (0, "")
     assert "the hook failed and lets everything pass" in ended.err
 
 
-HEAVY = {"anyio", "apsw", "asyncio", "click", "jinja2", "logging", "mcp", "pydantic", "rich", "sqlite3", "subprocess"}
+HEAVY = {
+    "anyio",
+    "apsw",
+    "asyncio",
+    "click",
+    "jinja2",
+    "logging",
+    "mcp",
+    "pydantic",
+    "rich",
+    "sqlite3",
+    "subprocess",
+}
 
 
-@pytest.mark.parametrize("event", ["SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse"])
+@pytest.mark.parametrize(
+    "event", ["SubagentStop", "Stop", "SubagentStart", "SessionStart", "PostToolUse"]
+)
 def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
-    recorded = Path(__file__).parent.parent.parent / "cases" / "hosts" / "claude_code" / f"{event}.json"
+    recorded = (
+        Path(__file__).parent.parent.parent / "cases" / "hosts" / "claude_code" / f"{event}.json"
+    )
     script = (
-        "import sys; from goop_mcp.__main__ import _is_hook; assert _is_hook(sys.argv[1:]);"
-        "from goop_mcp.hosts.claude_code.hook import main; main(sys.argv[2:]); print(*sys.modules, file=sys.stderr)"
+        "import sys; from goop_mcp.__main__ import _is_hook; assert _is_hook(sys.argv[1:]);from"
+        " goop_mcp.hosts.claude_code.hook import main; main(sys.argv[2:]); print(*sys.modules,"
+        " file=sys.stderr)"
     )
     ended = run_command(
         [sys.executable, "-c", script, "hook", "claude-code"],
@@ -169,8 +223,12 @@ def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
     assert HEAVY & set(ended.err.split()) == set()
 
 
-@pytest.mark.parametrize("kind", ["a view in place of a table", "a further trigger", "a title of 60 MB"])
-def test_a_database_that_was_made_to_hang_its_readers_does_not_hold_up_the_turn(host: Host, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["a view in place of a table", "a further trigger", "a title of 60 MB"]
+)
+def test_a_database_that_was_made_to_hang_its_readers_does_not_hold_up_the_turn(
+    host: Host, kind: str
+) -> None:
     plant(host.project, *{**FOREIGN_OBJECTS, **FOREIGN_VALUES}[kind])
     host.wish(record=True)
     answer = host.send(EVENT, last_assistant_message=GOOD)
@@ -180,7 +238,10 @@ def test_a_database_that_was_made_to_hang_its_readers_does_not_hold_up_the_turn(
 
 
 def test_a_host_that_never_ends_its_event_gets_a_hook_that_ends_all_the_same() -> None:
-    program = "import goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS = 0.5; hook.main(['claude-code'])"
+    program = (
+        "import goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS = 0.5;"
+        " hook.main(['claude-code'])"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
@@ -192,7 +253,9 @@ def test_a_host_that_never_ends_its_event_gets_a_hook_that_ends_all_the_same() -
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.read() == b""
-        assert process.stderr.read().startswith(b"goop-mcp: the hook was not done after 0.5 seconds and lets")
+        assert process.stderr.read().startswith(
+            b"goop-mcp: the hook was not done after 0.5 seconds and lets"
+        )
 
 
 def test_rules_that_never_end_do_not_hold_up_the_turn(host: Host) -> None:
@@ -202,7 +265,11 @@ def test_rules_that_never_end_do_not_hold_up_the_turn(host: Host) -> None:
         "import sys, goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS_TO_RECORD = 1.0; "
         f"hook.main(['claude-code', '--rules', {str(rules)!r}])"
     )
-    event = {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": GOOD}
+    event = {
+        "hook_event_name": EVENT,
+        "agent_type": "goop-executor",
+        "last_assistant_message": GOOD,
+    }
     sent = json.dumps({**event, "cwd": str(host.project)}).encode()
     ended = run_command([sys.executable, "-c", program], stdin=sent, cwd=host.project)
     assert (ended.code, ended.out) == (0, "")

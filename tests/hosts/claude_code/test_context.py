@@ -16,7 +16,9 @@ def test_a_subagent_is_told_the_form_of_its_report(host: Host) -> None:
 def test_a_report_written_as_told_is_accepted(host: Host) -> None:
     told = host.send("SubagentStart").context
     form = told[told.index("<goop_report") : told.index("</goop_report>") + len("</goop_report>")]
-    sections = told[told.index("<artifacts>") : told.index("</verification>") + len("</verification>")]
+    sections = told[
+        told.index("<artifacts>") : told.index("</verification>") + len("</verification>")
+    ]
     filled = form.replace("<handoff>", f"{sections}<handoff>")
     for choice, word in {
         "COMPLETE|PARTIAL|BLOCKED|CHECKPOINT": "COMPLETE",

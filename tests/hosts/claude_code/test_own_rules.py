@@ -16,7 +16,9 @@ RULES = [TICKET]
 """
 
 
-@pytest.fixture(params=[{}, {"check_workspace": True}, {"record": True}], ids=["text", "workspace", "record"])
+@pytest.fixture(
+    params=[{}, {"check_workspace": True}, {"record": True}], ids=["text", "workspace", "record"]
+)
 def shop(host: Host, request: pytest.FixtureRequest) -> Host:
     """Return a host with a rule of its own, in a project with each wish that has a report judged elsewhere."""
     host.wish(**request.param)
@@ -61,7 +63,9 @@ def test_no_file_of_the_project_brings_them_along(shop: Host) -> None:
 def test_a_report_that_came_through_against_them_is_marked(host: Host) -> None:
     host = replace(host, options=("--rules", "tests.validation.shop:TICKET"))
     content = [{"type": "text", "text": GOOD}]
-    answer = host.send("PostToolUse", tool_response={"agentType": "goop-executor", "content": content})
+    answer = host.send(
+        "PostToolUse", tool_response={"agentType": "goop-executor", "content": content}
+    )
     assert TICKET.id in answer.context
 
 
@@ -72,8 +76,12 @@ def test_a_report_that_came_through_against_them_is_marked(host: Host) -> None:
         ("nothere.py", "'nothere.py' does not exist"),
     ],
 )
-def test_where_they_fail_the_report_passes_and_the_person_is_told(host: Host, named: str, why: str) -> None:
-    answer = replace(host, options=("--rules", named)).send("SubagentStop", last_assistant_message=GOOD)
+def test_where_they_fail_the_report_passes_and_the_person_is_told(
+    host: Host, named: str, why: str
+) -> None:
+    answer = replace(host, options=("--rules", named)).send(
+        "SubagentStop", last_assistant_message=GOOD
+    )
     assert answer.passed
     assert answer.told.startswith("goop-mcp lets a report pass that was not judged: ")
     assert why in answer.told

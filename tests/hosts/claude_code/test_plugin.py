@@ -17,10 +17,13 @@ from tests.repository import ROOT
 MARKETPLACE = ROOT / "plugins" / "claude-code"
 PLUGIN = MARKETPLACE / "goop-mcp"
 START = PLUGIN / "scripts" / "goop-mcp"
-FRONT_MATTER = re.compile(r"---\nname: (?P<name>.+)\ndescription: .+\n---\n\n(?P<text>.+)", re.DOTALL)
+FRONT_MATTER = re.compile(
+    r"---\nname: (?P<name>.+)\ndescription: .+\n---\n\n(?P<text>.+)", re.DOTALL
+)
 AGENTS = sorted((PLUGIN / "agents").glob("*.md"))
 COMMANDS = sorted((PLUGIN / "commands").glob("*.md"))
-# In YAML a colon or a number sign ends a text without quotation marks, and some signs begin something else.
+# In YAML a colon or a number sign ends a text without quotation marks, and some signs begin
+# something else.
 YAML_LINE = re.compile(r"""[a-z-]+: ("[^"\\]+"|[^\s"'\[\]{},#&*!|>%@`?:-]((?!: | #).)*)""")
 SHELL = shutil.which("sh") or "/bin/sh"
 
@@ -42,7 +45,9 @@ def test_every_event_that_the_hook_answers_is_sent_to_it() -> None:
 
 
 def test_there_is_an_agent_for_each_role() -> None:
-    assert {path.stem for path in AGENTS} == {agent for agents in PHASE_AGENTS.values() for agent in agents}
+    assert {path.stem for path in AGENTS} == {
+        agent for agents in PHASE_AGENTS.values() for agent in agents
+    }
 
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
@@ -64,7 +69,9 @@ def start(*words: str, programs: Path) -> subprocess.CompletedProcess[str]:
     """Run the plugin's script where only `programs` are on the path."""
     environment = {**os.environ, "PATH": str(programs)}
     command = [SHELL, str(START), *words]
-    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, env=environment, check=False, capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,11 +88,16 @@ def test_the_script_starts_what_is_installed(there: list[str], said: str, tmp_pa
         (tmp_path / name).chmod(0o755)
     # What is fetched is held to the version of the plugin.
     version = read(PLUGIN / ".claude-plugin" / "plugin.json")["version"]
-    assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == said.format(version=version)
+    assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == said.format(
+        version=version
+    )
 
 
 def test_without_any_program_a_hook_passes_and_the_server_fails(tmp_path: Path) -> None:
-    hook, server = start("hook", "claude-code", programs=tmp_path), start("serve", programs=tmp_path)
+    hook, server = (
+        start("hook", "claude-code", programs=tmp_path),
+        start("serve", programs=tmp_path),
+    )
     assert (hook.returncode, hook.stdout) == (0, "")
     assert server.returncode == 127
     assert "pip install goop-mcp" in hook.stderr

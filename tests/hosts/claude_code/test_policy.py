@@ -31,12 +31,17 @@ def test_an_agent_that_the_project_names_signs_with_its_name(host: Host) -> None
     signed = GOOD.replace("<agent>goop-executor<", "<agent>builder<")
 
     for agent in ("builder", "my-plugin:builder"):
-        assert host.send("SubagentStop", agent_type=agent, last_assistant_message=signed).ended.out == ""
+        assert (
+            host.send("SubagentStop", agent_type=agent, last_assistant_message=signed).ended.out
+            == ""
+        )
 
     other = host.send("SubagentStop", agent_type="builder", last_assistant_message=GOOD)
     assert "expected 'builder', which was invoked (goop_report/agent-mismatch)" in other.reason
 
-    of_qa = host.send("SubagentStop", agent_type="qa-unit", agent_id="qa", last_assistant_message=signed)
+    of_qa = host.send(
+        "SubagentStop", agent_type="qa-unit", agent_id="qa", last_assistant_message=signed
+    )
     assert "expected 'qa-unit'" in of_qa.reason
 
 
@@ -48,11 +53,15 @@ def test_an_agent_that_the_project_names_sees_its_name_in_the_form(host: Host) -
 
 
 @pytest.mark.parametrize("pattern", ["*", "?*", "**"])
-def test_the_own_subagent_of_the_host_has_no_name_and_passes_uncounted(host: Host, pattern: str) -> None:
+def test_the_own_subagent_of_the_host_has_no_name_and_passes_uncounted(
+    host: Host, pattern: str
+) -> None:
     host.wish(agents=[pattern], ask_again=1, record=True)
 
     for _ in range(3):
-        answer = host.send("SubagentStop", agent_type="", last_assistant_message="<summary>We fixed it.</summary>")
+        answer = host.send(
+            "SubagentStop", agent_type="", last_assistant_message="<summary>We fixed it.</summary>"
+        )
         assert (answer.ended.out, answer.ended.err) == ("", "")
     assert host.send("SubagentStart", agent_type="").ended.out == ""
     assert not (host.project / ".goopspec" / "goop.db").exists()
@@ -66,8 +75,12 @@ def test_a_project_without_agents_is_left_alone(host: Host) -> None:
     assert host.send("SubagentStart").ended.out == ""
 
 
-@pytest.mark.parametrize(("main", "owed", "given"), [("required", True, True), ("ignored", False, False)])
-def test_a_project_says_when_the_main_agent_is_judged(host: Host, main: str, owed: bool, given: bool) -> None:
+@pytest.mark.parametrize(
+    ("main", "owed", "given"), [("required", True, True), ("ignored", False, False)]
+)
+def test_a_project_says_when_the_main_agent_is_judged(
+    host: Host, main: str, owed: bool, given: bool
+) -> None:
     host.wish(main=main)
     assert host.send("Stop", prompt_id="a").passed is not owed
     wrong = GOOD.replace("COMPLETE", "FINISHED")
@@ -116,7 +129,9 @@ def test_a_project_may_want_another_protocol(host: Host) -> None:
         ("x" * 100_000, "more than 65,536 bytes"),
     ],
 )
-def test_a_slip_in_the_file_is_told_and_the_default_holds(host: Host, text: str, words: str) -> None:
+def test_a_slip_in_the_file_is_told_and_the_default_holds(
+    host: Host, text: str, words: str
+) -> None:
     (host.project / ".goopspec").mkdir()
     (host.project / ".goopspec" / "hooks.json").write_text(text, encoding="utf-8")
     answer = host.send("SubagentStop")
@@ -139,7 +154,14 @@ def test_a_file_that_is_a_folder_is_told(host: Host) -> None:
 
 
 def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None:
-    for event in ("SessionStart", "SubagentStart", "SubagentStop", "PostToolUse", "UserPromptSubmit", "Stop"):
+    for event in (
+        "SessionStart",
+        "SubagentStart",
+        "SubagentStop",
+        "PostToolUse",
+        "UserPromptSubmit",
+        "Stop",
+    ):
         host.send(event)
     assert list(host.project.iterdir()) == []
     assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
@@ -170,8 +192,14 @@ def test_where_reports_are_recorded_it_is_counted_how_often_an_agent_was_asked(h
     assert host.send("SubagentStop", last_assistant_message=mended, stop_hook_active=True).passed
     for _ in range(2):
         host.send("SubagentStop", last_assistant_message="Done.", prompt_id="another")
-    found = open_store(None, project=host.project).read(lambda reading: reading.figures(FigureFilter()))
-    assert found.endings == (Ending("accepted", 1, 1), Ending("accepted", 2, 1), Ending("no_progress", 2, 1))
+    found = open_store(None, project=host.project).read(
+        lambda reading: reading.figures(FigureFilter())
+    )
+    assert found.endings == (
+        Ending("accepted", 1, 1),
+        Ending("accepted", 2, 1),
+        Ending("no_progress", 2, 1),
+    )
     assert (found.replies.accepted, found.replies.rejected) == (2, 3)
     assert list(found.replies_by_agent) == ["goop-executor"]
 

@@ -20,9 +20,14 @@ def test_a_subagent_without_a_report_is_sent_back(host: Host) -> None:
     assert "<agent>goop-executor</agent>" in reason
 
 
-def test_the_agent_is_asked_for_its_whole_reply_as_only_the_last_message_is_handed_on(host: Host) -> None:
+def test_the_agent_is_asked_for_its_whole_reply_as_only_the_last_message_is_handed_on(
+    host: Host,
+) -> None:
     assert "Send your whole reply again" in host.send("SubagentStop").reason
-    assert "Send your whole reply again" in host.send("SubagentStop", last_assistant_message=OTHER_BAD).reason
+    assert (
+        "Send your whole reply again"
+        in host.send("SubagentStop", last_assistant_message=OTHER_BAD).reason
+    )
 
 
 def test_a_subagent_with_a_wrong_report_is_told_what_is_wrong(host: Host) -> None:
@@ -37,11 +42,15 @@ def test_a_good_report_passes_without_a_word(host: Host, agent: str) -> None:
 
 
 def test_a_report_in_the_name_of_another_agent_is_sent_back(host: Host) -> None:
-    answer = host.send("SubagentStop", agent_type="goop-mcp:goop-tester", last_assistant_message=GOOD)
+    answer = host.send(
+        "SubagentStop", agent_type="goop-mcp:goop-tester", last_assistant_message=GOOD
+    )
     assert "goop-tester" in answer.reason
 
 
-@pytest.mark.parametrize("agent", ["general-purpose", "Explore", "my-goop-executor", "other:helper", "", None])
+@pytest.mark.parametrize(
+    "agent", ["general-purpose", "Explore", "my-goop-executor", "other:helper", "", None]
+)
 def test_an_agent_that_owes_no_report_passes_without_a_word(host: Host, agent: str | None) -> None:
     answer = host.send("SubagentStop", agent_type=agent)
     assert (answer.ended.out, answer.ended.err) == ("", "")
@@ -84,7 +93,9 @@ def test_the_same_reply_twice_ends_the_requests(host: Host) -> None:
 
 def test_the_same_findings_twice_end_the_requests(host: Host) -> None:
     assert not host.send("SubagentStop", last_assistant_message=OTHER_BAD).passed
-    again = host.send("SubagentStop", last_assistant_message=OTHER_BAD + "\n", stop_hook_active=True)
+    again = host.send(
+        "SubagentStop", last_assistant_message=OTHER_BAD + "\n", stop_hook_active=True
+    )
     assert again.passed
     assert "the same is wrong again" in again.told
 
@@ -105,9 +116,16 @@ def test_a_mended_report_ends_the_count(host: Host) -> None:
 def test_agents_that_end_at_the_same_time_each_have_their_count(host: Host) -> None:
     agents = [f"agent-{number}" for number in range(8)]
     with ThreadPoolExecutor(4) as pool:
-        first = list(pool.map(lambda agent: host.send("SubagentStop", agent_id=agent).passed, agents))
+        first = list(
+            pool.map(lambda agent: host.send("SubagentStop", agent_id=agent).passed, agents)
+        )
         second = list(
-            pool.map(lambda agent: host.send("SubagentStop", agent_id=agent, stop_hook_active=True).passed, agents)
+            pool.map(
+                lambda agent: (
+                    host.send("SubagentStop", agent_id=agent, stop_hook_active=True).passed
+                ),
+                agents,
+            )
         )
     assert (first, second) == ([False] * 8, [True] * 8)
 
@@ -124,7 +142,9 @@ def test_a_count_that_cannot_be_kept_is_told_and_asks_once(host: Host) -> None:
 def test_a_count_that_cannot_be_read_stops_no_accepted_report(host: Host) -> None:
     (host.data / "hook-attempts.json").mkdir(parents=True)
     accepted = host.send("SubagentStop", last_assistant_message=GOOD)
-    notice = host.send("UserPromptSubmit", prompt="<task-notification><task-id>a</task-id></task-notification>")
+    notice = host.send(
+        "UserPromptSubmit", prompt="<task-notification><task-id>a</task-id></task-notification>"
+    )
     assert (accepted.ended.out, accepted.ended.err) == ("", "")
     assert (notice.ended.out, notice.ended.err) == ("", "")
 
@@ -145,18 +165,27 @@ def test_old_counts_are_swept(host: Host) -> None:
     assert [key.split("\n")[1] for key in json.loads(file.read_text(encoding="utf-8"))] == ["new"]
 
 
-def test_the_message_is_read_from_the_transcript_when_the_host_leaves_it_out(host: Host, tmp_path: Path) -> None:
+def test_the_message_is_read_from_the_transcript_when_the_host_leaves_it_out(
+    host: Host, tmp_path: Path
+) -> None:
     blocks = (
         [{"type": "text", "text": "I look."}],
         [{"type": "tool_use", "name": "Read"}],
         [{"type": "text", "text": GOOD}],
     )
     lines = [
-        {"type": "assistant", "message": {"id": f"m{number}", "role": "assistant", "content": content}}
+        {
+            "type": "assistant",
+            "message": {"id": f"m{number}", "role": "assistant", "content": content},
+        }
         for number, content in enumerate(blocks)
     ]
     transcript = tmp_path / "agent.jsonl"
-    words = [*map(json.dumps, lines), '{"type": "user", "message": {"content": "x"}}', '{"type": "assistant", "mess']
+    words = [
+        *map(json.dumps, lines),
+        '{"type": "user", "message": {"content": "x"}}',
+        '{"type": "assistant", "mess',
+    ]
     transcript.write_text("\n".join(words), encoding="utf-8")
     event = {"last_assistant_message": None, "agent_transcript_path": str(transcript)}
     assert host.send("SubagentStop", **event).passed
@@ -164,7 +193,9 @@ def test_the_message_is_read_from_the_transcript_when_the_host_leaves_it_out(hos
     assert not host.send("SubagentStop", **event).passed
 
 
-def test_a_message_in_several_lines_of_the_transcript_is_read_whole(host: Host, tmp_path: Path) -> None:
+def test_a_message_in_several_lines_of_the_transcript_is_read_whole(
+    host: Host, tmp_path: Path
+) -> None:
     halves = [
         {"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": text}]}}
         for text in (GOOD[: GOOD.index("  <handoff>")], GOOD[GOOD.index("  <handoff>") :])
@@ -181,13 +212,17 @@ def test_a_large_transcript_is_read_from_its_end(host: Host, tmp_path: Path) -> 
     with transcript.open("w", encoding="utf-8") as file:
         file.write('{"type": "user", "message": "' + "x" * 40_000_000 + '"}\n')
         file.write(json.dumps(last) + "\n")
-    answer = host.send("SubagentStop", last_assistant_message=None, agent_transcript_path=str(transcript))
+    answer = host.send(
+        "SubagentStop", last_assistant_message=None, agent_transcript_path=str(transcript)
+    )
     assert not answer.passed
 
 
 @pytest.mark.parametrize("transcript", ["", "nowhere.jsonl", "."])
 def test_a_turn_without_any_message_passes_and_the_log_says_so(host: Host, transcript: str) -> None:
-    answer = host.send("SubagentStop", last_assistant_message=None, agent_transcript_path=transcript)
+    answer = host.send(
+        "SubagentStop", last_assistant_message=None, agent_transcript_path=transcript
+    )
     assert answer.ended.out == ""
     assert "let pass unread" in answer.ended.err
 
@@ -214,7 +249,9 @@ def test_the_main_agent_is_not_judged_while_a_subagent_runs(host: Host) -> None:
     host.wish(main="required")
     assert host.send("Stop", background_tasks=[running]).ended.out == ""
     assert not host.send("Stop", background_tasks=[{**running, "status": "completed"}]).passed
-    assert not host.send("Stop", prompt_id="other", background_tasks=[{**running, "type": "shell"}]).passed
+    assert not host.send(
+        "Stop", prompt_id="other", background_tasks=[{**running, "type": "shell"}]
+    ).passed
 
 
 def test_the_hook_of_codex_answers_alike(host: Host) -> None:
@@ -225,7 +262,9 @@ def test_the_hook_of_codex_answers_alike(host: Host) -> None:
 def test_each_turn_of_codex_has_a_count_of_its_own(host: Host) -> None:
     codex = Host(host.project, host.data, name="codex")
     assert not codex.send("Stop", agent_type="goop-executor", prompt_id=None, turn_id="1").passed
-    assert codex.send("Stop", agent_type="goop-executor", prompt_id=None, turn_id="1", stop_hook_active=True).passed
+    assert codex.send(
+        "Stop", agent_type="goop-executor", prompt_id=None, turn_id="1", stop_hook_active=True
+    ).passed
     assert not codex.send("Stop", agent_type="goop-executor", prompt_id=None, turn_id="2").passed
 
 
@@ -235,7 +274,11 @@ def test_without_a_plugin_the_count_lies_in_the_folder_of_the_person_and_not_in_
     person = Host(
         host.project,
         host.data,
-        environment={"CLAUDE_PLUGIN_DATA": "", "XDG_STATE_HOME": "", "HOME": str(tmp_path / "home")},
+        environment={
+            "CLAUDE_PLUGIN_DATA": "",
+            "XDG_STATE_HOME": "",
+            "HOME": str(tmp_path / "home"),
+        },
     )
     (host.project / ".goopspec").mkdir()
     assert not person.send("SubagentStop").passed

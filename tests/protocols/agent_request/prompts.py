@@ -69,7 +69,9 @@ def changed(text: str, *edits: tuple[str, str]) -> str:
 
 def judge(text: str, mode: Mode = "lenient", *, expected: Expectations | None = None) -> Verdict:
     """Return the verdict on `text` as an agent_request."""
-    return pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected)
+    return pipeline.validate(
+        text, (AGENT_REQUEST,), protocol="agent_request", mode=mode, expected=expected
+    )
 
 
 def judge_both(text: str, *, expected: Expectations | None = None) -> tuple[Verdict, Verdict]:

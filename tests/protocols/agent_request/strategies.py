@@ -40,7 +40,9 @@ _LINES = st.lists(_WORDS, max_size=4).map(" ".join).filter(no_template)
 TEXTS = st.lists(_LINES, min_size=1, max_size=5).map("\n".join).map(normal_text).filter(no_template)
 FILLED = TEXTS.filter(bool)
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,8})?", fullmatch=True)
-SESSIONS = st.builds("{:08}-{:06}-{}".format, st.integers(20200101, 20991231), st.integers(0, 235959), NAMES)
+SESSIONS = st.builds(
+    "{:08}-{:06}-{}".format, st.integers(20200101, 20991231), st.integers(0, 235959), NAMES
+)
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 _DURATIONS = st.sampled_from(["30s", "10m", "2h", "1h30m", "1.5d"]).map(read_duration)
 _DELIVERABLES = st.one_of(
@@ -55,7 +57,9 @@ _ATTRIBUTES = st.dictionaries(
 ).map(lambda each: tuple(each.items()))
 
 
-def _with_children(children: st.SearchStrategy[tuple[Extension, ...]]) -> st.SearchStrategy[tuple[Extension, ...]]:
+def _with_children(
+    children: st.SearchStrategy[tuple[Extension, ...]],
+) -> st.SearchStrategy[tuple[Extension, ...]]:
     element = st.builds(
         Extension,
         name=NAMES,
@@ -68,7 +72,10 @@ def _with_children(children: st.SearchStrategy[tuple[Extension, ...]]) -> st.Sea
 
 
 _LEAVES = st.lists(
-    st.builds(Extension, name=NAMES, namespace=st.none() | _SPACES, text=_LINES, attributes=_ATTRIBUTES), max_size=3
+    st.builds(
+        Extension, name=NAMES, namespace=st.none() | _SPACES, text=_LINES, attributes=_ATTRIBUTES
+    ),
+    max_size=3,
 ).map(tuple)
 EXTENSIONS = st.recursive(_LEAVES, _with_children, max_leaves=8)
 
@@ -82,7 +89,9 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         current_task_summary=draw(FILLED),
         workflow=draw(st.sampled_from(RequestWorkflow)),
         task_details=draw(FILLED),
-        constraints=draw(st.none() | st.lists(FILLED, min_size=1 if plain else 0, max_size=3).map(tuple)),
+        constraints=draw(
+            st.none() | st.lists(FILLED, min_size=1 if plain else 0, max_size=3).map(tuple)
+        ),
         deliverables=draw(st.lists(_DELIVERABLES, min_size=1, max_size=4).map(tuple)),
         backlog_notes=draw(st.none() | TEXTS),
         session_id=draw(st.none() | SESSIONS),
@@ -104,7 +113,9 @@ def _extended(draw: st.DrawFn, request: Request) -> Request:
             "max_retries": draw(st.none() | st.integers(0, 99)),
             "notify_on_completion": draw(st.lists(NAMES, max_size=3).map(tuple)),
             "depends_on": draw(
-                st.lists(SESSIONS.filter(lambda each: each != request.session_id), max_size=2).map(tuple)
+                st.lists(SESSIONS.filter(lambda each: each != request.session_id), max_size=2).map(
+                    tuple
+                )
             ),
             "extra_attributes": draw(_ATTRIBUTES),
             "extensions": draw(EXTENSIONS),

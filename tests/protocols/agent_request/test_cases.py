@@ -19,7 +19,8 @@ from tests.requirements import requirement
 
 ALL_CASES = [pytest.param(case, id=case.file) for case in load_cases()]
 GOOD = [case for case in load_cases() if case.expected["lenient"] != "errors"]
-# Every prompt with XML that the specification shows: sections 1.2, 4.1, 5.2, 5.3, 6.1 to 6.3, and three of 6.4.
+# Every prompt with XML that the specification shows: sections 1.2, 4.1, 5.2, 5.3, 6.1 to 6.3, and
+# three of 6.4.
 SHOWN = {
     "1_2_grafana": "spawn",
     "4_1_grafana": "spawn",
@@ -45,7 +46,10 @@ def outcome(verdict: Verdict) -> str:
 def test_case_has_the_expected_outcome_and_exactly_its_rules(case: Case, mode: Mode) -> None:
     verdict = judge(case.text, mode)
 
-    assert (outcome(verdict), weighty_rules(verdict)) == (case.expected[mode], set(case.rules)), case.why
+    assert (outcome(verdict), weighty_rules(verdict)) == (
+        case.expected[mode],
+        set(case.rules),
+    ), case.why
 
 
 @pytest.mark.parametrize("case", ALL_CASES)
@@ -91,7 +95,9 @@ def test_the_prompt_of_section_4_1_is_read_out_of_its_prose() -> None:
     )
     assert request.paths == ("docs/.scratch/sessions/20251119-153042-grafana/result.json",)
     assert request.task_details is not None
-    assert request.task_details.startswith("1. Check Grafana service status: systemctl status grafana-server\n2. ")
+    assert request.task_details.startswith(
+        "1. Check Grafana service status: systemctl status grafana-server\n2. "
+    )
 
 
 def test_every_file_is_listed_once_in_the_index() -> None:

@@ -16,7 +16,9 @@ MESSAGE = read_case("in_the_wild_conversation_message")
     ("prompt", "element", "dialect"),
     [(SPAWNS, "spawns", "fan-out"), (MESSAGE, "conversation_message", "conversation")],
 )
-def test_the_public_verdict_refuses_a_dialect_and_says_which_it_is(prompt: str, element: str, dialect: str) -> None:
+def test_the_public_verdict_refuses_a_dialect_and_says_which_it_is(
+    prompt: str, element: str, dialect: str
+) -> None:
     for verdict in judge_both(prompt):
         assert not verdict.accepted
         message = the_finding(verdict, "agent_request/unknown-element").message
@@ -38,7 +40,10 @@ def test_each_spawn_becomes_a_request_with_its_gaps_marked() -> None:
 
 
 def test_deliverables_and_workflow_are_never_filled_in() -> None:
-    readings = read_dialect(SPAWNS, dialect="fan-out"), read_dialect(MESSAGE, dialect="conversation")
+    readings = (
+        read_dialect(SPAWNS, dialect="fan-out"),
+        read_dialect(MESSAGE, dialect="conversation"),
+    )
     for each in (*readings[0].requests, *readings[1].requests):
         assert each.request.deliverables is None
         assert each.request.workflow is None

@@ -41,15 +41,17 @@ def test_a_prompt_without_a_block_is_warned_of() -> None:
 
 
 def test_a_prompt_without_a_block_is_refused_where_one_is_mandatory() -> None:
-    assert told(error("agent_request/no-envelope", "x")) == (
-        "❌ No XML handoff block found in prompt.md\n"
+    assert (
+        told(error("agent_request/no-envelope", "x"))
+        == "❌ No XML handoff block found in prompt.md\n"
         "ℹ️  XML handoff is mandatory here; only SPIKE and research may go without"
     )
 
 
 def test_malformed_xml_is_told_line_by_line() -> None:
-    assert told(error("xml/malformed", "mode and workflow do not match", line=12), file_name="task.md") == (
-        "❌ Invalid XML handoff in task.md\n"
+    assert (
+        told(error("xml/malformed", "mode and workflow do not match", line=12), file_name="task.md")
+        == "❌ Invalid XML handoff in task.md\n"
         "   Line 12: Mode and workflow do not match\n"
         "ℹ️  Fix XML syntax errors or remove XML block to proceed"
     )
@@ -59,8 +61,13 @@ def test_a_violation_of_the_schema_names_element_values_and_schema() -> None:
     modes = ("spawn", "conversation_only", "blocking")
     path = "/agent_request/mode"
 
-    assert told(error("agent_request/unknown-mode", "x", path=path, found="invalid-value", expected=modes)) == (
-        "❌ XML handoff validation failed (schema violation)\n"
+    assert (
+        told(
+            error(
+                "agent_request/unknown-mode", "x", path=path, found="invalid-value", expected=modes
+            )
+        )
+        == "❌ XML handoff validation failed (schema violation)\n"
         "   Element 'mode': 'invalid-value' is not a valid value of the atomic type 'ModeType'\n"
         "ℹ️  Allowed values: spawn, conversation_only, blocking\n"
         "ℹ️  Schema: .claude/schemas/agent-handoff-v1.xsd"
@@ -73,8 +80,14 @@ def test_a_missing_element_and_a_missing_attribute_are_named_with_all_that_is_re
         error("agent_request/missing-field", "x", path="/agent_request/deliverables/file[1]/@path"),
     )
 
-    assert "   Missing required element: original_intent\n   Missing required attribute: path\n" in said
-    assert "ℹ️  Required fields: mode, original_intent, current_task_summary, workflow, task_details" in said
+    assert (
+        "   Missing required element: original_intent\n   Missing required attribute: path\n"
+        in said
+    )
+    assert (
+        "ℹ️  Required fields: mode, original_intent, current_task_summary, workflow, task_details"
+        in said
+    )
 
 
 def test_words_of_the_request_stay_on_their_line() -> None:

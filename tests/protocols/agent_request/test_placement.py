@@ -15,13 +15,17 @@ from tests.protocols.agent_request.prompts import (
 )
 from tests.requirements import requirement
 
-XML = PROMPT[PROMPT.index("<agent_request") : PROMPT.index("```\n", PROMPT.index("</agent_request>"))]
+XML = PROMPT[
+    PROMPT.index("<agent_request") : PROMPT.index("```\n", PROMPT.index("</agent_request>"))
+]
 POM = "```xml\n<project><modelVersion>4.0.0</modelVersion></project>\n```\n"
 
 
 def fenced(opening: str, closing: str, *, margin: str = "") -> str:
     block = f"{opening}\n{XML}{closing}\n"
-    return "# Task: T\n\n" + "".join(f"{margin}{line}\n" for line in block.splitlines()) + "\nProse.\n"
+    return (
+        "# Task: T\n\n" + "".join(f"{margin}{line}\n" for line in block.splitlines()) + "\nProse.\n"
+    )
 
 
 @requirement("H-27")
@@ -40,9 +44,12 @@ def fenced(opening: str, closing: str, *, margin: str = "") -> str:
         pytest.param(f"````markdown\n{PROMPT}````\n", id="inside_a_markdown_fence"),
         pytest.param(f"```markdown\n{PROMPT}", id="inside_a_markdown_fence_of_the_same_length"),
         pytest.param("\ufeff" + PROMPT, id="byte_order_mark"),
-        pytest.param(PROMPT + "\nUse ```xml in prose, `<agent_request>` and more.\n", id="mentions_in_prose"),
         pytest.param(
-            changed(PROMPT, ("```xml\n", '```xml\n<?xml version="1.0"?>\n<!-- a <b> -->\n')), id="xml_declaration"
+            PROMPT + "\nUse ```xml in prose, `<agent_request>` and more.\n", id="mentions_in_prose"
+        ),
+        pytest.param(
+            changed(PROMPT, ("```xml\n", '```xml\n<?xml version="1.0"?>\n<!-- a <b> -->\n')),
+            id="xml_declaration",
         ),
     ],
 )
@@ -123,7 +130,9 @@ def test_a_prompt_in_prose_is_accepted_with_a_warning() -> None:
 
 
 def test_a_near_miss_is_named() -> None:
-    finding = the_finding(judge("# T\n\n<agent_handoff>x</agent_handoff>"), "agent_request/no-envelope")
+    finding = the_finding(
+        judge("# T\n\n<agent_handoff>x</agent_handoff>"), "agent_request/no-envelope"
+    )
 
     assert "<agent_handoff>" in finding.message
 
@@ -153,7 +162,9 @@ def test_a_fence_is_read_as_one_document(old: str, new: str, line: int) -> None:
 
 def test_text_before_the_request_is_seen_where_a_fence_in_it_closes_the_outer_one() -> None:
     details = "<task_details>Run:\n```bash\nmake test\n```\n</task_details>"
-    block = XML.replace(XML[XML.index("<task_details>") : XML.index("</task_details>") + 15], details)
+    block = XML.replace(
+        XML[XML.index("<task_details>") : XML.index("</task_details>") + 15], details
+    )
 
     verdict = judge(f"```xml\nSee below.\n{block}```\n")
 
@@ -179,8 +190,12 @@ def test_the_line_of_a_finding_is_the_line_in_the_prompt(before: int) -> None:
 
 
 def test_a_request_that_a_host_escaped_is_read() -> None:
-    escaped = XML.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    verdict = judge(f"<task-notification>\n<result>```xml\n{escaped}```</result>\n</task-notification>")
+    escaped = (
+        XML.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    )
+    verdict = judge(
+        f"<task-notification>\n<result>```xml\n{escaped}```</result>\n</task-notification>"
+    )
 
     assert request_of(verdict).workflow == "TDD"
     assert "envelope/host-transformed" in rules_of(verdict)

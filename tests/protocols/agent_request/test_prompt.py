@@ -22,19 +22,25 @@ def example(**arguments: str) -> str:
 
 def filled(text: str) -> str:
     """Do what the prompt says: choose one of each list, replace the brackets."""
-    text = text.replace("[YYYYMMDD-HHMMSS-name]", "20260114-093000-login").replace("[path]", "src/login.py")
+    text = text.replace("[YYYYMMDD-HHMMSS-name]", "20260114-093000-login").replace(
+        "[path]", "src/login.py"
+    )
     text = re.sub(r"\[[^\]]+\]", "what is to be done", text.replace('"[agent]"', '"test-agent"'))
     return re.sub(r"([\w-]+)(?:\|[\w-]+)+", r"\1", text)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"agent": "planning-agent", "target": "backend-agent", "phase": "research"}])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"agent": "planning-agent", "target": "backend-agent", "phase": "research"}]
+)
 def test_a_request_written_as_the_prompt_says_is_accepted(arguments: dict[str, str]) -> None:
     for verdict in judge_both(filled(example(**arguments))):
         assert rules_of(verdict) == []
 
 
 def test_the_names_that_are_known_are_filled_in() -> None:
-    request = request_of(judge(filled(example(agent="planning-agent", target="backend-agent", phase="research"))))
+    request = request_of(
+        judge(filled(example(agent="planning-agent", target="backend-agent", phase="research")))
+    )
 
     assert (request.parent_agent, request.target_agent) == ("planning-agent", "backend-agent")
     assert request.workflow == "SPIKE"

@@ -72,14 +72,19 @@ def spoilt_prompts(draw: st.DrawFn) -> str:
     return text
 
 
-@given(st.one_of(st.lists(PIECES, max_size=30).map("".join), spoilt_prompts(), st.text(max_size=60)))
+@given(
+    st.one_of(st.lists(PIECES, max_size=30).map("".join), spoilt_prompts(), st.text(max_size=60))
+)
 def test_any_text_gets_a_verdict_whose_places_lie_in_it(text: str) -> None:
     lines = text.split("\n")
 
     for verdict in judge_both(text):
         for finding in verdict.findings:
             assert finding.line is None or 1 <= finding.line <= len(lines)
-            assert finding.column is None or 1 <= finding.column <= len(lines[(finding.line or 1) - 1]) + 1
+            assert (
+                finding.column is None
+                or 1 <= finding.column <= len(lines[(finding.line or 1) - 1]) + 1
+            )
         assert verdict.accepted == all(f.severity is not Severity.ERROR for f in verdict.findings)
         assert verdict.to_dict()["envelope"] is None or verdict.protocol == "agent_request"
 
@@ -95,10 +100,15 @@ def test_what_was_mended_is_accepted_without_another_mend(text: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ["6_1_backend_api", "fence_in_details_3bt", "unfenced", "namespaced_minimal"])
+@pytest.mark.parametrize(
+    "name", ["6_1_backend_api", "fence_in_details_3bt", "unfenced", "namespaced_minimal"]
+)
 def test_a_request_cut_at_any_character_is_never_accepted_as_whole(name: str, mode: Mode) -> None:
     text = read_case(name)
-    start, end = text.index("<agent_request") + 1, text.index("</agent_request>") + len("</agent_request>")
+    start, end = (
+        text.index("<agent_request") + 1,
+        text.index("</agent_request>") + len("</agent_request>"),
+    )
 
     for length in range(start, end):
         verdict = judge(text[:length], mode)
@@ -136,7 +146,12 @@ def test_the_parser_resolves_nothing_and_loads_nothing(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(etree, "XMLParser", noting)
     judge(PROMPT)
-    wanted = {"resolve_entities": False, "no_network": True, "dtd_validation": False, "load_dtd": False}
+    wanted = {
+        "resolve_entities": False,
+        "no_network": True,
+        "dtd_validation": False,
+        "load_dtd": False,
+    }
     assert {**options, **wanted, "huge_tree": False} == options
 
 
@@ -153,7 +168,15 @@ def test_entities_that_blow_up_are_refused_at_once() -> None:
 @requirement("H-61")
 @pytest.mark.parametrize(
     "value",
-    ['"src/&#10;x"', '"src/a\0.py"', '"src/a&#0;.py"', '"src/a&#x00;.py"', "src/a\0.py", "“src/a\x1b.py”", '"\0"'],
+    [
+        '"src/&#10;x"',
+        '"src/a\0.py"',
+        '"src/a&#0;.py"',
+        '"src/a&#x00;.py"',
+        "src/a\0.py",
+        "“src/a\x1b.py”",
+        '"\0"',
+    ],
 )
 def test_a_path_with_a_control_character_is_refused(value: str) -> None:
     verdict = judge(changed(PROMPT, ('"src/login.py"', value)))
@@ -166,7 +189,11 @@ def test_a_path_with_a_control_character_is_refused(value: str) -> None:
 def test_nothing_in_a_request_is_executed(tmp_path: Path) -> None:
     mark = tmp_path / "made"
     prompt = changed(
-        PROMPT, ("Write the tests first, then the endpoint.", f"$(touch {mark}) `touch {mark}` {{{{7*7}}}}")
+        PROMPT,
+        (
+            "Write the tests first, then the endpoint.",
+            f"$(touch {mark}) `touch {mark}` {{{{7*7}}}}",
+        ),
     )
     file = tmp_path / "prompt.md"
     file.write_text(prompt, encoding="utf-8")
@@ -174,7 +201,10 @@ def test_nothing_in_a_request_is_executed(tmp_path: Path) -> None:
     assert request_of(judge(prompt)).task_details == f"$(touch {mark}) `touch {mark}` {{{{7*7}}}}"
     write_prompt(request_of(judge(prompt)), title=f"$(touch {mark})")
     ended = subprocess.run(
-        [sys.executable, "-m", "goop_mcp", "gate", str(file)], cwd=tmp_path, check=False, timeout=300
+        [sys.executable, "-m", "goop_mcp", "gate", str(file)],
+        cwd=tmp_path,
+        check=False,
+        timeout=300,
     )
     assert ended.returncode == 0
     assert not mark.exists()
@@ -185,14 +215,24 @@ def test_nothing_in_a_request_is_executed(tmp_path: Path) -> None:
     "prompt",
     [
         pytest.param("x" * (DEFAULT_LIMITS.text_bytes + 1), id="text"),
-        pytest.param(changed(PROMPT, ("Next:", "x" * DEFAULT_LIMITS.envelope_bytes)), id="envelope"),
-        pytest.param(changed(PROMPT, ("Next:", "x" * (DEFAULT_LIMITS.field_bytes + 1))), id="field"),
         pytest.param(
-            changed(PROMPT, ('priority="high"', " ".join(f'a{n}=""' for n in range(DEFAULT_LIMITS.attributes)))),
+            changed(PROMPT, ("Next:", "x" * DEFAULT_LIMITS.envelope_bytes)), id="envelope"
+        ),
+        pytest.param(
+            changed(PROMPT, ("Next:", "x" * (DEFAULT_LIMITS.field_bytes + 1))), id="field"
+        ),
+        pytest.param(
+            changed(
+                PROMPT,
+                ('priority="high"', " ".join(f'a{n}=""' for n in range(DEFAULT_LIMITS.attributes))),
+            ),
             id="attributes",
         ),
         pytest.param(
-            changed(PROMPT, ("</constraints>", "<constraint/>" * DEFAULT_LIMITS.elements + "</constraints>")),
+            changed(
+                PROMPT,
+                ("</constraints>", "<constraint/>" * DEFAULT_LIMITS.elements + "</constraints>"),
+            ),
             id="elements",
         ),
     ],

@@ -44,7 +44,9 @@ SEVERITIES = {
 }
 # Its example is a call of the gate; what the gate says is shown in tests/cli/test_gate.py.
 OF_THE_GATE = "agent_request/schema-missing"
-SHOWN = [pytest.param(rule, id=rule.id) for rule in (*RULES, FOREIGN_BLOCK) if rule.id != OF_THE_GATE]
+SHOWN = [
+    pytest.param(rule, id=rule.id) for rule in (*RULES, FOREIGN_BLOCK) if rule.id != OF_THE_GATE
+]
 
 
 @pytest.mark.parametrize("mode", MODES)

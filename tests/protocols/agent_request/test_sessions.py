@@ -64,14 +64,17 @@ def test_the_longer_name_of_a_schema_is_looked_for_first() -> None:
 
 
 @requirement("H-45")
-@pytest.mark.parametrize("id", ["20251119-153042-grafana", "20251119-160000-backend-api", "20260101-000000-x1"])
+@pytest.mark.parametrize(
+    "id", ["20251119-153042-grafana", "20251119-160000-backend-api", "20260101-000000-x1"]
+)
 def test_ids_of_date_time_and_name_are_session_ids(id: str) -> None:
     assert is_session_id(id)
 
 
 @requirement("H-45")
 @pytest.mark.parametrize(
-    "id", ["grafana", "20251119-grafana", "20251119-153042", "20251119-153042-", "20251119-153042-A b"]
+    "id",
+    ["grafana", "20251119-grafana", "20251119-153042", "20251119-153042-", "20251119-153042-A b"],
 )
 def test_another_form_is_a_warning(id: str) -> None:
     assert not is_session_id(id)
@@ -95,11 +98,16 @@ def test_an_id_that_is_not_the_name_of_the_folder_is_a_warning() -> None:
 def test_sibling_sessions_are_read_out_of_the_notes() -> None:
     notes = request_of(judge(read_case("6_4b_prometheus"))).backlog_notes
 
-    assert mentioned_sessions(notes or "") == ("20251119-180000-validate-grafana", "20251119-180002-validate-traefik")
+    assert mentioned_sessions(notes or "") == (
+        "20251119-180000-validate-grafana",
+        "20251119-180002-validate-traefik",
+    )
     assert mentioned_sessions("no session, and 20251119 is a date") == ()
 
 
-def test_a_session_that_nobody_knows_is_a_warning_only_where_the_caller_knows_the_sessions() -> None:
+def test_a_session_that_nobody_knows_is_a_warning_only_where_the_caller_knows_the_sessions() -> (
+    None
+):
     prompt = waiting_for("20260113-080000-a", "20990101-000000-x")
 
     assert rules_of(judge(prompt)) == []
@@ -119,7 +127,10 @@ def test_sessions_that_wait_for_each_other_are_refused_and_named_in_order() -> N
     a, b = "20260113-080000-a", "20260113-080000-b"
     verdict = judge(waiting_for(a), expected=Expectations(sessions={a: (b,), b: (OWN,)}))
 
-    assert f"{OWN} after {a} after {b} after {OWN}" in the_finding(verdict, "agent_request/dependency-cycle").message
+    assert (
+        f"{OWN} after {a} after {b} after {OWN}"
+        in the_finding(verdict, "agent_request/dependency-cycle").message
+    )
 
 
 def test_a_long_chain_of_sessions_is_no_cycle() -> None:
@@ -133,7 +144,9 @@ NAMES = st.sampled_from("abcdef")
 
 
 @given(st.dictionaries(NAMES, st.lists(NAMES, max_size=4)), NAMES)
-def test_a_cycle_that_is_found_is_one_and_none_is_missed(waits_for: dict[str, list[str]], start: str) -> None:
+def test_a_cycle_that_is_found_is_one_and_none_is_missed(
+    waits_for: dict[str, list[str]], start: str
+) -> None:
     cycle = find_cycle(start, waits_for)
 
     if cycle:
@@ -145,6 +158,10 @@ def test_a_cycle_that_is_found_is_one_and_none_is_missed(waits_for: dict[str, li
             reached |= {each for name in reached for each in waits_for.get(name, ())}
         order: list[str] = []
         while len(order) < len(reached):
-            ready = [name for name in reached if name not in order and set(waits_for.get(name, ())) <= set(order)]
+            ready = [
+                name
+                for name in reached
+                if name not in order and set(waits_for.get(name, ())) <= set(order)
+            ]
             assert ready, "no order in which each can start"
             order += ready

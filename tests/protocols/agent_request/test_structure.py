@@ -16,7 +16,14 @@ from tests.protocols.agent_request.prompts import (
 )
 from tests.requirements import requirement
 
-REQUIRED = ("mode", "original_intent", "current_task_summary", "workflow", "task_details", "deliverables")
+REQUIRED = (
+    "mode",
+    "original_intent",
+    "current_task_summary",
+    "workflow",
+    "task_details",
+    "deliverables",
+)
 NAMESPACE = "http://instructor-workflow.org/agent-handoff/v1"
 MINIMAL = read_case("appB_minimal")
 DEVOPS = "http://instructor-workflow.org/devops/v1"
@@ -65,18 +72,25 @@ def test_a_required_text_that_is_blank_is_an_error(name: str, blank: str) -> Non
 def test_a_part_that_stands_twice_is_an_error(name: str) -> None:
     for verdict in judge_both(changed(PROMPT, (element(name), element(name) * 2))):
         assert rules_of(verdict) == ["agent_request/duplicate-element"]
-        assert the_finding(verdict, "agent_request/duplicate-element").path == f"/agent_request/{name}[2]"
+        assert (
+            the_finding(verdict, "agent_request/duplicate-element").path
+            == f"/agent_request/{name}[2]"
+        )
 
 
 def test_of_two_modes_none_is_taken() -> None:
-    verdict = judge(changed(PROMPT, ("<mode>spawn</mode>", "<mode>spawn</mode><mode>blocking</mode>")))
+    verdict = judge(
+        changed(PROMPT, ("<mode>spawn</mode>", "<mode>spawn</mode><mode>blocking</mode>"))
+    )
 
     assert request_of(verdict).mode is None
 
 
 @requirement("H-02")
 def test_another_order_is_sorted_and_listed() -> None:
-    moved = changed(PROMPT, (element("workflow"), ""), ("  <mode>", element("workflow") + "  <mode>"))
+    moved = changed(
+        PROMPT, (element("workflow"), ""), ("  <mode>", element("workflow") + "  <mode>")
+    )
 
     lenient, strict = judge_both(moved)
     assert rules_of(lenient) == ["agent_request/element-order"]
@@ -91,7 +105,9 @@ def test_another_order_is_sorted_and_listed() -> None:
 
 @requirement("H-16")
 def test_an_element_the_schema_does_not_have_is_kept_and_told() -> None:
-    prompt = changed(PROMPT, (element("backlog_notes"), '<reviewer by="x">qa <b>now</b></reviewer>\n'))
+    prompt = changed(
+        PROMPT, (element("backlog_notes"), '<reviewer by="x">qa <b>now</b></reviewer>\n')
+    )
 
     lenient, strict = judge_both(prompt)
     assert rules_of(lenient) == ["agent_request/unknown-element"]
@@ -120,12 +136,17 @@ def test_values_in_a_namespace_of_their_own_are_read_by_it() -> None:
         "  <qa:test_requirements><qa:coverage_threshold>90</qa:coverage_threshold></qa:test_requirements>\n"
     )
     root = f'<agent_request version="1.0" xmlns:devops="{DEVOPS}" xmlns:qa="{QA}">'
-    prompt = changed(MINIMAL, ("<agent_request>", root), ("</agent_request>", f"{extensions}</agent_request>"))
+    prompt = changed(
+        MINIMAL, ("<agent_request>", root), ("</agent_request>", f"{extensions}</agent_request>")
+    )
 
     verdict = judge(prompt)
     assert verdict.accepted
     assert rules_of(verdict) == ["agent_request/extension-element"] * 2
-    assert request_of(verdict).values_in(DEVOPS) == (("target_environment", "staging"), ("rollback_on_failure", "true"))
+    assert request_of(verdict).values_in(DEVOPS) == (
+        ("target_environment", "staging"),
+        ("rollback_on_failure", "true"),
+    )
     assert request_of(verdict).values_in(QA) == (("coverage_threshold", "90"),)
 
 
@@ -144,7 +165,11 @@ def test_an_element_in_a_namespace_may_stand_anywhere_below_the_root() -> None:
     [
         [("<agent_request>", f'<agent_request xmlns="{NAMESPACE}">')],
         [("<agent_request>", f"<agent_request xmlns='{NAMESPACE}'>")],
-        [("<", "<h:"), ("<h:/", "</h:"), ("<h:agent_request>", f'<h:agent_request xmlns:h="{NAMESPACE}">')],
+        [
+            ("<", "<h:"),
+            ("<h:/", "</h:"),
+            ("<h:agent_request>", f'<h:agent_request xmlns:h="{NAMESPACE}">'),
+        ],
         [("<mode>spawn</mode>", f'<h:mode xmlns:h="{NAMESPACE}">spawn</h:mode>')],
     ],
     ids=["default", "single_quotes", "prefix", "one_element"],
@@ -173,7 +198,9 @@ def test_a_request_in_its_namespace_is_mended_like_any_other(prefix: str) -> Non
     assert request_of(lenient).task_details == "make && test"
 
 
-@pytest.mark.parametrize("written", ['<agent_request xmlns="urn:x">', '<h:agent_request xmlns:h="urn:x">'])
+@pytest.mark.parametrize(
+    "written", ['<agent_request xmlns="urn:x">', '<h:agent_request xmlns:h="urn:x">']
+)
 def test_another_namespace_is_read_by_local_names_and_told(written: str) -> None:
     prompt = changed(MINIMAL, ("<agent_request>", written))
     if ":agent" in written:

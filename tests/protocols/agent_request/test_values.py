@@ -58,7 +58,9 @@ def test_another_workflow_is_refused_with_the_four_values() -> None:
         assert finding.expected == ("SPIKE", "TDD", "standard", "none")
 
 
-@pytest.mark.parametrize(("old", "new"), [("spawn<", "Spawn<"), (">TDD", ">tdd"), ('"true"', '"True"')])
+@pytest.mark.parametrize(
+    ("old", "new"), [("spawn<", "Spawn<"), (">TDD", ">tdd"), ('"true"', '"True"')]
+)
 def test_a_listed_value_in_the_wrong_case_is_mended(old: str, new: str) -> None:
     lenient, strict = judge_both(changed(PROMPT, (old, new)))
 
@@ -68,7 +70,9 @@ def test_a_listed_value_in_the_wrong_case_is_mended(old: str, new: str) -> None:
 
 
 @requirement("H-05")
-@pytest.mark.parametrize(("length", "told"), [(7, True), (9, True), (10, False), (500, False), (501, True)])
+@pytest.mark.parametrize(
+    ("length", "told"), [(7, True), (9, True), (10, False), (500, False), (501, True)]
+)
 def test_a_summary_has_10_to_500_characters(length: int, told: bool) -> None:
     for verdict in judge_both(changed(PROMPT, (SUMMARY, "x" * length))):
         assert ("agent_request/summary-length" in weighty_rules(verdict)) == told
@@ -76,7 +80,9 @@ def test_a_summary_has_10_to_500_characters(length: int, told: bool) -> None:
 
 
 @requirement("H-18", "H-10")
-@pytest.mark.parametrize(("written", "meant"), [("true", True), ("false", False), ("1", True), ("0", False)])
+@pytest.mark.parametrize(
+    ("written", "meant"), [("true", True), ("false", False), ("1", True), ("0", False)]
+)
 def test_a_boolean_may_be_a_word_or_a_digit(written: str, meant: bool) -> None:
     verdict = judge(changed(PROMPT, ('required="true"', f'required="{written}"')))
 
@@ -89,17 +95,24 @@ def test_a_file_is_required_unless_it_says_otherwise() -> None:
     deliverables = request_of(judge(changed(PROMPT, (' required="true"', "")))).deliverables
 
     assert deliverables is not None
-    assert deliverables[0] == Deliverable(kind="file", path="src/login.py", required=True, text="The endpoint")
+    assert deliverables[0] == Deliverable(
+        kind="file", path="src/login.py", required=True, text="The endpoint"
+    )
 
 
 @requirement("H-10")
 def test_a_file_without_a_path_is_refused() -> None:
     for verdict in judge_both(changed(PROMPT, (' path="src/login.py"', ""))):
-        assert the_finding(verdict, "agent_request/missing-field").path == "/agent_request/deliverables/file[1]/@path"
+        assert (
+            the_finding(verdict, "agent_request/missing-field").path
+            == "/agent_request/deliverables/file[1]/@path"
+        )
 
 
 def test_a_file_with_a_blank_path_is_refused() -> None:
-    assert rules_of(judge(changed(PROMPT, ('"src/login.py"', '" "')))) == ["agent_request/empty-field"]
+    assert rules_of(judge(changed(PROMPT, ('"src/login.py"', '" "')))) == [
+        "agent_request/empty-field"
+    ]
 
 
 @requirement("H-09")
@@ -123,13 +136,20 @@ def test_deliverables_in_another_order_are_legal_and_told() -> None:
         assert verdict.accepted
         finding = the_finding(verdict, "agent_request/deliverable-order")
         assert finding.path == "/agent_request/deliverables/decision[1]"
-        assert [each.kind for each in request_of(verdict).deliverables or ()] == ["file", "report", "decision"]
+        assert [each.kind for each in request_of(verdict).deliverables or ()] == [
+            "file",
+            "report",
+            "decision",
+        ]
 
 
 @requirement("H-08")
 @pytest.mark.parametrize("written", ["<constraints/>", "<constraints>  </constraints>"])
 def test_an_empty_list_of_constraints_is_valid(written: str) -> None:
-    start, end = PROMPT.index("<constraints>"), PROMPT.index("</constraints>") + len("</constraints>")
+    start, end = (
+        PROMPT.index("<constraints>"),
+        PROMPT.index("</constraints>") + len("</constraints>"),
+    )
 
     for verdict in judge_both(PROMPT[:start] + written + PROMPT[end:]):
         assert verdict.accepted
@@ -161,8 +181,8 @@ def test_the_four_attributes_of_the_schema_are_optional() -> None:
 @requirement("H-14")
 def test_the_other_attributes_are_read_and_typed() -> None:
     prompt = with_attribute(
-        'priority="low" estimated_duration="1h30m" max_retries="3" notify_on_completion="a-agent, b-agent"'
-        ' depends_on="20260113-080000-a,20260113-080000-b" timeout="90s"'
+        'priority="low" estimated_duration="1h30m" max_retries="3" notify_on_completion="a-agent,'
+        ' b-agent" depends_on="20260113-080000-a,20260113-080000-b" timeout="90s"'
     )
 
     verdict = judge(prompt)
@@ -197,7 +217,9 @@ def test_an_attribute_of_the_wrong_kind_is_a_warning_and_kept(attribute: str, wa
         finding = the_finding(verdict, "agent_request/bad-attribute-value")
         assert verdict.accepted
         assert wanted in finding.message
-        assert request_of(verdict).extra_attributes == ((attribute.partition("=")[0], attribute.split('"')[1].strip()),)
+        assert request_of(verdict).extra_attributes == (
+            (attribute.partition("=")[0], attribute.split('"')[1].strip()),
+        )
 
 
 @requirement("H-14")
@@ -209,7 +231,8 @@ def test_an_unknown_attribute_is_an_info_and_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("5m", 300), ("30m", 1800), ("2h", 7200), ("1.5h", 5400), ("1h 30m", 5400), ("2d", 172800)]
+    ("text", "seconds"),
+    [("5m", 300), ("30m", 1800), ("2h", 7200), ("1.5h", 5400), ("1h 30m", 5400), ("2d", 172800)],
 )
 def test_durations_are_numbers_with_a_unit(text: str, seconds: float) -> None:
     duration = read_duration(text)
@@ -267,16 +290,24 @@ def test_the_compatible_reading_has_exactly_the_keys_of_section_4_3() -> None:
         ("Next: refresh tokens", "{{notes}}", "backlog_notes"),
         ('target_agent="backend-agent"', 'target_agent="{agent}"', "@target_agent"),
         ('version="1.0"', 'version="1.0|1.1"', "@version"),
-        ('session_id="20260114-093000-login"', 'session_id="<session-id>"'.replace("<", "&lt;"), "@session_id"),
+        (
+            'session_id="20260114-093000-login"',
+            'session_id="<session-id>"'.replace("<", "&lt;"),
+            "@session_id",
+        ),
     ],
 )
-def test_template_text_that_was_left_in_is_the_only_finding_for_its_value(old: str, new: str, path: str) -> None:
+def test_template_text_that_was_left_in_is_the_only_finding_for_its_value(
+    old: str, new: str, path: str
+) -> None:
     for verdict in judge_both(changed(PROMPT, (old, new))):
         assert rules_of(verdict) == ["agent_request/placeholder-left"]
         assert verdict.findings[0].path == f"/agent_request/{path}"
 
 
-@pytest.mark.parametrize("text", ["`{{name}}` is a slot", "${{secrets.KEY}}", "a | b", "{{ x }}", "Map<K, V>", "{a}"])
+@pytest.mark.parametrize(
+    "text", ["`{{name}}` is a slot", "${{secrets.KEY}}", "a | b", "{{ x }}", "Map<K, V>", "{a}"]
+)
 def test_braces_and_bars_in_free_text_are_no_template(text: str) -> None:
     verdict = judge(changed(PROMPT, ("Write the tests first, then the endpoint.", text)))
 
@@ -293,7 +324,8 @@ def test_a_variable_left_in_a_path_is_a_warning() -> None:
 
 @requirement("H-61")
 @pytest.mark.parametrize(
-    "path", ["../../etc/passwd", "/etc/passwd", "~/x", "C:\\x", "a/../../x", "src\\..\\..\\x", "%2e%2e/x"]
+    "path",
+    ["../../etc/passwd", "/etc/passwd", "~/x", "C:\\x", "a/../../x", "src\\..\\..\\x", "%2e%2e/x"],
 )
 def test_a_path_that_leads_out_of_the_workspace_is_refused(path: str) -> None:
     for verdict in judge_both(changed(PROMPT, ('"src/login.py"', f'"{path}"'))):

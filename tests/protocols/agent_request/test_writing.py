@@ -11,7 +11,15 @@ from goop_mcp import Severity
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.agent_request.model import Deliverable, Extension, Priority, Request
 from goop_mcp.protocols.agent_request.writing import normal_text, write_prompt, write_request
-from tests.protocols.agent_request.prompts import PROMPT, Case, judge, load_cases, read_case, request_of, rules_of
+from tests.protocols.agent_request.prompts import (
+    PROMPT,
+    Case,
+    judge,
+    load_cases,
+    read_case,
+    request_of,
+    rules_of,
+)
 from tests.protocols.agent_request.strategies import TEXTS, requests
 from tests.repository import ROOT
 from tests.requirements import requirement
@@ -22,11 +30,17 @@ GOOD = request_of(judge(PROMPT))
 
 @requirement("H-44")
 @given(requests())
-def test_a_prompt_that_is_written_is_accepted_and_read_back_as_the_same_request(request: Request) -> None:
+def test_a_prompt_that_is_written_is_accepted_and_read_back_as_the_same_request(
+    request: Request,
+) -> None:
     prompt = write_prompt(request, title="T", context="Prose with `code`.")
 
     strict = judge(prompt, "strict")
-    allowed = {"agent_request/deliverable-order", "agent_request/summary-length", "agent_request/unknown-element"}
+    allowed = {
+        "agent_request/deliverable-order",
+        "agent_request/summary-length",
+        "agent_request/unknown-element",
+    }
     assert {f.rule for f in strict.findings if f.severity is not Severity.INFO} <= allowed
     assert request_of(judge(prompt)) == request
 
@@ -37,7 +51,9 @@ def test_the_literal_schema_accepts_what_is_written_for_it(request: Request) -> 
 
     LITERAL.assertValid(etree.fromstring(written))
     kinds = ("file", "decision", "report")
-    deliverables = tuple(sorted(request.deliverables or (), key=lambda each: kinds.index(each.kind)))
+    deliverables = tuple(
+        sorted(request.deliverables or (), key=lambda each: kinds.index(each.kind))
+    )
     read = request_of(judge(f"`````````xml\n{written}`````````\n"))
     assert read == replace(request, deliverables=deliverables)
 
@@ -51,7 +67,9 @@ def test_a_request_that_was_read_is_written_and_read_back_the_same(case: Case) -
 
 @requirement("H-44")
 def test_a_prompt_has_title_fence_and_prose() -> None:
-    prompt = write_prompt(GOOD, title="Add the\nlogin endpoint", context="\nSee docs/sessions.md.\n\n")
+    prompt = write_prompt(
+        GOOD, title="Add the\nlogin endpoint", context="\nSee docs/sessions.md.\n\n"
+    )
 
     assert prompt.startswith("# Task: Add the login endpoint\n\n````xml\n<agent_request ")
     assert prompt.endswith("</agent_request>\n````\n\nSee docs/sessions.md.\n")
@@ -81,11 +99,15 @@ def test_the_text_of_a_request_is_escaped() -> None:
         ({"extensions": (Extension(name="x", namespace="urn:x"),)}, "<x>"),
     ],
 )
-def test_what_the_literal_schema_refuses_is_not_dropped_without_a_word(change: dict[str, Any], named: str) -> None:
+def test_what_the_literal_schema_refuses_is_not_dropped_without_a_word(
+    change: dict[str, Any], named: str
+) -> None:
     plain = replace(GOOD, priority=None)
 
     assert write_request(plain, xsd_compat=True)
-    with pytest.raises(NotWritableError, match=f"no room for {named}; leave it out or write without xsd_compat"):
+    with pytest.raises(
+        NotWritableError, match=f"no room for {named}; leave it out or write without xsd_compat"
+    ):
         write_request(replace(plain, **change), xsd_compat=True)
 
 
@@ -120,13 +142,18 @@ def test_a_normal_text_stays_as_it_is(text: str) -> None:
 def test_a_normal_text_keeps_its_inner_indentation() -> None:
     assert normal_text("  Steps:\r\n    - a\r\n\r\n  end  \n\n") == "Steps:\n  - a\n\nend"
     request = replace(GOOD, task_details="Steps:\n  - a\n\n    - b\nend")
-    assert request_of(judge(write_prompt(request, title="T"))).task_details == "Steps:\n  - a\n\n    - b\nend"
+    assert (
+        request_of(judge(write_prompt(request, title="T"))).task_details
+        == "Steps:\n  - a\n\n    - b\nend"
+    )
 
 
 def test_deliverables_keep_their_order_unless_the_literal_schema_is_asked_for() -> None:
     mixed = request_of(judge(read_case("6_2_test_auth")))
 
-    assert [each.kind for each in request_of(judge(write_prompt(mixed, title="T"))).deliverables or ()] == [
+    assert [
+        each.kind for each in request_of(judge(write_prompt(mixed, title="T"))).deliverables or ()
+    ] == [
         "file",
         "report",
         "decision",

@@ -12,8 +12,13 @@ SUCCESS = read_case("factory/message_markdown_success.md")
 QUESTIONS = read_case("factory/message_markdown_questions.md")
 JSON = """{"status": "success", "summary": "Wrote the second draft of the plan.", "next_action": "ready_for_review",
  "deliverables": [{"path": "docs/plan.md", "type": "architecture", "description": "The plan"}], "confidence": "high"}"""
-FAILURE = "Task failed - unable to proceed.\n\nError: The request is missing.\n\nAttempted: Read the folder\n"
-BLOCKING = "Review complete - BLOCKING\n\nBlocking issues:\n- **B1**: No memory defined\n- Paths differ\n"
+FAILURE = (
+    "Task failed - unable to proceed.\n\nError: The request is missing.\n\nAttempted: Read the"
+    " folder\n"
+)
+BLOCKING = (
+    "Review complete - BLOCKING\n\nBlocking issues:\n- **B1**: No memory defined\n- Paths differ\n"
+)
 
 
 def read(text: str) -> Reply:
@@ -74,7 +79,10 @@ def test_review_is_read_with_its_verdict() -> None:
 
 
 def test_items_below_a_question_are_its_options() -> None:
-    reply = read("Task paused - clarification needed.\n\nQuestions:\n1. Which store?\n   - sqlite\n   - pg\n2. When?\n")
+    reply = read(
+        "Task paused - clarification needed.\n\nQuestions:\n1. Which store?\n   - sqlite\n   -"
+        " pg\n2. When?\n"
+    )
 
     assert reply.questions is not None
     assert [each.options for each in reply.questions] == [("sqlite", "pg"), ()]
@@ -99,7 +107,10 @@ def test_policy_can_forbid_markdown() -> None:
         ("Task paused - clarification needed.\n", "factory/no-questions"),
         ("Task failed - unable to proceed.\n", "factory/missing-field"),
         ("Review complete - BLOCKING\n", "factory/blocking-without-issues"),
-        ("Review complete - PASS\n\nBlocking issues:\n- B1: Paths differ\n", "factory/pass-with-issues"),
+        (
+            "Review complete - PASS\n\nBlocking issues:\n- B1: Paths differ\n",
+            "factory/pass-with-issues",
+        ),
     ],
 )
 def test_what_the_form_can_hold_is_judged(text: str, rule: str) -> None:
@@ -130,7 +141,9 @@ def test_anything_else_is_no_reply_and_never_a_success(text: str) -> None:
 
 
 @requirement("F-26")
-@pytest.mark.parametrize("text", [f"{JSON}\n\n{SUCCESS}", f"{SUCCESS}\n\n{JSON}"], ids=["before", "behind"])
+@pytest.mark.parametrize(
+    "text", [f"{JSON}\n\n{SUCCESS}", f"{SUCCESS}\n\n{JSON}"], ids=["before", "behind"]
+)
 def test_json_comes_before_markdown_wherever_it_stands(text: str) -> None:
     for verdict in judge_both(text, "factory"):
         assert verdict.accepted

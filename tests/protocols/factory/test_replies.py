@@ -25,7 +25,15 @@ from goop_mcp.protocols.factory.model import (
 )
 from goop_mcp.protocols.factory.model import Verdict as CriticVerdict
 from goop_mcp.validation.escaping import ZERO_WIDTH
-from tests.protocols.json_replies import JsonCase, judge, judge_both, load_cases, read_case, the_finding, weighty_rules
+from tests.protocols.json_replies import (
+    JsonCase,
+    judge,
+    judge_both,
+    load_cases,
+    read_case,
+    the_finding,
+    weighty_rules,
+)
 from tests.protocols.speckit.test_contexts import JSON, WORDS
 from tests.requirements import requirement
 
@@ -37,7 +45,11 @@ def reply_of(name: str) -> Values:
     return values
 
 
-SUCCESS, QUESTIONS, FAILURE = reply_of("architect_success"), reply_of("questions"), reply_of("failure_template")
+SUCCESS, QUESTIONS, FAILURE = (
+    reply_of("architect_success"),
+    reply_of("questions"),
+    reply_of("failure_template"),
+)
 CRITIC, BLOCKING = reply_of("critic_pass"), reply_of("critic_blocking")
 
 
@@ -60,7 +72,11 @@ def reply(verdict: Verdict) -> Reply:
 @requirement("F-10")
 @pytest.mark.parametrize("values", [SUCCESS, QUESTIONS, FAILURE, CRITIC])
 def test_reply_without_a_status_is_never_a_success(values: Values) -> None:
-    for missing in (without(values, "status"), {**values, "status": None}, {**values, "status": ""}):
+    for missing in (
+        without(values, "status"),
+        {**values, "status": None},
+        {**values, "status": ""},
+    ):
         for verdict in judge_both(json.dumps(missing), "factory"):
             assert "factory/missing-field" in weighty_rules(verdict)
             assert not verdict.accepted
@@ -79,7 +95,9 @@ def test_status_outside_the_three_is_refused(status: str) -> None:
 def test_listed_error_types_are_taken_and_others_get_a_warning() -> None:
     for name in (*ERROR_TYPES, "oops"):
         values = {**FAILURE, "error": {"type": name, "message": "m"}}
-        assert rules_of(values) == (set() if name in ERROR_TYPES else {"factory/unknown-error-type"})
+        assert rules_of(values) == (
+            set() if name in ERROR_TYPES else {"factory/unknown-error-type"}
+        )
         assert judge(json.dumps(values), "factory").accepted
 
 
@@ -151,7 +169,9 @@ def test_variable_left_in_a_path_gets_a_warning_and_is_filled_where_the_session_
 def test_listed_deliverable_types_are_taken_and_others_get_a_warning() -> None:
     for name in (*DELIVERABLE_TYPES, "code"):
         values = {**SUCCESS, "deliverables": [{"path": "a.md", "type": name}]}
-        assert rules_of(values) == (set() if name in DELIVERABLE_TYPES else {"factory/unknown-deliverable-type"})
+        assert rules_of(values) == (
+            set() if name in DELIVERABLE_TYPES else {"factory/unknown-deliverable-type"}
+        )
         assert judge(json.dumps(values), "factory").accepted
 
 
@@ -168,7 +188,9 @@ def test_metrics_take_any_key_with_a_number(metrics: dict[str, float]) -> None:
 def test_unknown_hint_gets_a_warning_and_is_carried_through() -> None:
     for hint in (*HINTS, "ship_it"):
         verdict = judge(json.dumps({**SUCCESS, "next_action": hint}), "factory")
-        assert weighty_rules(verdict) == (set() if hint in HINTS else {"factory/unknown-next-action"})
+        assert weighty_rules(verdict) == (
+            set() if hint in HINTS else {"factory/unknown-next-action"}
+        )
         assert verdict.accepted
         assert reply(verdict).next_action == hint
 
@@ -186,7 +208,9 @@ def test_unknown_hint_gets_a_warning_and_is_carried_through() -> None:
         ("High", None, {"factory/value-case"}),
     ],
 )
-def test_confidence_under_high_is_explained(confidence: str, notes: str | None, rules: set[str]) -> None:
+def test_confidence_under_high_is_explained(
+    confidence: str, notes: str | None, rules: set[str]
+) -> None:
     assert rules_of({**SUCCESS, "confidence": confidence, "confidence_notes": notes}) == rules
 
 
@@ -196,7 +220,9 @@ def test_confidence_may_be_absent() -> None:
 
 
 @requirement("F-16")
-@pytest.mark.parametrize("summary", ["Done", "done.", "All done!", "OK", "Task completed", "Finished."])
+@pytest.mark.parametrize(
+    "summary", ["Done", "done.", "All done!", "OK", "Task completed", "Finished."]
+)
 def test_summary_that_says_nothing_gets_a_warning(summary: str) -> None:
     assert rules_of({**SUCCESS, "summary": summary}) == {"factory/vague-summary"}
 
@@ -262,7 +288,10 @@ def test_questions_need_one_with_an_id() -> None:
         assert rules_of(values) == {"factory/no-questions"}
     for question in ({"question": "Which?"}, {"id": "", "question": "Which?"}, {"id": "q1"}):
         assert rules_of({**QUESTIONS, "questions": [question]}) == {"factory/missing-field"}
-    assert rules_of({**QUESTIONS, "questions": ["Which?"]}) == {"factory/wrong-type", "factory/no-questions"}
+    assert rules_of({**QUESTIONS, "questions": ["Which?"]}) == {
+        "factory/wrong-type",
+        "factory/no-questions",
+    }
 
 
 @requirement("F-18")
@@ -277,7 +306,14 @@ def test_ids_are_unique_and_a_default_is_one_of_the_options() -> None:
 
 @requirement("F-13")
 @pytest.mark.parametrize(
-    "error", [None, {}, {"type": "missing_input"}, {"message": "m"}, {"type": "missing_input", "message": " "}]
+    "error",
+    [
+        None,
+        {},
+        {"type": "missing_input"},
+        {"message": "m"},
+        {"type": "missing_input", "message": " "},
+    ],
 )
 def test_failure_needs_type_and_message(error: object) -> None:
     for verdict in judge_both(json.dumps({**FAILURE, "error": error}), "factory"):
@@ -317,7 +353,10 @@ REPLIES = st.one_of(
         deliverables=st.lists(DELIVERABLES, min_size=1, max_size=3).map(tuple),
         summary=WORDS,
         next_action=st.sampled_from(HINTS),
-        metrics=st.none() | st.dictionaries(st.text(max_size=4).filter(_has_no_hidden_characters), st.integers(0, 99)),
+        metrics=st.none()
+        | st.dictionaries(
+            st.text(max_size=4).filter(_has_no_hidden_characters), st.integers(0, 99)
+        ),
         extensions=st.dictionaries(st.sampled_from(["trace", "a/b"]), JSON),
     ),
     st.builds(
@@ -340,7 +379,9 @@ REPLIES = st.one_of(
     st.builds(
         Reply,
         status=st.just(Status.FAILURE),
-        error=st.builds(ErrorDetail, type=st.sampled_from(ERROR_TYPES), message=WORDS, recoverable=st.booleans()),
+        error=st.builds(
+            ErrorDetail, type=st.sampled_from(ERROR_TYPES), message=WORDS, recoverable=st.booleans()
+        ),
         attempted=st.none() | WORDS,
     ),
 )
@@ -356,7 +397,11 @@ def test_written_reply_is_accepted_and_reads_as_the_same_reply(written: Reply) -
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in load_cases("factory") if case.file.endswith(".json") and case.expected["strict"] != "errors"],
+    [
+        case
+        for case in load_cases("factory")
+        if case.file.endswith(".json") and case.expected["strict"] != "errors"
+    ],
     ids=lambda case: case.file,
 )
 def test_reply_of_a_case_is_written_word_for_word(case: JsonCase) -> None:

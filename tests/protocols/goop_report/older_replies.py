@@ -12,7 +12,8 @@ OTHER_ROOT = "subagent_protocol/other-root"
 SUMMARY = "<summary>Off by one.</summary>"
 # Of the siblings only this one has the agent and the handoff of a report.
 DESCENDANT = (
-    "<agent>goop-executor</agent><handoff><ready>true</ready><next_action agent='user'>look</next_action>"
+    "<agent>goop-executor</agent><handoff><ready>true</ready><next_action"
+    " agent='user'>look</next_action>"
     "<blockers>{}</blockers><suggest_new_session>false</suggest_new_session></handoff>"
 )
 
@@ -44,4 +45,7 @@ def sections(**parts: str) -> str:
 def rooted(root: str, status: str, content: str = SUMMARY, *, blockers: str = "NONE") -> str:
     """Return a reply with a report under a sibling root; `blockers` stands where the form has a place for it."""
     content += DESCENDANT.format(blockers) if root == "elefant_report" else ""
-    return f"Here is what I found.\n\n```xml\n<{root}>\n  <status>{status}</status>\n  {content}\n</{root}>\n```\n"
+    return (
+        f"Here is what I found.\n\n```xml\n<{root}>\n  <status>{status}</status>\n "
+        f" {content}\n</{root}>\n```\n"
+    )

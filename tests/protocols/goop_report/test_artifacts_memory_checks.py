@@ -3,7 +3,13 @@
 import pytest
 
 from goop_mcp import Expectations, Severity, validate
-from goop_mcp.protocols.goop_report.model import Commit, FileAction, FileChange, MemoryType, SavedMemory
+from goop_mcp.protocols.goop_report.model import (
+    Commit,
+    FileAction,
+    FileChange,
+    MemoryType,
+    SavedMemory,
+)
 from tests.requirements import requirement
 from tests.validation.replies import (
     BLOCKED,
@@ -40,7 +46,9 @@ def test_files_are_read_with_path_action_and_description() -> None:
 
     assert artifacts is not None
     assert artifacts.files[0] == FileChange(
-        path="src/auth/service.ts", action=FileAction.CREATED, description="Auth service with JWT generation"
+        path="src/auth/service.ts",
+        action=FileAction.CREATED,
+        description="Auth service with JWT generation",
     )
     assert [file.path for file in artifacts.files] == [
         "src/auth/service.ts",
@@ -75,7 +83,11 @@ def test_file_with_a_blank_path_is_an_error() -> None:
 @pytest.mark.parametrize("action", ["created", "modified", "deleted"])
 @pytest.mark.parametrize("version", [pytest.param("0.1.4", marks=requirement("G-23")), "0.1.6"])
 def test_each_of_the_three_actions_is_read_in_every_version(action: str, version: str) -> None:
-    text = changed(EXECUTOR, (FILE, FILE.replace("created", action)), ('version="0.1.6"', f'version="{version}"'))
+    text = changed(
+        EXECUTOR,
+        (FILE, FILE.replace("created", action)),
+        ('version="0.1.6"', f'version="{version}"'),
+    )
 
     for verdict in judge_both(text):
         artifacts = report_of(verdict).artifacts
@@ -85,7 +97,9 @@ def test_each_of_the_three_actions_is_read_in_every_version(action: str, version
 
 
 @requirement("G-22")
-@pytest.mark.parametrize("path", ["../../etc/passwd", "/abs/a.ts", "C:\\a.ts", "a b.ts", "app/[id]/page.tsx"])
+@pytest.mark.parametrize(
+    "path", ["../../etc/passwd", "/abs/a.ts", "C:\\a.ts", "a b.ts", "app/[id]/page.tsx"]
+)
 def test_path_of_a_file_says_what_happened_and_is_not_judged(path: str) -> None:
     for verdict in judge_both(swapped(FILE, FILE.replace("src/auth/types.ts", path))):
         assert weighty_rules(verdict) == set()
@@ -94,7 +108,13 @@ def test_path_of_a_file_says_what_happened_and_is_not_judged(path: str) -> None:
 @requirement("G-24")
 @pytest.mark.parametrize(
     "message",
-    ["feat(auth): x", "fix(a/b): y", "docs(readme): tidy: up", "refactor(core)!: break", "chore(deps-dev): bump a & b"],
+    [
+        "feat(auth): x",
+        "fix(a/b): y",
+        "docs(readme): tidy: up",
+        "refactor(core)!: break",
+        "chore(deps-dev): bump a & b",
+    ],
 )
 def test_commit_message_of_the_form_is_in_order(message: str) -> None:
     text = swapped(COMMIT, f'<commit sha="a1b2c3d">{message.replace("&", "&amp;")}</commit>')
@@ -107,7 +127,9 @@ def test_commit_message_of_the_form_is_in_order(message: str) -> None:
 
 
 @requirement("G-24")
-@pytest.mark.parametrize("message", ["fixed stuff", "feat(auth) no colon", "", "WIP", ": x", "feat(auth):"])
+@pytest.mark.parametrize(
+    "message", ["fixed stuff", "feat(auth) no colon", "", "WIP", ": x", "feat(auth):"]
+)
 def test_commit_message_in_free_text_is_a_warning(message: str) -> None:
     for verdict in judge_both(swapped(COMMIT, f'<commit sha="a1b2c3d">{message}</commit>')):
         assert weighty_rules(verdict) == {"goop_report/commit-message-form"}
@@ -115,7 +137,9 @@ def test_commit_message_in_free_text_is_a_warning(message: str) -> None:
 
 
 @requirement("G-24")
-@pytest.mark.parametrize("sha", ["latest", "abc", "g1b2c3d", "a1b2c3d4" * 6, "HEAD", "", "a1b2 c3d"])
+@pytest.mark.parametrize(
+    "sha", ["latest", "abc", "g1b2c3d", "a1b2c3d4" * 6, "HEAD", "", "a1b2 c3d"]
+)
 def test_sha_of_another_form_is_a_warning(sha: str) -> None:
     for verdict in judge_both(swapped('sha="a1b2c3d"', f'sha="{sha}"')):
         assert weighty_rules(verdict) == {"goop_report/commit-sha-form"}
@@ -128,7 +152,9 @@ def test_commit_without_a_sha_is_a_warning() -> None:
 
 
 @requirement("G-25")
-@pytest.mark.parametrize("sha", ["abc123", "9fceb02", "a1b2", "A1B2C3D", "0123456789abcdef0123456789abcdef01234567"])
+@pytest.mark.parametrize(
+    "sha", ["abc123", "9fceb02", "a1b2", "A1B2C3D", "0123456789abcdef0123456789abcdef01234567"]
+)
 def test_sha_of_four_to_forty_hex_digits_is_in_order(sha: str) -> None:
     for verdict in judge_both(swapped('sha="a1b2c3d"', f'sha="{sha}"')):
         assert verdict.findings == ()
@@ -140,7 +166,9 @@ def test_each_of_the_three_kinds_of_memory_is_read(kind: MemoryType) -> None:
     for verdict in judge_both(swapped('type="decision"', f'type="{kind}"')):
         assert verdict.findings == ()
         assert report_of(verdict).memory == (
-            SavedMemory(type=kind, importance=0.8, title="Used jose library for JWT over jsonwebtoken"),
+            SavedMemory(
+                type=kind, importance=0.8, title="Used jose library for JWT over jsonwebtoken"
+            ),
         )
 
 
@@ -169,7 +197,9 @@ def test_importance_from_zero_to_one_is_in_order(number: str) -> None:
 
 
 @requirement("G-27")
-@pytest.mark.parametrize("number", ["8", "10", "1.01", "-0.1", "high", "", "NaN", "inf", "8/10", "0,8"])
+@pytest.mark.parametrize(
+    "number", ["8", "10", "1.01", "-0.1", "high", "", "NaN", "inf", "8/10", "0,8"]
+)
 def test_importance_outside_zero_to_one_is_a_warning_and_not_rescaled(number: str) -> None:
     for verdict in judge_both(swapped('importance="0.8"', f'importance="{number}"')):
         assert weighty_rules(verdict) == {"goop_report/importance-out-of-range"}
@@ -212,9 +242,15 @@ def test_check_without_a_result_is_an_error() -> None:
 
 
 SECTIONS = [
-    pytest.param("artifacts", "files_changed", "artifacts-missing", id="artifacts", marks=requirement("G-37")),
-    pytest.param("memory", "memory_saved", "memory-missing", id="memory", marks=requirement("G-38")),
-    pytest.param("verification", "checks_run", "verification-missing", id="checks", marks=requirement("G-39")),
+    pytest.param(
+        "artifacts", "files_changed", "artifacts-missing", id="artifacts", marks=requirement("G-37")
+    ),
+    pytest.param(
+        "memory", "memory_saved", "memory-missing", id="memory", marks=requirement("G-38")
+    ),
+    pytest.param(
+        "verification", "checks_run", "verification-missing", id="checks", marks=requirement("G-39")
+    ),
 ]
 
 
@@ -267,9 +303,15 @@ CHECKLIST = {
     "commit": without("commits"),
     "memory": without("memory"),
     "next_action": changed(
-        EXECUTOR, ('<next_action agent="goop-executor">W2.T4: Implement session management</next_action>', "")
+        EXECUTOR,
+        (
+            '<next_action agent="goop-executor">W2.T4: Implement session management</next_action>',
+            "",
+        ),
     ),
-    "suggest_new_session": changed(EXECUTOR, ("<suggest_new_session>false</suggest_new_session>", "")),
+    "suggest_new_session": changed(
+        EXECUTOR, ("<suggest_new_session>false</suggest_new_session>", "")
+    ),
 }
 
 
@@ -284,7 +326,9 @@ def test_missing_item_of_the_closing_checklist_is_an_info(text: str) -> None:
 def test_two_missing_items_of_the_checklist_are_two_infos() -> None:
     verdict = judge(without("memory", without("artifacts")))
 
-    gaps = [finding for finding in verdict.findings if finding.rule == "subagent_protocol/checklist-gap"]
+    gaps = [
+        finding for finding in verdict.findings if finding.rule == "subagent_protocol/checklist-gap"
+    ]
     assert len(gaps) >= 2
     assert len({gap.message for gap in gaps}) == len(gaps)
 

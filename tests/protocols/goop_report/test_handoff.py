@@ -57,18 +57,24 @@ def test_blocked_report_that_is_ready_is_a_warning() -> None:
 @requirement("G-30", "G-46")
 @pytest.mark.parametrize("attribute", ["", ' agent=""', ' agent="  "'])
 def test_next_action_without_an_agent_is_an_error(attribute: str) -> None:
-    for verdict in judge_both(swapped('<next_action agent="goop-executor">', f"<next_action{attribute}>")):
+    for verdict in judge_both(
+        swapped('<next_action agent="goop-executor">', f"<next_action{attribute}>")
+    ):
         assert rules_of(verdict, Severity.ERROR) == {"goop_report/next-action-without-agent"}
 
 
 @requirement("G-30")
-@pytest.mark.parametrize("name", ["orchestrator", "user", "memory-distiller", "goop-tester", "goop-baker"])
+@pytest.mark.parametrize(
+    "name", ["orchestrator", "user", "memory-distiller", "goop-tester", "goop-baker"]
+)
 def test_agents_orchestrator_and_user_may_continue(name: str) -> None:
     for verdict in judge_both(swapped(ACTION, ACTION.replace("goop-executor", name))):
         assert weighty_rules(verdict) == set()
         handoff = report_of(verdict).handoff
         assert handoff is not None
-        assert handoff.next_action == NextAction(agent=name, text="W2.T4: Implement session management")
+        assert handoff.next_action == NextAction(
+            agent=name, text="W2.T4: Implement session management"
+        )
 
 
 @requirement("G-30")
@@ -98,7 +104,10 @@ def test_next_action_without_text_is_a_warning(text: str) -> None:
 
 @requirement("G-31")
 def test_files_to_read_are_exposed_in_order() -> None:
-    files = "".join(f"<file>{path}</file>" for path in (".goopspec/SPEC.md", "src/a.ts", ".goopspec/BLUEPRINT.md"))
+    files = "".join(
+        f"<file>{path}</file>"
+        for path in (".goopspec/SPEC.md", "src/a.ts", ".goopspec/BLUEPRINT.md")
+    )
 
     handoff = report_of(judge(swapped("<file>src/auth/service.ts</file>", files))).handoff
 
@@ -106,7 +115,21 @@ def test_files_to_read_are_exposed_in_order() -> None:
     assert handoff.files_to_read == (".goopspec/SPEC.md", "src/a.ts", ".goopspec/BLUEPRINT.md")
 
 
-NO_BLOCKERS = ["None", "none", "NONE.", "none.", "n/a", "N/A", "N/A.", "no", "No.", "-", "", "  ", "\n"]
+NO_BLOCKERS = [
+    "None",
+    "none",
+    "NONE.",
+    "none.",
+    "n/a",
+    "N/A",
+    "N/A.",
+    "no",
+    "No.",
+    "-",
+    "",
+    "  ",
+    "\n",
+]
 
 
 @requirement("G-32", "G-41")
@@ -177,7 +200,9 @@ def test_blocker_that_was_never_filled_in_is_template_text(reply: str, words: st
 
 
 @requirement("G-32")
-@pytest.mark.parametrize("words", ["waiting for a key", "None of the tests can run", "no key", "n/a until Monday"])
+@pytest.mark.parametrize(
+    "words", ["waiting for a key", "None of the tests can run", "no key", "n/a until Monday"]
+)
 def test_complete_report_with_a_real_blocker_is_a_warning(words: str) -> None:
     for verdict in judge_both(swapped(NONE, f"<blockers>{words}</blockers>")):
         handoff = report_of(verdict).handoff
@@ -208,7 +233,8 @@ def test_handoff_without_the_session_flag_is_a_warning() -> None:
 
 @requirement("G-34")
 @pytest.mark.parametrize(
-    "command", ["goop-specify", "/specify", "specify", "/goop-", "run /goop-plan", "/Goop-", "/goop plan"]
+    "command",
+    ["goop-specify", "/specify", "specify", "/goop-", "run /goop-plan", "/Goop-", "/goop plan"],
 )
 def test_command_of_another_form_is_an_error(command: str) -> None:
     for verdict in judge_both(swapped(FLAG, f"{FLAG}<next_command>{command}</next_command>")):
@@ -227,8 +253,8 @@ def test_new_session_without_a_command_is_a_warning() -> None:
 
 
 COMMANDS = (
-    "accept amend complete debug discuss execute help map-codebase memory milestone pause plan quick recall remember "
-    "research resume setup specify status pr-review"
+    "accept amend complete debug discuss execute help map-codebase memory milestone pause plan"
+    " quick recall remember research resume setup specify status pr-review"
 )
 
 
@@ -268,8 +294,8 @@ def test_blocker_of_the_example_is_read_in_full() -> None:
     handoff = report_of(judge(BLOCKED)).handoff
 
     assert handoff is not None
-    assert handoff.blockers == (
-        "RULE 4 DEVIATION: Need user decision on payment provider.\n"
+    assert (
+        handoff.blockers == "RULE 4 DEVIATION: Need user decision on payment provider.\n"
         "Options: A) Stripe (recommended, better docs), B) PayPal (wider reach)"
     )
 
@@ -277,7 +303,9 @@ def test_blocker_of_the_example_is_read_in_full() -> None:
 @requirement("G-46")
 @pytest.mark.parametrize("status", ["COMPLETE", "PARTIAL", "CHECKPOINT"])
 def test_unblocked_report_without_a_next_action_is_an_error(status: str) -> None:
-    for verdict in judge_both(changed(EXECUTOR, (ACTION, ""), (STATUS, f"<status>{status}</status>"))):
+    for verdict in judge_both(
+        changed(EXECUTOR, (ACTION, ""), (STATUS, f"<status>{status}</status>"))
+    ):
         assert rules_of(verdict, Severity.ERROR) == {"goop_report/no-next-action"}
         assert the_finding(verdict, "goop_report/no-next-action").line is not None
 

@@ -56,8 +56,12 @@ def test_failed_response_takes_its_blocker_from_blockers() -> None:
 
 @requirement("P-10")
 @pytest.mark.parametrize("blockers", [{}, {"blockers": []}])
-def test_failed_response_without_blockers_takes_its_blocker_from_the_summary(blockers: dict[str, list[str]]) -> None:
-    verdict = assert_converted(legacy(status="failed", summary="Could not install jose", **blockers), LEGACY)
+def test_failed_response_without_blockers_takes_its_blocker_from_the_summary(
+    blockers: dict[str, list[str]],
+) -> None:
+    verdict = assert_converted(
+        legacy(status="failed", summary="Could not install jose", **blockers), LEGACY
+    )
 
     handoff = report_of(verdict).handoff
     assert handoff is not None
@@ -83,7 +87,9 @@ def test_every_field_of_the_old_response_is_carried_over() -> None:
         FileChange(path="src/app.py", action=FileAction.MODIFIED),
         FileChange(path="README.md", action=FileAction.MODIFIED),
     }
-    assert [(commit.sha, commit.message) for commit in report.artifacts.commits] == [("a1b2c3d", "")]
+    assert [(commit.sha, commit.message) for commit in report.artifacts.commits] == [
+        ("a1b2c3d", "")
+    ]
     assert report.handoff is not None
     assert report.handoff.next_action is not None
     assert report.handoff.next_action.agent is None
@@ -123,17 +129,25 @@ def test_agent_and_phase_of_an_old_response_come_from_the_caller() -> None:
     "text",
     [
         pytest.param('{"status": "complete", "summary": "Added it"}', id="bare"),
-        pytest.param('Here it is: {"status": "complete", "summary": "Added it"} as asked.', id="in_a_sentence"),
-        pytest.param('```\n{"status": "complete", "summary": "Added it"}\n```', id="fence_without_a_language"),
         pytest.param(
-            '{"example": {"a": "}"}}\n\n{"status": "complete", "summary": "Added it"}', id="after_another_object"
+            'Here it is: {"status": "complete", "summary": "Added it"} as asked.',
+            id="in_a_sentence",
         ),
         pytest.param(
-            '{"status": "failed", "summary": "First try"}\n\n{"status": "complete", "summary": "Added it"}',
+            '```\n{"status": "complete", "summary": "Added it"}\n```', id="fence_without_a_language"
+        ),
+        pytest.param(
+            '{"example": {"a": "}"}}\n\n{"status": "complete", "summary": "Added it"}',
+            id="after_another_object",
+        ),
+        pytest.param(
+            '{"status": "failed", "summary": "First try"}\n\n{"status": "complete", "summary":'
+            ' "Added it"}',
             id="after_an_earlier_response",
         ),
         pytest.param(
-            '<think>{"status": "failed", "summary": "x"}</think>\n{"status": "complete", "summary": "Added it"}',
+            '<think>{"status": "failed", "summary": "x"}</think>\n{"status": "complete", "summary":'
+            ' "Added it"}',
             id="after_a_thought",
         ),
     ],
@@ -151,8 +165,12 @@ def test_old_response_is_found_wherever_it_stands(text: str) -> None:
         pytest.param('{"status": "success", "summary": "x"}', id="status_of_another_protocol"),
         pytest.param('{"status": "complete"}', id="no_summary"),
         pytest.param('{"summary": "x"}', id="no_status"),
-        pytest.param('{"status": "complete", "summary": "x", "agent": "plan", "result": {}}', id="speckit"),
-        pytest.param('<think>{"status": "complete", "summary": "x"}</think>\nDone.', id="only_thought"),
+        pytest.param(
+            '{"status": "complete", "summary": "x", "agent": "plan", "result": {}}', id="speckit"
+        ),
+        pytest.param(
+            '<think>{"status": "complete", "summary": "x"}</think>\nDone.', id="only_thought"
+        ),
         pytest.param('{"status": "complete", "summary": "x"', id="cut_off"),
         pytest.param('{"a": {"status": "complete", "summary": "x"}}', id="inside_another_object"),
         pytest.param('["complete", "x"]', id="a_list"),
@@ -171,8 +189,12 @@ def status_or_none(verdict: Verdict) -> Status | None:
     return None if verdict.envelope is None else report_of(verdict).status
 
 
-@pytest.mark.parametrize("value", [17, None, True, {"a": 1}, [1, None, {"b": []}], "text", [[]], "x" * 5_000])
-@pytest.mark.parametrize("field", ["files_created", "files_modified", "commit", "notes", "blockers", "next_steps"])
+@pytest.mark.parametrize(
+    "value", [17, None, True, {"a": 1}, [1, None, {"b": []}], "text", [[]], "x" * 5_000]
+)
+@pytest.mark.parametrize(
+    "field", ["files_created", "files_modified", "commit", "notes", "blockers", "next_steps"]
+)
 def test_field_of_an_unexpected_kind_breaks_nothing(field: str, value: object) -> None:
     for verdict in judge_both(legacy(**{field: value})):
         assert (verdict.feedback is None) == verdict.accepted

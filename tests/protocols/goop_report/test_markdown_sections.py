@@ -60,7 +60,9 @@ def test_sections_may_stand_in_any_order() -> None:
 
 
 def test_artifacts_are_list_items_of_path_and_text_without_an_action() -> None:
-    verdict = assert_converted(sections(ARTIFACTS="- src/login.py - the endpoint\n- `README.md`\n"), SECTIONS)
+    verdict = assert_converted(
+        sections(ARTIFACTS="- src/login.py - the endpoint\n- `README.md`\n"), SECTIONS
+    )
 
     artifacts = report_of(verdict).artifacts
     assert artifacts is not None
@@ -120,7 +122,9 @@ def test_next_section_is_the_next_action_with_the_agent_and_command_it_names() -
         pytest.param("```\n## STATUS\ncomplete\n\n## SUMMARY\nx\n```\n", id="inside_a_fence"),
         pytest.param("# STATUS\ncomplete\n\n# SUMMARY\nx\n", id="first_level"),
         pytest.param("### STATUS\ncomplete\n\n### SUMMARY\nx\n", id="third_level"),
-        pytest.param("## Status of things\ncomplete\n\n## Summary of things\nx\n", id="longer_words"),
+        pytest.param(
+            "## Status of things\ncomplete\n\n## Summary of things\nx\n", id="longer_words"
+        ),
         pytest.param("STATUS\ncomplete\n\nSUMMARY\nx\n", id="no_headings"),
     ],
 )

@@ -24,8 +24,14 @@ STATUS = "<status>COMPLETE</status>"
 def doubled(name: str, text: str) -> str:
     """Return `text` with its first element `name` standing twice."""
     start = text.index(f"<{name}")
-    closed_at_once = text.find("/>", start) < text.find(">", start) + 1 and text.find("/>", start) >= 0
-    end = text.index("/>", start) + 2 if closed_at_once else text.index(f"</{name}>", start) + len(name) + 3
+    closed_at_once = (
+        text.find("/>", start) < text.find(">", start) + 1 and text.find("/>", start) >= 0
+    )
+    end = (
+        text.index("/>", start) + 2
+        if closed_at_once
+        else text.index(f"</{name}>", start) + len(name) + 3
+    )
     return text[:end] + text[start:end] + text[end:]
 
 
@@ -33,8 +39,25 @@ def doubled(name: str, text: str) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        *("task_id", "task_name", "phase", "wave", "spec_locked", "artifacts", "files", "commits", "memory"),
-        *("verification", "ready", "next_action", "files_to_read", "blockers", "suggest_new_session"),
+        *(
+            "task_id",
+            "task_name",
+            "phase",
+            "wave",
+            "spec_locked",
+            "artifacts",
+            "files",
+            "commits",
+            "memory",
+        ),
+        *(
+            "verification",
+            "ready",
+            "next_action",
+            "files_to_read",
+            "blockers",
+            "suggest_new_session",
+        ),
     ],
 )
 def test_every_part_that_may_stand_once_is_refused_when_it_stands_twice(name: str) -> None:
@@ -82,11 +105,17 @@ def test_blank_is_neither_true_nor_false(name: str, blank: str) -> None:
         ),
         pytest.param(STATUS, "", id="status_nowhere"),
         pytest.param(
-            f'version="0.1.6">\n  {STATUS}', 'version="0.1.6" status="COMPLETE">', id="status_as_an_attribute"
+            f'version="0.1.6">\n  {STATUS}',
+            'version="0.1.6" status="COMPLETE">',
+            id="status_as_an_attribute",
         ),
-        pytest.param(STATUS, "<state><status>COMPLETE</status></state>", id="status_in_another_element"),
         pytest.param(
-            f"<summary>{SUMMARY}</summary>", f"<summary>{SUMMARY}{STATUS}</summary>", id="status_twice_packed"
+            STATUS, "<state><status>COMPLETE</status></state>", id="status_in_another_element"
+        ),
+        pytest.param(
+            f"<summary>{SUMMARY}</summary>",
+            f"<summary>{SUMMARY}{STATUS}</summary>",
+            id="status_twice_packed",
         ),
         pytest.param(STATUS, "<statuses>COMPLETE</statuses>", id="another_name"),
         pytest.param(STATUS, "<!-- <status>COMPLETE</status> -->", id="status_in_a_comment"),
@@ -100,7 +129,10 @@ def test_part_in_the_wrong_place_is_never_taken_for_the_part(old: str, new: str)
 
 
 def test_status_packed_into_the_summary_does_not_stand_for_the_missing_one() -> None:
-    edits = [(f"  {STATUS}\n", ""), (f"<summary>{SUMMARY}</summary>", f"<summary>{SUMMARY}{STATUS}</summary>")]
+    edits = [
+        (f"  {STATUS}\n", ""),
+        (f"<summary>{SUMMARY}</summary>", f"<summary>{SUMMARY}{STATUS}</summary>"),
+    ]
 
     for verdict in judge_both(changed(EXECUTOR, *edits)):
         assert not verdict.accepted

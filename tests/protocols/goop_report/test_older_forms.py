@@ -105,19 +105,36 @@ def test_older_form_beside_a_draft_that_was_only_thought_counts(text: str, rule:
     [
         pytest.param('{"status": "complete", "status": "failed", "summary": "x"}', id="key_twice"),
         pytest.param('{"status": "complete", "summary": "x", "n": NaN}', id="not_a_number"),
-        pytest.param('{"status": "complete", "summary": "x", "n": ' + "9" * 5_000 + "}", id="long_number"),
-        pytest.param('{"status": "complete", "summary": "x", "a": ' + "[" * 100_000 + "}", id="open_lists"),
-        pytest.param('{"status": "complete", "summary": "x", "a": ' + "[" * 5_000 + "]" * 5_000 + "}", id="deep_lists"),
+        pytest.param(
+            '{"status": "complete", "summary": "x", "n": ' + "9" * 5_000 + "}", id="long_number"
+        ),
+        pytest.param(
+            '{"status": "complete", "summary": "x", "a": ' + "[" * 100_000 + "}", id="open_lists"
+        ),
+        pytest.param(
+            '{"status": "complete", "summary": "x", "a": ' + "[" * 5_000 + "]" * 5_000 + "}",
+            id="deep_lists",
+        ),
         pytest.param('{"status": "complete", "summary": "\\ud800"}', id="escaped_lone_surrogate"),
         pytest.param('{"status": "complete", "summary": "a\ud800b"}', id="lone_surrogate"),
         pytest.param('{"status": "complete", "summary": "a\\u0000b"}', id="escaped_nul"),
-        pytest.param('{"status": "complete", "summary": "x", "notes": ["\\u001b[0m"]}', id="escaped_terminal_colour"),
-        pytest.param("## STATUS\ncomplete\n\n## SUMMARY\na\x00b\n", id="nul_in_a_section"),
-        pytest.param("## STATUS\ncomplete\n\n## SUMMARY\n\x1b[32mok\x1b[0m\n", id="terminal_colours_in_a_section"),
         pytest.param(
-            "## STATUS\ncomplete\n\n## SUMMARY\nx\n\n## ARTIFACTS\n- a\ud800.py - y\n", id="surrogate_in_a_path"
+            '{"status": "complete", "summary": "x", "notes": ["\\u001b[0m"]}',
+            id="escaped_terminal_colour",
         ),
-        pytest.param("<debug_report><status>BUG FIXED</status><x>\x00</x></debug_report>", id="nul_under_another_root"),
+        pytest.param("## STATUS\ncomplete\n\n## SUMMARY\na\x00b\n", id="nul_in_a_section"),
+        pytest.param(
+            "## STATUS\ncomplete\n\n## SUMMARY\n\x1b[32mok\x1b[0m\n",
+            id="terminal_colours_in_a_section",
+        ),
+        pytest.param(
+            "## STATUS\ncomplete\n\n## SUMMARY\nx\n\n## ARTIFACTS\n- a\ud800.py - y\n",
+            id="surrogate_in_a_path",
+        ),
+        pytest.param(
+            "<debug_report><status>BUG FIXED</status><x>\x00</x></debug_report>",
+            id="nul_under_another_root",
+        ),
     ],
 )
 def test_odd_values_in_an_older_form_break_nothing(text: str) -> None:

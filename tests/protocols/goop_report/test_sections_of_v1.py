@@ -27,7 +27,10 @@ WHOLE = {
     "STATUS": "complete",
     "SUMMARY": "Added the login endpoint with its tests.",
     "ARTIFACTS": "- src/login.ts \u2014 the endpoint\n- src/login.test.ts \u2014 its tests",
-    "VERIFICATION": "bun test src/login.test.ts \u2014 9 passed, 0 failed (rung 1)\nbun run typecheck \u2014 no errors",
+    "VERIFICATION": (
+        "bun test src/login.test.ts \u2014 9 passed, 0 failed (rung 1)\nbun run typecheck \u2014 no"
+        " errors"
+    ),
     "NEXT": "Continue with Wave 2 Task 2.1: let goop-tester try it under load.",
 }
 RESEARCH = {
@@ -48,7 +51,10 @@ SKELETON = families_of("v1")[0].skeleton(V1)
 
 def reply(parts: dict[str, str] = WHOLE, **changes: str | None) -> str:
     values: dict[str, str | None] = {**parts, **changes}
-    return "\n\n".join(f"## {name}\n{text}" for name, text in values.items() if text is not None) + "\n"
+    return (
+        "\n\n".join(f"## {name}\n{text}" for name, text in values.items() if text is not None)
+        + "\n"
+    )
 
 
 def judge(text: str, mode: str = "lenient", protocol: str = "goop_report") -> Verdict:
@@ -125,7 +131,9 @@ def test_values_are_read_line_by_line() -> None:
         ("bun test \u2014 not run", None),
     ],
 )
-def test_result_of_a_check_is_taken_from_clear_words_and_counts(line: str, passed: bool | None) -> None:
+def test_result_of_a_check_is_taken_from_clear_words_and_counts(
+    line: str, passed: bool | None
+) -> None:
     checks = report_of(judge(reply(STATUS="partial", VERIFICATION=line))).verification
 
     assert checks is not None
@@ -171,7 +179,9 @@ def test_output_in_a_fence_belongs_to_its_check() -> None:
     verdict = judge(reply(VERIFICATION="bun test \u2014 ran\n```\n2 failed, 3 passed\n```"))
 
     assert "goop_report/complete-with-failed-check" in weighty_rules(verdict)
-    (finding,) = [each for each in verdict.findings if each.rule == "goop_report/complete-with-failed-check"]
+    (finding,) = [
+        each for each in verdict.findings if each.rule == "goop_report/complete-with-failed-check"
+    ]
     assert finding.line == 12
 
 
@@ -182,15 +192,26 @@ def test_complete_with_changed_code_and_no_check_is_a_warning() -> None:
 
         assert verdict.accepted
         assert rules_of(verdict, Severity.WARNING) == {"goop_report/complete-without-check"}
-    for nothing in ("bun test \u2014 not run", "bun test \u2014 no tests ran", "bun test \u2014 0 tests"):
+    for nothing in (
+        "bun test \u2014 not run",
+        "bun test \u2014 no tests ran",
+        "bun test \u2014 0 tests",
+    ):
         verdict = judge(reply(VERIFICATION=nothing))
-        assert rules_of(verdict, Severity.WARNING) == {"goop_report/complete-without-check"}, nothing
-    for quiet in (reply(STATUS="partial", VERIFICATION="n/a"), reply(ARTIFACTS="- none", VERIFICATION="n/a")):
+        assert rules_of(verdict, Severity.WARNING) == {"goop_report/complete-without-check"}, (
+            nothing
+        )
+    for quiet in (
+        reply(STATUS="partial", VERIFICATION="n/a"),
+        reply(ARTIFACTS="- none", VERIFICATION="n/a"),
+    ):
         assert judge(quiet).findings == ()
 
 
 @requirement("G-09")
-@pytest.mark.parametrize("word", ["done", "success", "failed", "completed", "\u2705", "not complete", "none"])
+@pytest.mark.parametrize(
+    "word", ["done", "success", "failed", "completed", "\u2705", "not complete", "none"]
+)
 def test_other_status_is_an_error_in_the_words_of_the_form(word: str) -> None:
     verdict = judge(reply(STATUS=word))
 
@@ -211,7 +232,10 @@ def test_blocked_needs_a_reason() -> None:
     "text",
     [
         SKELETON,
-        *(SKELETON.replace("complete | partial | blocked", word) for word in ("complete", "partial", "blocked")),
+        *(
+            SKELETON.replace("complete | partial | blocked", word)
+            for word in ("complete", "partial", "blocked")
+        ),
         reply(STATUS="complete | partial | blocked"),
         reply(STATUS="complete/partial/blocked"),
         reply(SUMMARY="1-3 sentences describing findings."),
@@ -269,7 +293,9 @@ def test_reply_without_a_report_is_asked_for_the_sections() -> None:
 
 def test_quoted_envelope_is_not_taken_for_the_report() -> None:
     quoted = TEMPLATE.replace("COMPLETE|PARTIAL|BLOCKED|CHECKPOINT", "COMPLETE")
-    verdict = judge(reply(BLOCKED, SUMMARY=f"The old form was\n```xml\n{quoted}\n```\nand nobody wants it."))
+    verdict = judge(
+        reply(BLOCKED, SUMMARY=f"The old form was\n```xml\n{quoted}\n```\nand nobody wants it.")
+    )
 
     assert report_of(verdict).status is Status.BLOCKED
 
@@ -295,8 +321,14 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_project_of_the_packages_before_is_none_of_v1(tmp_path: Path) -> None:
-    write(tmp_path, ".goopspec/config.json", json.dumps({"projectName": "demo", "agents": {}, "memory": {}}))
-    write(tmp_path, ".goopspec/state.json", json.dumps({"version": 1, "workflow": {"phase": "plan"}}))
+    write(
+        tmp_path,
+        ".goopspec/config.json",
+        json.dumps({"projectName": "demo", "agents": {}, "memory": {}}),
+    )
+    write(
+        tmp_path, ".goopspec/state.json", json.dumps({"version": 1, "workflow": {"phase": "plan"}})
+    )
 
     assert SECTIONS in weighty_rules(check_workspace(reply(ARTIFACTS="- none"), tmp_path))
 
@@ -350,18 +382,25 @@ def test_commits_among_the_artifacts_are_looked_up(project: Path) -> None:
     for line in (f"- {sha[:7]} feat: login", f"- commit {sha[:7]}", f"{sha} \u2014 feat: login"):
         named = reply(ARTIFACTS=f"- src/login.ts \u2014 new\n{line}")
         assert check_workspace(named, project, mode="strict").accepted, line
-    verdict = check_workspace(reply(ARTIFACTS="- src/login.ts \u2014 new\n- deadbee1 feat: login"), project)
+    verdict = check_workspace(
+        reply(ARTIFACTS="- src/login.ts \u2014 new\n- deadbee1 feat: login"), project
+    )
     assert "evidence/commit-not-found" in rules_of(verdict, Severity.ERROR)
 
 
 @requirement("P-08")
-def test_command_line_and_server_know_the_form_of_the_project(project: Path, tmp_path: Path) -> None:
+def test_command_line_and_server_know_the_form_of_the_project(
+    project: Path, tmp_path: Path
+) -> None:
     good, bad = reply(), reply(NEXT=None)
 
     assert run("check", "--strict", stdin=good.encode(), cwd=project).code == 0
     assert run("check", "--strict", "--workspace", stdin=good.encode(), cwd=project).code == 0
     assert run("check", "--strict", "--profile", "v1", stdin=good.encode(), cwd=tmp_path).code == 0
-    assert run("check", "--strict", "--project", str(project), stdin=good.encode(), cwd=tmp_path).code == 0
+    assert (
+        run("check", "--strict", "--project", str(project), stdin=good.encode(), cwd=tmp_path).code
+        == 0
+    )
     assert "section ## NEXT is missing" in run("check", stdin=bad.encode(), cwd=project).out
     assert run("route", "-", "--strict", stdin=good.encode(), cwd=project).code == 0
 
@@ -369,8 +408,15 @@ def test_command_line_and_server_know_the_form_of_the_project(project: Path, tmp
         for tool in ("validate_report", "route_next_action"):
             answer = connection.tool(tool, text=good, mode="strict").structured_content
             assert answer is not None
-            assert (answer.get("verdict") if tool == "validate_report" else answer["verdict"]["verdict"]) == "accepted"
-        event = {"event": "SubagentStop", "agent_id": "a", "active": "false", "agent_type": "goop-executor-low"}
+            assert (
+                answer.get("verdict") if tool == "validate_report" else answer["verdict"]["verdict"]
+            ) == "accepted"
+        event = {
+            "event": "SubagentStop",
+            "agent_id": "a",
+            "active": "false",
+            "agent_type": "goop-executor-low",
+        }
         assert connection.tool("hook_check", text=good, **event).structured_content == {}
         sent_back = connection.tool("hook_check", text="Done.", **event).structured_content
         assert sent_back is not None
@@ -378,7 +424,9 @@ def test_command_line_and_server_know_the_form_of_the_project(project: Path, tmp
 
 
 def test_repairs_keep_the_form_of_the_project(project: Path, tmp_path: Path) -> None:
-    here, elsewhere = (run("repair", "-", stdin=reply().encode(), cwd=folder) for folder in (project, tmp_path))
+    here, elsewhere = (
+        run("repair", "-", stdin=reply().encode(), cwd=folder) for folder in (project, tmp_path)
+    )
 
     assert (here.code, here.out) == (0, reply())
     assert "would be rejected" not in here.err
@@ -405,6 +453,13 @@ def test_hooks_brief_and_judge_in_the_form_of_the_project(project: Path, tmp_pat
     context = host.send("SubagentStart", agent_type="goop-executor-low").context
     assert "## VERIFICATION" in context
     assert "goop_report>" not in context
-    assert host.send("SubagentStop", agent_type="goop-executor-low", last_assistant_message=reply()).ended.out == ""
-    reason = host.send("SubagentStop", agent_type="goop-executor-low", last_assistant_message="Done.").reason
+    assert (
+        host.send(
+            "SubagentStop", agent_type="goop-executor-low", last_assistant_message=reply()
+        ).ended.out
+        == ""
+    )
+    reason = host.send(
+        "SubagentStop", agent_type="goop-executor-low", last_assistant_message="Done."
+    ).reason
     assert SKELETON in reason

@@ -46,14 +46,20 @@ ROOTS = [
 
 @requirement("P-08")
 @pytest.mark.parametrize(("root", "word", "status", "passed"), ROOTS)
-def test_sibling_root_is_converted_by_the_table(root: str, word: str, status: Status, passed: bool | None) -> None:
-    verdict = judge(rooted(root, word, blockers="Choose one." if status is Status.BLOCKED else "NONE"))
+def test_sibling_root_is_converted_by_the_table(
+    root: str, word: str, status: Status, passed: bool | None
+) -> None:
+    verdict = judge(
+        rooted(root, word, blockers="Choose one." if status is Status.BLOCKED else "NONE")
+    )
 
     report = report_of(verdict)
     assert OTHER_ROOT in rules_of(verdict, Severity.WARNING)
     assert verdict.accepted
     assert report.status is status
-    assert [check.passed for check in report.verification or ()] == ([] if passed is None else [passed])
+    assert [check.passed for check in report.verification or ()] == (
+        [] if passed is None else [passed]
+    )
 
 
 @pytest.mark.parametrize(("root", "word", "status"), [row[:3] for row in ROOTS])
@@ -64,7 +70,9 @@ def test_sibling_root_is_refused_in_strict_mode(root: str, word: str, status: St
     assert report_of(verdict).status is status
 
 
-@pytest.mark.parametrize("root", ["debug_report", "verification_report", "goopspec_response", "distillation"])
+@pytest.mark.parametrize(
+    "root", ["debug_report", "verification_report", "goopspec_response", "distillation"]
+)
 @pytest.mark.parametrize("word", ["DONE", "", "COMPLETE?", "BUG SOLVED"])
 def test_status_outside_the_table_is_an_error_of_its_own(root: str, word: str) -> None:
     for verdict in judge_both(rooted(root, word)):
@@ -80,7 +88,10 @@ def test_response_with_a_status_outside_the_table_is_no_report(word: str) -> Non
 
 
 def test_everything_else_of_a_sibling_root_is_kept() -> None:
-    content = "<summary>Off by one.</summary><root_cause>index starts at 1</root_cause><fix>src/a.py</fix>"
+    content = (
+        "<summary>Off by one.</summary><root_cause>index starts at"
+        " 1</root_cause><fix>src/a.py</fix>"
+    )
 
     values = judge(rooted("debug_report", "BUG FIXED", content)).to_dict()["envelope"]
 
@@ -106,7 +117,10 @@ def test_elefant_report_says_none_in_capitals_and_its_read_files_are_kept_as_an_
 
 
 def test_inner_report_wins_over_the_root_around_it() -> None:
-    text = f"<verification_report>\n<status>VERIFICATION FAILED</status>\n{EXECUTOR}\n</verification_report>\n"
+    text = (
+        "<verification_report>\n<status>VERIFICATION"
+        f" FAILED</status>\n{EXECUTOR}\n</verification_report>\n"
+    )
 
     verdict = judge(text)
 

@@ -36,7 +36,9 @@ def test_task_id_of_the_written_form_is_accepted() -> None:
 
 @requirement("G-12")
 @pytest.mark.parametrize("spelling", ["2.3", "T2.3", "Task 2.3", "w2t3", "Wave 2, Task 3"])
-def test_other_spelling_of_a_task_id_is_a_warning_and_the_same_task_for_routing(spelling: str) -> None:
+def test_other_spelling_of_a_task_id_is_a_warning_and_the_same_task_for_routing(
+    spelling: str,
+) -> None:
     for verdict in judge_both(changed(EXECUTOR, (TASK_ID, f"<task_id>{spelling}</task_id>"))):
         assert weighty_rules(verdict) == {"goop_report/task-id-form"}
         assert verdict.accepted
@@ -66,7 +68,9 @@ def test_report_of_another_phase_needs_no_task_id() -> None:
         ("W1.T3", WAVE, TASK),
     ],
 )
-def test_task_id_that_differs_from_the_state_is_a_warning(task_id: str, wave: str, task: str) -> None:
+def test_task_id_that_differs_from_the_state_is_a_warning(
+    task_id: str, wave: str, task: str
+) -> None:
     text = changed(EXECUTOR, (TASK_ID, f"<task_id>{task_id}</task_id>"), (WAVE, wave), (TASK, task))
 
     assert weighty_rules(judge(text)) == {"goop_report/task-id-differs-from-state"}
@@ -74,7 +78,9 @@ def test_task_id_that_differs_from_the_state_is_a_warning(task_id: str, wave: st
 
 @requirement("G-13")
 def test_report_without_a_task_name_is_in_order() -> None:
-    for verdict in judge_both(changed(EXECUTOR, ("<task_name>Implement user authentication</task_name>", ""))):
+    for verdict in judge_both(
+        changed(EXECUTOR, ("<task_name>Implement user authentication</task_name>", ""))
+    ):
         assert verdict.findings == ()
         assert report_of(verdict).task_name is None
 
@@ -138,7 +144,12 @@ COUNTERS = [
 
 @pytest.mark.parametrize(("name", "old"), COUNTERS)
 def test_counter_is_read_as_two_numbers(name: str, old: str) -> None:
-    text = changed(EXECUTOR, (TASK_ID, ""), (PHASE, "<phase>plan</phase>"), (old, f'<{name} current="0" total="12"/>'))
+    text = changed(
+        EXECUTOR,
+        (TASK_ID, ""),
+        (PHASE, "<phase>plan</phase>"),
+        (old, f'<{name} current="0" total="12"/>'),
+    )
 
     state = report_of(judge(text)).state
 
@@ -149,13 +160,17 @@ def test_counter_is_read_as_two_numbers(name: str, old: str) -> None:
 
 @pytest.mark.parametrize(("name", "old"), COUNTERS)
 def test_counter_beyond_its_total_is_a_warning(name: str, old: str) -> None:
-    for verdict in judge_both(changed(EXECUTOR, (TASK_ID, ""), (old, f'<{name} current="4" total="3"/>'))):
+    for verdict in judge_both(
+        changed(EXECUTOR, (TASK_ID, ""), (old, f'<{name} current="4" total="3"/>'))
+    ):
         assert weighty_rules(verdict) == {"goop_report/counter-over-total"}
 
 
 @pytest.mark.parametrize("letter", ["N", "M", "X", "Y", "[n]"])
 @pytest.mark.parametrize(("name", "old"), COUNTERS)
-def test_letter_of_the_template_in_a_counter_is_template_text(name: str, old: str, letter: str) -> None:
+def test_letter_of_the_template_in_a_counter_is_template_text(
+    name: str, old: str, letter: str
+) -> None:
     for verdict in judge_both(changed(EXECUTOR, (old, f'<{name} current="{letter}" total="3"/>'))):
         assert weighty_rules(verdict) == {"goop_report/placeholder-left"}
 
@@ -299,4 +314,6 @@ def test_phase_other_than_the_current_one_is_an_error() -> None:
 def test_discuss_agrees_with_an_expected_plan() -> None:
     text = changed(EXECUTOR, (PHASE, "<phase>discuss</phase>"))
 
-    assert weighty_rules(validate(text, expected=Expectations(phase="plan"))) == {"goop_report/phase-alias"}
+    assert weighty_rules(validate(text, expected=Expectations(phase="plan"))) == {
+        "goop_report/phase-alias"
+    }

@@ -36,7 +36,9 @@ def test_reply_without_the_block_is_rejected_by_name_of_the_protocol(text: str) 
         assert rules_of(validate(text, protocol="goop_report", mode=mode), Severity.ERROR) == {
             "goop_report/no-envelope"
         }
-        assert rules_of(validate(text, protocol="auto", mode=mode), Severity.ERROR) == {"envelope/no-envelope"}
+        assert rules_of(validate(text, protocol="auto", mode=mode), Severity.ERROR) == {
+            "envelope/no-envelope"
+        }
 
 
 @requirement("G-02", "P-02")
@@ -50,7 +52,12 @@ def test_text_behind_the_block_other_than_its_fence_is_a_warning() -> None:
 @requirement("G-03")
 def test_fenced_bare_indented_and_escaped_copies_give_the_same_model() -> None:
     indented = "\n".join(f"  {line}" for line in EXECUTOR.split("\n"))
-    escaped = EXECUTOR.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    escaped = (
+        EXECUTOR.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+    )
 
     models = [judge(text).envelope for text in (EXECUTOR, fenced(EXECUTOR), indented, escaped)]
 
@@ -76,7 +83,9 @@ def test_both_versions_of_an_example_give_equal_models_apart_from_the_version(na
 
 
 @requirement("G-06")
-@pytest.mark.parametrize("version", ["0.1.4", "0.1.5", "0.1.6", "0.1.99", "0.2.0", "0.2.8", "0.2.9"])
+@pytest.mark.parametrize(
+    "version", ["0.1.4", "0.1.5", "0.1.6", "0.1.99", "0.2.0", "0.2.8", "0.2.9"]
+)
 def test_versions_of_one_structure_are_accepted_without_a_word(version: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, (VERSION, f' version="{version}"'))):
         assert verdict.findings == ()
@@ -84,7 +93,9 @@ def test_versions_of_one_structure_are_accepted_without_a_word(version: str) -> 
 
 
 @requirement("G-06")
-@pytest.mark.parametrize("version", ["0.3.0", "0.1.3", "0.2.10", "1.0.0", "0.1", "v0.1.6", "latest", "0.1.6-beta"])
+@pytest.mark.parametrize(
+    "version", ["0.3.0", "0.1.3", "0.2.10", "1.0.0", "0.1", "v0.1.6", "latest", "0.1.6-beta"]
+)
 def test_unknown_version_is_an_info_and_read_by_the_same_rules(version: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, (VERSION, f' version="{version}"'))):
         assert rules_of(verdict, Severity.INFO) == {"goop_report/unknown-version"}
@@ -106,7 +117,10 @@ def test_model_exposes_what_a_machine_needs_and_the_prose_stays_with_it() -> Non
 
     values = verdict.to_dict()["envelope"]
     assert values["status"] == "COMPLETE"
-    assert values["handoff"]["next_action"] == {"agent": "goop-executor", "text": "W2.T4: Implement session management"}
+    assert values["handoff"]["next_action"] == {
+        "agent": "goop-executor",
+        "text": "W2.T4: Implement session management",
+    }
     assert values["state"]["phase"] == "execute"
     assert values["state"]["wave"] == {"current": 2, "total": 3}
     assert values["state"]["task"] == {"current": 3, "total": 4}
@@ -118,7 +132,10 @@ def test_model_exposes_what_a_machine_needs_and_the_prose_stays_with_it() -> Non
 @requirement("G-09")
 @pytest.mark.parametrize("status", list(Status))
 def test_each_of_the_four_statuses_is_read(status: Status) -> None:
-    edits = [(STATUS, f"<status>{status}</status>"), ("<blockers>None", "<blockers>Waiting for a key")]
+    edits = [
+        (STATUS, f"<status>{status}</status>"),
+        ("<blockers>None", "<blockers>Waiting for a key"),
+    ]
 
     for verdict in judge_both(changed(EXECUTOR, *edits)):
         assert report_of(verdict).status is status
@@ -126,7 +143,9 @@ def test_each_of_the_four_statuses_is_read(status: Status) -> None:
 
 
 @requirement("G-09")
-@pytest.mark.parametrize("word", ["FAILED", "DONE", "success", "COMPLETED", "ERROR", "COMPLETE, PARTIAL", "✓"])
+@pytest.mark.parametrize(
+    "word", ["FAILED", "DONE", "success", "COMPLETED", "ERROR", "COMPLETE, PARTIAL", "✓"]
+)
 def test_unknown_status_is_an_error_that_lists_the_four(word: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, (STATUS, f"<status>{word}</status>"))):
         assert rules_of(verdict, Severity.ERROR) == {"goop_report/unknown-status"}
@@ -152,7 +171,18 @@ def test_two_statuses_are_an_error_and_neither_is_guessed() -> None:
 
 @requirement("G-10")
 @pytest.mark.parametrize(
-    "name", ["executor", "Goop executor", "goop_executor", "goop-", "goop", "goop--x", "goop-x-", "-goop-x", "GOOP-X"]
+    "name",
+    [
+        "executor",
+        "Goop executor",
+        "goop_executor",
+        "goop-",
+        "goop",
+        "goop--x",
+        "goop-x-",
+        "-goop-x",
+        "GOOP-X",
+    ],
 )
 def test_agent_of_another_form_is_an_error(name: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, (AGENT, f"<agent>{name}</agent>"))):
@@ -160,13 +190,15 @@ def test_agent_of_another_form_is_an_error(name: str) -> None:
 
 
 PACKAGE_AGENTS = (
-    "debugger designer executor explorer librarian orchestrator planner researcher tester verifier writer creative "
-    "executor-low executor-medium executor-high executor-frontend"
+    "debugger designer executor explorer librarian orchestrator planner researcher tester verifier"
+    " writer creative executor-low executor-medium executor-high executor-frontend"
 )
 
 
 @requirement("G-10", "G-11")
-@pytest.mark.parametrize("name", ["memory-distiller", *map("goop-{}".format, PACKAGE_AGENTS.split())])
+@pytest.mark.parametrize(
+    "name", ["memory-distiller", *map("goop-{}".format, PACKAGE_AGENTS.split())]
+)
 def test_agents_of_the_packages_are_accepted_without_a_word(name: str) -> None:
     assert name in KNOWN_AGENTS
     for verdict in judge_both(changed(EXECUTOR, (AGENT, f"<agent>{name}</agent>"))):
@@ -199,8 +231,12 @@ def test_each_required_part_that_is_removed_is_named(part: str) -> None:
 def test_all_missing_parts_are_named_at_once() -> None:
     verdict = judge('<goop_report version="0.1.6"><task_name>x</task_name></goop_report>')
 
-    named = {finding.path for finding in verdict.findings if finding.rule == "goop_report/missing-field"}
-    assert named == {f"/goop_report/{part}" for part in ("status", "agent", "state", "summary", "handoff")}
+    named = {
+        finding.path for finding in verdict.findings if finding.rule == "goop_report/missing-field"
+    }
+    assert named == {
+        f"/goop_report/{part}" for part in ("status", "agent", "state", "summary", "handoff")
+    }
     assert rules_of(verdict, Severity.ERROR) == {"goop_report/missing-field"}
 
 
@@ -260,9 +296,22 @@ def test_template_sent_as_a_report_is_an_error_of_its_own(version: str) -> None:
 def test_each_value_of_the_template_has_one_finding_and_no_other() -> None:
     verdict = judge(TEMPLATE)
 
-    paths = [finding.path for finding in verdict.findings if finding.rule == "goop_report/placeholder-left"]
+    paths = [
+        finding.path
+        for finding in verdict.findings
+        if finding.rule == "goop_report/placeholder-left"
+    ]
     assert len(paths) == len(set(paths))
-    for part in ("status", "agent", "task_id", "phase", "spec_locked", "ready", "next_command", "suggest_new_session"):
+    for part in (
+        "status",
+        "agent",
+        "task_id",
+        "phase",
+        "spec_locked",
+        "ready",
+        "next_command",
+        "suggest_new_session",
+    ):
         assert any(str(path).endswith(f"/{part}") for path in paths), part
     for attribute in ("@action", "@type", "@passed", "@current", "@total", "@agent"):
         assert any(str(path).endswith(attribute) for path in paths), attribute
@@ -290,7 +339,9 @@ def test_each_value_of_the_template_has_one_finding_and_no_other() -> None:
 def test_template_text_in_one_value_is_the_only_finding_for_it(old: str, new: str) -> None:
     for verdict in judge_both(changed(EXECUTOR, (old, new))):
         assert weighty_rules(verdict) == {"goop_report/placeholder-left"}
-        assert "template text left in" in the_finding(verdict, "goop_report/placeholder-left").message
+        assert (
+            "template text left in" in the_finding(verdict, "goop_report/placeholder-left").message
+        )
 
 
 @requirement("G-53")

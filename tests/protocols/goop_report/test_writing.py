@@ -45,7 +45,9 @@ SHORT_FORM = Report(
     state=State(phase=Phase.EXECUTE, spec_locked=True),
     summary="Wrote the guide.",
     artifacts=Artifacts(
-        files=(FileChange(path="docs/guide.md", action=FileAction.CREATED, description="the guide"),),
+        files=(
+            FileChange(path="docs/guide.md", action=FileAction.CREATED, description="the guide"),
+        ),
         commits=(Commit(sha="abc123", message="docs(guide): add it"),),
     ),
     memory=(SavedMemory(type=MemoryType.DECISION, importance=0.7, title="One page only"),),
@@ -81,11 +83,15 @@ def test_written_short_form_has_the_parts_of_the_protocol_and_no_others() -> Non
     ]
     handoff = written[written.index("<handoff>") : written.index("</handoff>")]
     optional = {"blockers"}
-    parts = [name for name in re.findall(r"^ {4}<(\w+)", handoff, re.MULTILINE) if name not in optional]
+    parts = [
+        name for name in re.findall(r"^ {4}<(\w+)", handoff, re.MULTILINE) if name not in optional
+    ]
     assert parts == ["ready", "next_action", "suggest_new_session", "next_command"]
 
 
-@pytest.mark.parametrize("text", [EXECUTOR, PLANNER, BLOCKED], ids=["executor", "planner", "blocked"])
+@pytest.mark.parametrize(
+    "text", [EXECUTOR, PLANNER, BLOCKED], ids=["executor", "planner", "blocked"]
+)
 def test_example_reads_the_same_after_it_was_written_again(text: str) -> None:
     verdict = judge(text)
 
@@ -113,16 +119,24 @@ def test_any_text_survives_writing_and_reading(words: str) -> None:
     report = report_of(judge(EXECUTOR))
     assert report.handoff is not None
     report = replace(
-        report, summary=words, task_name=words, handoff=replace(report.handoff, blockers=f"It needs {words}")
+        report,
+        summary=words,
+        task_name=words,
+        handoff=replace(report.handoff, blockers=f"It needs {words}"),
     )
 
     assert judge(write_report(report)).envelope == report
 
 
-@pytest.mark.parametrize("path", ['a"b.ts', "a'b.ts", "a&b<c>.ts", "docs/<id>/a.md", "ünï.ts", "a  b.ts"])
+@pytest.mark.parametrize(
+    "path", ['a"b.ts', "a'b.ts", "a&b<c>.ts", "docs/<id>/a.md", "ünï.ts", "a  b.ts"]
+)
 def test_any_path_survives_writing_and_reading(path: str) -> None:
     report = replace(
-        SHORT_FORM, artifacts=Artifacts(files=(FileChange(path=path, action=FileAction.DELETED, description=""),))
+        SHORT_FORM,
+        artifacts=Artifacts(
+            files=(FileChange(path=path, action=FileAction.DELETED, description=""),)
+        ),
     )
 
     assert judge(write_report(report)).envelope == report
@@ -130,19 +144,27 @@ def test_any_path_survives_writing_and_reading(path: str) -> None:
 
 @pytest.mark.parametrize("number", [0.0, 1.0, 0.1, 1 / 3, 0.123456789012345, 1e-7])
 def test_importance_survives_writing_and_reading(number: float) -> None:
-    report = replace(SHORT_FORM, memory=(SavedMemory(type=MemoryType.NOTE, importance=number, title="x"),))
+    report = replace(
+        SHORT_FORM, memory=(SavedMemory(type=MemoryType.NOTE, importance=number, title="x"),)
+    )
 
     assert judge(write_report(report)).envelope == report
 
 
 @requirement("G-08")
 def test_extensions_are_written_back_in_order() -> None:
-    added = "<evidence>see <b>x</b> &amp; y</evidence><decision>go</decision><evidence>more</evidence>"
+    added = (
+        "<evidence>see <b>x</b> &amp; y</evidence><decision>go</decision><evidence>more</evidence>"
+    )
     report = report_of(judge(changed(EXECUTOR, ("  <handoff>", f"{added}<handoff>"))))
 
     written = write_report(report)
 
-    assert [extension.name for extension in report.extensions] == ["evidence", "decision", "evidence"]
+    assert [extension.name for extension in report.extensions] == [
+        "evidence",
+        "decision",
+        "evidence",
+    ]
     assert judge(written).envelope == report
     assert written.index("see") < written.index("go</decision>") < written.index("more")
 
@@ -158,7 +180,8 @@ def test_extensions_are_written_back_in_order() -> None:
         ("</verification>", "<log>z</log></verification>"),
         (
             SUMMARY,
-            SUMMARY + "</summary><comparison_matrix><row>1</row></comparison_matrix><summary_note>x</summary_note>",
+            SUMMARY
+            + "</summary><comparison_matrix><row>1</row></comparison_matrix><summary_note>x</summary_note>",
         ),
     ],
 )

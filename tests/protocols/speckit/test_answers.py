@@ -9,9 +9,21 @@ from goop_mcp import Expectations, Verdict
 from goop_mcp.protocols.speckit import Response
 from goop_mcp.protocols.speckit.model import AGENTS, DERIVED_STRATEGIES, ERROR_TYPES, STRATEGIES
 from goop_mcp.protocols.speckit.rules.errors import FITTING
-from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, CONSTITUTION_REPLY, ERROR_REPLY, TEST_REPLY
+from goop_mcp.protocols.speckit.samples import (
+    CLARIFY_REPLY,
+    CONSTITUTION_REPLY,
+    ERROR_REPLY,
+    TEST_REPLY,
+)
 from goop_mcp.protocols.speckit.tables import RESULTS
-from tests.protocols.json_replies import changed, judge, judge_both, read_case, the_finding, weighty_rules
+from tests.protocols.json_replies import (
+    changed,
+    judge,
+    judge_both,
+    read_case,
+    the_finding,
+    weighty_rules,
+)
 from tests.requirements import requirement
 
 Values = dict[str, Any]
@@ -66,7 +78,10 @@ def test_success_without_a_required_field_is_refused(field: str) -> None:
 
     assert rules_of(values) == {"speckit/missing-field"}
     assert not judge(json.dumps(values), "speckit").accepted
-    assert the_finding(judge(json.dumps(values), "speckit"), "speckit/missing-field").path == f"/{field}"
+    assert (
+        the_finding(judge(json.dumps(values), "speckit"), "speckit/missing-field").path
+        == f"/{field}"
+    )
 
 
 @requirement("S-10", "S-12")
@@ -88,7 +103,9 @@ def test_error_without_a_required_field_is_refused(field: str) -> None:
 @requirement("S-12")
 @pytest.mark.parametrize("field", ["type", "code", "message", "recoverable", "recovery_strategy"])
 def test_error_object_without_a_required_field_is_refused(field: str) -> None:
-    assert rules_of(without(json.loads(CONSTITUTION_REPLY), "error", field)) == {"speckit/missing-field"}
+    assert rules_of(without(json.loads(CONSTITUTION_REPLY), "error", field)) == {
+        "speckit/missing-field"
+    }
 
 
 @requirement("S-12")
@@ -102,8 +119,12 @@ def test_details_and_suggested_action_may_be_left_out_or_null() -> None:
 
 @requirement("S-11")
 def test_success_without_next_steps_gets_a_warning() -> None:
-    assert rules_of(without(answer_of("clarify"), "result", "next_steps")) == {"speckit/next-steps-missing"}
-    assert rules_of(answer_of("taskstoissues")) == {"speckit/list-differs-from-count"}  # its list is empty
+    assert rules_of(without(answer_of("clarify"), "result", "next_steps")) == {
+        "speckit/next-steps-missing"
+    }
+    assert rules_of(answer_of("taskstoissues")) == {
+        "speckit/list-differs-from-count"
+    }  # its list is empty
 
 
 def test_next_steps_are_given_in_order_without_the_prefix() -> None:
@@ -119,7 +140,10 @@ def test_next_steps_are_given_in_order_without_the_prefix() -> None:
 @requirement("S-13")
 @pytest.mark.parametrize(
     ("base", "extra"),
-    [(CLARIFY_REPLY, '"error": {"type": "TimeoutError"},'), (ERROR_REPLY, '"result": {"spec_file": "a.md"},')],
+    [
+        (CLARIFY_REPLY, '"error": {"type": "TimeoutError"},'),
+        (ERROR_REPLY, '"result": {"spec_file": "a.md"},'),
+    ],
 )
 def test_result_and_error_together_are_refused(base: str, extra: str) -> None:
     for verdict in judge_both(base.replace('"timestamp"', f'{extra} "timestamp"'), "speckit"):
@@ -135,12 +159,16 @@ def test_status_other_than_success_or_error_is_refused(status: object) -> None:
     assert found in ({"speckit/unknown-status"}, {"speckit/missing-field"}, {"speckit/wrong-type"})
 
 
-@pytest.mark.parametrize("stamp", ["2026-01-15T10:30:00Z", "2026-01-15T10:30+02:00", "2026-01-15T10:30:00.123456+0530"])
+@pytest.mark.parametrize(
+    "stamp", ["2026-01-15T10:30:00Z", "2026-01-15T10:30+02:00", "2026-01-15T10:30:00.123456+0530"]
+)
 def test_time_of_iso_8601_with_its_zone_is_taken(stamp: str) -> None:
     assert rules_of({**answer_of("clarify"), "timestamp": stamp}) == set()
 
 
-@pytest.mark.parametrize("stamp", ["2026-01-15", "2026-01-15T10:30:00", "yesterday", "2026-02-30T10:00:00Z", "10:30Z"])
+@pytest.mark.parametrize(
+    "stamp", ["2026-01-15", "2026-01-15T10:30:00", "yesterday", "2026-02-30T10:00:00Z", "10:30Z"]
+)
 def test_time_without_zone_or_day_is_refused(stamp: str) -> None:
     assert rules_of({**answer_of("clarify"), "timestamp": stamp}) == {"speckit/bad-timestamp"}
 
@@ -154,7 +182,9 @@ def test_prefix_of_an_agent_is_dropped_with_a_remark(name: str) -> None:
     assert verdict.accepted
 
 
-@pytest.mark.parametrize(("expected", "fits"), [("speckit-clarify", True), ("plugin:clarify", True), ("plan", False)])
+@pytest.mark.parametrize(
+    ("expected", "fits"), [("speckit-clarify", True), ("plugin:clarify", True), ("plan", False)]
+)
 def test_agent_is_compared_with_the_one_that_was_invoked(expected: str, fits: bool) -> None:
     found = rules_of(answer_of("clarify"), Expectations(agent=expected))
 
@@ -184,7 +214,9 @@ def test_agent_of_a_project_is_taken_with_a_warning_and_its_result_is_kept() -> 
 
 
 @requirement("S-14")
-@pytest.mark.parametrize("code", ["missing-plan", "MissingPlan", "missing_plan", "MISSING PLAN", "1_A"])
+@pytest.mark.parametrize(
+    "code", ["missing-plan", "MissingPlan", "missing_plan", "MISSING PLAN", "1_A"]
+)
 def test_code_in_another_form_gets_a_warning(code: str) -> None:
     assert rules_of(error_of(code=code)) == {"speckit/error-code-form"}
 
@@ -194,7 +226,11 @@ def test_code_in_another_form_gets_a_warning(code: str) -> None:
 def test_listed_strategies_are_taken_and_others_get_a_warning(strategy: str) -> None:
     found = rules_of(error_of(type="OwnError", recovery_strategy=strategy, recoverable=False))
     remark = (
-        "derived-strategy" if strategy in DERIVED_STRATEGIES else "unknown-strategy" if strategy == "pray" else None
+        "derived-strategy"
+        if strategy in DERIVED_STRATEGIES
+        else "unknown-strategy"
+        if strategy == "pray"
+        else None
     )
 
     assert found - {"speckit/unknown-error-type"} == ({f"speckit/{remark}"} if remark else set())
@@ -218,12 +254,20 @@ def test_prerequisite_without_an_agent_is_refused(action: object) -> None:
 # Results
 
 
-@requirement("S-29", "S-30", "S-31", "S-32", "S-33", "S-34", "S-35", "S-36", "S-37", "S-38", "S-40", "S-41")
-@pytest.mark.parametrize(("agent", "field"), [(agent, field.name) for agent in AGENTS for field in RESULTS[agent]])
+@requirement(
+    "S-29", "S-30", "S-31", "S-32", "S-33", "S-34", "S-35", "S-36", "S-37", "S-38", "S-40", "S-41"
+)
+@pytest.mark.parametrize(
+    ("agent", "field"), [(agent, field.name) for agent in AGENTS for field in RESULTS[agent]]
+)
 def test_result_without_a_field_of_its_table_is_refused(agent: str, field: str) -> None:
     found = rules_of(without(answer_of(agent), "result", field))
 
-    expected = "speckit/analysis-report-missing" if field == "analysis_report" else "speckit/missing-result-field"
+    expected = (
+        "speckit/analysis-report-missing"
+        if field == "analysis_report"
+        else "speckit/missing-result-field"
+    )
     assert expected in found
 
 
@@ -244,7 +288,9 @@ def test_result_without_a_field_of_its_table_is_refused(agent: str, field: str) 
         ("checklist", "categories", {"a": 1}, "wrong-type"),
     ],
 )
-def test_value_of_another_kind_is_named_once(agent: str, field: str, value: object, rule: str) -> None:
+def test_value_of_another_kind_is_named_once(
+    agent: str, field: str, value: object, rule: str
+) -> None:
     values = answer_of(agent)
     values["result"][field] = value
 
@@ -276,7 +322,11 @@ def test_phases_that_do_not_add_up_and_ids_in_another_form_get_a_warning() -> No
         ("tasks", {"parallelizable_tasks": 99}, "numbers-disagree"),
         ("implement", {"completion_percentage": 99}, "numbers-disagree"),
         ("implement", {"tests_passed": 128}, "numbers-disagree"),
-        ("implement", {"tasks_completed": 22, "completion_percentage": 95.65}, "success-but-unfinished"),
+        (
+            "implement",
+            {"tasks_completed": 22, "completion_percentage": 95.65},
+            "success-but-unfinished",
+        ),
         ("test", {"overall_status": "FAILED"}, "success-with-failed-gate"),
         ("review", {"overall_status": "NEEDS_MANUAL_REVIEW"}, "success-with-failed-gate"),
         (
@@ -297,14 +347,23 @@ def test_what_the_content_says_is_looked_at(agent: str, changes: Values, rule: s
 
 
 @requirement("S-36")
-@pytest.mark.parametrize(("critical", "listed"), [(0, "HIGH"), (1, "HIGH"), (0, "CRITICAL"), (1, "CRITICAL")])
+@pytest.mark.parametrize(
+    ("critical", "listed"), [(0, "HIGH"), (1, "HIGH"), (0, "CRITICAL"), (1, "CRITICAL")]
+)
 def test_one_critical_finding_of_an_analysis_is_a_failed_gate(critical: int, listed: str) -> None:
     values = answer_of("analyze")
-    values["result"]["findings_by_severity"] = {"CRITICAL": critical, "HIGH": 2 - critical, "MEDIUM": 3, "LOW": 3}
+    values["result"]["findings_by_severity"] = {
+        "CRITICAL": critical,
+        "HIGH": 2 - critical,
+        "MEDIUM": 3,
+        "LOW": 3,
+    }
     values["result"]["total_findings"] = 8
     values["result"]["findings"][0]["severity"] = listed
 
-    assert ("speckit/success-with-failed-gate" in rules_of(values)) == (critical == 1 or listed == "CRITICAL")
+    assert ("speckit/success-with-failed-gate" in rules_of(values)) == (
+        critical == 1 or listed == "CRITICAL"
+    )
     assert "speckit/numbers-disagree" not in rules_of(values)
 
 
@@ -324,8 +383,12 @@ def test_the_model_gives_back_the_values_it_was_read_from(agent: str) -> None:
 
 
 @requirement("S-36")
-@pytest.mark.parametrize(("percent", "fits"), [(91.67, True), (91.66, True), (91.7, False), (92, False), (91.6, False)])
-def test_percentages_are_compared_with_a_tolerance_of_a_hundredth(percent: float, fits: bool) -> None:
+@pytest.mark.parametrize(
+    ("percent", "fits"), [(91.67, True), (91.66, True), (91.7, False), (92, False), (91.6, False)]
+)
+def test_percentages_are_compared_with_a_tolerance_of_a_hundredth(
+    percent: float, fits: bool
+) -> None:
     values = answer_of("analyze")
     values["result"]["coverage_analysis"]["coverage_percentage"] = percent
 
@@ -343,8 +406,12 @@ def test_a_test_that_passed_although_a_gate_failed_is_refused() -> None:
 
 
 @requirement("S-39")
-@pytest.mark.parametrize(("overall", "fits"), [(80.0, True), (80, True), (79.99, False), (0, False)])
-def test_coverage_gate_that_passed_below_the_required_is_refused(overall: float, fits: bool) -> None:
+@pytest.mark.parametrize(
+    ("overall", "fits"), [(80.0, True), (80, True), (79.99, False), (0, False)]
+)
+def test_coverage_gate_that_passed_below_the_required_is_refused(
+    overall: float, fits: bool
+) -> None:
     verdict = judge(TEST_REPLY.replace("87.5", str(overall)), "speckit")
 
     assert weighty_rules(verdict) == (set() if fits else {"speckit/coverage-below-required"})
@@ -393,7 +460,11 @@ def test_other_spelling_of_a_result_is_mended_in_lenient_mode(
 @requirement("S-04")
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "specs/../../x", "~/x"])
 def test_path_in_a_result_that_leads_out_is_refused(path: str) -> None:
-    for agent, field in (("specify", "spec_file"), ("plan", "contracts_dir"), ("analyze", "analysis_report")):
+    for agent, field in (
+        ("specify", "spec_file"),
+        ("plan", "contracts_dir"),
+        ("analyze", "analysis_report"),
+    ):
         values = answer_of(agent)
         values["result"][field] = path
         assert "path/outside-workspace" in rules_of(values)

@@ -67,7 +67,9 @@ def test_another_feature_dir_gets_a_warning_at_its_place() -> None:
     finding = the_finding(judge(text, "speckit"), "speckit/feature-dir-differs")
 
     assert finding.severity == "warning"
-    assert text.splitlines()[(finding.line or 0) - 1][(finding.column or 0) - 1 :].startswith('"features/7/"')
+    assert text.splitlines()[(finding.line or 0) - 1][(finding.column or 0) - 1 :].startswith(
+        '"features/7/"'
+    )
 
 
 @requirement("S-03")
@@ -76,9 +78,14 @@ def test_files_of_earlier_results_are_found() -> None:
         "specify": {"status": "success", "result": {"spec_file": "specs/1/old.md"}},
         "clarify": {"status": "success", "spec_file": "specs/1/spec.md"},
         "plan": {"status": "success", "result": {"plan_file": "specs/1/plan.md"}},
-        "tasks": {"status": "success", "result": {"tasks_file": "specs/1/tasks.md", "task_count": 3}},
+        "tasks": {
+            "status": "success",
+            "result": {"tasks_file": "specs/1/tasks.md", "task_count": 3},
+        },
     }
-    context = WorkflowContext(workflow_id="w", feature_id="1", feature_dir="specs/1/", previous_results=results)
+    context = WorkflowContext(
+        workflow_id="w", feature_id="1", feature_dir="specs/1/", previous_results=results
+    )
 
     assert context.files == {
         "spec_file": "specs/1/spec.md",
@@ -106,7 +113,9 @@ def test_path_that_leads_out_is_refused(old: str, new: str) -> None:
 @requirement("S-05")
 def test_feedback_is_read_with_and_without_a_workflow_and_may_be_absent() -> None:
     alone = given_in(judge(FEEDBACK_INPUT, "speckit"))
-    both = given_in(judge(WORKFLOW_INPUT.replace("USER_REQUEST", f"{FEEDBACK_INPUT}\nUSER_REQUEST"), "speckit"))
+    both = given_in(
+        judge(WORKFLOW_INPUT.replace("USER_REQUEST", f"{FEEDBACK_INPUT}\nUSER_REQUEST"), "speckit")
+    )
 
     assert alone.feedback_context is not None
     assert alone.feedback_context.issues_to_fix[0].message == "REQ-5 has no task"
@@ -149,16 +158,21 @@ def test_feedback_without_an_issue_is_refused() -> None:
 
 @pytest.mark.parametrize(("iteration", "fits"), [(1, True), (2, True), (3, False)])
 def test_iteration_over_its_maximum_is_refused(iteration: int, fits: bool) -> None:
-    verdict = judge(changed(FEEDBACK_INPUT, ('"iteration": 1', f'"iteration": {iteration}')), "speckit")
+    verdict = judge(
+        changed(FEEDBACK_INPUT, ('"iteration": 1', f'"iteration": {iteration}')), "speckit"
+    )
 
     assert weighty_rules(verdict) == (set() if fits else {"speckit/feedback-exhausted"})
 
 
 def test_issues_are_given_the_worst_first_and_in_order_otherwise() -> None:
     issues = tuple(
-        _issue(severity, name) for name, severity in enumerate(("LOW", "CRITICAL", "HIGH", "CRITICAL", "MEDIUM"))
+        _issue(severity, name)
+        for name, severity in enumerate(("LOW", "CRITICAL", "HIGH", "CRITICAL", "MEDIUM"))
     )
-    context = FeedbackContext(feedback_from="test", iteration=1, max_iterations=2, issues_to_fix=issues)
+    context = FeedbackContext(
+        feedback_from="test", iteration=1, max_iterations=2, issues_to_fix=issues
+    )
 
     assert [(issue.severity, issue.message) for issue in context.by_severity] == [
         ("CRITICAL", "1"),
@@ -190,15 +204,27 @@ def test_loose_context_is_mended_and_written_again() -> None:
 
 
 def _issue(severity: str, number: int) -> Issue:
-    return Issue(severity=severity, type="gap", message=str(number), location="a.md:1", recommendation="mend it")
+    return Issue(
+        severity=severity,
+        type="gap",
+        message=str(number),
+        location="a.md:1",
+        recommendation="mend it",
+    )
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<|"), min_size=1, max_size=20).map(
     lambda text: f"a{text.strip()}z".replace("`", "'")
 )
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.text(max_size=8) | st.floats(-1e9, 1e9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.text(max_size=8)
+    | st.floats(-1e9, 1e9),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 ISSUES = st.builds(
@@ -224,7 +250,8 @@ WORKFLOW = st.builds(
     feature_id=st.just("7-x"),
     feature_dir=st.just("specs/7-x/"),
     previous_results=st.dictionaries(
-        st.sampled_from(["own", "deploy"]), st.fixed_dictionaries({"status": st.just("success"), "result": JSON})
+        st.sampled_from(["own", "deploy"]),
+        st.fixed_dictionaries({"status": st.just("success"), "result": JSON}),
     ),
 )
 REQUESTS = st.none() | WORDS

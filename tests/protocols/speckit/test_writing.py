@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 
 from goop_mcp.errors import NotWritableError
 from goop_mcp.protocols.speckit import Response, write_response
-from goop_mcp.protocols.speckit.model import ERROR_TYPES, STRATEGIES, ErrorDetail, Status, SuggestedAction
+from goop_mcp.protocols.speckit.model import (
+    ERROR_TYPES,
+    STRATEGIES,
+    ErrorDetail,
+    Status,
+    SuggestedAction,
+)
 from tests.protocols.json_replies import JsonCase, judge, load_cases
 from tests.protocols.speckit.test_contexts import JSON, WORDS
 
 ANSWERS = [
-    case for case in load_cases("speckit") if case.file.endswith(".json") and case.expected["strict"] != "errors"
+    case
+    for case in load_cases("speckit")
+    if case.file.endswith(".json") and case.expected["strict"] != "errors"
 ]
 ERRORS = st.builds(
     ErrorDetail,
@@ -25,8 +33,12 @@ ERRORS = st.builds(
     recoverable=st.booleans(),
     recovery_strategy=st.sampled_from(STRATEGIES),
     details=st.none() | st.dictionaries(st.text(max_size=5), JSON, max_size=3),
-    suggested_action=st.builds(SuggestedAction, agent=st.sampled_from(["specify", "tasks"]), reason=st.none() | WORDS),
-    extensions=st.dictionaries(st.sampled_from(["hint", "a b"]), JSON.filter(lambda value: value is not None)),
+    suggested_action=st.builds(
+        SuggestedAction, agent=st.sampled_from(["specify", "tasks"]), reason=st.none() | WORDS
+    ),
+    extensions=st.dictionaries(
+        st.sampled_from(["hint", "a b"]), JSON.filter(lambda value: value is not None)
+    ),
 )
 
 
@@ -45,7 +57,9 @@ def test_answer_of_a_case_is_written_word_for_word(case: JsonCase) -> None:
 
 
 @given(ERRORS, st.dictionaries(st.sampled_from(["trace", "ä"]), JSON))
-def test_written_error_is_accepted_and_reads_as_the_same(error: ErrorDetail, extensions: dict[str, Any]) -> None:
+def test_written_error_is_accepted_and_reads_as_the_same(
+    error: ErrorDetail, extensions: dict[str, Any]
+) -> None:
     response = Response(
         agent="plan",
         status=Status.ERROR,
@@ -65,7 +79,11 @@ def test_written_error_is_accepted_and_reads_as_the_same(error: ErrorDetail, ext
 def test_written_result_of_an_own_agent_reads_as_the_same(value: object) -> None:
     result: dict[str, Any] = {"value": value, "next_steps": ["plan"]}
     response = Response(
-        agent="own", status=Status.SUCCESS, timestamp="2026-01-15T10:30:00Z", execution_time_ms=1, result=result
+        agent="own",
+        status=Status.SUCCESS,
+        timestamp="2026-01-15T10:30:00Z",
+        execution_time_ms=1,
+        result=result,
     )
 
     assert answer_in(write_response(response)) == response

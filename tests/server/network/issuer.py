@@ -51,10 +51,17 @@ class Issuer:
             "GOOP_RESOURCE_URL": RESOURCE,
         }
 
-    def token(self, *, key: Key | None = None, algorithm: str = "RS256", **claims: JsonValue) -> str:
+    def token(
+        self, *, key: Key | None = None, algorithm: str = "RS256", **claims: JsonValue
+    ) -> str:
         """Sign a token with `claims` in place of the usual ones; None leaves one out."""
         now = int(time.time())
-        usual: dict[str, JsonValue] = {"iss": self.url, "aud": RESOURCE, "sub": "alice", "client_id": "tests"}
+        usual: dict[str, JsonValue] = {
+            "iss": self.url,
+            "aud": RESOURCE,
+            "sub": "alice",
+            "client_id": "tests",
+        }
         usual |= {"scope": "read", "exp": now + 600}
         kept = {name: value for name, value in (usual | claims).items() if value is not None}
         signer = key or self.keys[-1]

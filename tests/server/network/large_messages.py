@@ -32,7 +32,9 @@ _PARAMS: Final[Mapping[str, dict[str, Any]]] = {
     "resources/read": {"uri": "goop://rules"},
     "resources/subscribe": {"uri": "goop://project/CHRONICLE.md"},
     "resources/unsubscribe": {"uri": "goop://project/CHRONICLE.md"},
-    "subscriptions/listen": {"notifications": {"resourceSubscriptions": ["goop://project/CHRONICLE.md"]}},
+    "subscriptions/listen": {
+        "notifications": {"resourceSubscriptions": ["goop://project/CHRONICLE.md"]}
+    },
     "tools/call": {"name": "explain_rule", "arguments": {"rule": "xml/unescaped"}},
     "notifications/cancelled": {"requestId": 77},
     "notifications/progress": {"progressToken": 1, "progress": 1},
@@ -65,7 +67,9 @@ def large_values() -> Mapping[str, bytes]:
     names = b",".join(b'"n%06d":1' % number for number in range(SIZE // 12))
     return {
         "a string": b'"' + b"x" * SIZE + b'"',
-        "a string with secrets and escapes": b'"' + (b"ghp_" + b"a1B2" * 9 + b"\\u00e9 ") * (SIZE // 47) + b'"',
+        "a string with secrets and escapes": (
+            b'"' + (b"ghp_" + b"a1B2" * 9 + b"\\u00e9 ") * (SIZE // 47) + b'"'
+        ),
         "a list": b"[" + b"1," * (SIZE // 2) + b"1]",
         "an object": b"{" + names + b"}",
         "lists in lists": b"[" + b"[]," * (SIZE // 3) + b"[]]",

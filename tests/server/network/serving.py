@@ -90,7 +90,9 @@ def serve_command(*options: str, project: Path, program: str = "goop_mcp") -> li
 
 
 @contextmanager
-def served(*options: str, project: Path, program: str = "goop_mcp", **variables: str) -> Iterator[Served]:
+def served(
+    *options: str, project: Path, program: str = "goop_mcp", **variables: str
+) -> Iterator[Served]:
     """Start a server on a free port, wait until it says where it is, and end it afterwards."""
     command = serve_command("--port", "0", *options, project=project, program=program)
     process = subprocess.Popen(

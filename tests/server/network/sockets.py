@@ -15,7 +15,8 @@ def opened(port: int, *, count: int = 1) -> Iterator[list[socket.socket]]:
     """Open `count` connections to a server of this machine."""
     with ExitStack() as stack:
         yield [
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)) for _ in range(count)
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
+            for _ in range(count)
         ]
 
 

@@ -38,7 +38,11 @@ def call(
     accept: str = HEADERS["Accept"],
 ) -> httpx2.Response:
     """Call `tool` as a client of 2026 does; the headers say that `named` is called."""
-    parameters: dict[str, JsonValue] = {"name": tool, "arguments": arguments, "_meta": {**META, "progressToken": "p"}}
+    parameters: dict[str, JsonValue] = {
+        "name": tool,
+        "arguments": arguments,
+        "_meta": {**META, "progressToken": "p"},
+    }
     body: JsonValue = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
     return ask(
         server.mcp,
@@ -54,7 +58,9 @@ def verdict_of(answer: httpx2.Response) -> dict[str, Any]:
     """Return the structured answer, which is the last event of a stream."""
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
-        text = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")][-1]
+        text = [
+            line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")
+        ][-1]
     structure: dict[str, Any] = json.loads(text)["result"]["structuredContent"]
     return structure
 
@@ -69,14 +75,20 @@ def test_a_reply_is_judged_alike_with_a_stream_and_without(server: Served) -> No
 
 
 def test_what_looks_at_files_still_tells_its_progress(server: Served) -> None:
-    answer = call(server, "validate_report", arguments={"text": COMPLETE_REPLY, "check_workspace": True})
+    answer = call(
+        server, "validate_report", arguments={"text": COMPLETE_REPLY, "check_workspace": True}
+    )
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert "notifications/progress" in answer.text
     assert verdict_of(answer)["verdict"] == "rejected"
 
 
 def test_a_call_whose_header_names_another_tool_is_refused(server: Served) -> None:
-    note: dict[str, JsonValue] = {"type": "note", "title": "planted", "content": "by a header that names another tool"}
+    note: dict[str, JsonValue] = {
+        "type": "note",
+        "title": "planted",
+        "content": "by a header that names another tool",
+    }
     answer = call(server, "save_memory", arguments=note, named="validate_report")
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == -32020
@@ -85,11 +97,16 @@ def test_a_call_whose_header_names_another_tool_is_refused(server: Served) -> No
 
 
 @pytest.mark.parametrize("tool", ["validate_report", "explain_rule"])
-def test_both_kinds_of_answers_have_to_be_accepted_for_every_tool(server: Served, tool: str) -> None:
+def test_both_kinds_of_answers_have_to_be_accepted_for_every_tool(
+    server: Served, tool: str
+) -> None:
     arguments: dict[str, JsonValue] = (
         {"text": COMPLETE_REPLY} if tool == "validate_report" else {"rule": "envelope/missing"}
     )
-    assert refusal_of(call(server, tool, arguments=arguments, accept="application/json")) == (406, "not_acceptable")
+    assert refusal_of(call(server, tool, arguments=arguments, accept="application/json")) == (
+        406,
+        "not_acceptable",
+    )
 
 
 def test_the_head_and_the_body_of_an_answer_arrive_together(server: Served) -> None:
@@ -110,7 +127,9 @@ async def test_what_fails_is_answered_in_the_form_of_a_refusal_and_told_to_the_s
     assert refusal_of(answer) == (500, "fault")
     assert "secret" not in answer.text
     with pytest.raises(RuntimeError, match="the secret of the house"):
-        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(InOneForm(fail)), base_url="http://x") as client:
+        async with httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(InOneForm(fail)), base_url="http://x"
+        ) as client:
             await client.get("/mcp")
 
 

@@ -20,7 +20,9 @@ SELECT callers.caller, callers.tool, memories.title FROM memories JOIN callers U
 
 def token_file(folder: Path) -> str:
     file = folder / "tokens"
-    file.write_text("".join(f'[tokens."{name}"]\ntoken = "{token}"\n' for name, token in TOKENS.items()))
+    file.write_text(
+        "".join(f'[tokens."{name}"]\ntoken = "{token}"\n' for name, token in TOKENS.items())
+    )
     file.chmod(0o600)
     return str(file)
 
@@ -32,17 +34,23 @@ def records(server: Served) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("transport", ["sse", "streamable-http"])
 @pytest.mark.parametrize("era", ERAS)
-def test_log_and_rows_tell_which_token_did_what(tmp_path: Path, transport: Transport, era: str) -> None:
+def test_log_and_rows_tell_which_token_did_what(
+    tmp_path: Path, transport: Transport, era: str
+) -> None:
     options = ("--transport", "http", "--token-file", token_file(tmp_path))
     with served(*options, project=tmp_path, GOOP_LOG_LEVEL="DEBUG") as server:
         for name, token in TOKENS.items():
             with connect(target(server, transport, token=token), era) as connection:
-                assert not connection.tool("save_memory", title=f"Of {name}", content="Something.").is_error
+                assert not connection.tool(
+                    "save_memory", title=f"Of {name}", content="Something."
+                ).is_error
         server.stop()
         said = server.said()
     assert all(token not in said for token in TOKENS.values())
     for name in TOKENS:
-        assert any(f" {name}]: tools/call save_memory answered" in line for line in said.splitlines())
+        assert any(
+            f" {name}]: tools/call save_memory answered" in line for line in said.splitlines()
+        )
     rows = list(apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")).execute(CALLERS))
     assert rows == [(name, "save_memory", f"Of {name}") for name in TOKENS]
     files = [each.read_bytes() for each in (tmp_path / ".goopspec").iterdir() if each.is_file()]
@@ -51,12 +59,21 @@ def test_log_and_rows_tell_which_token_did_what(tmp_path: Path, transport: Trans
 
 def test_a_person_is_named_by_the_claims_of_the_issuer(tmp_path: Path) -> None:
     options = ("--transport", "http")
-    with issuing() as issuer, served(*options, project=tmp_path, **issuer.variables(), GOOP_LOG_LEVEL="INFO") as server:
+    with (
+        issuing() as issuer,
+        served(*options, project=tmp_path, **issuer.variables(), GOOP_LOG_LEVEL="INFO") as server,
+    ):
         token = issuer.token(sub="alice@example.com", client_id="editor", scope="read write")
         with connect(target(server, "streamable-http", token=token), "auto") as connection:
             connection.tool("save_memory", title="A title", content="Something.")
-        assert " editor alice@example.com]: tools/call save_memory" in server.wait_to_say("save_memory")
-    rows = list(apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")).execute("SELECT caller FROM callers"))
+        assert " editor alice@example.com]: tools/call save_memory" in server.wait_to_say(
+            "save_memory"
+        )
+    rows = list(
+        apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")).execute(
+            "SELECT caller FROM callers"
+        )
+    )
     assert rows == [("editor alice@example.com",)]
 
 

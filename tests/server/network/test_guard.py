@@ -18,39 +18,67 @@ PATHS = [
     ("GET", "/health"),
     ("GET", "/ready"),
 ]
-FOREIGN_HOSTS = ["attacker.example", "127.0.0.1.attacker.example", "localhost@attacker.example", "0.0.0.0"]
-FOREIGN_ORIGINS = ["https://attacker.example", "null", "https://app.example.attacker.example", "file://"]
+FOREIGN_HOSTS = [
+    "attacker.example",
+    "127.0.0.1.attacker.example",
+    "localhost@attacker.example",
+    "0.0.0.0",
+]
+FOREIGN_ORIGINS = [
+    "https://attacker.example",
+    "null",
+    "https://app.example.attacker.example",
+    "file://",
+]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    options = ("--transport", "http", "--allowed-origin", ORIGIN, "--allowed-host", "goop.example", "--rate-limit", "0")
+    options = (
+        "--transport",
+        "http",
+        "--allowed-origin",
+        ORIGIN,
+        "--allowed-host",
+        "goop.example",
+        "--rate-limit",
+        "0",
+    )
     with served(*options, project=tmp_path_factory.mktemp("project")) as running:
         yield running
 
 
 @pytest.mark.parametrize("host", FOREIGN_HOSTS)
 @pytest.mark.parametrize(("method", "path"), PATHS)
-def test_a_foreign_host_is_refused_everywhere(server: Served, method: str, path: str, host: str) -> None:
+def test_a_foreign_host_is_refused_everywhere(
+    server: Served, method: str, path: str, host: str
+) -> None:
     response = ask(f"{server.address}{path}", method=method, Host=f"{host}:{server.port}")
     assert refusal_of(response) == (421, "unknown_host")
 
 
 @pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
 @pytest.mark.parametrize(("method", "path"), PATHS)
-def test_a_foreign_origin_is_refused_everywhere(server: Served, method: str, path: str, origin: str) -> None:
+def test_a_foreign_origin_is_refused_everywhere(
+    server: Served, method: str, path: str, origin: str
+) -> None:
     response = ask(f"{server.address}{path}", method=method, Origin=origin)
     assert refusal_of(response) == (403, "unknown_origin")
     assert not [name for name in response.headers if name.startswith("access-control-")]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:1", "[::1]:8000", "GOOP.example", "goop.example:8443"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost:1", "[::1]:8000", "GOOP.example", "goop.example:8443"]
+)
 def test_a_known_host_is_let_in_with_any_port_and_in_any_case(server: Served, host: str) -> None:
     assert ask(server.mcp, Host=host).status_code == 200
 
 
 def test_no_host_and_two_hosts_are_refused(server: Served) -> None:
-    for head in (b"GET /health HTTP/1.1\r\n\r\n", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: a\r\n\r\n"):
+    for head in (
+        b"GET /health HTTP/1.1\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: a\r\n\r\n",
+    ):
         assert exchange(server.port, head).startswith(b"HTTP/1.1 400 ")
     assert exchange(server.port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 421 ")
 
@@ -58,7 +86,9 @@ def test_no_host_and_two_hosts_are_refused(server: Served) -> None:
 def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server: Served) -> None:
     hidden = b"GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     head = f"POST /health HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {5 + len(hidden)}\r\n"
-    answer = exchange(server.port, f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode() + hidden)
+    answer = exchange(
+        server.port, f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode() + hidden
+    )
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b'"two_lengths"' in answer
     assert answer.count(b"HTTP/1.1 ") == 1
@@ -95,7 +125,9 @@ def test_a_page_of_an_allowed_origin_may_ask_before_and_read_after(server: Serve
 
 def test_a_preflight_of_another_origin_gets_no_permission(server: Served) -> None:
     for origin in ("https://attacker.example", "http://localhost:3000"):
-        answer = ask(server.mcp, method="OPTIONS", Origin=origin, Access_Control_Request_Method="POST")
+        answer = ask(
+            server.mcp, method="OPTIONS", Origin=origin, Access_Control_Request_Method="POST"
+        )
         assert answer.status_code >= 400
         assert "access-control-allow-origin" not in answer.headers
 
@@ -113,7 +145,10 @@ def test_an_address_for_other_machines_keeps_the_guard_up(tmp_path: Path) -> Non
     with served(*options, project=tmp_path, GOOP_TOKEN="a-token-of-the-tests") as server:
         url = f"http://127.0.0.1:{server.port}/mcp"
         assert refusal_of(ask(url, token="a-token-of-the-tests")) == (421, "unknown_host")
-        assert refusal_of(ask(url, token="a-token-of-the-tests", Host="attacker.example")) == (421, "unknown_host")
+        assert refusal_of(ask(url, token="a-token-of-the-tests", Host="attacker.example")) == (
+            421,
+            "unknown_host",
+        )
         named = {"token": "a-token-of-the-tests", "Host": "goop.example"}
         assert refusal_of(ask(url, Origin="http://localhost", **named)) == (403, "unknown_origin")  # type: ignore[arg-type]
         assert ask(url, token="a-token-of-the-tests", Host="goop.example").status_code == 200

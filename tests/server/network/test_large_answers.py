@@ -10,7 +10,15 @@ from pydantic import JsonValue
 
 from goop_mcp.server.bounds import LEFT_OUT, MOST_BYTES, fitted
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from tests.server.connections import ERAS, Connection, Transport, check_against_schema, connect, target, text_of
+from tests.server.connections import (
+    ERAS,
+    Connection,
+    Transport,
+    check_against_schema,
+    connect,
+    target,
+    text_of,
+)
 from tests.server.network.serving import Served, served
 from tests.workspace.projects import copied
 
@@ -23,7 +31,9 @@ MOST_OF_AN_EVENT = 1_048_576
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served("--transport", "http", "--rate-limit", "0", project=tmp_path_factory.mktemp("project")) as running:
+    with served(
+        "--transport", "http", "--rate-limit", "0", project=tmp_path_factory.mktemp("project")
+    ) as running:
         yield running
 
 
@@ -32,7 +42,9 @@ def whole(caller: Connection, name: str, **arguments: JsonValue) -> CallToolResu
     result = caller.tool(name, **arguments)
     assert not result.is_error, text_of(result)
     check_against_schema(result, caller.tools()[name])
-    assert len(json.dumps(result.structured_content, ensure_ascii=False).encode()) <= 1.1 * MOST_BYTES
+    assert (
+        len(json.dumps(result.structured_content, ensure_ascii=False).encode()) <= 1.1 * MOST_BYTES
+    )
     assert len(result.model_dump_json(by_alias=True).encode()) < MOST_OF_AN_EVENT
     return result
 
@@ -51,7 +63,11 @@ def reply_with(files: str) -> str:
 
 def full_of_repairs() -> str:
     """Return a reply of nearly 512 KiB, each other character of which is written as five more when it is mended."""
-    return reply_with("".join(f'<file path="src/{n}.py" action="created">{"& " * 32_000}</file>' for n in range(7)))
+    return reply_with(
+        "".join(
+            f'<file path="src/{n}.py" action="created">{"& " * 32_000}</file>' for n in range(7)
+        )
+    )
 
 
 def full_of_elements() -> str:
@@ -78,14 +94,22 @@ def test_what_is_too_much_of_a_verdict_is_null_and_said_to_be(
     text = reply()
     with connect(target(server, transport, token=None), era) as caller:
         for name, largest in parts.items():
-            result = whole(caller, name, text=text, **({"check_workspace": False} if name == "record_report" else {}))
+            result = whole(
+                caller,
+                name,
+                text=text,
+                **({"check_workspace": False} if name == "record_report" else {}),
+            )
             told = result.structured_content
             assert told is not None
             assert told["left_out"]
             assert told["left_out"] == largest[: len(told["left_out"])]
             for path in told["left_out"]:
                 assert at(told, path) is None
-            assert f"left out of the structured answer, as it is too much: {told['left_out'][0]}" in text_of(result)
+            assert (
+                f"left out of the structured answer, as it is too much: {told['left_out'][0]}"
+                in text_of(result)
+            )
             assert at(told, "findings" if name == "validate_report" else "verdict.findings")
 
 
@@ -105,7 +129,9 @@ def test_the_largest_memories_are_found_and_read(server: Served, era: str) -> No
     with connect(target(server, "streamable-http"), era) as caller:
         ids = []
         for number in range(4):
-            long: list[JsonValue] = [f"needle {n} {number} {era} ".ljust(4_096, "ä") for n in range(64)]
+            long: list[JsonValue] = [
+                f"needle {n} {number} {era} ".ljust(4_096, "ä") for n in range(64)
+            ]
             saved = caller.tool(
                 "save_memory",
                 title=f"needle {number} {era}",
@@ -147,17 +173,24 @@ def overgrown(tmp_path: Path) -> Path:
     copied("profile_0x", tmp_path)
     folder = tmp_path / ".goopspec"
     waves = "".join(
-        f"## Wave {wave}: {LONG}\n\n" + "".join(f"### Task {wave}.{n}: {LONG}{n}\n\n" for n in range(1, TASKS + 1))
+        f"## Wave {wave}: {LONG}\n\n"
+        + "".join(f"### Task {wave}.{n}: {LONG}{n}\n\n" for n in range(1, TASKS + 1))
         for wave in range(1, WAVES + 1)
     )
     (folder / "BLUEPRINT.md").write_text(f"# BLUEPRINT: Much\n\n{waves}", encoding="utf-8")
-    wanted = "".join(f"### MH{n}: Something\n\n- [ ] It is there\n\n" for n in range(1, MUST_HAVES + 1))
-    (folder / "SPEC.md").write_text(f"# SPEC: Much\n\n**Locked:** Yes\n\n## Must-Haves\n\n{wanted}", encoding="utf-8")
+    wanted = "".join(
+        f"### MH{n}: Something\n\n- [ ] It is there\n\n" for n in range(1, MUST_HAVES + 1)
+    )
+    (folder / "SPEC.md").write_text(
+        f"# SPEC: Much\n\n**Locked:** Yes\n\n## Must-Haves\n\n{wanted}", encoding="utf-8"
+    )
     return tmp_path
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(overgrown: Path, era: str) -> None:
+def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(
+    overgrown: Path, era: str
+) -> None:
     with (
         served("--transport", "http", project=overgrown) as server,
         connect(target(server, "streamable-http"), era) as caller,
@@ -165,7 +198,10 @@ def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(over
         told = whole(caller, "project_status").structured_content
         whole(caller, "record_report", text=COMPLETE_REPLY, check_workspace=False)
     assert told is not None
-    assert (told["progress"]["total_waves"], told["progress"]["total_tasks"]) == (WAVES, WAVES * TASKS)
+    assert (told["progress"]["total_waves"], told["progress"]["total_tasks"]) == (
+        WAVES,
+        WAVES * TASKS,
+    )
     assert "waves.tasks.name" in told["left_out"]
     assert 0 < len(told["waves"]) <= WAVES
 

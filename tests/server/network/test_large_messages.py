@@ -24,10 +24,15 @@ MOST_MB = 60
 LONGEST = 20
 """How many times as long as most of them the costliest may keep the processor busy."""
 
-TOKENS = '[tokens.one]\ntoken = "the-token-of-the-first"\n[tokens.other]\ntoken = "the-token-of-another"\n'
+TOKENS = (
+    '[tokens.one]\ntoken = "the-token-of-the-first"\n[tokens.other]\ntoken ='
+    ' "the-token-of-another"\n'
+)
 INITIALIZED: JsonValue = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell the memory")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="the system does not tell the memory"
+)
 
 
 @dataclass
@@ -39,7 +44,9 @@ class Client:
     session: str | None = None
 
     def __post_init__(self) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+        self._connection = http.client.HTTPConnection(
+            "127.0.0.1", self.server.port, timeout=PATIENCE
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +70,11 @@ class Client:
         self._connection.request(
             "DELETE",
             "/mcp",
-            headers={**HEADERS, "Mcp-Session-Id": str(session), "Authorization": f"Bearer {self.token}"},
+            headers={
+                **HEADERS,
+                "Mcp-Session-Id": str(session),
+                "Authorization": f"Bearer {self.token}",
+            },
         )
         answer = self._connection.getresponse()
         answer.read()
@@ -93,7 +104,12 @@ def memory(server: Served) -> float:
 
 
 def processor_seconds(server: Served) -> float:
-    ticks = Path(f"/proc/{server.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    ticks = (
+        Path(f"/proc/{server.process.pid}/stat")
+        .read_text(encoding="ascii")
+        .rpartition(")")[2]
+        .split()
+    )
     return sum(map(int, ticks[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -107,7 +123,9 @@ def headers(field: Field, body: bytes) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_no_field_of_any_message_fills_the_memory_or_stops_the_server(server: Served, version: str) -> None:
+def test_no_field_of_any_message_fills_the_memory_or_stops_the_server(
+    server: Served, version: str
+) -> None:
     values = large_values()
     every = list(fields(version))
     assert len({field.method for field in every}) >= 11
@@ -115,26 +133,36 @@ def test_no_field_of_any_message_fills_the_memory_or_stops_the_server(server: Se
         assert client.open() == 200
         before, costs = memory(server), []
         for field in every:
-            is_broad = len(field.path) == 2 or field.path[-1] in {"icons", "sizes", "resourceSubscriptions"}
+            is_broad = len(field.path) == 2 or field.path[-1] in {
+                "icons",
+                "sizes",
+                "resourceSubscriptions",
+            }
             for kind in values if is_broad else ["a string"]:
                 # One that opens a session opens it anew, as it would a thousand times.
                 client.session = None if field.method == "initialize" else client.session
                 started = processor_seconds(server)
-                status, _ = client.post(field.message(values[kind]), **headers(field, field.message(b'"short"')))
+                status, _ = client.post(
+                    field.message(values[kind]), **headers(field, field.message(b'"short"'))
+                )
                 costs.append((processor_seconds(server) - started, kind, field))
                 assert status in {200, 202, 400, 404, 413}, (kind, field)
                 if field.method == "initialize":
                     assert client.open() == 200
             assert ask(f"{server.address}/health", method="GET").status_code == 200
     usual = max(median(cost for cost, *_ in costs), 0.01)
-    assert max(costs, key=lambda each: each[0])[0] < LONGEST * usual, sorted(costs, key=lambda each: -each[0])[:5]
+    assert max(costs, key=lambda each: each[0])[0] < LONGEST * usual, sorted(
+        costs, key=lambda each: -each[0]
+    )[:5]
     assert memory(server) - before < MOST_MB
 
 
 def test_an_idle_session_holds_next_to_nothing_of_its_last_message(server: Served) -> None:
     icons: JsonValue = [{"src": "data:image/png;base64," + "A" * 200_000}]
     call = {"name": "validate_report", "arguments": {"text": "x" * 2_000_000}}
-    message = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}).encode()
+    message = json.dumps(
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+    ).encode()
     with Client(server) as client:
         assert client.open(icons=icons) == 200
         client.post(message)
@@ -176,11 +204,14 @@ def test_the_message_that_a_stream_began_with_counts_for_its_client(server: Serv
         "padding": "x" * 250_000,
     }
     params = {"_meta": meta, "notifications": {"resourceSubscriptions": ["goop://project/SPEC.md"]}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).encode()
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    ).encode()
     head = (
-        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        "Accept: application/json, text/event-stream\r\nMcp-Method: subscriptions/listen\r\n"
-        f"MCP-Protocol-Version: {VERSIONS[1]}\r\n\r\n"
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type:"
+        f" application/json\r\nContent-Length: {len(body)}\r\nAccept: application/json,"
+        " text/event-stream\r\nMcp-Method: subscriptions/listen\r\nMCP-Protocol-Version:"
+        f" {VERSIONS[1]}\r\n\r\n"
     ).encode()
     before = memory(server)
     with opened(server.port, count=80) as connections:

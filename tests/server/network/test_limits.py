@@ -36,7 +36,9 @@ MOST_CALLS_OF_ONE = 256
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("project")
-    with served("--transport", "http", "--rate-limit", "0", project=folder, GOOP_LOG_LEVEL="INFO") as running:
+    with served(
+        "--transport", "http", "--rate-limit", "0", project=folder, GOOP_LOG_LEVEL="INFO"
+    ) as running:
         yield running
 
 
@@ -44,7 +46,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def limited_to(connections: int) -> Iterator[int]:
     """Serve a word on as few connections as that less one, and give the port."""
     config = uvicorn.Config(
-        PlainTextResponse("ok"), http=TimedProtocol, lifespan="off", log_config=None, limit_concurrency=connections
+        PlainTextResponse("ok"),
+        http=TimedProtocol,
+        lifespan="off",
+        log_config=None,
+        limit_concurrency=connections,
     )
     running = uvicorn.Server(config)
     with bind("127.0.0.1", 0) as listening:
@@ -74,14 +80,18 @@ def still_answers(server: Served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/messages/?session_id=x"])
-def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(server: Served, path: str) -> None:
+def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(
+    server: Served, path: str
+) -> None:
     large = b" " * (4 * 1024 * 1024 + 1)
     told = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n".encode()
     with opened(server.port) as (connection,):
         connection.sendall(told)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
     assert refusal_of(ask(f"{server.address}{path}", content=large)) == (413, "too_large")
-    chunked = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    chunked = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    )
     with opened(server.port) as (connection,):
         connection.sendall(chunked + b"%x\r\n" % len(large) + large)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
@@ -91,14 +101,21 @@ def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(server: Served
 def test_a_compressed_body_is_refused_before_it_is_read(server: Served) -> None:
     body = gzip.compress(json.dumps(INITIALIZE).encode())
     for coding in ("gzip", "identity, br"):
-        assert refusal_of(ask(server.mcp, content=body, Content_Encoding=coding)) == (415, "compressed")
+        assert refusal_of(ask(server.mcp, content=body, Content_Encoding=coding)) == (
+            415,
+            "compressed",
+        )
     assert ask(server.mcp, Content_Encoding="identity").status_code == 200
 
 
-def test_bad_bytes_after_an_answer_close_the_connection_and_leave_no_traceback(tmp_path: Path) -> None:
+def test_bad_bytes_after_an_answer_close_the_connection_and_leave_no_traceback(
+    tmp_path: Path,
+) -> None:
     with served("--transport", "http", project=tmp_path) as server:
         with opened(server.port) as (connection,):
-            connection.sendall(b"POST /none HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.sendall(
+                b"POST /none HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 404 ")
             connection.sendall(b"no size of a chunk\r\n\r\n")
             assert b"HTTP/1.1 " not in rest_of(connection)
@@ -116,11 +133,17 @@ def test_one_connection_too_many_is_told_when_to_come_back() -> None:
         assert asked_once(first).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
 def test_another_content_type_is_refused(server: Served, content_type: str) -> None:
     content = json.dumps(INITIALIZE).encode()
     modern = {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/list"}
-    for url, headers in ((server.mcp, {}), (server.mcp, modern), (f"{server.address}/messages/?session_id=x", {})):
+    for url, headers in (
+        (server.mcp, {}),
+        (server.mcp, modern),
+        (f"{server.address}/messages/?session_id=x", {}),
+    ):
         answer = ask(url, content=content, Content_Type=content_type, **headers)
         assert refusal_of(answer) == (415, "wrong_type")
         assert "Content-Type: application/json" in answer.json()["error_description"]
@@ -173,7 +196,9 @@ def test_a_bucket_lets_a_burst_through_and_fills_steadily() -> None:
         ("no address", "another one", False),
     ],
 )
-def test_addresses_that_one_host_has_at_will_are_one_client(one: str, other: str, *, is_one_client: bool) -> None:
+def test_addresses_that_one_host_has_at_will_are_one_client(
+    one: str, other: str, *, is_one_client: bool
+) -> None:
     clients = {client_of({"type": "http", "client": (host, 1)}) for host in (one, other)}
     assert len(clients) == 1 + (not is_one_client)
 
@@ -194,7 +219,10 @@ def test_all_addresses_of_this_machine_share_their_requests(tmp_path: Path) -> N
         GOOP_TOKEN="the-right-one-of-all",
     ) as server:
         port = server.port
-        statuses = [ask(f"http://{host}:{port}/ready", method="GET").status_code for host in ("127.0.0.1", "127.0.0.2")]
+        statuses = [
+            ask(f"http://{host}:{port}/ready", method="GET").status_code
+            for host in ("127.0.0.1", "127.0.0.2")
+        ]
         assert statuses == [200, 429]
 
 
@@ -215,7 +243,9 @@ def test_a_large_body_costs_as_many_requests_as_it_has_64_kib_and_at_most_a_burs
 
 async def test_what_was_read_of_a_body_is_charged_whatever_becomes_of_it() -> None:
     charged: list[tuple[str, int]] = []
-    app = Bodies(PlainTextResponse("read"), charge=lambda client, size: charged.append((client, size)))
+    app = Bodies(
+        PlainTextResponse("read"), charge=lambda client, size: charged.append((client, size))
+    )
     transport = httpx2.ASGITransport(app=app, client=("192.0.2.1", 1))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         for size in (100_000, 4 * 1024 * 1024 + 1):
@@ -260,7 +290,11 @@ def test_five_hundred_idle_and_slow_sockets_leave_a_healthy_client_alone(server:
 
 
 def test_a_head_that_never_ends_is_given_up(server: Served) -> None:
-    with opened(server.port) as (idle,), opened(server.port) as (slow,), opened(server.port) as (second,):
+    with (
+        opened(server.port) as (idle,),
+        opened(server.port) as (slow,),
+        opened(server.port) as (second,),
+    ):
         slow.sendall(b"GET /health HTTP/1.1\r\nHost: 127")
         second.sendall(HEALTH)
         answer = b""
@@ -286,7 +320,13 @@ def test_a_connection_that_is_closed_half_harms_nobody(server: Served) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"\x00" * 100, b"SSH-2.0-x\r\n\r\n", b"GET\r\n\r\n", b"A" * 100_000, b"GET / HTTP/1.1\r\nx\r\n\r\n"],
+    [
+        b"\x00" * 100,
+        b"SSH-2.0-x\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"A" * 100_000,
+        b"GET / HTTP/1.1\r\nx\r\n\r\n",
+    ],
 )
 def test_what_is_no_http_is_told_so(server: Served, data: bytes) -> None:
     answer = exchange(server.port, data)
@@ -313,7 +353,9 @@ def test_http_2_is_told_to_be_left(server: Served) -> None:
 
 
 def test_a_long_head_is_refused(server: Served) -> None:
-    answer = exchange(server.port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000)
+    answer = exchange(
+        server.port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000
+    )
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")
     assert ask(f"{server.address}/health?{'x' * 10_000}", method="GET").status_code == 200
 

@@ -46,12 +46,20 @@ def holding_few(folder: Path, database: Database, *options: str) -> Iterator[Ser
     """Serve all tenants with a server that holds few of them, its own included."""
     (folder / "temporary").mkdir()
     file = folder / "tokens.toml"
-    tables = [f'[tokens.{name}]\ntoken = "{token}"\ntenant = "{name}"\n' for name, token in TOKENS.items()]
+    tables = [
+        f'[tokens.{name}]\ntoken = "{token}"\ntenant = "{name}"\n' for name, token in TOKENS.items()
+    ]
     file.write_text("".join(tables), encoding="utf-8")
     file.chmod(0o600)
-    variables = {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": "shop", "TMPDIR": str(folder / "temporary")}
+    variables = {
+        "GOOP_DATABASE_URL": database.url(),
+        "GOOP_PROJECT_ID": "shop",
+        "TMPDIR": str(folder / "temporary"),
+    }
     asked = ("--transport", "http", "--token-file", str(file), "--rate-limit", "0", *options)
-    with served(*asked, project=folder, program="tests.server.network.few_tenants", **variables) as running:
+    with served(
+        *asked, project=folder, program="tests.server.network.few_tenants", **variables
+    ) as running:
         yield running
 
 
@@ -76,12 +84,16 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
         for name in NAMES:
             ask_until_there_is_room(server, name)
             with connect(target(server, transport, token=TOKENS[name]), era) as connection:
-                saved = connection.tool("save_memory", title=f"Of {name}", content=f"Only {name} knows it.")
+                saved = connection.tool(
+                    "save_memory", title=f"Of {name}", content=f"Only {name} knows it."
+                )
                 assert not saved.is_error, text_of(saved)
         for name in NAMES:
             ask_until_there_is_room(server, name)
             with connect(target(server, transport, token=TOKENS[name]), era) as connection:
-                found = connection.tool("search_memory", queries="knows", limit=50).structured_content
+                found = connection.tool(
+                    "search_memory", queries="knows", limit=50
+                ).structured_content
                 assert found is not None
                 assert [item["title"] for item in found["items"]] == [f"Of {name}"]
         assert len(list((tmp_path / "temporary").glob("goop-mcp-*"))) <= MOST
@@ -90,7 +102,9 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
     assert not list((tmp_path / "temporary").glob("goop-mcp-*"))
 
 
-def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_path: Path, database: Database) -> None:
+def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(
+    tmp_path: Path, database: Database
+) -> None:
     each, end = 8, time.monotonic() + 4 * PATIENCE
 
     def save(name: str) -> list[str]:
@@ -103,7 +117,12 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_pa
                 "io.modelcontextprotocol/clientCapabilities": {},
             }
             params: JsonValue = {"name": "save_memory", "arguments": arguments, "_meta": meta}
-            body: JsonValue = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            body: JsonValue = {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": params,
+            }
             answer = None
             while answer is None or (answer.status_code == 503 and time.monotonic() < end):
                 threading.Event().wait(0.05 if answer else 0)
@@ -125,8 +144,12 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(tmp_pa
             told = dict(zip(NAMES, pool.map(save, NAMES, timeout=5 * PATIENCE), strict=True))
         for name, titles in told.items():
             ask_until_there_is_room(server, name)
-            with connect(target(server, "streamable-http", token=TOKENS[name]), "auto") as connection:
-                found = connection.tool("search_memory", queries="crowd", limit=50).structured_content
+            with connect(
+                target(server, "streamable-http", token=TOKENS[name]), "auto"
+            ) as connection:
+                found = connection.tool(
+                    "search_memory", queries="crowd", limit=50
+                ).structured_content
             assert found is not None
             assert sorted(item["title"] for item in found["items"]) == sorted(titles)
 
@@ -162,12 +185,14 @@ def streaming(server: Served, name: str, era: str) -> Iterator[None]:
         b'"io.modelcontextprotocol/clientCapabilities":{}}}}'
     )
     common = (
-        f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKENS[name]}\r\nAccept: application/json, text/event-stream\r\n"
+        f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKENS[name]}\r\nAccept: application/json,"
+        " text/event-stream\r\n"
     )
     older = f"GET /sse HTTP/1.1\r\n{common}\r\n".encode()
     later = (
-        f"POST /mcp HTTP/1.1\r\n{common}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n\r\n"
+        f"POST /mcp HTTP/1.1\r\n{common}Content-Type: application/json\r\nContent-Length:"
+        f" {len(body)}\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method:"
+        " subscriptions/listen\r\n\r\n"
     ).encode() + body
     with opened(server.port) as (stream,):
         stream.sendall(older if era == "legacy" else later)
@@ -180,10 +205,19 @@ def in_a_session(server: Served, name: str, _: str) -> Iterator[None]:
     """Have a session of the earlier era open, with nothing under way."""
     session = ask(server.mcp, token=TOKENS[name]).headers["mcp-session-id"]
     yield
-    assert ask(server.mcp, token=TOKENS[name], method="DELETE", Mcp_Session_Id=session).status_code == 200
+    assert (
+        ask(server.mcp, token=TOKENS[name], method="DELETE", Mcp_Session_Id=session).status_code
+        == 200
+    )
 
 
-WORKING = [(calling, "auto"), (calling, "legacy"), (streaming, "auto"), (streaming, "legacy"), (in_a_session, "legacy")]
+WORKING = [
+    (calling, "auto"),
+    (calling, "legacy"),
+    (streaming, "auto"),
+    (streaming, "legacy"),
+    (in_a_session, "legacy"),
+]
 
 
 @pytest.mark.parametrize(("working", "era"), WORKING)
@@ -209,9 +243,9 @@ def test_more_tokens_than_tenants_are_held_do_not_keep_the_server_from_starting(
 ) -> None:
     with holding_few(tmp_path, database) as server:
         assert len(list((tmp_path / "temporary").glob("goop-mcp-*"))) == 1
-        assert [ask(server.mcp, token=TOKENS[name], body=INITIALIZE).status_code for name in NAMES] == [200] * len(
-            NAMES
-        )
+        assert [
+            ask(server.mcp, token=TOKENS[name], body=INITIALIZE).status_code for name in NAMES
+        ] == [200] * len(NAMES)
 
 
 async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
@@ -226,7 +260,9 @@ async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
     def fail() -> None:
         raise OSError("the disk is gone")
 
-    tenants = Tenants(Settings(project=tmp_path, tenant="own"), made, stateless=True, body_bytes=1_000, most=2)
+    tenants = Tenants(
+        Settings(project=tmp_path, tenant="own"), made, stateless=True, body_bytes=1_000, most=2
+    )
     async with tenants.running():
         stuck = await tenants.tenant("stuck")
         assert await tenants.tenant("third") is not stuck
@@ -237,8 +273,12 @@ async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
 
 
 @pytest.mark.parametrize("rules", [(), ("tests.validation.shop:TICKET",)])
-async def test_only_who_brings_no_rules_is_answered_without_a_stream(tmp_path: Path, rules: tuple[str, ...]) -> None:
-    tenants = Tenants(Settings(project=tmp_path, rules=rules), made, stateless=True, body_bytes=1_000)
+async def test_only_who_brings_no_rules_is_answered_without_a_stream(
+    tmp_path: Path, rules: tuple[str, ...]
+) -> None:
+    tenants = Tenants(
+        Settings(project=tmp_path, rules=rules), made, stateless=True, body_bytes=1_000
+    )
     async with tenants.running():
         tenant = await tenants.tenant(Settings(project=tmp_path).tenant)
         assert isinstance(tenant.streamable, DirectWhereItCan) == (not rules)

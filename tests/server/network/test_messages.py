@@ -37,7 +37,9 @@ NO_MESSAGES = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served("--transport", "http", "--rate-limit", "0", project=tmp_path_factory.mktemp("project")) as running:
+    with served(
+        "--transport", "http", "--rate-limit", "0", project=tmp_path_factory.mktemp("project")
+    ) as running:
         yield running
 
 
@@ -67,7 +69,9 @@ def fault_of(answer: httpx2.Response) -> tuple[int, str]:
     assert told["jsonrpc"] == "2.0"
     message: str = told["error"]["message"]
     assert not [
-        foreign for foreign in ("pydantic", "input_value", "Traceback", "/site-packages/") if foreign in message
+        foreign
+        for foreign in ("pydantic", "input_value", "Traceback", "/site-packages/")
+        if foreign in message
     ]
     assert "mcp-session-id" not in answer.headers
     return told["error"]["code"], message
@@ -75,36 +79,57 @@ def fault_of(answer: httpx2.Response) -> tuple[int, str]:
 
 @pytest.mark.parametrize(("content", "code"), NO_MESSAGES)
 @pytest.mark.parametrize("era", ERAS)
-def test_a_body_that_is_no_message_is_told_what_to_send(server: Served, content: bytes, code: int, era: str) -> None:
+def test_a_body_that_is_no_message_is_told_what_to_send(
+    server: Served, content: bytes, code: int, era: str
+) -> None:
     headers = MODERN if era == "auto" else {"Mcp_Session_Id": session_of(server)}
     assert fault_of(ask(server.mcp, content=content, **headers))[0] == code
-    assert fault_of(ask(server.mcp, content=content, **({} if era == "legacy" else MODERN)))[0] == code
+    assert (
+        fault_of(ask(server.mcp, content=content, **({} if era == "legacy" else MODERN)))[0] == code
+    )
 
 
 @pytest.mark.parametrize(("content", "code"), NO_MESSAGES)
-def test_a_body_that_is_no_message_is_told_so_over_the_older_way_too(server: Served, content: bytes, code: int) -> None:
+def test_a_body_that_is_no_message_is_told_so_over_the_older_way_too(
+    server: Served, content: bytes, code: int
+) -> None:
     with older_way(server) as messages:
         assert fault_of(ask(messages, content=content))[0] == code
         assert ask(messages, body=INITIALIZE).status_code == 202
 
 
-@pytest.mark.parametrize("content", [b"[]", b"\n [{}]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
+@pytest.mark.parametrize(
+    "content", [b"[]", b"\n [{}]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]']
+)
 def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -> None:
     one_by_one = "send each message in a request of its own"
     code, message = fault_of(ask(server.mcp, content=content, **MODERN))
     assert code == -32600
-    assert message == f"a list of messages (a batch) came, which this revision of MCP has not; {one_by_one}"
-    later = {"Mcp_Session_Id": session_of(server, "2025-06-18"), "MCP_Protocol_Version": "2025-06-18"}
+    assert (
+        message
+        == f"a list of messages (a batch) came, which this revision of MCP has not; {one_by_one}"
+    )
+    later = {
+        "Mcp_Session_Id": session_of(server, "2025-06-18"),
+        "MCP_Protocol_Version": "2025-06-18",
+    }
     assert fault_of(ask(server.mcp, content=content, **later)) == (code, message)
 
 
 @pytest.mark.parametrize("content", [b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]'])
-def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(server: Served, content: bytes) -> None:
+def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(
+    server: Served, content: bytes
+) -> None:
     session = session_of(server, "2025-03-26")
     with older_way(server) as messages:
         answers = [
             ask(server.mcp, content=content, Mcp_Session_Id=session),
-            ask(server.mcp, content=content, Mcp_Session_Id=session, MCP_Protocol_Version="2025-03-26"),
+            ask(
+                server.mcp,
+                content=content,
+                Mcp_Session_Id=session,
+                MCP_Protocol_Version="2025-03-26",
+            ),
             ask(messages, content=content),
         ]
     for answer in answers:
@@ -116,7 +141,9 @@ def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(server: 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_words_that_look_like_a_strange_id_do_no_harm_in_arguments(server: Served, era: str) -> None:
+def test_words_that_look_like_a_strange_id_do_no_harm_in_arguments(
+    server: Served, era: str
+) -> None:
     with connect(target(server, "streamable-http"), era) as connection:
         assert not connection.tool("validate_report", text='{"id": null}, "id":{}').is_error
         assert connection.tool("route_next_action", text="x", context={"id": None}).is_error
@@ -127,13 +154,18 @@ def test_sessions_that_do_not_exist_are_told_to_be_opened_again(server: Served) 
         for method in ("POST", "GET", "DELETE"):
             answer = ask(server.mcp, method=method, body=LISTING, Mcp_Session_Id=session)
             assert answer.status_code == 404
-            assert fault_of(answer)[1] == "the session has ended or never was; send initialize to open another"
+            assert (
+                fault_of(answer)[1]
+                == "the session has ended or never was; send initialize to open another"
+            )
     messages = f"{server.address}/messages/"
     assert refusal_of(ask(f"{messages}?session_id={'0' * 32}", body=LISTING)) == (404, "not_found")
     for url in (messages, f"{messages}?session_id=x"):
         answer = ask(url, body=LISTING)
         assert refusal_of(answer) == (400, "bad_request")
-        assert "the address that the stream at /sse names first" in answer.json()["error_description"]
+        assert (
+            "the address that the stream at /sse names first" in answer.json()["error_description"]
+        )
     assert refusal_of(ask(messages, method="GET")) == (405, "not_allowed")
 
 
@@ -152,9 +184,14 @@ def test_a_request_without_a_session_is_told_how_to_get_one(server: Served, meth
     assert message.startswith("the request names no session; send initialize first")
 
 
-def test_a_second_stream_of_a_session_is_refused_and_one_that_would_be_resumed_too(server: Served) -> None:
+def test_a_second_stream_of_a_session_is_refused_and_one_that_would_be_resumed_too(
+    server: Served,
+) -> None:
     session = session_of(server)
-    head = f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
+    head = (
+        "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id:"
+        f" {session}\r\n\r\n"
+    )
     resumed = ask(server.mcp, method="GET", Mcp_Session_Id=session, Last_Event_ID="7")
     assert refusal_of(resumed) == (400, "no_replay")
     with opened(server.port) as (stream,):
@@ -192,14 +229,24 @@ def test_every_earlier_version_is_spoken(server: Served, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["1999-01-01", "2026-07-29", "latest", "x" * 5_000])
-def test_a_version_that_never_was_is_refused_with_those_that_are_spoken(server: Served, version: str) -> None:
+def test_a_version_that_never_was_is_refused_with_those_that_are_spoken(
+    server: Served, version: str
+) -> None:
     for headers in ({}, {"Mcp_Session_Id": session_of(server)}):
         answer = ask(
-            server.mcp, body=LISTING, MCP_Protocol_Version=version, Mcp_Method="tools/list", content=None, **headers
+            server.mcp,
+            body=LISTING,
+            MCP_Protocol_Version=version,
+            Mcp_Method="tools/list",
+            content=None,
+            **headers,
         )
         code, message = fault_of(answer)
         assert (answer.status_code, code) == (400, -32022)
-        assert answer.json()["error"]["data"] == {"supported": ["2026-07-28"], "requested": version[:64]}
+        assert answer.json()["error"]["data"] == {
+            "supported": ["2026-07-28"],
+            "requested": version[:64],
+        }
         assert all(spoken in message for spoken in ("2026-07-28", *EARLIER))
 
 

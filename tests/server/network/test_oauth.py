@@ -33,17 +33,23 @@ def issuer() -> Iterator[Issuer]:
 def server(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("project")
     options = ("--transport", "http", "--rate-limit", "0")
-    with served(*options, project=folder, GOOP_TOKEN="our-own-of-the-tests", **issuer.variables()) as running:
+    with served(
+        *options, project=folder, GOOP_TOKEN="our-own-of-the-tests", **issuer.variables()
+    ) as running:
         yield running
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_token_of_the_issuer_opens_what_its_scopes_allow(server: Served, issuer: Issuer, era: str) -> None:
+def test_a_token_of_the_issuer_opens_what_its_scopes_allow(
+    server: Served, issuer: Issuer, era: str
+) -> None:
     with connect(target(server, "streamable-http", token=issuer.token()), era) as reader:
         assert "save_memory" not in reader.tools()
         refused = reader.tool("save_memory", title="A title", content="Something.")
         assert "needs the scope write" in text_of(refused)
-    with connect(target(server, "sse", token=issuer.token(scope="openid goop:read goop:write")), era) as writer:
+    with connect(
+        target(server, "sse", token=issuer.token(scope="openid goop:read goop:write")), era
+    ) as writer:
         assert not writer.tool("save_memory", title="A title", content="Something.").is_error
 
 
@@ -51,7 +57,9 @@ def test_a_token_of_our_own_is_good_beside_those_of_the_issuer(server: Served) -
     assert ask(server.mcp, token="our-own-of-the-tests").status_code == 200
 
 
-def test_a_token_that_the_issuer_did_not_sign_for_this_server_now_is_refused(server: Served, issuer: Issuer) -> None:
+def test_a_token_that_the_issuer_did_not_sign_for_this_server_now_is_refused(
+    server: Served, issuer: Issuer
+) -> None:
     past = int(time.time()) - 3_600
     wrong = {
         "another audience": issuer.token(aud="https://other.example/mcp"),
@@ -71,7 +79,9 @@ def test_a_token_that_the_issuer_did_not_sign_for_this_server_now_is_refused(ser
         "not yet": issuer.token(nbf=int(time.time()) + 3_600),
         "another key under the same name": issuer.token(key=Key("first")),
         "an unknown key": issuer.token(key=Key("unknown")),
-        "no signature": jwt.encode({"iss": issuer.url, "aud": RESOURCE, "sub": "a"}, "", algorithm="none"),
+        "no signature": jwt.encode(
+            {"iss": issuer.url, "aud": RESOURCE, "sub": "a"}, "", algorithm="none"
+        ),
         "signed with what is public": _signed_with_public_key(issuer),
         "cut": issuer.token()[:-4],
         "three parts of nothing": "a.b.c",
@@ -83,7 +93,10 @@ def test_a_token_that_the_issuer_did_not_sign_for_this_server_now_is_refused(ser
 
 def test_a_token_without_a_scope_of_ours_may_not_even_read(server: Served, issuer: Issuer) -> None:
     for scope in ("openid profile", "", "readx"):
-        assert refusal_of(ask(server.mcp, token=issuer.token(scope=scope))) == (403, "insufficient_scope")
+        assert refusal_of(ask(server.mcp, token=issuer.token(scope=scope))) == (
+            403,
+            "insufficient_scope",
+        )
     assert ask(server.mcp, token=issuer.token(scope=None, scp=["read"])).status_code == 200
 
 
@@ -99,12 +112,16 @@ def test_who_has_no_token_is_told_where_to_get_one(server: Served, issuer: Issue
     }
 
 
-def test_a_session_belongs_to_the_person_and_not_to_the_program(server: Served, issuer: Issuer) -> None:
+def test_a_session_belongs_to_the_person_and_not_to_the_program(
+    server: Served, issuer: Issuer
+) -> None:
     session = ask(server.mcp, token=issuer.token(sub="alice")).headers["mcp-session-id"]
     listing: JsonValue = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     for person, status in (("alice", 200), ("bob", 404)):
         token = issuer.token(sub=person)
-        assert ask(server.mcp, token=token, body=listing, Mcp_Session_Id=session).status_code == status
+        assert (
+            ask(server.mcp, token=token, body=listing, Mcp_Session_Id=session).status_code == status
+        )
 
 
 def test_an_issuer_that_cannot_be_reached_is_no_fault_of_the_caller(tmp_path: Path) -> None:
@@ -131,7 +148,11 @@ def drip_body(to: BaseHTTPRequestHandler) -> None:
         time.sleep(0.2)
 
 
-SECRET_KEY: JsonValue = {"kty": "oct", "kid": "first", "k": "c2VjcmV0LXRoYXQtYm90aC1zaWRlcy1rbm93LTEyMzQ1Njc4"}
+SECRET_KEY: JsonValue = {
+    "kty": "oct",
+    "kid": "first",
+    "k": "c2VjcmV0LXRoYXQtYm90aC1zaWRlcy1rbm93LTEyMzQ1Njc4",
+}
 BAD_KEY_SETS: Mapping[str, Callable[[BaseHTTPRequestHandler], None]] = {
     "an error": lambda to: answer(to, b"{}", status=500),
     "a page": lambda to: answer(to, b"<!DOCTYPE html><html><body>Sign in</body></html>"),
@@ -139,7 +160,9 @@ BAD_KEY_SETS: Mapping[str, Callable[[BaseHTTPRequestHandler], None]] = {
     "no keys": lambda to: answer(to, b'{"keys": []}'),
     "a list": lambda to: answer(to, b"[]"),
     "lists in lists": lambda to: answer(to, b"[" * 100_000),
-    "a key that both sides know": lambda to: answer(to, json.dumps({"keys": [SECRET_KEY]}).encode()),
+    "a key that both sides know": lambda to: answer(
+        to, json.dumps({"keys": [SECRET_KEY]}).encode()
+    ),
     "too much": lambda to: answer(to, b'{"keys": []}' + b" " * 1_000_000),
     "an endless head": drip,
     "an endless body": drip_body,
@@ -147,7 +170,9 @@ BAD_KEY_SETS: Mapping[str, Callable[[BaseHTTPRequestHandler], None]] = {
 
 
 @pytest.mark.parametrize("kind", BAD_KEY_SETS)
-def test_a_bad_key_set_is_asked_for_once_in_a_while_and_logged_once(tmp_path: Path, kind: str) -> None:
+def test_a_bad_key_set_is_asked_for_once_in_a_while_and_logged_once(
+    tmp_path: Path, kind: str
+) -> None:
     options = ("--transport", "http", "--rate-limit", "0")
     with issuing() as issuer, served(*options, project=tmp_path, **issuer.variables()) as server:
         issuer.answer = BAD_KEY_SETS[kind]
@@ -206,11 +231,17 @@ def test_an_address_without_requests_left_has_no_new_token_verified(
     with issuing() as issuer, served(*options, project=tmp_path, **issuer.variables()) as server:
         known, fresh = issuer.token(sub="alice"), issuer.token(sub="bob")
         assert ask(server.mcp, token=known).status_code == 200
-        assert refusal_of(ask(server.mcp, token=issuer.token(aud="other"))) == (401, "invalid_token")
+        assert refusal_of(ask(server.mcp, token=issuer.token(aud="other"))) == (
+            401,
+            "invalid_token",
+        )
         assert refusal_of(ask(server.mcp, token=fresh)) == (429, "too_many_requests")
         # It is alice's own bucket that is empty, not that of the address.
         assert refusal_of(ask(server.mcp, token=known)) == (429, "too_many_requests")
-    with issuing() as issuer, served("--transport", "http", project=tmp_path, **issuer.variables()) as server:
+    with (
+        issuing() as issuer,
+        served("--transport", "http", project=tmp_path, **issuer.variables()) as server,
+    ):
         known, fresh = issuer.token(sub="alice"), issuer.token(sub="bob")
         assert ask(server.mcp, token=known).status_code == 200
         while ask(server.mcp, token="a.b.c").status_code == 401:
@@ -222,8 +253,17 @@ def _signed_with_public_key(issuer: Issuer) -> str:
     """Return a token that a server takes which lets the token choose how it is checked."""
     public = issuer.keys[0].private.public_key()
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    claims = {"iss": issuer.url, "aud": RESOURCE, "sub": "a", "scope": "read", "exp": int(time.time()) + 600}
-    parts = [_encoded(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT", "kid": "first"}, claims)]
+    claims = {
+        "iss": issuer.url,
+        "aud": RESOURCE,
+        "sub": "a",
+        "scope": "read",
+        "exp": int(time.time()) + 600,
+    }
+    parts = [
+        _encoded(json.dumps(part).encode())
+        for part in ({"alg": "HS256", "typ": "JWT", "kid": "first"}, claims)
+    ]
     signature = hmac.digest(pem, ".".join(parts).encode(), "sha256")
     return ".".join([*parts, _encoded(signature)])
 

@@ -24,7 +24,9 @@ def read(
     options: Options | None = None,
 ) -> NetworkSettings:
     settings = Settings(project=Path.cwd(), database=database)
-    return read_network_settings(environment or {}, settings, options or Options(), transport=transport)
+    return read_network_settings(
+        environment or {}, settings, options or Options(), transport=transport
+    )
 
 
 def sentence(environment: dict[str, str] | None = None, **more: object) -> str:
@@ -69,31 +71,43 @@ def test_other_addresses_need_a_token_and_a_name(
 
 
 def test_other_addresses_with_both_are_known_by_the_given_names_only() -> None:
-    network = read({"GOOP_TOKEN": TOKEN}, options=Options(host="0.0.0.0", allowed_hosts=["goop.example"]))
+    network = read(
+        {"GOOP_TOKEN": TOKEN}, options=Options(host="0.0.0.0", allowed_hosts=["goop.example"])
+    )
     assert network.allowed_hosts == ("goop.example",)
     assert network.allowed_origins == ()
 
 
-@pytest.mark.parametrize("name", ["", "a b", "https://goop.example", "goop.example/mcp", "*.example", "u@h", "h:99999"])
+@pytest.mark.parametrize(
+    "name", ["", "a b", "https://goop.example", "goop.example/mcp", "*.example", "u@h", "h:99999"]
+)
 def test_an_allowed_host_is_a_name(name: str) -> None:
     assert "expected a name such as goop.example" in sentence(options=Options(allowed_hosts=[name]))
 
 
-@pytest.mark.parametrize("origin", ["*", "null", "goop.example", "https://a.example/", "https://*.example", "ftp://a"])
+@pytest.mark.parametrize(
+    "origin", ["*", "null", "goop.example", "https://a.example/", "https://*.example", "ftp://a"]
+)
 def test_an_allowed_origin_is_what_a_browser_sends(origin: str) -> None:
     assert sentence(options=Options(allowed_origins=[origin])).startswith("--allowed-origin is ")
 
 
-@pytest.mark.parametrize("token", ["two words", "line\nbreak", "line end\n", " front", "tab\t", "üml", "nul\0"])
+@pytest.mark.parametrize(
+    "token", ["two words", "line\nbreak", "line end\n", " front", "tab\t", "üml", "nul\0"]
+)
 def test_a_token_with_a_blank_or_a_line_break_is_refused_and_not_repeated(token: str) -> None:
     said = sentence({"GOOP_TOKEN": token})
-    assert said.startswith("GOOP_TOKEN has a blank, a line break or another sign that no token may have")
+    assert said.startswith(
+        "GOOP_TOKEN has a blank, a line break or another sign that no token may have"
+    )
     assert token.strip() not in said
 
 
 @pytest.mark.parametrize("token", ["x", "sixteen-less-1-"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_a_token_that_can_be_guessed_is_refused_and_not_repeated(tmp_path: Path, token: str, host: str) -> None:
+def test_a_token_that_can_be_guessed_is_refused_and_not_repeated(
+    tmp_path: Path, token: str, host: str
+) -> None:
     options = ("--transport", "http", "--host", host, "--allowed-host", "goop.example")
     said = refused(*options, project=tmp_path, GOOP_TOKEN=token)
     assert "GOOP_TOKEN is a token of fewer than 16 signs, which can be guessed" in said
@@ -132,8 +146,16 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
     alice, bob = tokens.holder("the-token-of-alice"), tokens.holder("the-token-of-bob-too")
     assert alice is not None
     assert bob is not None
-    assert (alice.name, sorted(alice.scopes), alice.tenant) == ("alice", ["read", "write"], "default")
-    assert (bob.name, sorted(bob.scopes), bob.tenant) == ("bob", ["read", "workspace", "write"], "acme")
+    assert (alice.name, sorted(alice.scopes), alice.tenant) == (
+        "alice",
+        ["read", "write"],
+        "default",
+    )
+    assert (bob.name, sorted(bob.scopes), bob.tenant) == (
+        "bob",
+        ["read", "workspace", "write"],
+        "acme",
+    )
     assert "the-token-of" not in repr(tokens)
     assert "belongs to one project" in sentence(options=options)
 
@@ -149,17 +171,25 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ("[tokens.a]\ntoken = 'x y'", "has a blank"),
         ("[tokens.a]\ntoken = 'fifteen-signs--'", "[tokens.a] is a token of fewer than 16 signs"),
         ("fifteen-signs--", "is a token of fewer than 16 signs"),
-        (f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'", "has 'scope'; expected token, scopes, tenant"),
+        (
+            f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'",
+            "has 'scope'; expected token, scopes, tenant",
+        ),
         (
             f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = ['admin']",
             "has the scope 'admin'; expected read, write, workspace",
         ),
         (f"[tokens.a]\ntoken = '{TOKEN}'\nscopes = 'read'", "scopes that are no list"),
         (f"[tokens.a]\ntoken = '{TOKEN}'\ntenant = ''", "has a tenant that is no name"),
-        (f"[tokens.a]\ntoken = '{TOKEN}'\n[tokens.b]\ntoken = '{TOKEN}'", "has the same token for a and b"),
+        (
+            f"[tokens.a]\ntoken = '{TOKEN}'\n[tokens.b]\ntoken = '{TOKEN}'",
+            "has the same token for a and b",
+        ),
     ],
 )
-def test_a_token_file_with_a_fault_is_refused_with_what_to_write(tmp_path: Path, text: str, said: str) -> None:
+def test_a_token_file_with_a_fault_is_refused_with_what_to_write(
+    tmp_path: Path, text: str, said: str
+) -> None:
     assert said in sentence(options=Options(token_file=private(tmp_path / "tokens", text)))
 
 
@@ -169,21 +199,45 @@ def test_a_token_file_with_a_fault_is_refused_with_what_to_write(tmp_path: Path,
         ({"GOOP_PORT": "http"}, "GOOP_PORT is 'http'; expected 1 to 65535"),
         ({"GOOP_PORT": "70000"}, "GOOP_PORT is '70000'"),
         ({"GOOP_HOST": "0.0.0.0"}, "or leave GOOP_HOST out to serve this machine only"),
-        ({"GOOP_ALLOWED_HOSTS": "goop.example, *"}, "GOOP_ALLOWED_HOSTS is '*'; expected a name such as goop.example"),
-        ({"GOOP_ALLOWED_ORIGINS": "https://*"}, "GOOP_ALLOWED_ORIGINS is 'https://*'; name each origin"),
+        (
+            {"GOOP_ALLOWED_HOSTS": "goop.example, *"},
+            "GOOP_ALLOWED_HOSTS is '*'; expected a name such as goop.example",
+        ),
+        (
+            {"GOOP_ALLOWED_ORIGINS": "https://*"},
+            "GOOP_ALLOWED_ORIGINS is 'https://*'; name each origin",
+        ),
         ({"GOOP_RATE_LIMIT": "-1"}, "GOOP_RATE_LIMIT is '-1'; expected requests a second"),
         ({"GOOP_RATE_LIMIT": "nan"}, "GOOP_RATE_LIMIT is 'nan'"),
         ({"GOOP_STATELESS": "perhaps"}, "GOOP_STATELESS is 'perhaps'; expected true or false"),
         ({"GOOP_STATE_KEYS": "short"}, "GOOP_STATE_KEYS has a key of fewer than 32 bytes"),
-        ({"GOOP_TOKEN": "x", "GOOP_TOKEN_FILE": "y"}, "GOOP_TOKEN and GOOP_TOKEN_FILE are both set"),
+        (
+            {"GOOP_TOKEN": "x", "GOOP_TOKEN_FILE": "y"},
+            "GOOP_TOKEN and GOOP_TOKEN_FILE are both set",
+        ),
         ({"GOOP_TOKEN": ""}, "GOOP_TOKEN is set, but empty, so no token would be asked for"),
-        ({"GOOP_TOKEN_FILE": ""}, "GOOP_TOKEN_FILE is set, but empty, so no token would be asked for"),
-        ({"GOOP_OAUTH_JWKS_URL": "https://id.example/keys"}, "GOOP_OAUTH_JWKS_URL is set, but not GOOP_OAUTH_ISSUER"),
-        ({"GOOP_RESOURCE_URL": "https://goop.example/mcp"}, "GOOP_RESOURCE_URL is set, but not GOOP_OAUTH_ISSUER"),
-        ({"GOOP_TOKEN_FILE": "/no/such"}, "GOOP_TOKEN_FILE '/no/such' cannot be read (no such file or directory)"),
+        (
+            {"GOOP_TOKEN_FILE": ""},
+            "GOOP_TOKEN_FILE is set, but empty, so no token would be asked for",
+        ),
+        (
+            {"GOOP_OAUTH_JWKS_URL": "https://id.example/keys"},
+            "GOOP_OAUTH_JWKS_URL is set, but not GOOP_OAUTH_ISSUER",
+        ),
+        (
+            {"GOOP_RESOURCE_URL": "https://goop.example/mcp"},
+            "GOOP_RESOURCE_URL is set, but not GOOP_OAUTH_ISSUER",
+        ),
+        (
+            {"GOOP_TOKEN_FILE": "/no/such"},
+            "GOOP_TOKEN_FILE '/no/such' cannot be read (no such file or directory)",
+        ),
         ({"GOOP_OAUTH_ISSUER": "https://id.example"}, "but not GOOP_RESOURCE_URL"),
         (
-            {"GOOP_OAUTH_ISSUER": "https://id.example", "GOOP_RESOURCE_URL": "https://goop.example/mcp"},
+            {
+                "GOOP_OAUTH_ISSUER": "https://id.example",
+                "GOOP_RESOURCE_URL": "https://goop.example/mcp",
+            },
             "but not GOOP_OAUTH_JWKS_URL",
         ),
         (
@@ -192,7 +246,10 @@ def test_a_token_file_with_a_fault_is_refused_with_what_to_write(tmp_path: Path,
                 "GOOP_RESOURCE_URL": "https://goop.example/mcp",
                 "GOOP_OAUTH_JWKS_URL": "https://id.example/keys",
             },
-            "GOOP_OAUTH_ISSUER is 'http://id.example'; expected an address that begins with https://",
+            (
+                "GOOP_OAUTH_ISSUER is 'http://id.example'; expected an address that begins with"
+                " https://"
+            ),
         ),
     ],
 )
@@ -213,7 +270,9 @@ def test_a_server_that_lets_others_in_without_a_token_does_not_start(tmp_path: P
 
 
 def test_an_option_of_the_network_without_a_network_is_refused(tmp_path: Path) -> None:
-    assert "--port is for a network; give --transport http" in refused("--port", "8000", project=tmp_path)
+    assert "--port is for a network; give --transport http" in refused(
+        "--port", "8000", project=tmp_path
+    )
 
 
 def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
@@ -250,23 +309,28 @@ def test_a_server_for_others_tells_an_address_that_lets_requests_in(
     tmp_path: Path, names: list[str], first: str
 ) -> None:
     options = [each for name in names for each in ("--allowed-host", name)]
-    with served("--transport", "http", "--host", "0.0.0.0", *options, project=tmp_path, GOOP_TOKEN=TOKEN) as server:
+    with served(
+        "--transport", "http", "--host", "0.0.0.0", *options, project=tmp_path, GOOP_TOKEN=TOKEN
+    ) as server:
         port = int(server.told.rpartition(" port ")[2].split(";")[0])
         host = first.format(port=port)
-        assert server.told == (
-            f"http://{host}/mcp and http://{host}/sse on 0.0.0.0 port {port}; "
+        assert (
+            server.told == f"http://{host}/mcp and http://{host}/sse on 0.0.0.0 port {port}; "
             f"requests are let in that name {' or '.join(names)} as their host"
         )
         assert ask(f"http://127.0.0.1:{port}/mcp", token=TOKEN, Host=host).status_code == 200
 
 
 _OTHER_LOOPBACK = pytest.param(
-    "127.0.0.2", marks=pytest.mark.skipif(sys.platform == "darwin", reason="macOS has only 127.0.0.1")
+    "127.0.0.2",
+    marks=pytest.mark.skipif(sys.platform == "darwin", reason="macOS has only 127.0.0.1"),
 )
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", _OTHER_LOOPBACK, "localhost"])
-def test_a_server_for_this_machine_tells_an_address_that_lets_requests_in(tmp_path: Path, host: str) -> None:
+def test_a_server_for_this_machine_tells_an_address_that_lets_requests_in(
+    tmp_path: Path, host: str
+) -> None:
     with served("--transport", "streamable-http", "--host", host, project=tmp_path) as server:
         assert server.told == f"http://{host}:{server.port}/mcp"
         assert ask(server.mcp).status_code == 200

@@ -22,7 +22,12 @@ NAMES = [
     "..",
     "state.json/..",
 ]
-ADDRESSES = ["/mcp/../../etc/passwd", "/..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd"]
+ADDRESSES = [
+    "/mcp/../../etc/passwd",
+    "/..%2f..%2fetc/passwd",
+    "/%2e%2e/%2e%2e/etc/passwd",
+    "//etc/passwd",
+]
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +62,13 @@ def spellings(name: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("place", ["project", "templates", "docs", "schemas/goop_report", "rules/xml", "memories"])
+@pytest.mark.parametrize(
+    "place", ["project", "templates", "docs", "schemas/goop_report", "rules/xml", "memories"]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_no_spelling_of_a_path_leads_out_of_what_is_offered(caller: Connection, place: str, name: str) -> None:
+def test_no_spelling_of_a_path_leads_out_of_what_is_offered(
+    caller: Connection, place: str, name: str
+) -> None:
     for spelling in spellings(name):
         with pytest.raises((MCPError, ValueError)) as refusal:
             caller.read(f"goop://{place}/{spelling}")
@@ -75,12 +84,16 @@ def test_a_link_out_of_the_project_is_not_followed(caller: Connection) -> None:
 
 @pytest.mark.parametrize("path", ADDRESSES)
 def test_no_address_leads_to_a_file(server: Served, path: str) -> None:
-    answer = exchange(server.port, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    answer = exchange(
+        server.port, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+    )
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert b"root:" not in answer
 
 
-def test_no_answer_names_a_folder_of_the_server(caller: Connection, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_answer_names_a_folder_of_the_server(
+    caller: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     said = [
         text_of(caller.tool("project_status")),
         text_of(caller.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True)),
@@ -98,4 +111,6 @@ def test_no_answer_names_a_folder_of_the_server(caller: Connection, tmp_path_fac
             caller.read(f"goop://project/{quote(name, safe='')}")
         said.append(str(refusal.value))
     outer = str(tmp_path_factory.getbasetemp())
-    assert [text for text in said if outer in text or "/site-packages/" in text or "Traceback" in text] == []
+    assert [
+        text for text in said if outer in text or "/site-packages/" in text or "Traceback" in text
+    ] == []

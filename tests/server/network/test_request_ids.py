@@ -39,7 +39,9 @@ APP = RequestIds(Starlette(routes=[Route("/", tell), Route("/thread", tell_on_a_
 
 @asynccontextmanager
 async def client_of(app: RequestIds) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=PLACE) as client:
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=app), base_url=PLACE
+    ) as client:
         yield client
 
 
@@ -74,19 +76,31 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 async def call_modern(client: httpx2.AsyncClient) -> httpx2.Response:
-    names = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "explain_rule"}
+    names = {
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "explain_rule",
+    }
     call = {**CALL, "params": {**PARAMS, "_meta": MODERN}}
     return await client.post("/mcp", json=call, headers={**ACCEPT, **names, HEADER: "http-1"})
 
 
 async def call_legacy(client: httpx2.AsyncClient) -> httpx2.Response:
     """Call in a session, whose task was begun by another request."""
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
     opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
     opened = await client.post("/mcp", json=opening, headers={**ACCEPT, HEADER: "http-0"})
     session = {**ACCEPT, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
-    await client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
-    return await client.post("/mcp", json={**CALL, "params": PARAMS}, headers={**session, HEADER: "http-1"})
+    await client.post(
+        "/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session
+    )
+    return await client.post(
+        "/mcp", json={**CALL, "params": PARAMS}, headers={**session, HEADER: "http-1"}
+    )
 
 
 @pytest.mark.parametrize("call", [call_modern, call_legacy])
@@ -101,8 +115,12 @@ async def test_a_tool_that_is_called_over_http_belongs_to_the_http_request(
         answer = await call(client)
     assert answer.status_code == 200, answer.text
     assert answer.headers[HEADER] == "http-1"
-    served = [each for each in EXPORTER.get_finished_spans() if each.name == "tools/call explain_rule"]
-    (attributes,) = [dict(each.attributes or {}) for each in served if each.kind is trace.SpanKind.SERVER]
+    served = [
+        each for each in EXPORTER.get_finished_spans() if each.name == "tools/call explain_rule"
+    ]
+    (attributes,) = [
+        dict(each.attributes or {}) for each in served if each.kind is trace.SpanKind.SERVER
+    ]
     assert attributes["goop.request.id"] == "http-1"
     assert attributes["network.transport"] == "tcp"
     # An id of a session opens it, and whoever collects traces may not.

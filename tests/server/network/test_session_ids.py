@@ -32,7 +32,9 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
     file.write_text(TOKENS, encoding="utf-8")
     file.chmod(0o600)
     options = ("--transport", "http", "--token-file", str(file), "--rate-limit", "0")
-    with served(*options, project=tmp_path, GOOP_LOG_LEVEL="DEBUG", GOOP_LOG_FORMAT=request.param) as running:
+    with served(
+        *options, project=tmp_path, GOOP_LOG_LEVEL="DEBUG", GOOP_LOG_FORMAT=request.param
+    ) as running:
         yield running
 
 

@@ -31,7 +31,9 @@ token = "token-of-rival-for-tests"
 tenant = "rival"
 """
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning"
+)
 
 
 @dataclass(frozen=True)
@@ -56,22 +58,40 @@ def database() -> Iterator[Database]:
 def replicas(
     request: pytest.FixtureRequest, database: Database, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Replicas]:
-    folder, tokens = tmp_path_factory.mktemp("replicas"), tmp_path_factory.mktemp("tokens") / "tokens.toml"
+    folder, tokens = (
+        tmp_path_factory.mktemp("replicas"),
+        tmp_path_factory.mktemp("tokens") / "tokens.toml",
+    )
     tokens.write_text(TOKENS, encoding="utf-8")
     tokens.chmod(0o600)
-    options = ("--transport", "http", f"--{request.param}", "--token-file", str(tokens), "--rate-limit", "0")
+    options = (
+        "--transport",
+        "http",
+        f"--{request.param}",
+        "--token-file",
+        str(tokens),
+        "--rate-limit",
+        "0",
+    )
     with ExitStack() as stack:
         both = []
         for name in ("one", "two"):
             (folder / name).mkdir()
-            variables = {"GOOP_DATABASE_URL": database.url(), "GOOP_PROJECT_ID": f"shop-{request.param}"}
+            variables = {
+                "GOOP_DATABASE_URL": database.url(),
+                "GOOP_PROJECT_ID": f"shop-{request.param}",
+            }
             both.append(stack.enter_context(served(*options, project=folder / name, **variables)))
         yield Replicas(both[0], both[1], folder)
 
 
-def open_client(server: Served, era: str, *, transport: Transport = "streamable-http", tenant: str = "acme") -> Client:
+def open_client(
+    server: Served, era: str, *, transport: Transport = "streamable-http", tenant: str = "acme"
+) -> Client:
     return Client(
-        target(server, transport, token=f"token-of-{tenant}-for-tests"), mode=era, read_timeout_seconds=PATIENCE
+        target(server, transport, token=f"token-of-{tenant}-for-tests"),
+        mode=era,
+        read_timeout_seconds=PATIENCE,
     )
 
 
@@ -100,18 +120,28 @@ def refused(connection: Connection, uri: str) -> str:
 @pytest.mark.parametrize("era", ERAS)
 def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) -> None:
     with (
-        connect(target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era) as writer,
-        connect(target(replicas.second, "streamable-http", token="token-of-acme-for-tests"), era) as reader,
+        connect(
+            target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
+        ) as writer,
+        connect(
+            target(replicas.second, "streamable-http", token="token-of-acme-for-tests"), era
+        ) as reader,
     ):
         text = report(f"W7.T{ERAS.index(era) + 1}", summary=f"Said in {era}.", new_session="true")
-        text = text.replace("</goop_report>", f"<decision>Decided in {era}.</decision></goop_report>")
+        text = text.replace(
+            "</goop_report>", f"<decision>Decided in {era}.</decision></goop_report>"
+        )
         assert recorded(writer, text) == [CHRONICLE, ADL, HANDOFF]
-        handed_over = writer.tool("build_handoff", kind="session", write=True, summary=f"Handed over in {era}.")
+        handed_over = writer.tool(
+            "build_handoff", kind="session", write=True, summary=f"Handed over in {era}."
+        )
         assert "recorded and shown at goop://project/HANDOFF.md, in no file" in text_of(handed_over)
 
         assert listed(reader) == [CHRONICLE, HANDOFF, ADL]
         diary = reader.read(CHRONICLE).text
-        (entry,) = re.findall(rf"<!-- goop:rev (\d+) -->\n### [^<]*Said in {era}\.[^<]*<!-- goop:end \1 -->", diary)
+        (entry,) = re.findall(
+            rf"<!-- goop:rev (\d+) -->\n### [^<]*Said in {era}\.[^<]*<!-- goop:end \1 -->", diary
+        )
         assert diary.startswith("# CHRONICLE\n\n## Recent Activity\n")
         assert f"Decided in {era}." in reader.read(ADL).text
         handoff = reader.read(HANDOFF).text
@@ -129,7 +159,9 @@ def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, era: str) -> None:
-    with connect(target(replicas.second, "streamable-http", token="token-of-rival-for-tests"), era) as rival:
+    with connect(
+        target(replicas.second, "streamable-http", token="token-of-rival-for-tests"), era
+    ) as rival:
         for name in DOCUMENTS:
             said = refused(rival, f"goop://project/{name}")
             if name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md"):
@@ -141,19 +173,31 @@ def test_what_the_database_does_not_hold_says_where_it_is(replicas: Replicas, er
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("tool", ["record_report", "validate_report", "route_next_action"])
-def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(replicas: Replicas, era: str, tool: str) -> None:
-    claim = report().replace("<files/>", '<files><file path="src/a.py" action="created">New</file></files>')
-    with connect(target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era) as acme:
+def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(
+    replicas: Replicas, era: str, tool: str
+) -> None:
+    claim = report().replace(
+        "<files/>", '<files><file path="src/a.py" action="created">New</file></files>'
+    )
+    with connect(
+        target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
+    ) as acme:
         refused = acme.tool(tool, text=claim, check_workspace=True)
     assert refused.is_error
-    assert text_of(refused).endswith("no claim of the reply can be looked at; call again with check_workspace=false.")
+    assert text_of(refused).endswith(
+        "no claim of the reply can be looked at; call again with check_workspace=false."
+    )
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era: str) -> None:
     with (
-        connect(target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era) as acme,
-        connect(target(replicas.first, "streamable-http", token="token-of-rival-for-tests"), era) as rival,
+        connect(
+            target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
+        ) as acme,
+        connect(
+            target(replicas.first, "streamable-http", token="token-of-rival-for-tests"), era
+        ) as rival,
     ):
         recorded(acme, report("W8.T1", summary=f"Nobody else's, {era}."))
         assert f"Nobody else's, {era}." in acme.read(CHRONICLE).text
@@ -167,7 +211,10 @@ def test_what_a_tenant_records_is_no_resource_of_another(replicas: Replicas, era
 
 @asynccontextmanager
 async def listener(server: Served, *uris: str, tenant: str) -> AsyncIterator[Heard]:
-    async with open_client(server, "auto", tenant=tenant) as client, listening(client, *uris) as heard:
+    async with (
+        open_client(server, "auto", tenant=tenant) as client,
+        listening(client, *uris) as heard,
+    ):
         yield heard
 
 
@@ -197,7 +244,9 @@ async def say_until_heard(server: Served, heard: Heard, mark: str) -> None:
                 return
 
 
-async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_nothing_else(replicas: Replicas) -> None:
+async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_nothing_else(
+    replicas: Replicas,
+) -> None:
     everything = (CHRONICLE, ADL, HANDOFF, SPEC)
     async with (
         listener(replicas.second, *everything, tenant="acme") as acme,
@@ -205,16 +254,24 @@ async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_no
     ):
         await say(replicas.first, report("W9.T2", summary=f"Told to listeners. {replicas.folder}"))
         await acme.wait_for(CHRONICLE)
-        await say(replicas.first, report("W9.T3", summary=f"Of the other. {replicas.folder}"), tenant="rival")
+        await say(
+            replicas.first,
+            report("W9.T3", summary=f"Of the other. {replicas.folder}"),
+            tenant="rival",
+        )
         await rival.wait_for(CHRONICLE)
-        await say(replicas.second, report("W9.T4", new_session="true", status="CHECKPOINT"), tenant="acme")
+        await say(
+            replicas.second, report("W9.T4", new_session="true", status="CHECKPOINT"), tenant="acme"
+        )
         await acme.wait_for(HANDOFF)
     assert {*acme.uris} == {CHRONICLE, HANDOFF}
     assert rival.uris == [CHRONICLE]
     assert replicas.files() == []
 
 
-async def test_a_subscriber_of_the_earlier_era_hears_of_what_another_replica_records(replicas: Replicas) -> None:
+async def test_a_subscriber_of_the_earlier_era_hears_of_what_another_replica_records(
+    replicas: Replicas,
+) -> None:
     async with subscribed(replicas.second, "sse", CHRONICLE, SPEC) as heard:
         await say_until_heard(replicas.first, heard, f"sse {replicas.folder}")
     assert {*heard.uris} == {CHRONICLE}

@@ -14,7 +14,9 @@ from tests.server.network.sockets import HEALTH, opened, rest_of
 
 SLOW = "tests.server.network.slow_server"
 NETWORK: tuple[Transport, ...] = ("streamable-http", "sse")
-COMBINATIONS = [pytest.param(transport, era, id=f"{transport}-{era}") for transport in NETWORK for era in ERAS]
+COMBINATIONS = [
+    pytest.param(transport, era, id=f"{transport}-{era}") for transport in NETWORK for era in ERAS
+]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -27,12 +29,18 @@ def test_a_signal_ends_the_server_with_the_code_of_a_shell_and_no_more_words(
 
 
 @pytest.mark.parametrize(("transport", "era"), COMBINATIONS)
-def test_a_call_that_runs_is_answered_before_the_server_ends(tmp_path: Path, transport: Transport, era: str) -> None:
-    with served("--transport", "http", project=tmp_path, program=SLOW) as server, ThreadPoolExecutor(1) as pool:
+def test_a_call_that_runs_is_answered_before_the_server_ends(
+    tmp_path: Path, transport: Transport, era: str
+) -> None:
+    with (
+        served("--transport", "http", project=tmp_path, program=SLOW) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
 
         def call() -> str:
             with connect(target(server, transport), era) as connection:
-                # Else the client asks for the tool's schema once the answer is there, which is too late.
+                # Else the client asks for the tool's schema once the answer is there, which is too
+                # late.
                 connection.tools()
                 return text_of(connection.tool("wait", seconds=1))
 
@@ -43,8 +51,13 @@ def test_a_call_that_runs_is_answered_before_the_server_ends(tmp_path: Path, tra
 
 
 @pytest.mark.parametrize(("transport", "era"), [("streamable-http", "auto"), ("sse", "legacy")])
-def test_a_call_that_runs_for_ever_is_given_up(tmp_path: Path, transport: Transport, era: str) -> None:
-    with served("--transport", "http", project=tmp_path, program=SLOW) as server, ThreadPoolExecutor(1) as pool:
+def test_a_call_that_runs_for_ever_is_given_up(
+    tmp_path: Path, transport: Transport, era: str
+) -> None:
+    with (
+        served("--transport", "http", project=tmp_path, program=SLOW) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
 
         def call() -> None:
             with connect(target(server, transport), era) as connection:
@@ -58,7 +71,10 @@ def test_a_call_that_runs_for_ever_is_given_up(tmp_path: Path, transport: Transp
 
 
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
-    with served("--transport", "http", project=tmp_path, program=SLOW) as server, ThreadPoolExecutor(1) as pool:
+    with (
+        served("--transport", "http", project=tmp_path, program=SLOW) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
 
         def call() -> None:
             with connect(target(server, "streamable-http"), "auto") as connection:
@@ -78,13 +94,18 @@ def test_a_call_whose_client_closes_its_half_of_the_connection_is_given_up(tmp_p
         "io.modelcontextprotocol/clientCapabilities": {},
     }
     params = {"name": "wait", "arguments": {"seconds": 10_000}, "_meta": meta}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    ).encode()
     head = (
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
         f"Mcp-Method: tools/call\r\nMcp-Name: wait\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    with served("--transport", "http", project=tmp_path, program=SLOW) as server, opened(server.port) as (half,):
+    with (
+        served("--transport", "http", project=tmp_path, program=SLOW) as server,
+        opened(server.port) as (half,),
+    ):
         half.sendall(head.encode() + body)
         server.wait_to_say("waiting begins")
         half.shutdown(socket.SHUT_WR)
@@ -108,13 +129,19 @@ def test_idle_connections_and_open_streams_do_not_hold_up_the_end(tmp_path: Path
 
 
 @pytest.mark.parametrize("transport", NETWORK)
-def test_a_client_that_goes_away_ends_its_call_and_nothing_else(tmp_path: Path, transport: Transport) -> None:
+def test_a_client_that_goes_away_ends_its_call_and_nothing_else(
+    tmp_path: Path, transport: Transport
+) -> None:
     with served("--transport", "http", project=tmp_path, program=SLOW) as server:
         for era in ERAS:
             with connect(target(server, transport), era) as connection:
-                call = connection.portal.start_task_soon(connection.client.call_tool, "wait", {"seconds": 10_000})
+                call = connection.portal.start_task_soon(
+                    connection.client.call_tool, "wait", {"seconds": 10_000}
+                )
                 server.wait_to_say("waiting begins")
                 call.cancel()
                 server.wait_to_say("waiting given up")
             with connect(target(server, transport), era) as connection:
-                assert not connection.tool("save_memory", title="A title", content=f"Something in {era}.").is_error
+                assert not connection.tool(
+                    "save_memory", title="A title", content=f"Something in {era}."
+                ).is_error

@@ -36,18 +36,26 @@ def database() -> Iterator[Database]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     (folder / ".goopspec").mkdir()
-    (folder / ".goopspec" / "SPEC.md").write_text("# Spec of the server's own tenant\n", encoding="utf-8")
+    (folder / ".goopspec" / "SPEC.md").write_text(
+        "# Spec of the server's own tenant\n", encoding="utf-8"
+    )
     return folder
 
 
 @pytest.fixture(scope="module")
-def server(database: Database, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(
+    database: Database, project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
     file = tmp_path_factory.mktemp("tokens") / "tokens.toml"
     file.write_text(TOKENS, encoding="utf-8")
     file.chmod(0o600)
     options = ("--transport", "http", "--token-file", str(file), "--rate-limit", "0")
     with served(
-        *options, project=project, GOOP_DATABASE_URL=database.url(), GOOP_PROJECT_ID="shop", GOOP_LOG_LEVEL="DEBUG"
+        *options,
+        project=project,
+        GOOP_DATABASE_URL=database.url(),
+        GOOP_PROJECT_ID="shop",
+        GOOP_LOG_LEVEL="DEBUG",
     ) as running:
         yield running
 
@@ -62,7 +70,9 @@ def save(connection: Connection, title: str, content: str) -> int:
 
 @pytest.mark.parametrize("transport", NETWORK)
 @pytest.mark.parametrize("era", ERAS)
-def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(server: Served, transport: Transport, era: str) -> None:
+def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(
+    server: Served, transport: Transport, era: str
+) -> None:
     mark = f"{transport} {era}"
     with (
         connect(target(server, transport, token="token-of-the-tenant-acme"), era) as acme,
@@ -83,7 +93,8 @@ def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(server: Served, t
 
 
 def test_a_session_of_one_tenant_does_not_exist_for_the_other(server: Served) -> None:
-    # Sessions are kept only where that is asked for; here any id is unknown to the other tenant's server.
+    # Sessions are kept only where that is asked for; here any id is unknown to the other tenant's
+    # server.
     answer = ask(server.mcp, token="token-of-the-tenant-acme")
     assert answer.status_code == 200
     assert "mcp-session-id" not in answer.headers
@@ -92,17 +103,23 @@ def test_a_session_of_one_tenant_does_not_exist_for_the_other(server: Served) ->
 def test_only_the_servers_own_tenant_reads_the_folder_it_runs_in(server: Served) -> None:
     with connect(target(server, "streamable-http", token="of-the-server-itself"), "auto") as own:
         assert "Spec of the server's own tenant" in own.read("goop://project/SPEC.md").text
-    with connect(target(server, "streamable-http", token="token-of-the-tenant-acme"), "auto") as acme:
+    with connect(
+        target(server, "streamable-http", token="token-of-the-tenant-acme"), "auto"
+    ) as acme:
         listed = [str(each.uri) for each in acme.call(acme.client.list_resources).resources]
         # What a tenant itself recorded shows in these.
         recorded = {f"goop://project/{name}" for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md")}
         assert {uri for uri in listed if uri.startswith("goop://project/")} <= recorded
-        with pytest.raises(MCPError, match=r"SPEC\.md is a file of the project and not in its database"):
+        with pytest.raises(
+            MCPError, match=r"SPEC\.md is a file of the project and not in its database"
+        ):
             acme.read("goop://project/SPEC.md")
 
 
 @pytest.mark.parametrize("token", ["of-the-server-itself", "token-of-the-tenant-acme"])
-def test_nothing_is_written_into_a_folder_of_the_server(server: Served, project: Path, token: str) -> None:
+def test_nothing_is_written_into_a_folder_of_the_server(
+    server: Served, project: Path, token: str
+) -> None:
     before = sorted(project.rglob("*"))
     with connect(target(server, "streamable-http", token=token), "auto") as caller:
         report = COMPLETE_REPLY.replace("W1.T2", "W2.T1")
@@ -119,5 +136,7 @@ def test_nothing_is_written_into_a_folder_of_the_server(server: Served, project:
         assert refused.is_error
         assert "keeps no files" in text_of(refused)
         assert not caller.tool("build_handoff", kind="session", write=True).is_error
-        assert not caller.tool("save_memory", title="A title", content=f"Something by {token}.").is_error
+        assert not caller.tool(
+            "save_memory", title="A title", content=f"Something by {token}."
+        ).is_error
     assert sorted(project.rglob("*")) == before

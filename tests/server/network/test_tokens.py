@@ -34,7 +34,15 @@ scopes = ["write"]
 """
 WRITING = {"record_report", "build_handoff", "save_memory", "forget_memory"}
 ASKED = [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages/")]
-WRONG = ["wrong", "token-of-the-reade", f"{READER}2", "TOKEN-OF-THE-READER", "x" * 20_000, f"{READER} {READER}", "ü"]
+WRONG = [
+    "wrong",
+    "token-of-the-reade",
+    f"{READER}2",
+    "TOKEN-OF-THE-READER",
+    "x" * 20_000,
+    f"{READER} {READER}",
+    "ü",
+]
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +75,16 @@ def test_a_wrong_token_is_told_exactly_what_a_missing_one_is(
     assert refusal_of(wrong) == refusal_of(missing) == (401, "invalid_token")
     assert wrong.text == missing.text
     assert "Authorization: Bearer TOKEN" in wrong.json()["error_description"]
-    assert wrong.headers["www-authenticate"] == missing.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+    assert (
+        wrong.headers["www-authenticate"]
+        == missing.headers["www-authenticate"]
+        == 'Bearer error="invalid_token"'
+    )
 
 
-@pytest.mark.parametrize("authorization", [READER, f"Basic {READER}", "Bearer", f"Bearer\t{READER}"])
+@pytest.mark.parametrize(
+    "authorization", [READER, f"Basic {READER}", "Bearer", f"Bearer\t{READER}"]
+)
 def test_a_token_in_another_form_opens_nothing(server: Served, authorization: str) -> None:
     assert refusal_of(ask(server.mcp, Authorization=authorization)) == (401, "invalid_token")
 
@@ -86,14 +100,22 @@ def test_a_token_with_a_line_break_opens_nothing(server: Served, inside: bytes) 
 
 @pytest.mark.parametrize("inside", [b"\r", b"\0"])
 def test_a_token_with_what_no_header_may_hold_is_no_request(server: Served, inside: bytes) -> None:
-    head = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + READER.encode() + inside + b"x"
+    head = (
+        b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer "
+        + READER.encode()
+        + inside
+        + b"x"
+    )
     answer = sockets.exchange(server.port, head + b"\r\nConnection: close\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"no_http" in answer
 
 
 def test_a_token_in_the_address_opens_nothing(server: Served) -> None:
-    assert refusal_of(ask(f"{server.mcp}?token={READER}&access_token={READER}")) == (401, "invalid_token")
+    assert refusal_of(ask(f"{server.mcp}?token={READER}&access_token={READER}")) == (
+        401,
+        "invalid_token",
+    )
 
 
 def test_the_answer_to_a_wrong_token_does_not_wait_for_the_body(server: Served) -> None:
@@ -115,13 +137,22 @@ def test_health_asks_for_no_token(server: Served) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport: Transport, era: str) -> None:
+def test_a_caller_sees_and_does_what_the_scopes_allow(
+    server: Served, transport: Transport, era: str
+) -> None:
     with connect(target(server, transport, token=READER), era) as reader:
         assert not WRITING & reader.tools().keys()
-        assert {"validate_report", "search_memory", "project_status", "explain_rule"} <= reader.tools().keys()
+        assert {
+            "validate_report",
+            "search_memory",
+            "project_status",
+            "explain_rule",
+        } <= reader.tools().keys()
         refused = reader.tool("save_memory", title="A title", content="Something.")
         assert refused.is_error
-        assert "save_memory needs the scope write, which this token does not have" in text_of(refused)
+        assert "save_memory needs the scope write, which this token does not have" in text_of(
+            refused
+        )
         looked = reader.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True)
         assert looked.is_error
         assert text_of(looked).endswith("call validate_report with check_workspace=false.")
@@ -135,7 +166,9 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(server: Served, transport:
         assert looked.is_error
         assert "needs the scope workspace" in text_of(looked)
     with connect(target(server, transport, token=EVERYTHING), era) as everything:
-        assert not everything.tool("validate_report", text=COMPLETE_REPLY, check_workspace=True).is_error
+        assert not everything.tool(
+            "validate_report", text=COMPLETE_REPLY, check_workspace=True
+        ).is_error
 
 
 def test_lists_that_depend_on_the_token_are_kept_by_nobody_else(server: Served) -> None:
@@ -149,7 +182,9 @@ def test_a_session_belongs_to_the_token_that_opened_it(server: Served) -> None:
     assert ask(server.mcp, token=READER, body=listing, Mcp_Session_Id=session).status_code == 200
     for token in (WRITER, EVERYTHING):
         assert ask(server.mcp, token=token, body=listing, Mcp_Session_Id=session).status_code == 404
-        assert ask(server.mcp, token=token, method="DELETE", Mcp_Session_Id=session).status_code == 404
+        assert (
+            ask(server.mcp, token=token, method="DELETE", Mcp_Session_Id=session).status_code == 404
+        )
 
 
 def test_a_session_keeps_to_the_scopes_of_the_request_and_not_of_its_opener(server: Served) -> None:
@@ -161,9 +196,13 @@ def test_a_session_keeps_to_the_scopes_of_the_request_and_not_of_its_opener(serv
 
 def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
     secret = "t0p-secret-token-of-the-tests"
-    with served("--transport", "http", project=tmp_path, GOOP_TOKEN=secret, GOOP_LOG_LEVEL="DEBUG") as server:
+    with served(
+        "--transport", "http", project=tmp_path, GOOP_TOKEN=secret, GOOP_LOG_LEVEL="DEBUG"
+    ) as server:
         with connect(target(server, "streamable-http", token=secret), "legacy") as connection:
-            assert not connection.tool("save_memory", title="A title", content="Something.").is_error
+            assert not connection.tool(
+                "save_memory", title="A title", content="Something."
+            ).is_error
         ask(server.mcp, token=f"{secret}x")
         ask(f"{server.mcp}?token={secret}")
         ask(f"{server.mcp}/{secret}")
@@ -173,10 +212,16 @@ def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
     assert "save_memory" in log
     assert "refused a request from address 127.0.0.1 without a token that is known" in log
     assert secret not in log
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+    assert not [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and secret.encode() in path.read_bytes()
+    ]
 
 
-def test_a_file_of_tokens_is_read_as_far_as_one_may_be_long_and_may_be_a_pipe(tmp_path: Path) -> None:
+def test_a_file_of_tokens_is_read_as_far_as_one_may_be_long_and_may_be_a_pipe(
+    tmp_path: Path,
+) -> None:
     large, pipe = tmp_path / "large", tmp_path / "pipe"
     large.touch(mode=0o600)
     os.truncate(large, 1 << 40)
@@ -185,6 +230,8 @@ def test_a_file_of_tokens_is_read_as_far_as_one_may_be_long_and_may_be_a_pipe(tm
     writer.start()
 
     assert read_token_file(str(pipe)) == single_token(READER, source="pipe")
-    with pytest.raises(SettingsError, match="has more than 1,048,576 bytes; a file with tokens has fewer"):
+    with pytest.raises(
+        SettingsError, match="has more than 1,048,576 bytes; a file with tokens has fewer"
+    ):
         read_token_file(str(large))
     writer.join()

@@ -17,7 +17,9 @@ from tests.server.network.sockets import opened, until
 MOST_MESSAGES = 2_000
 URI = "goop://project/SPEC.md"
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning"
+)
 
 
 def request(number: int, method: str, **params: object) -> bytes:
@@ -41,7 +43,9 @@ def fill(server: Served, address: str) -> list[int]:
     return statuses
 
 
-def test_who_reads_no_answers_over_sse_cannot_ask_on_and_others_hear_of_changes(tmp_path: Path) -> None:
+def test_who_reads_no_answers_over_sse_cannot_ask_on_and_others_hear_of_changes(
+    tmp_path: Path,
+) -> None:
     specification = tmp_path / ".goopspec" / "SPEC.md"
     specification.parent.mkdir()
     specification.write_text("first", encoding="utf-8")

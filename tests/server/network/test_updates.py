@@ -16,7 +16,9 @@ URI = "goop://project/SPEC.md"
 FILES = 400
 NETWORK: tuple[Transport, ...] = ("streamable-http", "sse")
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning"
+)
 
 
 @pytest.fixture
@@ -49,7 +51,10 @@ async def hear_as_legacy(server: Served, transport: Transport, project: Path) ->
 
 
 async def hear_as_modern(server: Served, transport: Transport, project: Path) -> None:
-    async with Client(target(server, transport)) as client, client.listen(resource_subscriptions=[URI]) as events:
+    async with (
+        Client(target(server, transport)) as client,
+        client.listen(resource_subscriptions=[URI]) as events,
+    ):
         change(project, "second")
         with anyio.fail_after(PATIENCE):
             event = await anext(aiter(events))
@@ -58,7 +63,9 @@ async def hear_as_modern(server: Served, transport: Transport, project: Path) ->
 
 @pytest.mark.parametrize("transport", NETWORK)
 @pytest.mark.parametrize("era", ERAS)
-def test_whoever_subscribed_hears_of_a_change_on_disk(project: Path, transport: Transport, era: str) -> None:
+def test_whoever_subscribed_hears_of_a_change_on_disk(
+    project: Path, transport: Transport, era: str
+) -> None:
     hear = hear_as_legacy if era == "legacy" else hear_as_modern
     with served("--transport", "http", "--stateful", project=project) as server:
         anyio.run(hear, server, transport, project)
@@ -66,8 +73,12 @@ def test_whoever_subscribed_hears_of_a_change_on_disk(project: Path, transport: 
 
 @pytest.mark.parametrize("transport", NETWORK)
 @pytest.mark.parametrize("era", ERAS)
-def test_a_look_at_many_files_tells_how_far_it_has_come(project: Path, transport: Transport, era: str) -> None:
-    claimed = "".join(f'<file path="src/f{n}.py" action="created">One of many</file>' for n in range(FILES))
+def test_a_look_at_many_files_tells_how_far_it_has_come(
+    project: Path, transport: Transport, era: str
+) -> None:
+    claimed = "".join(
+        f'<file path="src/f{n}.py" action="created">One of many</file>' for n in range(FILES)
+    )
     text = COMPLETE_REPLY.replace("<files>", f"<files>{claimed}")
     heard: list[tuple[float, float | None]] = []
 

@@ -27,13 +27,14 @@ Row = tuple[str, str, list[str]]
 
 _CROWDS = ((8, 500, 0.5), (50, 80, 4.0))
 _NO_DISK = (
-    "this user may not mount a disk; allow user namespaces (unshare -rm true has to work), or name the other kinds, "
-    "one a run, with --only"
+    "this user may not mount a disk; allow user namespaces (unshare -rm true has to work), or name"
+    " the other kinds, one a run, with --only"
 )
 _LONGEST_RESTART = 1.0
 _LONGEST_SILENCE = 10.0
 _LONGEST_START = 5.0
-_MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a disk in memory, where checkpoints are fastest
+# A disk in memory, where checkpoints are fastest
+_MEMORY_DISK = Path("/dev/shm")  # noqa: S108
 
 
 def main() -> int:
@@ -50,17 +51,36 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.store.faults")
     parser.add_argument("--only", choices=list(_KINDS), help="one kind of fault")
-    parser.add_argument("--kills", type=int, default=1000, help="how many writers are killed at least")
-    parser.add_argument("--part", type=float, default=1.0, help="which part of the usual saves a crowd makes")
-    parser.add_argument("--rounds", type=int, default=10, help="how many rounds of stress there are")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long a round of stress lasts")
-    parser.add_argument("--servers", type=int, default=5, help="how many times the PostgreSQL server is killed")
     parser.add_argument(
-        "--served", type=int, default=25, help="how many rounds four of eight MCP servers are killed in"
+        "--kills", type=int, default=1000, help="how many writers are killed at least"
     )
-    parser.add_argument("--replicas", type=int, default=10, help="how many times one of two replicas is killed")
-    parser.add_argument("--slack", type=float, default=1.0, help="how many times longer than expected may be waited")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="which moments the kills choose")
+    parser.add_argument(
+        "--part", type=float, default=1.0, help="which part of the usual saves a crowd makes"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=10, help="how many rounds of stress there are"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="how long a round of stress lasts"
+    )
+    parser.add_argument(
+        "--servers", type=int, default=5, help="how many times the PostgreSQL server is killed"
+    )
+    parser.add_argument(
+        "--served",
+        type=int,
+        default=25,
+        help="how many rounds four of eight MCP servers are killed in",
+    )
+    parser.add_argument(
+        "--replicas", type=int, default=10, help="how many times one of two replicas is killed"
+    )
+    parser.add_argument(
+        "--slack", type=float, default=1.0, help="how many times longer than expected may be waited"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()), help="which moments the kills choose"
+    )
     return parser.parse_args()
 
 
@@ -75,7 +95,11 @@ def _killed(asked: argparse.Namespace) -> Iterator[Row]:
     places = ", ".join(f"{place} {count}" for place, count in sorted(report.kills.items()) if place)
     saves = f"{report.acknowledged} acknowledged, restart {report.restart:.2f} s"
     late = _late(report.restart, _LONGEST_RESTART * asked.slack)
-    yield f"kill -9, seed {asked.seed}", f"{report.kills.total()} kills ({places}), {saves}", report.faults + late
+    yield (
+        f"kill -9, seed {asked.seed}",
+        f"{report.kills.total()} kills ({places}), {saves}",
+        report.faults + late,
+    )
 
 
 def _archived(asked: argparse.Namespace) -> Iterator[Row]:
@@ -110,7 +134,11 @@ def _stressed(asked: argparse.Namespace) -> Iterator[Row]:
 
 
 def _filled(_: argparse.Namespace) -> Iterator[Row]:
-    yield "files that may not grow", "8 limits from 1 to 300 KiB", faults_with_small_files(_new_folder()).splitlines()
+    yield (
+        "files that may not grow",
+        "8 limits from 1 to 300 KiB",
+        faults_with_small_files(_new_folder()).splitlines(),
+    )
     if can_mount():
         figures, said = "11 amounts of room from 0 to 500 KiB", faults_on_small_disk(_new_folder())
     else:
@@ -120,7 +148,10 @@ def _filled(_: argparse.Namespace) -> Iterator[Row]:
 
 def _server_killed(asked: argparse.Namespace) -> Iterator[Row]:
     report = kill_server(rounds=asked.servers, folder=_new_folder())
-    figures = f"{report.acknowledged} acknowledged, {report.repeated} repeated, {report.silence:.1f} s without a save"
+    figures = (
+        f"{report.acknowledged} acknowledged, {report.repeated} repeated, {report.silence:.1f} s"
+        " without a save"
+    )
     late = _late(report.silence, _LONGEST_SILENCE * asked.slack)
     yield f"PostgreSQL kill -9 x {asked.servers}", figures, report.faults + late
 

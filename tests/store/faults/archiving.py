@@ -55,8 +55,17 @@ def _one_project(project: Path, report: ArchiveReport, wanted: int, chance: rand
             store.write(partial(_add, number=number))
     for number in range(_ROUNDS_A_PROJECT):
         point, nth = chance.choice(list(Failpoint)), chance.randint(1, _WRITES)
-        command = [sys.executable, "-m", "tests.workspace.recorder", str(project), f"w{number}", str(_WRITES)]
-        ended = subprocess.run([*command, str(point), str(nth)], check=False, timeout=_LONGEST_RUN, cwd=ROOT)
+        command = [
+            sys.executable,
+            "-m",
+            "tests.workspace.recorder",
+            str(project),
+            f"w{number}",
+            str(_WRITES),
+        ]
+        ended = subprocess.run(
+            [*command, str(point), str(nth)], check=False, timeout=_LONGEST_RUN, cwd=ROOT
+        )
         report.kills[str(point)] += ended.returncode == -signal.SIGKILL
         _tear(project, chance)
         report.faults += _faults(project, report)
@@ -66,7 +75,9 @@ def _one_project(project: Path, report: ArchiveReport, wanted: int, chance: rand
 
 def _add(writing: Writing, number: int) -> None:
     text = f"- entry first-{number}."
-    writing.add_event(NewEvent(kind="report", author="first", text=text, created_at=NOW, document=_DOCUMENT))
+    writing.add_event(
+        NewEvent(kind="report", author="first", text=text, created_at=NOW, document=_DOCUMENT)
+    )
 
 
 def _tear(project: Path, chance: random.Random) -> None:
@@ -75,10 +86,14 @@ def _tear(project: Path, chance: random.Random) -> None:
         rows = store.read(lambda reading: reading.projections())
     unsure = [row for row in rows if row.path.endswith("/archive/CHRONICLE") and row.pending_sha256]
     diary = next((row for row in rows if row.path.endswith(_DOCUMENT)), None)
-    chronicle, [*archives] = project / ".goopspec" / _DOCUMENT, (project / ".goopspec" / "archive").glob("*.md")
+    chronicle, [*archives] = (
+        project / ".goopspec" / _DOCUMENT,
+        (project / ".goopspec" / "archive").glob("*.md"),
+    )
     if not unsure or diary is None or not archives or not chronicle.exists():
         return
-    # Once the document goes without the entries, the append has been synced, and nothing takes it back.
+    # Once the document goes without the entries, the append has been synced, and nothing takes it
+    # back.
     if f"<!-- goop:rev {unsure[0].pending_sha256} -->" in chronicle.read_text(encoding="utf-8"):
         data = archives[0].read_bytes()
         last = data.rfind(b"<!-- goop:rev ")

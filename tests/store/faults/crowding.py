@@ -43,7 +43,9 @@ def write_together(writers: int, *, writes: int, folder: Path) -> WritersReport:
     store.close()
     if len(acknowledged) != writers * writes:
         faults.append(f"{writers * writes - len(acknowledged)} saves failed")
-    return WritersReport(len(acknowledged), max(float(path.read_text()) for path in waits.iterdir()), seconds, faults)
+    return WritersReport(
+        len(acknowledged), max(float(path.read_text()) for path in waits.iterdir()), seconds, faults
+    )
 
 
 def _write(project: Path, name: str, writes: int) -> None:

@@ -35,7 +35,11 @@ def fill_disk(folder: Path) -> list[str]:
 def limit_files(folder: Path) -> list[str]:
     """Return what went wrong, for several sizes in KiB beyond which no file may grow."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    return [f"files of {limit} KiB: {fault}" for limit in _LIMITS for fault in _with_limit(folder / str(limit), limit)]
+    return [
+        f"files of {limit} KiB: {fault}"
+        for limit in _LIMITS
+        for fault in _with_limit(folder / str(limit), limit)
+    ]
 
 
 def _with_room(folder: Path, room: int) -> list[str]:
@@ -51,13 +55,19 @@ def _with_limit(project: Path, limit: int) -> list[str]:
     project.mkdir()
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit * _KIB, hard))
-    return _save_and_go_on(project, make_room=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard)))
+    return _save_and_go_on(
+        project, make_room=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    )
 
 
 def _save_and_go_on(project: Path, *, make_room: Callable[[], None]) -> list[str]:
     store = open_store(None, project=project)
     acknowledged, error = _save_until_full(store)
-    faults = [] if "no room left" in str(error) and str(project) not in str(error) else [f"the error is {error}"]
+    faults = (
+        []
+        if "no room left" in str(error) and str(project) not in str(error)
+        else [f"the error is {error}"]
+    )
     faults += _reading_faults(store, acknowledged)
     make_room()
     acknowledged.append(_acknowledged(store.write(partial(_save, number=_MANY_SAVES))))
@@ -82,11 +92,17 @@ def _reading_faults(store: Store, acknowledged: list[Acknowledged]) -> list[str]
         known = store.read(lambda reading: reading.revision())
     except StoreFullError:
         return []
-    return [] if known == len(acknowledged) else [f"{len(acknowledged)} were acknowledged, {known} are stored"]
+    return (
+        []
+        if known == len(acknowledged)
+        else [f"{len(acknowledged)} were acknowledged, {known} are stored"]
+    )
 
 
 def _save(writing: Writing, number: int) -> StoredMemory:
-    memory = writing.add_memory(replace(new_memory(str(number)), content=f"word{number} and others " * 40))
+    memory = writing.add_memory(
+        replace(new_memory(str(number)), content=f"word{number} and others " * 40)
+    )
     writing.add_event(replace(EVENT, text=memory.uid))
     return memory
 

@@ -36,7 +36,10 @@ _EXPECTED_FILES: Final = frozenset({".lock", "goop.db", "goop.db-wal", "goop.db-
 
 @dataclass(slots=True)
 class KillReport:
-    """What came of it. `kills` counts by place; `restart` is the longest time in seconds until a new process saved."""
+    """What came of it.
+
+    `kills` counts by place; `restart` is the longest time in seconds until a new process saved.
+    """
 
     seed: int
     kills: Counter[str] = field(default_factory=Counter)
@@ -82,7 +85,9 @@ def _one_round(project: Path, number: int, chance: random.Random) -> Counter[str
             pid = crowd.start(partial(_work, project, name, place, hit))
             places.setdefault(place, []).append(pid)
             if place == _MOMENT:
-                deaths[pid] = _Moment(project / "acks" / name, hit - 1, chance.uniform(0, _LONGEST_DELAY))
+                deaths[pid] = _Moment(
+                    project / "acks" / name, hit - 1, chance.uniform(0, _LONGEST_DELAY)
+                )
         killed = crowd.wait(deaths)
     finally:
         crowd.end()
@@ -92,7 +97,9 @@ def _one_round(project: Path, number: int, chance: random.Random) -> Counter[str
 def _places(chance: random.Random) -> list[str]:
     """Return where each writer dies, empty for nowhere: each place once at least."""
     more = _WRITERS - _SPARED - len(_PLACES)
-    return [""] * _SPARED + chance.sample([*_PLACES, *chance.choices(_PLACES, k=more)], _WRITERS - _SPARED)
+    return [""] * _SPARED + chance.sample(
+        [*_PLACES, *chance.choices(_PLACES, k=more)], _WRITERS - _SPARED
+    )
 
 
 @dataclass(slots=True)

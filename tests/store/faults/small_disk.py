@@ -16,7 +16,8 @@ _LONGEST_RUN = 300
 def can_mount() -> bool:
     """Tell whether this user may mount a disk in a namespace of its own."""
     try:
-        tried = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True)  # noqa: S607 - found by PATH
+        # Found by PATH
+        tried = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True)  # noqa: S607
         return tried.returncode == 0
     except OSError:
         return False
@@ -33,5 +34,9 @@ def faults_with_small_files(folder: Path) -> str:
 
 
 def _said(command: list[str]) -> str:
-    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LONGEST_RUN, cwd=ROOT)
-    return result.stderr.strip() or ("" if result.returncode == 0 else f"exit code {result.returncode}")
+    result = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=_LONGEST_RUN, cwd=ROOT
+    )
+    return result.stderr.strip() or (
+        "" if result.returncode == 0 else f"exit code {result.returncode}"
+    )

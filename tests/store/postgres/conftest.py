@@ -16,7 +16,9 @@ def open_store(database: Database) -> Iterator[OpenStore]:
     """Return a function that opens the store of a project, as the plain owner unless a user is named."""
     with ExitStack() as opened:
 
-        def open_one(project: str = "shop", *, tenant: str = "default", user: str = "plain_owner") -> PostgresStore:
+        def open_one(
+            project: str = "shop", *, tenant: str = "default", user: str = "plain_owner"
+        ) -> PostgresStore:
             store = PostgresStore(database.url(user), project_id=project, tenant=tenant)
             opened.callback(store.close)
             return store

@@ -9,7 +9,9 @@ from tests.store.rows import EVENT, REPORT, new_memory
 __all__ = ["event", "memory", "report", "save"]
 
 
-def memory(number: int | str = 1, *, title: str = "A decision", content: str = "Sessions end.") -> NewMemory:
+def memory(
+    number: int | str = 1, *, title: str = "A decision", content: str = "Sessions end."
+) -> NewMemory:
     """Return a memory that differs from those of other numbers in all that must be unique."""
     return replace(new_memory(str(number)), title=title, content=content, sketches=(7,))
 

@@ -43,15 +43,21 @@ class Savers:
         """Return when `number` more memories were acknowledged."""
         wanted, deadline = self._lines() + number, time.monotonic() + PATIENCE
         while self._lines() < wanted:
-            assert time.monotonic() < deadline, f"only {self._lines()} of {wanted} were acknowledged in time"
-            assert all(process.poll() is None for process in self._running), "a process has ended early"
+            assert time.monotonic() < deadline, (
+                f"only {self._lines()} of {wanted} were acknowledged in time"
+            )
+            assert all(process.poll() is None for process in self._running), (
+                "a process has ended early"
+            )
             time.sleep(0.005)
 
     def wait_for_all(self) -> list[int]:
         """Return when every process was acknowledged a memory, with how many each was so far."""
         deadline = time.monotonic() + PATIENCE
         while len(counts := self.counts()) < len(self._running) or not all(counts):
-            assert time.monotonic() < deadline, f"only {sum(map(bool, counts))} processes have saved in time"
+            assert time.monotonic() < deadline, (
+                f"only {sum(map(bool, counts))} processes have saved in time"
+            )
             time.sleep(0.005)
         return counts
 

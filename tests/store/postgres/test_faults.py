@@ -33,17 +33,25 @@ def _end_connections(database: Database) -> None:
         assert connection.execute(END_ALL).fetchall()
 
 
-@pytest.mark.parametrize("call", [PostgresStore.exists, PostgresStore.check, lambda store: store.read(lambda _: 1)])
-def test_a_server_that_is_not_there_is_a_retryable_error(call: Callable[[PostgresStore], object]) -> None:
+@pytest.mark.parametrize(
+    "call", [PostgresStore.exists, PostgresStore.check, lambda store: store.read(lambda _: 1)]
+)
+def test_a_server_that_is_not_there_is_a_retryable_error(
+    call: Callable[[PostgresStore], object],
+) -> None:
     store = PostgresStore("postgresql://u:hunter2@127.0.0.1:1/d", project_id="p")
-    with pytest.raises(StoreUnavailableError, match=r"postgresql://u@127.0.0.1:1/d cannot be reached") as caught:
+    with pytest.raises(
+        StoreUnavailableError, match=r"postgresql://u@127.0.0.1:1/d cannot be reached"
+    ) as caught:
         call(store)
     assert caught.value.retryable
     assert caught.value.retry_after
     assert "hunter2" not in str(caught.value) + repr(caught.value) + str(caught.value.__cause__)
 
 
-def test_a_wrong_password_is_no_reason_to_try_again(postgres_server: Server, database: Database) -> None:
+def test_a_wrong_password_is_no_reason_to_try_again(
+    postgres_server: Server, database: Database
+) -> None:
     with database.connect() as connection:
         connection.execute("CREATE ROLE needs_password LOGIN PASSWORD 'correct'")
     postgres_server.ask_for_password("needs_password")
@@ -61,19 +69,25 @@ def test_a_database_that_does_not_exist_is_said_so(database: Database) -> None:
         PostgresStore(missing.url(), project_id="p").exists()
 
 
-def test_a_user_without_rights_is_told_which_role_it_needs(open_store: OpenStore, database: Database) -> None:
+def test_a_user_without_rights_is_told_which_role_it_needs(
+    open_store: OpenStore, database: Database
+) -> None:
     with database.connect() as connection:
         connection.execute("CREATE ROLE stranger LOGIN")
     with pytest.raises(StoreReadOnlyError, match="goop_app"):
         open_store(user="stranger").write(lambda rows: rows.next_revision())
 
 
-def test_a_database_that_may_only_be_read_is_read(open_store: OpenStore, database: Database) -> None:
+def test_a_database_that_may_only_be_read_is_read(
+    open_store: OpenStore, database: Database
+) -> None:
     open_store().write(lambda rows: rows.add_memory(memory(1)))
     with database.connect() as connection:
         connection.execute(f"ALTER DATABASE {database.name} SET default_transaction_read_only = on")
     store = open_store()
-    with pytest.raises(StoreReadOnlyError, match="is read-only, as a standby is; use the primary server"):
+    with pytest.raises(
+        StoreReadOnlyError, match="is read-only, as a standby is; use the primary server"
+    ):
         store.write(lambda rows: rows.next_revision())
     assert len(store.read(lambda rows: rows.memories(ALL))) == 1
 
@@ -89,7 +103,9 @@ def test_a_busy_error_of_a_change_itself_is_passed_on_as_it_is(store: PostgresSt
     assert caught.value is own
 
 
-def test_connections_that_died_unused_are_replaced_unnoticed(store: PostgresStore, database: Database) -> None:
+def test_connections_that_died_unused_are_replaced_unnoticed(
+    store: PostgresStore, database: Database
+) -> None:
     store.write(lambda rows: rows.add_memory(memory(1)))
     _end_connections(database)
     assert store.write(lambda rows: rows.add_memory(memory(2))).id == 2
@@ -105,26 +121,34 @@ def test_a_connection_that_dies_within_a_change_loses_the_change_and_nothing_els
         _end_connections(database)
         rows.add_event(event())
 
-    with pytest.raises(StoreUnavailableError, match="was lost; nothing was done, call again") as caught:
+    with pytest.raises(
+        StoreUnavailableError, match="was lost; nothing was done, call again"
+    ) as caught:
         store.write(cut)
     assert caught.value.retryable
     assert store.read(lambda rows: (rows.revision(), rows.memories(ALL))) == (0, [])
     assert store.write(lambda rows: rows.add_memory(memory(1))).revision == 1
 
 
-def test_a_commit_without_an_answer_may_be_repeated_with_its_key(store: PostgresStore, database: Database) -> None:
+def test_a_commit_without_an_answer_may_be_repeated_with_its_key(
+    store: PostgresStore, database: Database
+) -> None:
     def cut(rows: Writing) -> None:
         rows.add_memory(memory(1))
         _end_connections(database)
 
-    with pytest.raises(StoreUnavailableError, match="repeat the same call with the same idempotency key") as caught:
+    with pytest.raises(
+        StoreUnavailableError, match="repeat the same call with the same idempotency key"
+    ) as caught:
         store.write(cut)
     assert caught.value.retryable
     for _ in range(2):
         assert store.write(partial(save, memory(1))).id == 1
 
 
-def test_the_change_stands_when_only_the_turn_was_lost(store: PostgresStore, database: Database) -> None:
+def test_the_change_stands_when_only_the_turn_was_lost(
+    store: PostgresStore, database: Database
+) -> None:
     store.write(lambda rows: rows.add_memory(memory(1)), then=lambda _: _end_connections(database))
     assert store.write(lambda rows: rows.add_memory(memory(2))).revision == 2
 
@@ -149,7 +173,9 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
         assert caught.value.retryable
         with pytest.raises(StoreBusyError, match="other threads of this process"):
             holding.write(lambda rows: rows.next_revision(), timeout=0.1)
-        assert waiting.read(lambda rows: rows.revision()) == holding.read(lambda rows: rows.revision())
+        assert waiting.read(lambda rows: rows.revision()) == holding.read(
+            lambda rows: rows.revision()
+        )
         # Another project does not wait.
         assert open_store("another").write(lambda rows: rows.next_revision(), timeout=30) >= 1
     finally:
@@ -201,7 +227,9 @@ def test_what_the_server_raises_becomes_an_error_of_ours(
     database: Database, state: str, kind: type[StoreError], *, retryable: bool
 ) -> None:
     with database.connect() as connection, pytest.raises(psycopg.Error) as raised:
-        connection.execute(f"DO $$ BEGIN RAISE EXCEPTION 'hunter2' USING ERRCODE = '{state}'; END $$")
+        connection.execute(
+            f"DO $$ BEGIN RAISE EXCEPTION 'hunter2' USING ERRCODE = '{state}'; END $$"
+        )
     error = translated(raised.value, "postgresql://u@h/d")
     assert type(error) is kind
     assert error.retryable is retryable

@@ -20,7 +20,10 @@ def test_nothing_acknowledged_is_lost_when_connections_are_ended_at_random_momen
 ) -> None:
     pick = random.Random()
     ended = 0
-    with saving(database, tmp_path, processes=processes, threads=threads) as savers, database.connect() as connection:
+    with (
+        saving(database, tmp_path, processes=processes, threads=threads) as savers,
+        database.connect() as connection,
+    ):
         savers.wait_for(processes)
         for _ in range(40):
             savers.wait_for(pick.randrange(1, 12))
@@ -42,7 +45,10 @@ def test_two_processes_write_in_turn_and_see_each_other(
         since = [after - earlier for earlier, after in zip(before, savers.counts(), strict=True)]
         assert savers.stop() == 0
         acknowledged = savers.acknowledged()
-    revisions = [sorted(ack.revision for ack in acknowledged if ack.uid.startswith(f"uid-{name}-")) for name in "01"]
+    revisions = [
+        sorted(ack.revision for ack in acknowledged if ack.uid.startswith(f"uid-{name}-"))
+        for name in "01"
+    ]
     assert sorted(revisions[0] + revisions[1]) == list(range(1, len(acknowledged) + 1))
     # A queue that is first come first served lets nobody write alone for long.
     assert min(since) > 10

@@ -74,7 +74,9 @@ def test_a_call_to_a_silent_server_ends_and_says_so(store: PostgresStore, relay:
     assert uids(store) == {"uid-before", "uid-after"}
 
 
-def test_a_server_that_falls_silent_within_a_change_leaves_its_outcome_open(store: PostgresStore, relay: Relay) -> None:
+def test_a_server_that_falls_silent_within_a_change_leaves_its_outcome_open(
+    store: PostgresStore, relay: Relay
+) -> None:
     add_named(store, "before")
 
     def change(writing: Writing) -> None:
@@ -89,7 +91,9 @@ def test_a_server_that_falls_silent_within_a_change_leaves_its_outcome_open(stor
     add_named(store, "after")
 
 
-def test_a_wait_for_other_writers_is_no_silence(store: PostgresStore, open_store: OpenStore) -> None:
+def test_a_wait_for_other_writers_is_no_silence(
+    store: PostgresStore, open_store: OpenStore
+) -> None:
     add_named(store, "before")
     begun = threading.Event()
 
@@ -107,7 +111,9 @@ def test_a_wait_for_other_writers_is_no_silence(store: PostgresStore, open_store
 
 
 @pytest.fixture
-def role_is_gone(open_store: OpenStore, database: Database) -> Iterator[tuple[PostgresStore, Callable[[], None]]]:
+def role_is_gone(
+    open_store: OpenStore, database: Database
+) -> Iterator[tuple[PostgresStore, Callable[[], None]]]:
     """Return a store that acts as goop_app, where that role is gone, and what brings it back."""
     store = open_store(user="postgres")
     add_named(store, "before")
@@ -131,7 +137,9 @@ def test_a_server_without_our_role_is_named_as_the_cause_and_used_again_with_it(
     store, bring_back = role_is_gone
 
     for call in (lambda: uids(store), lambda: add_named(store, "refused")):
-        with pytest.raises(StoreError, match=r"does not know the role goop_app.*another server may answer"):
+        with pytest.raises(
+            StoreError, match=r"does not know the role goop_app.*another server may answer"
+        ):
             call()
     bring_back()
 

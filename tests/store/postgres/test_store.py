@@ -25,18 +25,29 @@ ALL = MemoryFilter()
 
 
 def _found(store: PostgresStore, *words: str) -> list[int]:
-    return [hit.memory.id for hit in store.read(lambda rows: rows.search(words, operator="OR", wanted=ALL, limit=5))]
+    return [
+        hit.memory.id
+        for hit in store.read(lambda rows: rows.search(words, operator="OR", wanted=ALL, limit=5))
+    ]
 
 
-def test_reading_an_empty_database_makes_nothing_in_it(store: PostgresStore, database: Database) -> None:
+def test_reading_an_empty_database_makes_nothing_in_it(
+    store: PostgresStore, database: Database
+) -> None:
     assert not store.exists()
-    assert store.read(lambda rows: (rows.revision(), rows.memories(ALL), rows.events())) == (0, [], [])
+    assert store.read(lambda rows: (rows.revision(), rows.memories(ALL), rows.events())) == (
+        0,
+        [],
+        [],
+    )
     assert store.check() == []
     with database.connect() as connection:
         assert connection.execute("SELECT to_regnamespace('goop')").fetchone() == (None,)
 
 
-def test_a_failed_statement_that_the_change_passes_over_is_not_acknowledged(store: PostgresStore) -> None:
+def test_a_failed_statement_that_the_change_passes_over_is_not_acknowledged(
+    store: PostgresStore,
+) -> None:
     store.write(lambda rows: rows.add_memory(memory()))
 
     def pass_over(rows: Writing) -> str:
@@ -56,7 +67,9 @@ def test_the_project_waits_until_what_follows_the_commit_is_done(open_store: Ope
 
     def follow(_: object) -> None:
         assert first.read(lambda rows: rows.revision()) == 1
-        with pytest.raises(StoreBusyError, match=r"the project's turn has goop-mcp \d+@.* \(server process \d+"):
+        with pytest.raises(
+            StoreBusyError, match=r"the project's turn has goop-mcp \d+@.* \(server process \d+"
+        ):
             second.write(lambda rows: rows.add_event(event(2)), timeout=0.2)
         order.append("followed")
 
@@ -65,14 +78,21 @@ def test_the_project_waits_until_what_follows_the_commit_is_done(open_store: Ope
     assert order == ["followed", "Something 3"]
 
 
-def test_forgotten_texts_are_gone_and_the_key_is_free_again(store: PostgresStore, database: Database) -> None:
+def test_forgotten_texts_are_gone_and_the_key_is_free_again(
+    store: PostgresStore, database: Database
+) -> None:
     store.write(lambda rows: rows.add_memory(memory(1, title="Hidden zebra")))
     was = store.write(lambda rows: rows.forget_memory(1, forgotten_at=NOW))
     assert was is not None
     assert was.title == "Hidden zebra"
     assert _found(store, "zebra") == []
     with database.connect() as connection:
-        assert connection.execute("SELECT 1 FROM goop.memories WHERE memories::text ILIKE '%zebra%'").fetchall() == []
+        assert (
+            connection.execute(
+                "SELECT 1 FROM goop.memories WHERE memories::text ILIKE '%zebra%'"
+            ).fetchall()
+            == []
+        )
     assert store.write(lambda rows: rows.add_memory(replace(memory(1), uid="m-again"))).id == 2
 
 
@@ -84,7 +104,9 @@ def test_a_database_of_a_newer_program_is_refused(
         connection.execute("INSERT INTO goop.versions (version) VALUES (99)")
     newest = load_migrations("postgres")[-1].version
     for opened in (store, open_store()):
-        with pytest.raises(StoreVersionError, match=rf"version 99.*up to {newest}.*update goop-mcp"):
+        with pytest.raises(
+            StoreVersionError, match=rf"version 99.*up to {newest}.*update goop-mcp"
+        ):
             opened.read(lambda rows: rows.revision())
         with pytest.raises(StoreVersionError, match="version 99"):
             opened.write(lambda rows: rows.next_revision())
@@ -102,22 +124,28 @@ def test_the_tables_of_the_first_version_are_brought_up_to_date_by_a_reader(
     assert store.check() == []
 
 
-def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(store: PostgresStore, database: Database) -> None:
+def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
+    store: PostgresStore, database: Database
+) -> None:
     rows = [("shop", "a", 1, "rejected"), ("shop", "a", 2, "accepted"), ("shop", "b", 1, "failed")]
     with database.connect("plain_owner") as connection:
         for step in load_migrations("postgres")[:4]:
             connection.execute(step.sql.encode())
             connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
         connection.execute(
-            "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop', false)"
+            "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop',"
+            " false)"
         )
         for id, (project, call, number, result) in enumerate(rows, start=1):
             connection.execute(
-                "INSERT INTO goop.attempts (tenant, project, id, call_id, number, result, way, rules, repairs, "
-                "seconds, created_at) VALUES ('default', %s, %s, %s, %s, %s, 'first', '{}', '{}', 0, %s)",
+                "INSERT INTO goop.attempts (tenant, project, id, call_id, number, result, way,"
+                " rules, repairs, seconds, created_at) VALUES ('default', %s, %s, %s, %s, %s,"
+                " 'first', '{}', '{}', 0, %s)",
                 (project, id, call, number, result, NOW),
             )
-        connection.execute("INSERT INTO goop.meta (tenant, project, attempt_id) VALUES ('default', 'shop', 3)")
+        connection.execute(
+            "INSERT INTO goop.meta (tenant, project, attempt_id) VALUES ('default', 'shop', 3)"
+        )
     assert store.read(lambda rows: rows.figures(FigureFilter())).endings == (
         Ending("accepted", 2, 1),
         Ending("unknown", 1, 1),
@@ -128,7 +156,9 @@ def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(store: PostgresS
 def test_many_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> None:
     stores = [open_store() for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        saved = list(pool.map(lambda pair: pair[1].write(partial(save, memory(pair[0]))), enumerate(stores)))
+        saved = list(
+            pool.map(lambda pair: pair[1].write(partial(save, memory(pair[0]))), enumerate(stores))
+        )
     assert sorted(one.id for one in saved) == list(range(1, 9))
     assert sorted(one.revision for one in saved) == list(range(1, 9))
 
@@ -138,9 +168,10 @@ def test_connections_keep_nothing_between_two_transactions(store: PostgresStore)
     store.write(lambda rows: rows.add_memory(memory()))
     for connection in store._connections._idle:
         settings = connection.execute(
-            "SELECT current_user, coalesce(current_setting('app.tenant', true), ''), current_setting('lock_timeout'), "
-            "(SELECT count(*) FROM pg_prepared_statements), (SELECT count(*) FROM pg_listening_channels()), "
-            "(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')"
+            "SELECT current_user, coalesce(current_setting('app.tenant', true), ''),"
+            " current_setting('lock_timeout'), (SELECT count(*) FROM pg_prepared_statements),"
+            " (SELECT count(*) FROM pg_listening_channels()), (SELECT count(*) FROM pg_locks WHERE"
+            " locktype = 'advisory')"
         ).fetchone()
         assert settings == ("plain_owner", "", "0", 0, 0, 0)
 
@@ -175,7 +206,10 @@ def test_an_unreadable_url_is_refused_without_repeating_it(url: str) -> None:
     ("url", "shown"),
     [
         ("postgresql://u:hunter2@db.example:5433/d", "postgresql://u@db.example:5433/d"),
-        ("postgres://u@h1:1,h2:2/d?password=hunter2&target_session_attrs=any", "postgresql://u@h1:1,h2:2/d"),
+        (
+            "postgres://u@h1:1,h2:2/d?password=hunter2&target_session_attrs=any",
+            "postgresql://u@h1:1,h2:2/d",
+        ),
         ("postgresql://u:hunter2@/d?host=/run/pg", "postgresql://u@/d"),
     ],
 )
@@ -187,11 +221,13 @@ def test_the_location_is_shown_without_password(url: str, shown: str) -> None:
 
 def test_the_driver_is_not_loaded_for_another_database(tmp_path: Path) -> None:
     program = (
-        "import pathlib, sys, goop_mcp; from goop_mcp.store.opening import open_store; "
-        "store = open_store(None, project=pathlib.Path('.')); store.write(lambda rows: rows.next_revision()); "
-        "store.close(); sys.exit('psycopg' in sys.modules)"
+        "import pathlib, sys, goop_mcp; from goop_mcp.store.opening import open_store; store ="
+        " open_store(None, project=pathlib.Path('.')); store.write(lambda rows:"
+        " rows.next_revision()); store.close(); sys.exit('psycopg' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", program], check=False, cwd=tmp_path).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", program], check=False, cwd=tmp_path).returncode == 0
+    )
 
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

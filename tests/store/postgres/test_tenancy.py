@@ -22,7 +22,9 @@ def _everything(rows: Reading) -> str:
     """Return all that can be read without a key."""
     found = rows.search(["common"], operator="OR", wanted=ALL, limit=50)
     vectors = [rows.vectors(f"{tenant}{project}", dimensions=1) for tenant, project in PROJECTS]
-    return repr((rows.memories(ALL), found, vectors, rows.reports(), rows.events(), rows.projections()))
+    return repr(
+        (rows.memories(ALL), found, vectors, rows.reports(), rows.events(), rows.projections())
+    )
 
 
 def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> int:
@@ -43,7 +45,9 @@ def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> i
 def _ask_without_filter(rows: Reading) -> list[tuple[object, ...]]:
     assert isinstance(rows, PostgresReading)
     assert rows._connection is not None
-    return rows._connection.execute("SELECT current_user, (SELECT count(*) FROM goop.events)").fetchall()
+    return rows._connection.execute(
+        "SELECT current_user, (SELECT count(*) FROM goop.events)"
+    ).fetchall()
 
 
 @pytest.fixture
@@ -54,13 +58,20 @@ def superuser_made_it(open_store: OpenStore) -> None:
 
 @pytest.mark.parametrize("user", ["plain_owner", "postgres"])
 @pytest.mark.parametrize("seed", range(3))
-def test_two_tenants_with_two_projects_each_never_meet(open_store: OpenStore, user: str, seed: int) -> None:
+def test_two_tenants_with_two_projects_each_never_meet(
+    open_store: OpenStore, user: str, seed: int
+) -> None:
     pick = random.Random(seed)
-    stores = {f"{tenant}{project}": open_store(project, tenant=tenant, user=user) for tenant, project in PROJECTS}
+    stores = {
+        f"{tenant}{project}": open_store(project, tenant=tenant, user=user)
+        for tenant, project in PROJECTS
+    }
     expected = dict.fromkeys(stores, 0)
     for number in range(120):
         owner = pick.choice(list(stores))
-        expected[owner] = stores[owner].write(partial(_change, owner=owner, number=number, pick=pick))
+        expected[owner] = stores[owner].write(
+            partial(_change, owner=owner, number=number, pick=pick)
+        )
     for owner, store in stores.items():
         seen = store.read(_everything)
         assert [other for other in stores if other in seen and other != owner] == []
@@ -122,16 +133,19 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
     bound_connection: psycopg.Connection[tuple[object, ...]],
 ) -> None:
     for table in TABLES:
-        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608 - names above
+        # Names above
+        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
     with bound_connection.transaction():
         bound_connection.execute(
             "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
         )
         for table in TABLES:
-            seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608 - as above
+            # As above
+            seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608
             assert seen == [("acme", "shop")]
     for table in TABLES:
-        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608 - as above
+        # As above
+        assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
 
 
 def test_rows_of_others_can_be_neither_written_nor_changed(
@@ -142,9 +156,17 @@ def test_rows_of_others_can_be_neither_written_nor_changed(
             "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
         )
         assert bound_connection.execute("UPDATE goop.events SET text = 'taken'").rowcount == 1
-        assert bound_connection.execute("DELETE FROM goop.events WHERE tenant = 'rival'").rowcount == 0
-        for moved in ("UPDATE goop.events SET tenant = 'rival'", "INSERT INTO goop.meta VALUES ('rival', 'new')"):
-            with pytest.raises(psycopg.errors.InsufficientPrivilege), bound_connection.transaction():
+        assert (
+            bound_connection.execute("DELETE FROM goop.events WHERE tenant = 'rival'").rowcount == 0
+        )
+        for moved in (
+            "UPDATE goop.events SET tenant = 'rival'",
+            "INSERT INTO goop.meta VALUES ('rival', 'new')",
+        ):
+            with (
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+                bound_connection.transaction(),
+            ):
                 bound_connection.execute(moved)
 
 
@@ -157,18 +179,25 @@ def test_a_superuser_works_as_the_role_that_owns_nothing(open_store: OpenStore) 
 
 
 @pytest.mark.usefixtures("superuser_made_it")
-def test_a_user_that_owns_nothing_works_once_it_has_the_role(open_store: OpenStore, database: Database) -> None:
+def test_a_user_that_owns_nothing_works_once_it_has_the_role(
+    open_store: OpenStore, database: Database
+) -> None:
     with database.connect() as admin:
         admin.execute("CREATE ROLE replica LOGIN")
         admin.execute("GRANT goop_app TO replica")
     store = open_store("blog", user="replica")
     store.write(_fill)
     assert store.read(lambda rows: rows.revision()) == 1
-    with database.connect("replica") as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+    with (
+        database.connect("replica") as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
         connection.execute("ALTER TABLE goop.events DISABLE ROW LEVEL SECURITY")
 
 
-def test_a_user_whom_row_level_security_does_not_bind_is_warned(open_store: OpenStore, database: Database) -> None:
+def test_a_user_whom_row_level_security_does_not_bind_is_warned(
+    open_store: OpenStore, database: Database
+) -> None:
     with database.connect() as admin:
         admin.execute("CREATE ROLE unbound LOGIN BYPASSRLS")
         admin.execute(f"GRANT CREATE ON DATABASE {database.name} TO unbound")

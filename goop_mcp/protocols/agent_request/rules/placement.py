@@ -4,7 +4,14 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import REQUEST_PROMPT
 
-__all__ = ["FENCE_COLLISION", "FENCE_LANGUAGE", "MULTIPLE_REQUESTS", "NO_ENVELOPE", "PLACEMENT_RULES", "UNFENCED"]
+__all__ = [
+    "FENCE_COLLISION",
+    "FENCE_LANGUAGE",
+    "MULTIPLE_REQUESTS",
+    "NO_ENVELOPE",
+    "PLACEMENT_RULES",
+    "UNFENCED",
+]
 
 _START = REQUEST_PROMPT.index("```xml\n")
 _END = REQUEST_PROMPT.index("```\n", _START + 4) + 4
@@ -16,9 +23,14 @@ NO_ENVELOPE = Rule(
     id="agent_request/no-envelope",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="no XML handoff block; the XML is optional. Adoption policy `mandatory` makes it an error, except for "
-    "SPIKE and research",
-    why="A prompt in prose still works, but the agent has to find its limits and its deliverables by itself.",
+    catches=(
+        "no XML handoff block; the XML is optional. Adoption policy `mandatory` makes it an error,"
+        " except for SPIKE and research"
+    ),
+    why=(
+        "A prompt in prose still works, but the agent has to find its limits and its deliverables"
+        " by itself."
+    ),
     fix="Add an <agent_request> in a fence marked xml, or leave the prompt as prose.",
     requirements=("H-30", "H-35", "H-53"),
     example=Example(good=_FENCED, bad="Add the endpoint and its tests.\n", reply=REQUEST_PROMPT),
@@ -29,7 +41,10 @@ UNFENCED = Rule(
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
     catches="the block stands outside a fence",
-    why="Tools that look for a fence marked xml do not find it, and Markdown renderers swallow the tags.",
+    why=(
+        "Tools that look for a fence marked xml do not find it, and Markdown renderers swallow the"
+        " tags."
+    ),
     fix="Put the request into a fence: a line ```xml before it and a line ``` behind it.",
     requirements=("H-01", "H-19"),
     example=Example(good=_FENCED, bad=_BARE, reply=REQUEST_PROMPT),
@@ -66,7 +81,10 @@ MULTIPLE_REQUESTS = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="several agent_request blocks in one prompt file",
-    why="One prompt is one task for one agent; taking the last block would drop a task without a word.",
+    why=(
+        "One prompt is one task for one agent; taking the last block would drop a task without a"
+        " word."
+    ),
     fix="Write one prompt file for each request.",
     requirements=("H-19",),
     example=Example(

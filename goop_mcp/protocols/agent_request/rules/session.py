@@ -33,7 +33,10 @@ def _unsupported_version(request: Request, _expected: Expectations) -> Hit | Non
         return None
     shown = excerpt(request.version, 40)
     return Hit(
-        message=f"version is {shown!r}, and its schema {schema_files(shown)[0]} is not installed; expected 1.0 or 1.1",
+        message=(
+            f"version is {shown!r}, and its schema {schema_files(shown)[0]} is not installed;"
+            " expected 1.0 or 1.1"
+        ),
         path="/agent_request/@version",
         found=shown,
         expected=SUPPORTED_VERSIONS,
@@ -44,7 +47,10 @@ def _session_id_form(request: Request, _expected: Expectations) -> Hit | None:
     if request.session_id is None or is_session_id(request.session_id):
         return None
     return Hit(
-        message=f"session_id is {excerpt(request.session_id, _SHOWN)!r}; expected the form YYYYMMDD-HHMMSS-slug",
+        message=(
+            f"session_id is {excerpt(request.session_id, _SHOWN)!r}; expected the form"
+            " YYYYMMDD-HHMMSS-slug"
+        ),
         path="/agent_request/@session_id",
         found=excerpt(request.session_id),
     )
@@ -55,11 +61,14 @@ def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
     if not folder or request.session_id is None or request.session_id == folder:
         return None
     message = (
-        f"session_id is {excerpt(request.session_id, _SHOWN)!r}; expected {excerpt(folder, _SHOWN)!r}, "
-        "the name of the session's folder"
+        f"session_id is {excerpt(request.session_id, _SHOWN)!r}; expected"
+        f" {excerpt(folder, _SHOWN)!r}, the name of the session's folder"
     )
     return Hit(
-        message=message, path="/agent_request/@session_id", found=excerpt(request.session_id), expected=(folder,)
+        message=message,
+        path="/agent_request/@session_id",
+        found=excerpt(request.session_id),
+        expected=(folder,),
     )
 
 
@@ -90,7 +99,9 @@ def _dependency_cycle(request: Request, expected: Expectations) -> Hit | None:
         return None
     shown = " after ".join(excerpt(session or "this session", _SHOWN) for session in cycle[:8])
     return Hit(
-        message=f"the sessions wait for each other: {shown}; expected an order in which each can start",
+        message=(
+            f"the sessions wait for each other: {shown}; expected an order in which each can start"
+        ),
         path="/agent_request/@depends_on",
         found=excerpt(", ".join(request.depends_on)),
     )
@@ -101,7 +112,10 @@ UNSUPPORTED_VERSION = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="version other than 1.0 or 1.1, or its schema is not installed",
-    why="Version 2 may ask for other fields. A request that is judged by the wrong schema is not judged.",
+    why=(
+        "Version 2 may ask for other fields. A request that is judged by the wrong schema is not"
+        " judged."
+    ),
     fix="Write version 1.0, or leave the attribute out.",
     requirements=("H-50", "H-51"),
     example=Example(good='version="1.0"', bad='version="9.9"', reply=REQUEST_PROMPT),
@@ -113,8 +127,10 @@ SCHEMA_MISSING = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="a schema file was named and does not exist; only well-formedness was checked",
-    why="Work on a new project may begin before its schema is there. Nothing else was checked, and somebody has to "
-    "know.",
+    why=(
+        "Work on a new project may begin before its schema is there. Nothing else was checked, and"
+        " somebody has to know."
+    ),
     fix="Install the schema with goop-mcp schema agent_request --install, or name another file.",
     requirements=("H-33",),
     example=Example(
@@ -183,7 +199,10 @@ DEPENDENCY_CYCLE = Rule(
         bad=f'{_SESSION} depends_on="20260113-090000-users"',
         reply=REQUEST_PROMPT.replace(_SESSION, _WAITING),
         expected=Expectations(
-            sessions={"20260113-080000-accounts": (), "20260113-090000-users": ("20260114-093000-login",)}
+            sessions={
+                "20260113-080000-accounts": (),
+                "20260113-090000-users": ("20260114-093000-login",),
+            }
         ),
     ),
     check=_dependency_cycle,

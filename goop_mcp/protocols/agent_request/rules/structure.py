@@ -22,7 +22,9 @@ REQUIRED_PARTS = {
     "current_task_summary": "<current_task_summary>…</current_task_summary>, one or two sentences",
     "workflow": "<workflow>standard</workflow>, or SPIKE, TDD, none",
     "task_details": "<task_details>…</task_details>, what is to be done",
-    "deliverables": '<deliverables><file path="…">…</file></deliverables>, or a <decision> or a <report> in it',
+    "deliverables": (
+        '<deliverables><file path="…">…</file></deliverables>, or a <decision> or a <report> in it'
+    ),
     "@path": 'path="…", relative to the project',
 }
 """What to write for each part that is always required."""
@@ -71,10 +73,14 @@ ELEMENT_ORDER = Rule(
     strict=Severity.ERROR,
     catches="children not in the order of the schema; sorted",
     why="The schema is a sequence: tools that check by it refuse any other order.",
-    fix="Write the elements in this order: mode, original_intent, current_task_summary, workflow, task_details, "
-    "constraints, deliverables, backlog_notes.",
+    fix=(
+        "Write the elements in this order: mode, original_intent, current_task_summary, workflow,"
+        " task_details, constraints, deliverables, backlog_notes."
+    ),
     requirements=("H-02",),
-    example=Example(good=f"{_MODE}\n", bad=f"{_NOTES}{_MODE}\n", reply=REQUEST_PROMPT.replace(f"  {_NOTES}", "")),
+    example=Example(
+        good=f"{_MODE}\n", bad=f"{_NOTES}{_MODE}\n", reply=REQUEST_PROMPT.replace(f"  {_NOTES}", "")
+    ),
 )
 
 UNKNOWN_ELEMENT = Rule(
@@ -85,7 +91,9 @@ UNKNOWN_ELEMENT = Rule(
     why="The agent that gets the request does not look for it, and the schema refuses it.",
     fix="Say it in task_details, or put the element into a namespace of its own.",
     requirements=("H-16", "H-32"),
-    example=Example(good=_NOTES, bad=f"{_NOTES}<reviewer>qa-agent</reviewer>\n", reply=REQUEST_PROMPT),
+    example=Example(
+        good=_NOTES, bad=f"{_NOTES}<reviewer>qa-agent</reviewer>\n", reply=REQUEST_PROMPT
+    ),
 )
 
 EXTENSION_ELEMENT = Rule(
@@ -98,7 +106,10 @@ EXTENSION_ELEMENT = Rule(
     requirements=("H-16",),
     example=Example(
         good=_NOTES,
-        bad=f'{_NOTES}<qa:coverage xmlns:qa="http://instructor-workflow.org/qa/v1">90</qa:coverage>\n',
+        bad=(
+            f"{_NOTES}<qa:coverage"
+            ' xmlns:qa="http://instructor-workflow.org/qa/v1">90</qa:coverage>\n'
+        ),
         reply=REQUEST_PROMPT,
     ),
 )
@@ -111,7 +122,9 @@ UNKNOWN_ATTRIBUTE = Rule(
     why="Custom attributes must not break a request; the literal schema refuses them all the same.",
     fix="Nothing to do unless the name is a slip.",
     requirements=("H-14", "H-15"),
-    example=Example(good='priority="high"', bad='priority="high" colour="red"', reply=REQUEST_PROMPT),
+    example=Example(
+        good='priority="high"', bad='priority="high" colour="red"', reply=REQUEST_PROMPT
+    ),
 )
 
 STRUCTURE_RULES = (

@@ -28,7 +28,10 @@ def _summary_length(request: Request, _expected: Expectations) -> Hit | None:
     if not summary or _SHORTEST <= len(summary) <= _LONGEST:
         return None
     return Hit(
-        message=f"current_task_summary has {len(summary)} characters; expected {_SHORTEST} to {_LONGEST}",
+        message=(
+            f"current_task_summary has {len(summary)} characters; expected {_SHORTEST} to"
+            f" {_LONGEST}"
+        ),
         path="/agent_request/current_task_summary",
         found=excerpt(summary, 80),
     )
@@ -39,7 +42,10 @@ def _deliverable_order(request: Request, _expected: Expectations) -> Hit | None:
     for number, (one, other) in enumerate(pairwise(kinds), 2):
         if _KINDS.index(other) < _KINDS.index(one):
             return Hit(
-                message=f"<{other}> stands behind <{one}>; legal, but the literal schema wants file, decision, report",
+                message=(
+                    f"<{other}> stands behind <{one}>; legal, but the literal schema wants file,"
+                    " decision, report"
+                ),
                 path=f"/agent_request/deliverables/{other}[{kinds[:number].count(other)}]",
             )
     return None
@@ -53,7 +59,11 @@ SUMMARY_LENGTH = Rule(
     why="The summary is what people and schedulers read: one or two sentences.",
     fix="Say in one or two sentences what this task is; the rest belongs into task_details.",
     requirements=("H-05",),
-    example=Example(good=_SUMMARY, bad="<current_task_summary>Summary</current_task_summary>", reply=REQUEST_PROMPT),
+    example=Example(
+        good=_SUMMARY,
+        bad="<current_task_summary>Summary</current_task_summary>",
+        reply=REQUEST_PROMPT,
+    ),
     check=_summary_length,
 )
 
@@ -98,8 +108,16 @@ DELIVERABLE_ORDER = Rule(
     why="Tools that check by the literal schema refuse the request.",
     fix="Name all files first, then the decisions, then the reports.",
     requirements=("H-11",),
-    example=Example(good=_DECISION, bad=f"<report>Coverage</report>\n    {_DECISION}", reply=REQUEST_PROMPT),
+    example=Example(
+        good=_DECISION, bad=f"<report>Coverage</report>\n    {_DECISION}", reply=REQUEST_PROMPT
+    ),
     check=_deliverable_order,
 )
 
-TASK_RULES = (SUMMARY_LENGTH, EMPTY_CONSTRAINTS, CONSTRAINTS_UNREADABLE, NO_DELIVERABLES, DELIVERABLE_ORDER)
+TASK_RULES = (
+    SUMMARY_LENGTH,
+    EMPTY_CONSTRAINTS,
+    CONSTRAINTS_UNREADABLE,
+    NO_DELIVERABLES,
+    DELIVERABLE_ORDER,
+)

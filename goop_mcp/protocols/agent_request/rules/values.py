@@ -23,9 +23,15 @@ PLACEHOLDER_LEFT = Rule(
     id="agent_request/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
-    why="A template that was not filled in asks for nothing; the agent would have to guess. A known slot within a "
-    "sentence or a path is a warning, an unfilled `{{slot}}` an error wherever it stands outside of code.",
+    catches=(
+        "text of a template left in: a slot, a choice, its prose; within a sentence or a path a"
+        " warning"
+    ),
+    why=(
+        "A template that was not filled in asks for nothing; the agent would have to guess. A known"
+        " slot within a sentence or a path is a warning, an unfilled `{{slot}}` an error wherever"
+        " it stands outside of code."
+    ),
     fix="Replace the template text by the real value.",
     requirements=("H-65",),
     example=Example(good=_MODE, bad="<mode>spawn|blocking</mode>", reply=REQUEST_PROMPT),
@@ -39,7 +45,10 @@ UNKNOWN_MODE = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="mode outside spawn, conversation_only, blocking",
-    why="The mode decides whether a session is opened and whether the parent waits; none is guessed.",
+    why=(
+        "The mode decides whether a session is opened and whether the parent waits; none is"
+        " guessed."
+    ),
     fix="Choose spawn, conversation_only or blocking.",
     requirements=("H-03", "H-38"),
     example=Example(good=_MODE, bad="<mode>invalid-mode</mode>", reply=REQUEST_PROMPT),

@@ -27,7 +27,11 @@ def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
     if error.type is None and error.message is None and not error.extensions:
         return None
     found = excerpt(error.message or error.type or "") or None
-    return Hit(message="status is success, and there is an error; expected none", path="/error", found=found)
+    return Hit(
+        message="status is success, and there is an error; expected none",
+        path="/error",
+        found=found,
+    )
 
 
 def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None:
@@ -35,7 +39,9 @@ def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None
     if reply.status is not Status.SUCCESS or not questions:
         return None
     message = f"status is success, and {len(questions)} questions are open; expected none"
-    return Hit(message=message, path="/questions", found=excerpt(questions[0].question or "") or None)
+    return Hit(
+        message=message, path="/questions", found=excerpt(questions[0].question or "") or None
+    )
 
 
 def _is_answered(question: Question) -> bool:
@@ -43,7 +49,11 @@ def _is_answered(question: Question) -> bool:
 
 
 def _issues_without_verdict(reply: Reply, _expected: Expectations) -> Hit | None:
-    if reply.status is not Status.SUCCESS or reply.verdict is not None or "verdict" in reply.unreadable:
+    if (
+        reply.status is not Status.SUCCESS
+        or reply.verdict is not None
+        or "verdict" in reply.unreadable
+    ):
         return None
     if not reply.blocking_issues:
         return None
@@ -61,7 +71,11 @@ def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit
     ]
     shown = summary_failure(reply.summary) if reply.summary else None
     if shown is not None:
-        hits.append(_contradiction(f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")))
+        hits.append(
+            _contradiction(
+                f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")
+            )
+        )
     hits += [
         _contradiction(f"a passed check shows {claim.shown!r}", path, excerpt(text))
         for path, text in _passed_checks(reply)
@@ -71,7 +85,9 @@ def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit
 
 
 def _contradiction(what: str, path: str, found: str) -> Hit:
-    return Hit(message=f"status is success, but {what}; expected both to agree", path=path, found=found)
+    return Hit(
+        message=f"status is success, but {what}; expected both to agree", path=path, found=found
+    )
 
 
 def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | None:
@@ -79,8 +95,10 @@ def _check_without_result(reply: Reply, _expected: Expectations) -> list[Hit] | 
         return None
     return [
         Hit(
-            message="a check is reported as passed, but its text shows no result; "
-            "expected what was run and what came of it",
+            message=(
+                "a check is reported as passed, but its text shows no result; "
+                "expected what was run and what came of it"
+            ),
             path=path,
             found=excerpt(text) or None,
         )
@@ -93,7 +111,11 @@ def _passed_checks(reply: Reply) -> Iterator[tuple[str, str]]:
     """Return pointer and text of the checks that agents add on their own, as far as they are reported as passed."""
     for name in _LISTS if reply.extensions else ():
         checks = reply.extensions.get(name)
-        named = checks.items() if isinstance(checks, dict) else enumerate(checks if isinstance(checks, list) else ())
+        named = (
+            checks.items()
+            if isinstance(checks, dict)
+            else enumerate(checks if isinstance(checks, list) else ())
+        )
         for key, check in named:
             if isinstance(check, Mapping) and _says_passed(check):
                 yield from _texts_of(check, f"/{name}/{escape_pointer(str(key))}")
@@ -116,7 +138,10 @@ SUCCESS_WITH_ERROR = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="success with an `error` object",
-    why="Either the work is done or it failed; the orchestrator would go on and never look at the error.",
+    why=(
+        "Either the work is done or it failed; the orchestrator would go on and never look at the"
+        " error."
+    ),
     fix='Report "status": "failure" with the error, or leave the error out.',
     requirements=("F-10",),
     example=Example(
@@ -164,7 +189,10 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="success, and the summary, the metrics or a passed check count failures",
-    why="The orchestrator goes on with a success. Only counts and fixed forms of test runners decide.",
+    why=(
+        "The orchestrator goes on with a success. Only counts and fixed forms of test runners"
+        " decide."
+    ),
     fix='Run the check again and report its result; as long as something fails, report "failure".',
     requirements=("F-10",),
     example=Example(
@@ -179,7 +207,10 @@ CHECK_WITHOUT_RESULT = Rule(
     id="factory/check-without-result",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches='a check that is reported as passed, and nothing ran: 0 tests, "not run", "should pass", no text',
+    catches=(
+        'a check that is reported as passed, and nothing ran: 0 tests, "not run", "should pass", no'
+        " text"
+    ),
     why="What did not run did not pass.",
     fix="Run the check and write what it printed, or leave the check out.",
     requirements=("F-10",),

@@ -6,7 +6,13 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Rule
 
-__all__ = ["DEFAULT_NOT_IN_OPTIONS", "DUPLICATE_QUESTION_ID", "NO_QUESTIONS", "QUESTION_RULES", "UNKNOWN_ERROR_TYPE"]
+__all__ = [
+    "DEFAULT_NOT_IN_OPTIONS",
+    "DUPLICATE_QUESTION_ID",
+    "NO_QUESTIONS",
+    "QUESTION_RULES",
+    "UNKNOWN_ERROR_TYPE",
+]
 
 _LIST = QUESTIONS_REPLY[QUESTIONS_REPLY.index("[") : QUESTIONS_REPLY.index(',\n  "partial_work"')]
 
@@ -15,7 +21,10 @@ def _no_questions(reply: Reply, _expected: Expectations) -> Hit | None:
     # "Questions responses have at least one question with id" (Validation Rules)
     if reply.status is not Status.QUESTIONS or reply.questions or "questions" in reply.unreadable:
         return None
-    return Hit(message="status is questions and no question is asked; expected at least one", path="/questions")
+    return Hit(
+        message="status is questions and no question is asked; expected at least one",
+        path="/questions",
+    )
 
 
 def _duplicate_question_id(reply: Reply, _expected: Expectations) -> list[Hit] | None:
@@ -26,7 +35,9 @@ def _duplicate_question_id(reply: Reply, _expected: Expectations) -> list[Hit] |
             continue
         if question.id in seen:
             message = f"two questions have the id {excerpt(question.id, 40)!r}; expected one each"
-            hits.append(Hit(message=message, path=f"/questions/{number}/id", found=excerpt(question.id)))
+            hits.append(
+                Hit(message=message, path=f"/questions/{number}/id", found=excerpt(question.id))
+            )
         seen.add(question.id)
     return hits
 
@@ -40,7 +51,9 @@ def _default_not_in_options(reply: Reply, _expected: Expectations) -> list[Hit] 
             expected=question.options,
         )
         for number, question in enumerate(reply.questions or ())
-        if question.default is not None and question.options and question.default not in question.options
+        if question.default is not None
+        and question.options
+        and question.default not in question.options
     ]
 
 
@@ -76,7 +89,9 @@ DEFAULT_NOT_IN_OPTIONS = Rule(
     why="Where defaults answer, the answer would be one that was never offered.",
     fix="Choose the default from the options, or add it to them.",
     requirements=("F-18",),
-    example=Example(good='"default": "single-session"', bad='"default": "redis"', reply=QUESTIONS_REPLY),
+    example=Example(
+        good='"default": "single-session"', bad='"default": "redis"', reply=QUESTIONS_REPLY
+    ),
     check=_default_not_in_options,
 )
 

@@ -6,7 +6,14 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.json_samples import FACTORY_REPLY
 from goop_mcp.validation.rules import Example, Rule
 
-__all__ = ["MARKDOWN_FORBIDDEN", "MARKDOWN_REPLY", "MISSING_FIELD", "NO_ENVELOPE", "STRUCTURE_RULES", "UNKNOWN_STATUS"]
+__all__ = [
+    "MARKDOWN_FORBIDDEN",
+    "MARKDOWN_REPLY",
+    "MISSING_FIELD",
+    "NO_ENVELOPE",
+    "STRUCTURE_RULES",
+    "UNKNOWN_STATUS",
+]
 
 NO_ENVELOPE = Rule(
     id="factory/no-envelope",
@@ -24,12 +31,18 @@ MARKDOWN_REPLY = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="read from Markdown (policy `markdown=forbid` makes it an error)",
-    why="Agents may answer in plain Markdown for backward compatibility; less can be told from it than from JSON.",
+    why=(
+        "Agents may answer in plain Markdown for backward compatibility; less can be told from it"
+        " than from JSON."
+    ),
     fix="Answer with the JSON object of the schema.",
     requirements=("F-01", "F-25"),
     example=Example(
         good=FACTORY_REPLY,
-        bad="Task complete.\n\nDeliverables:\n- .roomodes\n\nSummary:\nBuilt the modes of the pipeline.\n",
+        bad=(
+            "Task complete.\n\nDeliverables:\n- .roomodes\n\nSummary:\nBuilt the modes of the"
+            " pipeline.\n"
+        ),
         reply=FACTORY_REPLY,
     ),
 )

@@ -23,15 +23,41 @@ __all__ = [
 
 _VAGUE = frozenset(
     {
-        *("done", "all done", "work done", "task done", "it is done", "complete", "completed", "task complete"),
-        *("task completed", "work completed", "finished", "all finished", "task finished", "ok", "okay", "success"),
-        *("successful", "completed successfully", "done successfully", "task completed successfully", "ready", "n/a"),
+        *(
+            "done",
+            "all done",
+            "work done",
+            "task done",
+            "it is done",
+            "complete",
+            "completed",
+            "task complete",
+        ),
+        *(
+            "task completed",
+            "work completed",
+            "finished",
+            "all finished",
+            "task finished",
+            "ok",
+            "okay",
+            "success",
+        ),
+        *(
+            "successful",
+            "completed successfully",
+            "done successfully",
+            "task completed successfully",
+            "ready",
+            "n/a",
+        ),
     }
 )
 
 
 def _success_without_deliverable(reply: Reply, _expected: Expectations) -> Hit | None:
-    # "Success responses have at least one deliverable with valid path" (Validation Rules); a critic is exempt (D-55)
+    # "Success responses have at least one deliverable with valid path" (Validation Rules); a critic
+    # is exempt (D-55)
     if reply.status is not Status.SUCCESS or reply.deliverables or reply.verdict is not None:
         return None
     if "deliverables" in reply.unreadable or "verdict" in reply.unreadable:
@@ -60,7 +86,10 @@ def _next_action_contradicts_verdict(reply: Reply, _expected: Expectations) -> H
     if not blocked and not passed:
         return None
     return Hit(
-        message=f"next_action is {excerpt(hint, 60)!r} with verdict {reply.verdict}; expected one that fits",
+        message=(
+            f"next_action is {excerpt(hint, 60)!r} with verdict {reply.verdict}; expected one that"
+            " fits"
+        ),
         path="/next_action",
         found=excerpt(hint),
     )
@@ -81,7 +110,11 @@ def _low_confidence(reply: Reply, _expected: Expectations) -> Hit | None:
     # "low: Significant uncertainty, recommend human review" (Confidence Signaling)
     if reply.confidence != "low":
         return None
-    return Hit(message="confidence is low; a person should look at the work", path="/confidence", found="low")
+    return Hit(
+        message="confidence is low; a person should look at the work",
+        path="/confidence",
+        found="low",
+    )
 
 
 SUCCESS_WITHOUT_DELIVERABLE = Rule(
@@ -115,7 +148,11 @@ SUMMARY_MISSING = Rule(
     why="The summary is what people and the next agent read first.",
     fix='Add "summary": what was done, in a sentence.',
     requirements=("F-16",),
-    example=Example(good='  "summary": "Designed a data pipeline with four agents",\n', bad="", reply=FACTORY_REPLY),
+    example=Example(
+        good='  "summary": "Designed a data pipeline with four agents",\n',
+        bad="",
+        reply=FACTORY_REPLY,
+    ),
 )
 
 VAGUE_SUMMARY = Rule(
@@ -127,7 +164,9 @@ VAGUE_SUMMARY = Rule(
     fix="Say in a sentence what was done.",
     requirements=("F-16",),
     example=Example(
-        good='"summary": "Designed a data pipeline with four agents"', bad='"summary": "Done"', reply=FACTORY_REPLY
+        good='"summary": "Designed a data pipeline with four agents"',
+        bad='"summary": "Done"',
+        reply=FACTORY_REPLY,
     ),
     check=_vague_summary,
 )
@@ -140,7 +179,9 @@ NEXT_ACTION_MISSING = Rule(
     why="The orchestrator has to ask what comes next.",
     fix='Add "next_action": ready_for_review, proceed_to_build or return_to_architect.',
     requirements=("F-17",),
-    example=Example(good='"next_action": "ready_for_review"', bad='"note": "none"', reply=FACTORY_REPLY),
+    example=Example(
+        good='"next_action": "ready_for_review"', bad='"note": "none"', reply=FACTORY_REPLY
+    ),
 )
 
 UNKNOWN_NEXT_ACTION = Rule(
@@ -151,7 +192,11 @@ UNKNOWN_NEXT_ACTION = Rule(
     why="The list is open, but nothing starts from a hint that nobody knows.",
     fix="Use one of the known hints where one fits.",
     requirements=("F-05",),
-    example=Example(good='"next_action": "ready_for_review"', bad='"next_action": "ship_it"', reply=FACTORY_REPLY),
+    example=Example(
+        good='"next_action": "ready_for_review"',
+        bad='"next_action": "ship_it"',
+        reply=FACTORY_REPLY,
+    ),
 )
 
 NEXT_ACTION_CONTRADICTS_VERDICT = Rule(
@@ -163,7 +208,9 @@ NEXT_ACTION_CONTRADICTS_VERDICT = Rule(
     fix="Let next_action follow from the verdict.",
     requirements=("F-17", "F-23"),
     example=Example(
-        good='"next_action": "return_to_architect"', bad='"next_action": "proceed_to_build"', reply=BLOCKING_REPLY
+        good='"next_action": "return_to_architect"',
+        bad='"next_action": "proceed_to_build"',
+        reply=BLOCKING_REPLY,
     ),
     check=_next_action_contradicts_verdict,
 )
@@ -188,7 +235,9 @@ CONFIDENCE_WITHOUT_NOTES = Rule(
     fix="Say in confidence_notes what you are not sure of.",
     requirements=("F-09",),
     example=Example(
-        good='"confidence_notes": "The retention time is a guess"', bad='"confidence_notes": null', reply=NOTED_REPLY
+        good='"confidence_notes": "The retention time is a guess"',
+        bad='"confidence_notes": null',
+        reply=NOTED_REPLY,
     ),
     check=_confidence_without_notes,
 )

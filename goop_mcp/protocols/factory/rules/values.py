@@ -37,11 +37,19 @@ PLACEHOLDER_LEFT = Rule(
     id="factory/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
-    why="An agent that echoes the template has not answered. A known slot within a sentence or a path is a warning.",
+    catches=(
+        "text of a template left in: a slot, a choice, its prose; within a sentence or a path a"
+        " warning"
+    ),
+    why=(
+        "An agent that echoes the template has not answered. A known slot within a sentence or a"
+        " path is a warning."
+    ),
     fix="Replace the template text by the one value that is true.",
     requirements=("F-02", "F-08"),
-    example=Example(good='"confidence": "high"', bad='"confidence": "high|medium|low"', reply=FACTORY_REPLY),
+    example=Example(
+        good='"confidence": "high"', bad='"confidence": "high|medium|low"', reply=FACTORY_REPLY
+    ),
 )
 
 SLOT_IN_TEXT = as_warning(PLACEHOLDER_LEFT)

@@ -12,16 +12,26 @@ _ISSUES = BLOCKING_REPLY[BLOCKING_REPLY.index("[") : BLOCKING_REPLY.index(',\n  
 
 
 def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | None:
-    if reply.verdict is not Verdict.BLOCKING or reply.blocking_issues or "blocking_issues" in reply.unreadable:
+    if (
+        reply.verdict is not Verdict.BLOCKING
+        or reply.blocking_issues
+        or "blocking_issues" in reply.unreadable
+    ):
         return None
-    return Hit(message="verdict is BLOCKING and no issue is named; expected what blocks", path="/blocking_issues")
+    return Hit(
+        message="verdict is BLOCKING and no issue is named; expected what blocks",
+        path="/blocking_issues",
+    )
 
 
 def _pass_with_issues(reply: Reply, _expected: Expectations) -> Hit | None:
     if reply.verdict is not Verdict.PASS or not reply.blocking_issues:
         return None
     count = len(reply.blocking_issues)
-    return Hit(message=f"verdict is PASS with {count} blocking_issues; expected none", path="/blocking_issues")
+    return Hit(
+        message=f"verdict is PASS with {count} blocking_issues; expected none",
+        path="/blocking_issues",
+    )
 
 
 UNKNOWN_VERDICT = Rule(

@@ -20,10 +20,16 @@ def find_older_form(text: str, limits: Limits) -> Extraction | None:
     if found is not None:
         return found
     block = legacy_json.find_legacy_json(text, limits) or markdown_sections.find_sections(text)
-    return None if block is None else Extraction(source=SourceText(text), blocks=(block,), chosen=block)
+    return (
+        None
+        if block is None
+        else Extraction(source=SourceText(text), blocks=(block,), chosen=block)
+    )
 
 
-def read_older_form(extraction: Extraction, block: Block, expected: Expectations, limits: Limits) -> Reading:
+def read_older_form(
+    extraction: Extraction, block: Block, expected: Expectations, limits: Limits
+) -> Reading:
     """Convert the form in `block` and judge what it can hold."""
     text = extraction.source.read
     if block.root == legacy_json.FORM:

@@ -18,7 +18,14 @@ from goop_mcp.validation.template_phrases import GOOP_REPORT_PROSE
 from goop_mcp.validation.template_text import place_of, template_text
 from goop_mcp.workflow.agents import may_report_as, plain_agent_name
 
-__all__ = ["converted", "expected_agent", "expected_state", "reason_to_block", "template_left", "unknown_status"]
+__all__ = [
+    "converted",
+    "expected_agent",
+    "expected_state",
+    "reason_to_block",
+    "template_left",
+    "unknown_status",
+]
 
 _JUDGED = frozenset(
     {
@@ -34,7 +41,13 @@ _RULES = tuple(rule for rule in MODEL_RULES if rule.id in _JUDGED)
 
 
 def converted(
-    report: Report, problems: list[Problem], rule: Rule, form: str, *, start: int, expected: Expectations
+    report: Report,
+    problems: list[Problem],
+    rule: Rule,
+    form: str,
+    *,
+    start: int,
+    expected: Expectations,
 ) -> Reading:
     """Return the reading of a converted report, with the finding that names its `form` first (D-21).
 
@@ -82,7 +95,10 @@ def template_left(values: Iterable[tuple[str, str]]) -> list[Problem]:
         weight = template_text(value, place_of(path.rpartition("/")[2]), GOOP_REPORT_PROSE)
         if weight is not None:
             rule = PLACEHOLDER_LEFT if weight is Severity.ERROR else SLOT_IN_TEXT
-            message = f"template text left in: {path.lstrip('/')} is {excerpt(value, 60)!r}; expected the real value"
+            message = (
+                f"template text left in: {path.lstrip('/')} is {excerpt(value, 60)!r}; expected the"
+                " real value"
+            )
             problems.append(rule.problem(message, path=path, found=excerpt(value)))
     return problems
 

@@ -52,7 +52,11 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     braces = pair_braces(text)
     if _is_cut_off(text, braces):
         return None
-    last = zip(reversed(braces.starts[-limits.candidates :]), reversed(braces.ends[-limits.candidates :]), strict=True)
+    last = zip(
+        reversed(braces.starts[-limits.candidates :]),
+        reversed(braces.ends[-limits.candidates :]),
+        strict=True,
+    )
     for start, end in last:
         if apart.hold(start, end) or in_inline_code(text, start):
             continue
@@ -74,7 +78,12 @@ def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Li
     report = _from_legacy(values, expected)
     problems = template_left((f"/{key}", text) for key in values for text in _texts(values, key))
     return converted(
-        report, problems, LEGACY_RESPONSE, "the JSON of protocol 0.1.3", start=block.start, expected=expected
+        report,
+        problems,
+        LEGACY_RESPONSE,
+        "the JSON of protocol 0.1.3",
+        start=block.start,
+        expected=expected,
     )
 
 
@@ -93,7 +102,9 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     blockers = "\n".join(_texts(values, "blockers")) or None
     if blockers is None and values["status"] == "failed":
         blockers = summary
-    files = [(path, FileAction.CREATED) for path in created] + [(path, FileAction.MODIFIED) for path in modified]
+    files = [(path, FileAction.CREATED) for path in created] + [
+        (path, FileAction.MODIFIED) for path in modified
+    ]
     steps = "\n".join(_texts(values, "next_steps"))
     return Report(
         version=None,
@@ -101,20 +112,27 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
         agent=expected_agent(expected),
         state=expected_state(expected),
         summary=summary,
-        artifacts=Artifacts(
-            files=tuple([FileChange(path=path, action=action) for path, action in files]), commits=commits
-        )
-        if files or commits
-        else None,
+        artifacts=(
+            Artifacts(
+                files=tuple([FileChange(path=path, action=action) for path, action in files]),
+                commits=commits,
+            )
+            if files or commits
+            else None
+        ),
         handoff=Handoff(
             next_action=NextAction(agent=None, text=steps) if steps else None,
             blockers=real_blocker(blockers) if blockers else None,
         ),
-        extensions=tuple([Extension(name="notes", content=note) for note in _texts(values, "notes")]),
+        extensions=tuple(
+            [Extension(name="notes", content=note) for note in _texts(values, "notes")]
+        ),
     )
 
 
 def _texts(values: Mapping[str, Any], key: str) -> list[str]:
     value = values.get(key)
     items = value if isinstance(value, list) else [value]
-    return [clean(without_forbidden(item)) for item in items if isinstance(item, str) and item.strip()]
+    return [
+        clean(without_forbidden(item)) for item in items if isinstance(item, str) and item.strip()
+    ]

@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from goop_mcp.protocols.goop_report.model import Artifacts, Check, FileChange, Handoff, NextAction, Report, Status
+from goop_mcp.protocols.goop_report.model import (
+    Artifacts,
+    Check,
+    FileChange,
+    Handoff,
+    NextAction,
+    Report,
+    Status,
+)
 from goop_mcp.protocols.goop_report.older_forms.conversion import (
     converted,
     expected_agent,
@@ -22,7 +30,14 @@ from goop_mcp.validation.fences import fence_spans
 from goop_mcp.validation.rules import Problem
 from goop_mcp.workflow.commands import KNOWN_COMMANDS
 
-__all__ = ["AGENT_IN_TEXT", "COMMAND_IN_TEXT", "FORM", "find_sections", "read_sections", "section_headings"]
+__all__ = [
+    "AGENT_IN_TEXT",
+    "COMMAND_IN_TEXT",
+    "FORM",
+    "find_sections",
+    "read_sections",
+    "section_headings",
+]
 
 FORM = "markdown_sections"
 
@@ -44,7 +59,11 @@ def find_sections(text: str) -> Block | None:
     names = [heading[2].strip() for heading in headings if heading[1] == "##"]
     if "STATUS" not in names or "SUMMARY" not in names:
         return None
-    first = next(heading for heading in headings if heading[1] == "##" and heading[2].strip() in _SECTION_NAMES)
+    first = next(
+        heading
+        for heading in headings
+        if heading[1] == "##" and heading[2].strip() in _SECTION_NAMES
+    )
     return Block(root=FORM, start=first.start(), end=len(text))
 
 
@@ -56,7 +75,14 @@ def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
     if any(problem.hit.path == "/STATUS" for problem in left):
         problems = []
     problems += left
-    return converted(report, problems, MARKDOWN_SECTIONS, "Markdown sections", start=block.start, expected=expected)
+    return converted(
+        report,
+        problems,
+        MARKDOWN_SECTIONS,
+        "Markdown sections",
+        start=block.start,
+        expected=expected,
+    )
 
 
 def _values(sections: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -64,7 +90,10 @@ def _values(sections: dict[str, str]) -> Iterator[tuple[str, str]]:
     for name, text in sections.items():
         lines = [line for line in text.split("\n") if line.strip()]
         for number, line in enumerate(lines, 1):
-            yield (f"/{name}/{number}" if len(lines) > 1 else f"/{name}"), line.strip().lstrip("-*+ ")
+            yield (
+                (f"/{name}/{number}" if len(lines) > 1 else f"/{name}"),
+                line.strip().lstrip("-*+ "),
+            )
 
 
 def section_headings(text: str) -> list[re.Match[str]]:
@@ -90,7 +119,9 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
     following = clean(sections.get("NEXT"))
     agent, command = AGENT_IN_TEXT.search(following), COMMAND_IN_TEXT.search(following)
     known_command = command[0] if command and command[0] in KNOWN_COMMANDS else None
-    problems = [] if status is not None else [unknown_status(sections["STATUS"], tuple(Status), None)]
+    problems = (
+        [] if status is not None else [unknown_status(sections["STATUS"], tuple(Status), None)]
+    )
     report = Report(
         version=None,
         status=status,
@@ -98,9 +129,13 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
         state=expected_state(expected),
         summary=summary,
         artifacts=_section_files(sections["ARTIFACTS"]) if "ARTIFACTS" in sections else None,
-        verification=_section_checks(sections["VERIFICATION"]) if "VERIFICATION" in sections else None,
+        verification=(
+            _section_checks(sections["VERIFICATION"]) if "VERIFICATION" in sections else None
+        ),
         handoff=Handoff(
-            next_action=NextAction(agent=agent[0] if agent else None, text=following) if following else None,
+            next_action=(
+                NextAction(agent=agent[0] if agent else None, text=following) if following else None
+            ),
             blockers=reason_to_block(status, following, summary),
             next_command=known_command,
         ),
@@ -129,13 +164,17 @@ def _section_files(text: str) -> Artifacts:
     files = []
     for item in _items(text):
         path, description = _at_dash(item)
-        files.append(FileChange(path=path.strip("`* "), action=None, description=clean(description)))
+        files.append(
+            FileChange(path=path.strip("`* "), action=None, description=clean(description))
+        )
     return Artifacts(files=tuple(files))
 
 
 def _at_dash(item: str) -> tuple[str, str]:
     """Return what stands before and after the first dash."""
-    at, dash = min(((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), ""))
+    at, dash = min(
+        ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
+    )
     return item[:at], item[at + len(dash) :]
 
 

@@ -8,7 +8,11 @@ from lxml import etree
 
 from goop_mcp.protocols.goop_report.blockers import real_blocker
 from goop_mcp.protocols.goop_report.model import Check, Extension, Handoff, Report, Status
-from goop_mcp.protocols.goop_report.older_forms.conversion import converted, reason_to_block, unknown_status
+from goop_mcp.protocols.goop_report.older_forms.conversion import (
+    converted,
+    reason_to_block,
+    unknown_status,
+)
 from goop_mcp.protocols.goop_report.reading import GRAMMAR, ReportReader
 from goop_mcp.protocols.goop_report.rules.older_forms import OTHER_ROOT
 from goop_mcp.protocols.goop_report.rules.structure import MISSING_FIELD
@@ -40,10 +44,20 @@ class _SiblingRoot:
     required: bool = False
 
 
-_VERIFIED = _Outcome(Status.COMPLETE, (Check(name="verification", passed=True, evidence="VERIFICATION PASSED"),))
-_REFUTED = _Outcome(Status.COMPLETE, (Check(name="verification", passed=False, evidence="VERIFICATION FAILED"),))
-_TESTS_FAIL = _Outcome(Status.COMPLETE, (Check(name="tests", passed=False, evidence="TESTS FAILING"),))
-_DONE, _UNDONE, _STUCK = _Outcome(Status.COMPLETE), _Outcome(Status.PARTIAL), _Outcome(Status.BLOCKED)
+_VERIFIED = _Outcome(
+    Status.COMPLETE, (Check(name="verification", passed=True, evidence="VERIFICATION PASSED"),)
+)
+_REFUTED = _Outcome(
+    Status.COMPLETE, (Check(name="verification", passed=False, evidence="VERIFICATION FAILED"),)
+)
+_TESTS_FAIL = _Outcome(
+    Status.COMPLETE, (Check(name="tests", passed=False, evidence="TESTS FAILING"),)
+)
+_DONE, _UNDONE, _STUCK = (
+    _Outcome(Status.COMPLETE),
+    _Outcome(Status.PARTIAL),
+    _Outcome(Status.BLOCKED),
+)
 
 
 def _by(agent: str, **statuses: _Outcome) -> dict[str, tuple[str, _Outcome]]:
@@ -55,14 +69,34 @@ _SIBLINGS = {
         _by("goop-debugger", BUG__FIXED=_DONE, BUG__IDENTIFIED=_UNDONE, BUG__INVESTIGATING=_UNDONE)
     ),
     "verification_report": _SiblingRoot(
-        _by("goop-verifier", VERIFICATION__PASSED=_VERIFIED, VERIFICATION__FAILED=_REFUTED, NEEDS_MANUAL=_STUCK)
+        _by(
+            "goop-verifier",
+            VERIFICATION__PASSED=_VERIFIED,
+            VERIFICATION__FAILED=_REFUTED,
+            NEEDS_MANUAL=_STUCK,
+        )
     ),
     # Too common a name: it counts only with a status of this table.
     "response": _SiblingRoot(
         {
-            **_by("goop-designer", DESIGN__COMPLETE=_DONE, DESIGN__OPTIONS=_STUCK, DESIGN__NEEDS_INPUT=_STUCK),
-            **_by("goop-librarian", SEARCH__COMPLETE=_DONE, SEARCH__PARTIAL=_UNDONE, SEARCH__NO_RESULTS=_UNDONE),
-            **_by("goop-tester", TESTS__COMPLETE=_DONE, TESTS__FAILING=_TESTS_FAIL, TESTS__PARTIAL=_UNDONE),
+            **_by(
+                "goop-designer",
+                DESIGN__COMPLETE=_DONE,
+                DESIGN__OPTIONS=_STUCK,
+                DESIGN__NEEDS_INPUT=_STUCK,
+            ),
+            **_by(
+                "goop-librarian",
+                SEARCH__COMPLETE=_DONE,
+                SEARCH__PARTIAL=_UNDONE,
+                SEARCH__NO_RESULTS=_UNDONE,
+            ),
+            **_by(
+                "goop-tester",
+                TESTS__COMPLETE=_DONE,
+                TESTS__FAILING=_TESTS_FAIL,
+                TESTS__PARTIAL=_UNDONE,
+            ),
         },
         required=True,
     ),
@@ -72,9 +106,13 @@ _SIBLINGS = {
     "distillation": _SiblingRoot(_by("memory-distiller", DISTILLATION__COMPLETE=_DONE)),
 }
 _DESCENDANT = "elefant_report"
-_SIBLING_ROOTS = Roots(names=(*_SIBLINGS, _DESCENDANT), child_tags=frozenset({"status", "agent", "summary"}))
+_SIBLING_ROOTS = Roots(
+    names=(*_SIBLINGS, _DESCENDANT), child_tags=frozenset({"status", "agent", "summary"})
+)
 _WORDS = r"[A-Z_]{1,40}+(?>(?: [A-Z_]{1,40}+){0,4})"
-_STATUS_TEXT = re.compile(rf"<status>\s*+({_WORDS})\s*+</status>|^[ \t]*+#{{1,3}}[ \t]++({_WORDS})", re.MULTILINE)
+_STATUS_TEXT = re.compile(
+    rf"<status>\s*+({_WORDS})\s*+</status>|^[ \t]*+#{{1,3}}[ \t]++({_WORDS})", re.MULTILINE
+)
 _RESULTS = {"PASS": True, "FAIL": False}
 
 
@@ -107,15 +145,27 @@ def read_other_root(text: str, block: Block, expected: Expectations, limits: Lim
     else:
         text_only = frozenset({"status", "agent", "summary"})
         grammar = Grammar(
-            root=block.root, containers=frozenset({block.root}), text_only=text_only, attributes=GRAMMAR.attributes
+            root=block.root,
+            containers=frozenset({block.root}),
+            text_only=text_only,
+            attributes=GRAMMAR.attributes,
         )
-        reader = _sibling_reader(_SIBLINGS[block.root], _native_status(text[block.start : block.end]))
+        reader = _sibling_reader(
+            _SIBLINGS[block.root], _native_status(text[block.start : block.end])
+        )
     reading = read_xml(block, text, grammar, limits, reader)
     report = reading.model
     if report is None or reading.partial:
         envelope = replace(report, partial=True) if report is not None else None
         return Reading(block.start, reading.problems, places=reading.envelope, envelope=envelope)
-    result = converted(report, reading.problems, OTHER_ROOT, f"<{block.root}>", start=block.start, expected=expected)
+    result = converted(
+        report,
+        reading.problems,
+        OTHER_ROOT,
+        f"<{block.root}>",
+        start=block.start,
+        expected=expected,
+    )
     result.places = reading.envelope
     return result
 
@@ -129,14 +179,18 @@ def _with_root(grammar: Grammar, root: str) -> Grammar:
     )
 
 
-def _sibling_reader(sibling: _SiblingRoot, native: str) -> "Callable[[etree._Element], TreeReading[Report]]":
+def _sibling_reader(
+    sibling: _SiblingRoot, native: str
+) -> "Callable[[etree._Element], TreeReading[Report]]":
     def read_tree(root: "etree._Element") -> TreeReading[Report]:
         agent, outcome = sibling.statuses.get(native, (None, None))
         values = ValueReader()
         values.template_texts(root)
         problems = values.problems
         if outcome is None:
-            problems.append(unknown_status(native, tuple(sibling.statuses), f"/{root.tag!s}/status"))
+            problems.append(
+                unknown_status(native, tuple(sibling.statuses), f"/{root.tag!s}/status")
+            )
         status = outcome.status if outcome is not None else None
         own_agent = clean(root.findtext("agent"))
         summary = clean(root.findtext("summary"))
@@ -148,7 +202,13 @@ def _sibling_reader(sibling: _SiblingRoot, native: str) -> "Callable[[etree._Ele
             summary=summary or None,
             verification=checks or None,
             handoff=Handoff(blockers=_blockers(root) or reason_to_block(status, summary)),
-            extensions=tuple([_extension(child) for child in root if child.tag not in ("status", "agent", "summary")]),
+            extensions=tuple(
+                [
+                    _extension(child)
+                    for child in root
+                    if child.tag not in ("status", "agent", "summary")
+                ]
+            ),
         )
         return TreeReading(report, problems, tangled=False, whole=True)
 
@@ -167,7 +227,9 @@ def _item_checks(root: "etree._Element") -> list[Check]:
         verdict = element.get("verdict") if element.tag != "verdict" else clean(element.text)
         item = element if element.tag != "verdict" else element.getparent()
         if verdict in _RESULTS and item is not None:
-            name = item.get("name") or item.get("id") or clean(item.findtext("name")) or str(item.tag)
+            name = (
+                item.get("name") or item.get("id") or clean(item.findtext("name")) or str(item.tag)
+            )
             checks.append(Check(name=name, passed=_RESULTS[verdict], evidence=verdict))
     return checks
 
@@ -177,7 +239,9 @@ def _extension(child: "etree._Element", parent: str = "") -> Extension:
     if len(child) == 0 and not child.attrib and child.tag == name:
         return Extension(name=f"{parent}{name}", content=clean(child.text))
     return Extension(
-        name=f"{parent}{name}", content=etree.tostring(child, encoding="unicode", with_tail=False), is_xml=True
+        name=f"{parent}{name}",
+        content=etree.tostring(child, encoding="unicode", with_tail=False),
+        is_xml=True,
     )
 
 
@@ -185,7 +249,9 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
     """Return a reader for `<elefant_report>`: a goop_report without state and memory, with the file action read."""
 
     def read_tree(root: "etree._Element") -> TreeReading[Report]:
-        read_only = [file for file in root.iterfind("artifacts/files/file") if file.get("action") == "read"]
+        read_only = [
+            file for file in root.iterfind("artifacts/files/file") if file.get("action") == "read"
+        ]
         kept = [_extension(file, "artifacts/files/") for file in read_only]
         for file in read_only:
             parent = file.getparent()
@@ -212,4 +278,6 @@ def _under(problem: Problem, root: str) -> Problem:
     path = problem.hit.path
     if path is None:
         return problem
-    return Problem(problem.rule, replace(problem.hit, path=path.replace("/goop_report", f"/{root}", 1)))
+    return Problem(
+        problem.rule, replace(problem.hit, path=path.replace("/goop_report", f"/{root}", 1))
+    )

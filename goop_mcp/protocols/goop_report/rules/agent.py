@@ -5,7 +5,13 @@ from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY
-from goop_mcp.workflow.agents import KNOWN_AGENTS, is_agent_name, may_report_as, plain_agent_name, same_agent
+from goop_mcp.workflow.agents import (
+    KNOWN_AGENTS,
+    is_agent_name,
+    may_report_as,
+    plain_agent_name,
+    same_agent,
+)
 
 __all__ = ["AGENT_RULES"]
 
@@ -14,12 +20,18 @@ _GOOD = "<agent>goop-executor</agent>"
 
 
 def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
-    if not report.agent or report.agent in KNOWN_AGENTS or may_report_as(report.agent, expected.agents):
+    if (
+        not report.agent
+        or report.agent in KNOWN_AGENTS
+        or may_report_as(report.agent, expected.agents)
+    ):
         return None
     named = f"goop-{plain_agent_name(report.agent).removeprefix('goop-').replace('_', '-').replace(' ', '-')}"
     fix = f"Write <agent>{named}</agent>." if named in KNOWN_AGENTS else None
     return Hit(
-        message=f"agent is {excerpt(report.agent, 60)!r}; expected the form goop-[type] in lower case",
+        message=(
+            f"agent is {excerpt(report.agent, 60)!r}; expected the form goop-[type] in lower case"
+        ),
         path=_PATH,
         found=excerpt(report.agent),
         fix=fix,
@@ -55,9 +67,15 @@ BAD_AGENT_NAME = Rule(
     id="goop_report/bad-agent-name",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="agent is not `goop-[type]` nor `memory-distiller`, and the project has no agent of that name",
+    catches=(
+        "agent is not `goop-[type]` nor `memory-distiller`, and the project has no agent of that"
+        " name"
+    ),
     why="The name is how the orchestrator knows whose work this is.",
-    fix="Write your own agent name, such as goop-executor; a project lists names of its own in .goopspec/hooks.json.",
+    fix=(
+        "Write your own agent name, such as goop-executor; a project lists names of its own in"
+        " .goopspec/hooks.json."
+    ),
     requirements=("G-10", "G-11"),
     example=Example(good=_GOOD, bad="<agent>executor</agent>", reply=COMPLETE_REPLY),
     check=_bad_agent_name,
@@ -80,7 +98,10 @@ AGENT_MISMATCH = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="agent differs from the expected one",
-    why="A report of another agent is a copied template or a mix-up; acting on it credits the wrong work.",
+    why=(
+        "A report of another agent is a copied template or a mix-up; acting on it credits the wrong"
+        " work."
+    ),
     fix="Report under the name by which you were invoked.",
     requirements=("G-42",),
     example=Example(

@@ -53,7 +53,10 @@ def _commit_sha_form(report: Report, _expected: Expectations) -> list[Hit]:
 def _commit_message_form(report: Report, _expected: Expectations) -> list[Hit]:
     return [
         Hit(
-            message=f"commit message is {excerpt(commit.message, 60)!r}; expected the form type(scope): message",
+            message=(
+                f"commit message is {excerpt(commit.message, 60)!r}; expected the form type(scope):"
+                " message"
+            ),
             path=f"/goop_report/artifacts/commits/commit[{number}]",
             found=excerpt(commit.message) or None,
         )
@@ -66,15 +69,24 @@ def _file_created_and_deleted(report: Report, _expected: Expectations) -> list[H
     files = report.artifacts.files if report.artifacts is not None else ()
     if not any(each.action is FileAction.DELETED for each in files):
         return []
-    gone = {posixpath.normpath(each.path) for each in files if each.action is FileAction.DELETED and each.path}
+    gone = {
+        posixpath.normpath(each.path)
+        for each in files
+        if each.action is FileAction.DELETED and each.path
+    }
     return [
         Hit(
-            message=f"file {excerpt(each.path, 60)!r} is deleted and {each.action}; expected one of them",
+            message=(
+                f"file {excerpt(each.path, 60)!r} is deleted and {each.action}; expected one of"
+                " them"
+            ),
             path=f"/goop_report/artifacts/files/file[{number}]/@action",
             found=str(each.action),
         )
         for number, each in enumerate(files, 1)
-        if each.path and each.action not in (None, FileAction.DELETED) and posixpath.normpath(each.path) in gone
+        if each.path
+        and each.action not in (None, FileAction.DELETED)
+        and posixpath.normpath(each.path) in gone
     ]
 
 
@@ -97,7 +109,9 @@ ARTIFACTS_MISSING = Rule(
     why="The chronicle and the next agent would miss the change.",
     fix="List every file you changed and every commit you made in <artifacts>.",
     requirements=("G-37",),
-    example=Example(good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(files_changed=True)),
+    example=Example(
+        good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(files_changed=True)
+    ),
     check=_artifacts_missing,
 )
 
@@ -121,7 +135,9 @@ COMMIT_MESSAGE_FORM = Rule(
     why="The chronicle groups commits by type. The scope may be left out.",
     fix="Write the commit's subject as type(scope): message.",
     requirements=("G-24",),
-    example=Example(good=_COMMIT, bad='<commit sha="a1b2c3d">fixed stuff</commit>', reply=COMPLETE_REPLY),
+    example=Example(
+        good=_COMMIT, bad='<commit sha="a1b2c3d">fixed stuff</commit>', reply=COMPLETE_REPLY
+    ),
     check=_commit_message_form,
 )
 
@@ -131,7 +147,9 @@ FILE_CREATED_AND_DELETED = Rule(
     strict=Severity.WARNING,
     catches="one file under two actions that exclude each other",
     why="After the work the file is there or it is not.",
-    fix="List the file once, with what is true at the end; a file that came and went is not listed.",
+    fix=(
+        "List the file once, with what is true at the end; a file that came and went is not listed."
+    ),
     requirements=("G-22",),
     example=Example(
         good="    <files>\n",
@@ -145,10 +163,15 @@ CLAIM_IN_PROSE = Rule(
     id="goop_report/claim-in-prose",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="files or commits as text inside `<files>`, `<commits>`; read as claims where a line is unambiguous",
+    catches=(
+        "files or commits as text inside `<files>`, `<commits>`; read as claims where a line is"
+        " unambiguous"
+    ),
     why="What stands as text is easily overlooked, and a line may mean several things.",
-    fix='Write each file as <file path="…" action="created">what</file> and each commit as '
-    '<commit sha="…">message</commit>.',
+    fix=(
+        'Write each file as <file path="…" action="created">what</file> and each commit as '
+        '<commit sha="…">message</commit>.'
+    ),
     requirements=("G-22", "G-24"),
     example=Example(
         good='<file path="src/login.py" action="created">Login endpoint</file>',

@@ -22,7 +22,9 @@ _NEXT = f"{_HANDOFF}/next_action"
 _COMMAND = f"{_HANDOFF}/next_command"
 _FLAG = "<suggest_new_session>false</suggest_new_session>"
 _ACTION = '<next_action agent="goop-tester">W1.T3: test the login endpoint</next_action>'
-_WITH_COMMAND = COMPLETE_REPLY.replace(_FLAG, f"{_FLAG}\n    <next_command>/goop-accept</next_command>")
+_WITH_COMMAND = COMPLETE_REPLY.replace(
+    _FLAG, f"{_FLAG}\n    <next_command>/goop-accept</next_command>"
+)
 _NEW_SESSION = _WITH_COMMAND.replace(_FLAG, "<suggest_new_session>true</suggest_new_session>")
 
 
@@ -32,19 +34,32 @@ def _next_action(report: Report) -> NextAction | None:
 
 def _no_next_action(report: Report, _expected: Expectations) -> Hit | None:
     # "handoff.next_action must specify which agent continues" (Validation Rules)
-    if report.handoff is None or report.handoff.next_action is not None or report.status in (None, Status.BLOCKED):
+    if (
+        report.handoff is None
+        or report.handoff.next_action is not None
+        or report.status in (None, Status.BLOCKED)
+    ):
         return None
     return Hit(
-        message=f"status is {report.status} and handoff has no next_action; expected who continues with what",
+        message=(
+            f"status is {report.status} and handoff has no next_action; expected who continues with"
+            " what"
+        ),
         path=_NEXT,
     )
 
 
 def _blocked_without_next_action(report: Report, _expected: Expectations) -> Hit | None:
     # The seed's own BLOCKED example has none, so it is only a warning there (D-24).
-    if report.handoff is None or report.handoff.next_action is not None or report.status is not Status.BLOCKED:
+    if (
+        report.handoff is None
+        or report.handoff.next_action is not None
+        or report.status is not Status.BLOCKED
+    ):
         return None
-    return Hit(message="handoff has no next_action; expected who is to unblock the task", path=_NEXT)
+    return Hit(
+        message="handoff has no next_action; expected who is to unblock the task", path=_NEXT
+    )
 
 
 def _next_action_without_text(report: Report, _expected: Expectations) -> Hit | None:
@@ -61,17 +76,27 @@ def _unknown_next_agent(report: Report, _expected: Expectations) -> Hit | None:
     if action.agent in SPECIAL_NEXT_AGENTS or is_agent_name(action.agent):
         return None
     return Hit(
-        message=f"next agent is {excerpt(action.agent, 60)!r}; expected goop-[type], orchestrator or user",
+        message=(
+            f"next agent is {excerpt(action.agent, 60)!r}; expected goop-[type], orchestrator or"
+            " user"
+        ),
         path=f"{_NEXT}/@agent",
         found=excerpt(action.agent),
     )
 
 
 def _bad_next_command(report: Report, _expected: Expectations) -> Hit | None:
-    if report.handoff is None or not report.handoff.next_command or command_name(report.handoff.next_command):
+    if (
+        report.handoff is None
+        or not report.handoff.next_command
+        or command_name(report.handoff.next_command)
+    ):
         return None
     return Hit(
-        message=f"next_command is {excerpt(report.handoff.next_command, 60)!r}; expected the form /goop-[command]",
+        message=(
+            f"next_command is {excerpt(report.handoff.next_command, 60)!r}; expected the form"
+            " /goop-[command]"
+        ),
         path=_COMMAND,
         found=excerpt(report.handoff.next_command),
     )
@@ -135,7 +160,10 @@ NEXT_ACTION_WITHOUT_AGENT = Rule(
     strict=Severity.ERROR,
     catches="next_action has no agent",
     why="The router needs a name; it never picks one by itself.",
-    fix='Name the agent: <next_action agent="goop-tester">…</next_action>, or orchestrator, or user.',
+    fix=(
+        'Name the agent: <next_action agent="goop-tester">…</next_action>, or orchestrator, or'
+        " user."
+    ),
     requirements=("G-30", "G-46"),
     example=Example(good=' agent="goop-tester"', bad="", reply=COMPLETE_REPLY),
 )
@@ -160,7 +188,9 @@ NEXT_AGENT_ALIAS = Rule(
     why="All three names mean the same; one of them is enough.",
     fix='Write agent="orchestrator".',
     requirements=("G-30",),
-    example=Example(good='agent="goop-tester"', bad='agent="goop-orchestrator"', reply=COMPLETE_REPLY),
+    example=Example(
+        good='agent="goop-tester"', bad='agent="goop-orchestrator"', reply=COMPLETE_REPLY
+    ),
 )
 
 UNKNOWN_NEXT_AGENT = Rule(

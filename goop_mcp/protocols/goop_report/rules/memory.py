@@ -8,14 +8,19 @@ from goop_mcp.validation.samples import COMPLETE_REPLY
 
 __all__ = ["IMPORTANCE_OUT_OF_RANGE", "MEMORY_RULES", "UNKNOWN_MEMORY_TYPE"]
 
-_SECTION = COMPLETE_REPLY[COMPLETE_REPLY.index("  <memory>") : COMPLETE_REPLY.index("  <verification>")]
+_SECTION = COMPLETE_REPLY[
+    COMPLETE_REPLY.index("  <memory>") : COMPLETE_REPLY.index("  <verification>")
+]
 
 
 def _memory_missing(report: Report, expected: Expectations) -> Hit | None:
     # "Required When Applicable: memory - when memory was persisted"
     if not expected.memory_saved or report.memory:
         return None
-    return Hit(message="memory was saved, and none is reported; expected <memory>", path="/goop_report/memory")
+    return Hit(
+        message="memory was saved, and none is reported; expected <memory>",
+        path="/goop_report/memory",
+    )
 
 
 UNKNOWN_MEMORY_TYPE = Rule(
@@ -34,7 +39,10 @@ IMPORTANCE_OUT_OF_RANGE = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="importance absent, no number, or outside 0 to 1",
-    why="The memory tools of the package count from 1 to 10, the envelope from 0 to 1; nothing is rescaled by guess.",
+    why=(
+        "The memory tools of the package count from 1 to 10, the envelope from 0 to 1; nothing is"
+        " rescaled by guess."
+    ),
     fix="Write a number from 0 to 1, for example 0.7 for a decision.",
     requirements=("G-27",),
     example=Example(good='importance="0.7"', bad='importance="8"', reply=COMPLETE_REPLY),
@@ -48,7 +56,9 @@ MEMORY_MISSING = Rule(
     why="The orchestrator learns from the report what it can look up later.",
     fix="Name every memory you saved in <memory>.",
     requirements=("G-38",),
-    example=Example(good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(memory_saved=True)),
+    example=Example(
+        good=_SECTION, bad="", reply=COMPLETE_REPLY, expected=Expectations(memory_saved=True)
+    ),
     check=_memory_missing,
 )
 

@@ -4,10 +4,20 @@ from goop_mcp.validation.findings import Severity
 from goop_mcp.validation.rules import Example, Rule
 from goop_mcp.validation.samples import COMPLETE_REPLY
 
-__all__ = ["CHECKLIST_GAP", "LEGACY_RESPONSE", "MARKDOWN_SECTIONS", "OLDER_FORM_RULES", "OTHER_ROOT"]
+__all__ = [
+    "CHECKLIST_GAP",
+    "LEGACY_RESPONSE",
+    "MARKDOWN_SECTIONS",
+    "OLDER_FORM_RULES",
+    "OTHER_ROOT",
+]
 
-_MEMORY = COMPLETE_REPLY[COMPLETE_REPLY.index("  <memory>") : COMPLETE_REPLY.index("  <verification>")]
-_ENVELOPE_FIX = 'Report in the current form: a <goop_report version="0.1.6"> block at the end of the reply.'
+_MEMORY = COMPLETE_REPLY[
+    COMPLETE_REPLY.index("  <memory>") : COMPLETE_REPLY.index("  <verification>")
+]
+_ENVELOPE_FIX = (
+    'Report in the current form: a <goop_report version="0.1.6"> block at the end of the reply.'
+)
 
 
 LEGACY_RESPONSE = Rule(
@@ -44,8 +54,10 @@ OTHER_ROOT = Rule(
     id="subagent_protocol/other-root",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="a sibling root such as `<debug_report>`; converted where the status is in the table, else an error of its "
-    "own (`goop_report/unknown-status`)",
+    catches=(
+        "a sibling root such as `<debug_report>`; converted where the status is in the table, else"
+        " an error of its own (`goop_report/unknown-status`)"
+    ),
     why="Some agents of the packages have a root element of their own.",
     fix=_ENVELOPE_FIX,
     requirements=("P-08",),
@@ -61,7 +73,10 @@ CHECKLIST_GAP = Rule(
     lenient=Severity.INFO,
     strict=Severity.INFO,
     catches="an item of the envelope checklist is missing",
-    why="The protocol closes with a checklist: status, summary, files, commit, memory, next action, session flag.",
+    why=(
+        "The protocol closes with a checklist: status, summary, files, commit, memory, next action,"
+        " session flag."
+    ),
     fix="Add the section when there is something to report.",
     requirements=("P-12", "P-13"),
     example=Example(good=_MEMORY, bad="", reply=COMPLETE_REPLY),

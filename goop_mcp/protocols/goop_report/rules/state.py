@@ -25,7 +25,10 @@ def _phase_mismatch(report: Report, expected: Expectations) -> Hit | None:
     if report.state.phase == wanted:
         return None
     return Hit(
-        message=f"phase is {report.state.phase.value!r}; expected {excerpt(wanted, 40)!r}, the current workflow phase",
+        message=(
+            f"phase is {report.state.phase.value!r}; expected {excerpt(wanted, 40)!r}, the current"
+            " workflow phase"
+        ),
         path=_PHASE,
         found=report.state.phase.value,
         expected=(wanted,),
@@ -37,11 +40,19 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
     if report.state is None:
         return None
     counters = (("wave", report.state.wave), ("task", report.state.task))
-    return [_over_total_hit(name, counter) for name, counter in counters if counter and _over_total(counter)]
+    return [
+        _over_total_hit(name, counter)
+        for name, counter in counters
+        if counter and _over_total(counter)
+    ]
 
 
 def _over_total(counter: Counter) -> bool:
-    return counter.current is not None and counter.total is not None and counter.current > counter.total
+    return (
+        counter.current is not None
+        and counter.total is not None
+        and counter.current > counter.total
+    )
 
 
 def _over_total_hit(name: str, counter: Counter) -> Hit:
@@ -58,7 +69,9 @@ def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
     task = parse_task_id(report.task_id)
     if task is not None and task.task is not None and report.task_id == str(task):
         return None
-    fix = f"Write <task_id>{task}</task_id>." if task is not None and task.task is not None else None
+    fix = (
+        f"Write <task_id>{task}</task_id>." if task is not None and task.task is not None else None
+    )
     return Hit(
         message=f"task_id is {excerpt(report.task_id, 60)!r}; expected the form W2.T3",
         path=_TASK_ID,
@@ -76,13 +89,17 @@ def _task_id_differs_from_state(report: Report, _expected: Expectations) -> list
     pairs = (("wave", task.wave, report.state.wave), ("task", task.task, report.state.task))
     return [
         Hit(
-            message=f"task_id {excerpt(report.task_id, 40)} says {name} {number}, state says {counter.current}; "
-            "expected the same number",
+            message=(
+                f"task_id {excerpt(report.task_id, 40)} says {name} {number}, state says"
+                f" {counter.current}; expected the same number"
+            ),
             path=_TASK_ID,
             found=excerpt(report.task_id),
         )
         for name, number, counter in pairs
-        if counter is not None and None not in (number, counter.current) and number != counter.current
+        if counter is not None
+        and None not in (number, counter.current)
+        and number != counter.current
     ]
 
 

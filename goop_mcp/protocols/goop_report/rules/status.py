@@ -27,8 +27,10 @@ def _complete_with_failed_check(report: Report, _expected: Expectations) -> list
         return None
     return [
         Hit(
-            message=f"status is COMPLETE, but check {excerpt(check.name or '', 60)!r} failed; "
-            "expected every check to pass",
+            message=(
+                f"status is COMPLETE, but check {excerpt(check.name or '', 60)!r} failed; "
+                "expected every check to pass"
+            ),
             path=f"/goop_report/verification/check[{number}]/@passed",
             found="false",
             expected=("true",),
@@ -39,7 +41,11 @@ def _complete_with_failed_check(report: Report, _expected: Expectations) -> list
 
 
 def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | None:
-    if report.status is not Status.COMPLETE or report.handoff is None or report.handoff.blockers is None:
+    if (
+        report.status is not Status.COMPLETE
+        or report.handoff is None
+        or report.handoff.blockers is None
+    ):
         return None
     return Hit(
         message="status is COMPLETE and there is a blocker; expected None",
@@ -50,13 +56,24 @@ def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | Non
 
 def _blocked_without_blocker(report: Report, _expected: Expectations) -> Hit | None:
     # "If BLOCKED, blockers must be non-empty" (Validation Rules); None counts as empty (D-30)
-    if report.status is not Status.BLOCKED or report.handoff is None or report.handoff.blockers is not None:
+    if (
+        report.status is not Status.BLOCKED
+        or report.handoff is None
+        or report.handoff.blockers is not None
+    ):
         return None
-    return Hit(message="status is BLOCKED and blockers is empty or None; expected what blocks you", path=_BLOCKERS)
+    return Hit(
+        message="status is BLOCKED and blockers is empty or None; expected what blocks you",
+        path=_BLOCKERS,
+    )
 
 
 def _blocked_but_ready(report: Report, _expected: Expectations) -> Hit | None:
-    if report.status is not Status.BLOCKED or report.handoff is None or report.handoff.ready is not True:
+    if (
+        report.status is not Status.BLOCKED
+        or report.handoff is None
+        or report.handoff.ready is not True
+    ):
         return None
     return Hit(
         message="status is BLOCKED and ready is true; expected false",
@@ -71,10 +88,18 @@ UNKNOWN_STATUS = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="status outside the four",
-    why="The router acts on the status. Words such as DONE or FAILED have no row of their own, and none is guessed.",
-    fix="Choose the one status that is true; work that failed is BLOCKED, with the reason in blockers.",
+    why=(
+        "The router acts on the status. Words such as DONE or FAILED have no row of their own, and"
+        " none is guessed."
+    ),
+    fix=(
+        "Choose the one status that is true; work that failed is BLOCKED, with the reason in"
+        " blockers."
+    ),
     requirements=("G-09",),
-    example=Example(good="<status>COMPLETE</status>", bad="<status>FAILED</status>", reply=COMPLETE_REPLY),
+    example=Example(
+        good="<status>COMPLETE</status>", bad="<status>FAILED</status>", reply=COMPLETE_REPLY
+    ),
 )
 
 COMPLETE_WITHOUT_CHECK = Rule(
@@ -83,9 +108,16 @@ COMPLETE_WITHOUT_CHECK = Rule(
     strict=Severity.WARNING,
     catches="COMPLETE and no check at all",
     why="Complete means verified. Nobody can tell how.",
-    fix='Report what you ran: <verification><check name="tests" passed="true">…</check></verification>.',
+    fix=(
+        'Report what you ran: <verification><check name="tests"'
+        ' passed="true">…</check></verification>.'
+    ),
     requirements=("G-44",),
-    example=Example(good='<check name="tests" passed="true">pytest: 12 passed</check>\n', bad="", reply=COMPLETE_REPLY),
+    example=Example(
+        good='<check name="tests" passed="true">pytest: 12 passed</check>\n',
+        bad="",
+        reply=COMPLETE_REPLY,
+    ),
     check=_complete_without_check,
 )
 
@@ -114,7 +146,9 @@ COMPLETE_WITH_BLOCKER = Rule(
     fix="Write None in blockers, or report BLOCKED.",
     requirements=("G-32", "G-41"),
     example=Example(
-        good="<blockers>None</blockers>", bad="<blockers>waiting for a key</blockers>", reply=COMPLETE_REPLY
+        good="<blockers>None</blockers>",
+        bad="<blockers>waiting for a key</blockers>",
+        reply=COMPLETE_REPLY,
     ),
     check=_complete_with_blocker,
 )
@@ -124,11 +158,17 @@ BLOCKED_WITHOUT_BLOCKER = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="BLOCKED and blockers absent, blank, or None, n/a, no",
-    why="The orchestrator presents the blocker to the user. Without one nobody can unblock the agent.",
+    why=(
+        "The orchestrator presents the blocker to the user. Without one nobody can unblock the"
+        " agent."
+    ),
     fix="Say in <blockers> what blocks you and what you need to go on.",
     requirements=("G-45",),
     example=Example(
-        good="<blockers>RULE 4 DEVIATION: which provider? Options: A) Stripe (recommended), B) PayPal</blockers>",
+        good=(
+            "<blockers>RULE 4 DEVIATION: which provider? Options: A) Stripe (recommended), B)"
+            " PayPal</blockers>"
+        ),
         bad="<blockers>None</blockers>",
         reply=BLOCKED_REPLY,
     ),

@@ -27,8 +27,10 @@ MISSING_PARTS = {
     "state": "<state><phase>execute</phase></state>, with the phase you work in",
     "phase": "<phase>execute</phase>, or plan, specify, accept, research",
     "summary": "<summary>…</summary>, one or two sentences on what was done",
-    "handoff": '<handoff><ready>…</ready><next_action agent="…">…</next_action>'
-    "<suggest_new_session>…</suggest_new_session></handoff>",
+    "handoff": (
+        '<handoff><ready>…</ready><next_action agent="…">…</next_action>'
+        "<suggest_new_session>…</suggest_new_session></handoff>"
+    ),
     "@path": 'path="…", relative to the project',
     "@type": 'type="decision", or observation, or note',
     "@passed": 'passed="true" or passed="false"',
@@ -43,7 +45,10 @@ _ROOT = '<goop_report version="0.1.6">'
 def _version_missing(report: Report, _expected: Expectations) -> Hit | None:
     if report.version:
         return None
-    return Hit(message=f"the root has no version; expected {WRITTEN_VERSION} or another", path="/goop_report")
+    return Hit(
+        message=f"the root has no version; expected {WRITTEN_VERSION} or another",
+        path="/goop_report",
+    )
 
 
 def _unknown_version(report: Report, _expected: Expectations) -> Hit | None:
@@ -54,7 +59,10 @@ def _unknown_version(report: Report, _expected: Expectations) -> Hit | None:
     if number and _OLDEST <= (int(number[1]), int(number[2]), int(number[3])) <= _NEWEST:
         return None
     return Hit(
-        message=f"version is {excerpt(report.version, 40)!r}; expected 0.1.4 to 0.2.9; read by the same rules",
+        message=(
+            f"version is {excerpt(report.version, 40)!r}; expected 0.1.4 to 0.2.9; read by the same"
+            " rules"
+        ),
         path="/goop_report/@version",
         found=report.version,
     )
@@ -65,22 +73,31 @@ NO_ENVELOPE = Rule(
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
     catches="goop_report asked for and none found",
-    why="Every agent response must include the block. Without it the orchestrator would have to guess.",
+    why=(
+        "Every agent response must include the block. Without it the orchestrator would have to"
+        " guess."
+    ),
     fix="End the reply with the envelope; `goop-mcp prompt goop_report` shows its form.",
     requirements=("G-01", "P-02", "P-08"),
-    example=Example(good=COMPLETE_REPLY, bad="## TASK COMPLETE\n\nDone. All tests pass.", reply=COMPLETE_REPLY),
+    example=Example(
+        good=COMPLETE_REPLY, bad="## TASK COMPLETE\n\nDone. All tests pass.", reply=COMPLETE_REPLY
+    ),
 )
 
 MISSING_FIELD = Rule(
     id="goop_report/missing-field",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="required element or attribute absent: status, agent, state, state/phase, summary, handoff; file path; "
-    "saved type; check passed",
+    catches=(
+        "required element or attribute absent: status, agent, state, state/phase, summary, handoff;"
+        " file path; saved type; check passed"
+    ),
     why="What is missing stays missing: no status, agent or hand-over is ever made up.",
     fix="Add the missing part.",
     requirements=("G-20", "G-22", "G-26", "G-28", "G-36"),
-    example=Example(good="<summary>Added the login endpoint.</summary>\n", bad="", reply=COMPLETE_REPLY),
+    example=Example(
+        good="<summary>Added the login endpoint.</summary>\n", bad="", reply=COMPLETE_REPLY
+    ),
 )
 
 EMPTY_FIELD = Rule(
@@ -92,7 +109,9 @@ EMPTY_FIELD = Rule(
     fix="Fill in the element.",
     requirements=("G-21", "G-36"),
     example=Example(
-        good="<summary>Added the login endpoint.</summary>", bad="<summary> </summary>", reply=COMPLETE_REPLY
+        good="<summary>Added the login endpoint.</summary>",
+        bad="<summary> </summary>",
+        reply=COMPLETE_REPLY,
     ),
 )
 
@@ -143,7 +162,11 @@ EXTENSION_ELEMENT = Rule(
     why="Agents add evidence, comparisons, recommendations. Nothing they say is lost.",
     fix="Nothing to do: the element is kept.",
     requirements=("G-08",),
-    example=Example(good="<memory>\n", bad="<evidence>see the log</evidence>\n  <memory>\n", reply=COMPLETE_REPLY),
+    example=Example(
+        good="<memory>\n",
+        bad="<evidence>see the log</evidence>\n  <memory>\n",
+        reply=COMPLETE_REPLY,
+    ),
 )
 
 STRUCTURE_RULES = (

@@ -11,9 +11,12 @@ from goop_mcp.validation.samples import COMPLETE_REPLY
 __all__ = ["SUMMARY_RULES", "count_sentences"]
 
 _MOST_SENTENCES = 2
-_END = re.compile(r"[.!?。！？](?:(?<=[.!?])['\")\]]*+\s++(?=[\"'(\[`*]*+[A-Z0-9])|(?<=[。！？])(?=[^\s。！？]))")
+_END = re.compile(
+    r"[.!?。！？](?:(?<=[.!?])['\")\]]*+\s++(?=[\"'(\[`*]*+[A-Z0-9])|(?<=[。！？])(?=[^\s。！？]))"
+)
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|ms|dr)|^\d+|\s\d+|\b[A-Z])\Z", re.IGNORECASE
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|ms|dr)|^\d+|\s\d+|\b[A-Z])\Z",
+    re.IGNORECASE,
 )
 
 
@@ -23,7 +26,9 @@ def count_sentences(text: str) -> int:
     if not text:
         return 0
     return 1 + sum(
-        1 for end in _END.finditer(text) if not _ABBREVIATION.search(text, max(0, end.start() - 10), end.start())
+        1
+        for end in _END.finditer(text)
+        if not _ABBREVIATION.search(text, max(0, end.start() - 10), end.start())
     )
 
 
@@ -43,7 +48,10 @@ SUMMARY_TOO_LONG = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="more than two sentences",
-    why="The summary goes into the chronicle and into other agents' contexts; the prose of the reply holds the rest.",
+    why=(
+        "The summary goes into the chronicle and into other agents' contexts; the prose of the"
+        " reply holds the rest."
+    ),
     fix="Say in one or two sentences what was accomplished; leave the rest in the prose.",
     requirements=("G-21",),
     example=Example(

@@ -9,7 +9,9 @@ from goop_mcp.validation.samples import BLOCKED_REPLY, COMPLETE_REPLY
 
 __all__ = ["VERIFICATION_RULES"]
 
-_SECTION = '  <verification>\n    <check name="types" passed="true">no errors</check>\n  </verification>\n'
+_SECTION = (
+    '  <verification>\n    <check name="types" passed="true">no errors</check>\n  </verification>\n'
+)
 _REPLY = BLOCKED_REPLY.replace("  <handoff>", f"{_SECTION}  <handoff>")
 
 
@@ -35,21 +37,30 @@ def _verification_missing(report: Report, expected: Expectations) -> Hit | None:
 
 
 def _check_contradicts_itself(report: Report, _expected: Expectations) -> list[Hit] | None:
-    # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies nothing
+    # "COMPLETE: Task fully finished, verified" (Status Values): a check that failed verifies
+    # nothing
     hits = [
         Hit(
-            message=f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows "
-            f"{claim.shown!r}; expected both to agree",
+            message=(
+                f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
+                f" {claim.shown!r}; expected both to agree"
+            ),
             path=f"/goop_report/verification/check[{number}]",
             found=excerpt(check.evidence),
         )
         for number, check in enumerate(report.verification or (), 1)
-        if check.passed and (claim := judge_claim(check.evidence)) is not None and claim.kind == "contradicts"
+        if check.passed
+        and (claim := judge_claim(check.evidence)) is not None
+        and claim.kind == "contradicts"
     ]
     shown = _shown_against_summary(report)
     if shown is not None:
         path, found = "/goop_report/summary", excerpt(report.summary or "")
-        hits.append(Hit(message=f"{shown}; expected the report to agree with itself", path=path, found=found))
+        hits.append(
+            Hit(
+                message=f"{shown}; expected the report to agree with itself", path=path, found=found
+            )
+        )
     return hits
 
 
@@ -64,19 +75,27 @@ def _shown_against_summary(report: Report) -> str | None:
     if failed or report.status is not Status.COMPLETE:
         return None
     shown = summary_failure(report.summary)
-    return None if shown is None else f"every check is reported as passed, but the summary counts {shown!r}"
+    return (
+        None
+        if shown is None
+        else f"every check is reported as passed, but the summary counts {shown!r}"
+    )
 
 
 def _check_without_result(report: Report, _expected: Expectations) -> list[Hit] | None:
     return [
         Hit(
-            message=f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows no result; "
-            "expected what was run and what came of it",
+            message=(
+                f"check {excerpt(check.name or '', 60)!r} is reported as passed, but its text shows"
+                " no result; expected what was run and what came of it"
+            ),
             path=f"/goop_report/verification/check[{number}]",
             found=excerpt(check.evidence) or None,
         )
         for number, check in enumerate(report.verification or (), 1)
-        if check.passed and (claim := judge_claim(check.evidence)) is not None and claim.kind == "without result"
+        if check.passed
+        and (claim := judge_claim(check.evidence)) is not None
+        and claim.kind == "without result"
     ]
 
 
@@ -88,7 +107,9 @@ CHECK_WITHOUT_NAME = Rule(
     why="A check without a name cannot be compared with the next one.",
     fix='Name the check: <check name="tests" passed="true">…</check>.',
     requirements=("G-28",),
-    example=Example(good='<check name="tests" passed="true">', bad='<check passed="true">', reply=COMPLETE_REPLY),
+    example=Example(
+        good='<check name="tests" passed="true">', bad='<check passed="true">', reply=COMPLETE_REPLY
+    ),
     check=_check_without_name,
 )
 
@@ -108,13 +129,22 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     id="goop_report/check-contradicts-itself",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches='passed="true", and the text counts failures, errors or a non-zero exit code, or counts that do not add '
-    "up; also a summary that says the opposite of the checks",
-    why="The router goes on with what passed. Only counts and fixed forms of test runners decide, never the word "
-    "failed; names, paths, quotations and earlier runs are left out.",
-    fix='Run the check again and report its result; as long as something fails, write passed="false".',
+    catches=(
+        'passed="true", and the text counts failures, errors or a non-zero exit code, or counts'
+        " that do not add up; also a summary that says the opposite of the checks"
+    ),
+    why=(
+        "The router goes on with what passed. Only counts and fixed forms of test runners decide,"
+        " never the word failed; names, paths, quotations and earlier runs are left out."
+    ),
+    fix=(
+        "Run the check again and report its result; as long as something fails, write"
+        ' passed="false".'
+    ),
     requirements=("G-47",),
-    example=Example(good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY),
+    example=Example(
+        good="pytest: 12 passed", bad="pytest: 10 passed, 2 failed", reply=COMPLETE_REPLY
+    ),
     check=_check_contradicts_itself,
 )
 
@@ -122,7 +152,9 @@ CHECK_WITHOUT_RESULT = Rule(
     id="goop_report/check-without-result",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches='passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text',
+    catches=(
+        'passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text'
+    ),
     why="What did not run did not pass. Nobody can tell what the check is based on.",
     fix="Run the check and write what it printed, or leave the check out.",
     requirements=("G-44", "G-47"),

@@ -25,5 +25,7 @@ RULES = (
 INPUT_RULES = tuple(rule for rule in CONTEXT_RULES if rule.check is not None)
 """The rules that judge what an agent is given."""
 
-RESPONSE_RULES = tuple(rule for rule in RULES if rule.check is not None and rule not in CONTEXT_RULES)
+RESPONSE_RULES = tuple(
+    rule for rule in RULES if rule.check is not None and rule not in CONTEXT_RULES
+)
 """The rules that judge a whole answer; the others are reported where a value is read."""

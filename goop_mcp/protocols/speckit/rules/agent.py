@@ -44,7 +44,9 @@ AGENT_PREFIX = Rule(
     why="Projects install the agents under such names.",
     fix="Nothing to do: the prefix is dropped.",
     requirements=("S-10",),
-    example=Example(good='"agent": "clarify"', bad='"agent": "speckit-clarify"', reply=CLARIFY_REPLY),
+    example=Example(
+        good='"agent": "clarify"', bad='"agent": "speckit-clarify"', reply=CLARIFY_REPLY
+    ),
 )
 
 AGENT_MISMATCH = Rule(

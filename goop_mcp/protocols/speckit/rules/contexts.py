@@ -11,13 +11,20 @@ __all__ = ["CONTEXT_RULES", "FEATURE_DIR_DIFFERS", "FEEDBACK_EXHAUSTED"]
 
 def _feature_dir_differs(given: AgentInput, _expected: Expectations) -> Hit | None:
     context = given.workflow_context
-    if context is None or not context.feature_id or not context.feature_dir or "<" in context.feature_dir:
+    if (
+        context is None
+        or not context.feature_id
+        or not context.feature_dir
+        or "<" in context.feature_dir
+    ):
         return None
     wanted = f"specs/{context.feature_id}/"
     if context.feature_dir.rstrip("/") == wanted.rstrip("/"):
         return None
     return Hit(
-        message=f"feature_dir is {excerpt(context.feature_dir, 60)!r}; expected {excerpt(wanted, 60)!r}",
+        message=(
+            f"feature_dir is {excerpt(context.feature_dir, 60)!r}; expected {excerpt(wanted, 60)!r}"
+        ),
         path="/workflow_context/feature_dir",
         found=excerpt(context.feature_dir),
         expected=(wanted,),
@@ -31,7 +38,10 @@ def _feedback_exhausted(given: AgentInput, _expected: Expectations) -> Hit | Non
     if context.iteration <= context.max_iterations:
         return None
     return Hit(
-        message=f"iteration is {context.iteration} of {context.max_iterations}; expected no more than that",
+        message=(
+            f"iteration is {context.iteration} of {context.max_iterations}; expected no more than"
+            " that"
+        ),
         path="/feedback_context/iteration",
         found=str(context.iteration),
     )
@@ -46,7 +56,9 @@ FEATURE_DIR_DIFFERS = Rule(
     fix="Write specs/, the feature_id and a slash.",
     requirements=("S-02",),
     example=Example(
-        good='"feature_dir": "specs/007-oauth-login/"', bad='"feature_dir": "features/7/"', reply=WORKFLOW_INPUT
+        good='"feature_dir": "specs/007-oauth-login/"',
+        bad='"feature_dir": "features/7/"',
+        reply=WORKFLOW_INPUT,
     ),
     check=_feature_dir_differs,
 )

@@ -23,7 +23,9 @@ _OTHERS = ("skipped", "pending", "todo", "ignored", "disabled", "xfailed", "canc
 _UNDONE_PHASES = frozenset(
     {"failed", "fail", "failure", "error", "errored", "incomplete", "in_progress", "in progress"}
 )
-_NO_RESULTS = frozenset({"command", "cmd", "name", "path", "file", "url", "tool", "runner", "report", "id", "status"})
+_NO_RESULTS = frozenset(
+    {"command", "cmd", "name", "path", "file", "url", "tool", "runner", "report", "id", "status"}
+)
 _DESCRIPTION = frozenset({"id", "description", "status", "name", "title", "criterion"})
 
 
@@ -33,7 +35,10 @@ def _gate_contradicts_counts(response: Response, _expected: Expectations) -> lis
     for name, gate in _passed_gates(response):
         path = f"/result/quality_gates/{escape_pointer(name)}/details"
         for key, shown in _against_counts(section(gate, "details")):
-            message = f"gate {excerpt(name, 40)} is PASSED, but {shown}; expected counts that agree with the status"
+            message = (
+                f"gate {excerpt(name, 40)} is PASSED, but {shown}; expected counts that agree with"
+                " the status"
+            )
             hits.append(Hit(message=message, path=f"{path}/{key}"))
     return hits
 
@@ -48,7 +53,9 @@ def _passed_gates(response: Response) -> Iterator[tuple[str, Values]]:
 
 def _against_counts(details: Values) -> Iterator[tuple[str, str]]:
     """Return what in the details of a passed gate says that it did not pass, with its key."""
-    bad = [(name, count) for name in details.keys() & _BAD_COUNTS if (count := number(details, name))]
+    bad = [
+        (name, count) for name in details.keys() & _BAD_COUNTS if (count := number(details, name))
+    ]
     bad.sort(key=lambda each: _BAD_ORDER.index(each[0]))
     if bad:
         yield from ((name, f"{name} is {count:g}") for name, count in bad if count > 0)
@@ -58,7 +65,8 @@ def _against_counts(details: Values) -> Iterator[tuple[str, str]]:
         yield "total", "total is 0: nothing ran"
     elif total is not None and passed is not None:
         others = sum(number(details, name) or 0 for name in _OTHERS)
-        # Some runners count a test that passed at the second try as passed, others next to the passed ones.
+        # Some runners count a test that passed at the second try as passed, others next to the
+        # passed ones.
         flaky = number(details, "flaky") or 0
         if passed + others not in (total, total - flaky):
             left_out = f" and {others:g} were left out" if others else ""
@@ -90,7 +98,10 @@ def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
         return
     for name, state in section(result, "implementation_phases").items():
         if isinstance(state, str) and state.strip().lower() in _UNDONE_PHASES:
-            what = f"completion_percentage is 100, but phase {excerpt(name, 40)} is {excerpt(state, 40)}"
+            what = (
+                f"completion_percentage is 100, but phase {excerpt(name, 40)} is"
+                f" {excerpt(state, 40)}"
+            )
             yield what, f"implementation_phases/{escape_pointer(name)}", excerpt(state)
     passed, total = number(result, "tests_passed"), number(result, "tests_total")
     if passed is not None and total is not None and passed < total:
@@ -102,10 +113,18 @@ def _compliance_of_review(result: Values) -> Iterator[tuple[str, str, str]]:
     compliance = section(result, "constitution_compliance")
     failed = number(compliance, "failed")
     if compliance.get("status") == "PASS" and failed is not None and failed > 0:
-        yield f"compliance is PASS, but failed is {failed:g}", "constitution_compliance/failed", f"{failed:g}"
+        yield (
+            f"compliance is PASS, but failed is {failed:g}",
+            "constitution_compliance/failed",
+            f"{failed:g}",
+        )
 
 
-_STATUSES = {"test": _criteria_of_test, "implement": _parts_of_implement, "review": _compliance_of_review}
+_STATUSES = {
+    "test": _criteria_of_test,
+    "implement": _parts_of_implement,
+    "review": _compliance_of_review,
+}
 
 
 def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit] | None:
@@ -142,15 +161,27 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
     # Who is not finished may name itself: the router calls it again.
     if not is_unfinished(response):
         hits = [
-            Hit(message=f"the next step of {agent} is {agent}; expected another agent", path=f"/result/next_steps/{at}")
+            Hit(
+                message=f"the next step of {agent} is {agent}; expected another agent",
+                path=f"/result/next_steps/{at}",
+            )
             for at, step in enumerate(response.next_steps)
             if plain_agent(step) == agent
         ]
     error = response.error
     action = error.suggested_action if error is not None else None
-    if error is not None and action is not None and action.agent is not None and plain_agent(action.agent) == agent:
-        asks = error.recovery_strategy == "run_prerequisite_agent" or error.type == "PrerequisiteError"
-        message = f"the prerequisite of {agent} is {agent}; expected the agent that has to run first"
+    if (
+        error is not None
+        and action is not None
+        and action.agent is not None
+        and plain_agent(action.agent) == agent
+    ):
+        asks = (
+            error.recovery_strategy == "run_prerequisite_agent" or error.type == "PrerequisiteError"
+        )
+        message = (
+            f"the prerequisite of {agent} is {agent}; expected the agent that has to run first"
+        )
         hits += [Hit(message=message, path="/error/suggested_action/agent")] if asks else []
     return hits
 
@@ -176,11 +207,20 @@ def _check_without_result(response: Response, _expected: Expectations) -> list[H
         by_check.setdefault(what, []).append((path, text))
     hits = []
     for what, texts in by_check.items():
-        if all((claim := judge_claim(text)) is not None and claim.kind == "without result" for _, text in texts):
-            if any(what == f"gate {excerpt(name, 40)}" and _counts(gate) for name, gate in _passed_gates(response)):
+        if all(
+            (claim := judge_claim(text)) is not None and claim.kind == "without result"
+            for _, text in texts
+        ):
+            if any(
+                what == f"gate {excerpt(name, 40)}" and _counts(gate)
+                for name, gate in _passed_gates(response)
+            ):
                 continue
             path, text = texts[0]
-            message = f"{what} is PASSED, but its text shows no result; expected what was run and what came of it"
+            message = (
+                f"{what} is PASSED, but its text shows no result; expected what was run and what"
+                " came of it"
+            )
             hits.append(Hit(message=message, path=path, found=excerpt(text) or None))
     return hits
 
@@ -204,7 +244,10 @@ def _texts(response: Response) -> Iterator[tuple[str, str, str]]:
     for place, criterion in enumerate(items(response.result, "success_criteria") or ()):
         if isinstance(criterion, dict) and criterion.get("status") == "PASSED":
             yield from _texts_in(
-                criterion, f"criterion {place + 1}", f"/result/success_criteria/{place}", _DESCRIPTION | _NO_RESULTS
+                criterion,
+                f"criterion {place + 1}",
+                f"/result/success_criteria/{place}",
+                _DESCRIPTION | _NO_RESULTS,
             )
 
 
@@ -220,11 +263,18 @@ GATE_CONTRADICTS_COUNTS = Rule(
     id="speckit/gate-contradicts-counts",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="a quality gate PASSED with failed or errors above 0, total 0, or counts that do not add up",
+    catches=(
+        "a quality gate PASSED with failed or errors above 0, total 0, or counts that do not add up"
+    ),
     why="The workflow goes on with what passed. Here the counts say that it did not.",
-    fix="Write the gate as FAILED, or report the counts of the run: passed, failed and skipped add up to total.",
+    fix=(
+        "Write the gate as FAILED, or report the counts of the run: passed, failed and skipped add"
+        " up to total."
+    ),
     requirements=("S-38",),
-    example=Example(good='"passed": 45, "failed": 0', bad='"passed": 43, "failed": 2', reply=TEST_REPLY),
+    example=Example(
+        good='"passed": 45, "failed": 0', bad='"passed": 43, "failed": 2', reply=TEST_REPLY
+    ),
     check=_gate_contradicts_counts,
 )
 
@@ -232,8 +282,11 @@ CRITERION_CONTRADICTS_STATUS = Rule(
     id="speckit/criterion-contradicts-status",
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
-    catches="a part that failed or was not tested under a whole that passed: a criterion under overall_status PASSED, "
-    "a phase or tests n/m under 100 %, compliance PASS with failed above 0",
+    catches=(
+        "a part that failed or was not tested under a whole that passed: a criterion under"
+        " overall_status PASSED, a phase or tests n/m under 100 %, compliance PASS with failed"
+        " above 0"
+    ),
     why="Who reads the status alone goes on; who reads the parts stops.",
     fix="Let the status follow from its parts.",
     requirements=("S-37", "S-38", "S-40", "S-42"),
@@ -265,7 +318,9 @@ STEP_IS_ITSELF = Rule(
     why="The workflow would call the same agent without end.",
     fix="Name the agent that comes next, or an empty list at the end.",
     requirements=("S-11", "S-26"),
-    example=Example(good='"next_steps": ["plan"]', bad='"next_steps": ["clarify"]', reply=CLARIFY_REPLY),
+    example=Example(
+        good='"next_steps": ["plan"]', bad='"next_steps": ["clarify"]', reply=CLARIFY_REPLY
+    ),
     check=_step_is_itself,
 )
 
@@ -273,12 +328,18 @@ CHECK_CONTRADICTS_ITSELF = Rule(
     id="speckit/check-contradicts-itself",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="a gate or criterion PASSED, and its text counts failures, errors or a non-zero exit code",
-    why="The workflow goes on with what passed. Only counts and fixed forms of test runners decide.",
+    catches=(
+        "a gate or criterion PASSED, and its text counts failures, errors or a non-zero exit code"
+    ),
+    why=(
+        "The workflow goes on with what passed. Only counts and fixed forms of test runners decide."
+    ),
     fix="Run the check again and report its result; as long as something fails, write FAILED.",
     requirements=("S-38",),
     example=Example(
-        good='{"docker_compose": "valid"}', bad='{"docker_compose": "exited with code 1"}', reply=TEST_REPLY
+        good='{"docker_compose": "valid"}',
+        bad='{"docker_compose": "exited with code 1"}',
+        reply=TEST_REPLY,
     ),
     check=_check_contradicts_itself,
 )
@@ -291,7 +352,9 @@ CHECK_WITHOUT_RESULT = Rule(
     why="What did not run did not pass.",
     fix="Run the check and write what came of it; a criterion that was not tested is NOT_TESTED.",
     requirements=("S-38",),
-    example=Example(good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY),
+    example=Example(
+        good='{"docker_compose": "valid"}', bad='{"docker_compose": "not run"}', reply=TEST_REPLY
+    ),
     check=_check_without_result,
 )
 

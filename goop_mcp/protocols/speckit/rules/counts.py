@@ -26,11 +26,15 @@ def _list_differs_from_count(response: Response, _expected: Expectations) -> lis
     return _hits(response, _LISTS)
 
 
-def _hits(response: Response, looks: Mapping[str, Callable[[Values], Iterator[Remark]]]) -> list[Hit] | None:
+def _hits(
+    response: Response, looks: Mapping[str, Callable[[Values], Iterator[Remark]]]
+) -> list[Hit] | None:
     look = looks.get(response.agent or "")
     if look is None or response.result is None:
         return None
-    return [Hit(message=message, path=f"/result/{field}") for message, field in look(response.result)]
+    return [
+        Hit(message=message, path=f"/result/{field}") for message, field in look(response.result)
+    ]
 
 
 def _sums_of_clarify(result: Values) -> Iterator[Remark]:
@@ -46,7 +50,10 @@ def _sums_of_analyze(result: Values) -> Iterator[Remark]:
     yield from _sum(result, "findings_by_severity", "total_findings")
     coverage = section(result, "coverage_analysis")
     part, whole = "requirements_with_tasks", "total_requirements"
-    for remark, field in (*_at_most(coverage, part, whole), *_percentage(coverage, "coverage_percentage", part, whole)):
+    for remark, field in (
+        *_at_most(coverage, part, whole),
+        *_percentage(coverage, "coverage_percentage", part, whole),
+    ):
         yield remark, f"coverage_analysis/{field}"
 
 
@@ -63,7 +70,9 @@ def _lists_of_tasks(result: Values) -> Iterator[Remark]:
 def _lists_of_analyze(result: Values) -> Iterator[Remark]:
     yield from _length(result, "findings", number(result, "total_findings"))
     coverage = section(result, "coverage_analysis")
-    whole, part = (number(coverage, name) for name in ("total_requirements", "requirements_with_tasks"))
+    whole, part = (
+        number(coverage, name) for name in ("total_requirements", "requirements_with_tasks")
+    )
     if whole is not None and part is not None:
         for remark, field in _length(coverage, "uncovered_requirements", whole - part):
             yield remark, f"coverage_analysis/{field}"

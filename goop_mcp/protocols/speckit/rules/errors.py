@@ -26,8 +26,20 @@ FITTING: Mapping[str, tuple[str, ...]] = {
     "QualityGateFailure": ("feedback_loop", "fix_and_retry", "ask_user", "manual_resolution"),
     "ConstitutionViolationError": ("manual_resolution",),
     "BranchExistsError": ("ask_user", "manual_resolution"),
-    "TimeoutError": ("retry", "retry_with_backoff", "fix_and_retry", "ask_user", "manual_resolution"),
-    "ExternalServiceError": ("retry_with_backoff", "retry", "fix_and_retry", "ask_user", "manual_resolution"),
+    "TimeoutError": (
+        "retry",
+        "retry_with_backoff",
+        "fix_and_retry",
+        "ask_user",
+        "manual_resolution",
+    ),
+    "ExternalServiceError": (
+        "retry_with_backoff",
+        "retry",
+        "fix_and_retry",
+        "ask_user",
+        "manual_resolution",
+    ),
 }
 """The strategies that fit each type, that of the table of types first. To be more careful is never wrong."""
 
@@ -41,7 +53,10 @@ def _strategy_mismatch(response: Response, _expected: Expectations) -> Hit | Non
     if fitting is None or not known or error.recovery_strategy in fitting:
         return None
     return Hit(
-        message=f"recovery_strategy is {error.recovery_strategy!r} for {error.type}; expected {fitting[0]}",
+        message=(
+            f"recovery_strategy is {error.recovery_strategy!r} for {error.type}; expected"
+            f" {fitting[0]}"
+        ),
         path="/error/recovery_strategy",
         found=error.recovery_strategy,
         expected=fitting,
@@ -56,7 +71,10 @@ def _missing_suggested_agent(response: Response, _expected: Expectations) -> Hit
     if error.suggested_action is not None and error.suggested_action.agent:
         return None
     return Hit(
-        message="recovery_strategy is run_prerequisite_agent, but suggested_action.agent is missing; expected an agent",
+        message=(
+            "recovery_strategy is run_prerequisite_agent, but suggested_action.agent is missing;"
+            " expected an agent"
+        ),
         path="/error/suggested_action/agent",
     )
 
@@ -64,7 +82,11 @@ def _missing_suggested_agent(response: Response, _expected: Expectations) -> Hit
 def _manual_but_recoverable(response: Response, _expected: Expectations) -> Hit | None:
     # "manual_resolution | Cannot auto-recover" (Recovery Strategies)
     error = response.error
-    if error is None or error.recoverable is not True or error.recovery_strategy != "manual_resolution":
+    if (
+        error is None
+        or error.recoverable is not True
+        or error.recovery_strategy != "manual_resolution"
+    ):
         return None
     return Hit(
         message="recoverable is true and recovery_strategy is manual_resolution; expected false",
@@ -93,19 +115,26 @@ UNKNOWN_ERROR_TYPE = Rule(
     why="Each type has its own way to recover; for another one the user is asked.",
     fix="Choose the one of the seven types that fits.",
     requirements=("S-17",),
-    example=Example(good='"type": "PrerequisiteError"', bad='"type": "DiskFullError"', reply=ERROR_REPLY),
+    example=Example(
+        good='"type": "PrerequisiteError"', bad='"type": "DiskFullError"', reply=ERROR_REPLY
+    ),
 )
 
 DERIVED_STRATEGY = Rule(
     id="speckit/derived-strategy",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="`retry` or `retry_with_backoff`: asked for by the type table, absent from the strategy table",
+    catches=(
+        "`retry` or `retry_with_backoff`: asked for by the type table, absent from the strategy"
+        " table"
+    ),
     why="The two tables of the specification differ; the meaning is plain.",
     fix="Nothing to do: it is read as the type table has it.",
     requirements=("S-22", "S-23", "S-24"),
     example=Example(
-        good='"recovery_strategy": "fix_and_retry"', bad='"recovery_strategy": "retry"', reply=TIMEOUT_REPLY
+        good='"recovery_strategy": "fix_and_retry"',
+        bad='"recovery_strategy": "retry"',
+        reply=TIMEOUT_REPLY,
     ),
 )
 
@@ -118,7 +147,9 @@ UNKNOWN_STRATEGY = Rule(
     fix="Choose one of the listed strategies.",
     requirements=("S-24",),
     example=Example(
-        good='"recovery_strategy": "run_prerequisite_agent"', bad='"recovery_strategy": "pray"', reply=ERROR_REPLY
+        good='"recovery_strategy": "run_prerequisite_agent"',
+        bad='"recovery_strategy": "pray"',
+        reply=ERROR_REPLY,
     ),
 )
 
@@ -162,7 +193,9 @@ MANUAL_BUT_RECOVERABLE = Rule(
     why="What only a person can resolve cannot be recovered from by itself.",
     fix='Write "recoverable": false, or choose another strategy.',
     requirements=("S-20", "S-27"),
-    example=Example(good='"recoverable": false', bad='"recoverable": true', reply=CONSTITUTION_REPLY),
+    example=Example(
+        good='"recoverable": false', bad='"recoverable": true', reply=CONSTITUTION_REPLY
+    ),
     check=_manual_but_recoverable,
 )
 

@@ -28,7 +28,11 @@ def _success_with_failed_gate(response: Response, _expected: Expectations) -> li
     if stop is None or response.status is not Status.SUCCESS:
         return None
     return [
-        Hit(message=f"status is success, but {what}; the work must not go on", path=path, found=found)
+        Hit(
+            message=f"status is success, but {what}; the work must not go on",
+            path=path,
+            found=found,
+        )
         for what, path, found in stop(response)
     ]
 
@@ -40,7 +44,11 @@ def _test_stops(response: Response) -> Iterator[tuple[str, str, str]]:
 
 def _review_stops(response: Response) -> Iterator[tuple[str, str, str]]:
     if section(response.result, "").get("overall_status") == "NEEDS_MANUAL_REVIEW":
-        yield "overall_status is NEEDS_MANUAL_REVIEW", "/result/overall_status", "NEEDS_MANUAL_REVIEW"
+        yield (
+            "overall_status is NEEDS_MANUAL_REVIEW",
+            "/result/overall_status",
+            "NEEDS_MANUAL_REVIEW",
+        )
     if section(response.result, "constitution_compliance").get("status") == "FAIL":
         yield "the constitution is violated", "/result/constitution_compliance/status", "FAIL"
 
@@ -54,7 +62,11 @@ def _analyze_stops(response: Response) -> Iterator[tuple[str, str, str]]:
     )
     if critical > 0 or listed:
         count = critical or listed
-        yield f"{count:g} findings are CRITICAL", "/result/findings_by_severity/CRITICAL", f"{count:g}"
+        yield (
+            f"{count:g} findings are CRITICAL",
+            "/result/findings_by_severity/CRITICAL",
+            f"{count:g}",
+        )
 
 
 def _plan_stops(response: Response) -> Iterator[tuple[str, str, str]]:
@@ -102,7 +114,8 @@ def _left_over(response: Response) -> Hit | None:
 def _tasks_left(response: Response) -> Hit | None:
     """Return what says that tasks are left: the percentage, or else the counts."""
     percentage, done, total = (
-        number(response.result, name) for name in ("completion_percentage", "tasks_completed", "tasks_total")
+        number(response.result, name)
+        for name in ("completion_percentage", "tasks_completed", "tasks_total")
     )
     if percentage is not None and percentage < _ALL:
         name, found = "completion_percentage", f"{percentage:g}"
@@ -110,7 +123,11 @@ def _tasks_left(response: Response) -> Hit | None:
         name, found = "tasks_completed", f"{done:g} of {total:g}"
     else:
         return None
-    return Hit(message=f"status is success, but {name} is {found}; work remains", path=f"/result/{name}", found=found)
+    return Hit(
+        message=f"status is success, but {name} is {found}; work remains",
+        path=f"/result/{name}",
+        found=found,
+    )
 
 
 def _passed_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
@@ -119,7 +136,9 @@ def _passed_with_failed_gate(response: Response, _expected: Expectations) -> lis
     gates = section(response.result, "quality_gates")
     return [
         Hit(
-            message=f"overall_status is PASSED, but gate {excerpt(name, 40)} is FAILED; expected FAILED",
+            message=(
+                f"overall_status is PASSED, but gate {excerpt(name, 40)} is FAILED; expected FAILED"
+            ),
             path=f"/result/quality_gates/{escape_pointer(name)}/status",
             found="FAILED",
         )
@@ -136,14 +155,20 @@ def _coverage_below_required(response: Response, _expected: Expectations) -> Hit
     if gate.get("status") != "PASSED" or overall is None or required is None or overall >= required:
         return None
     return Hit(
-        message=f"the coverage gate is PASSED with {overall:g} of the required {required:g}; expected FAILED",
+        message=(
+            f"the coverage gate is PASSED with {overall:g} of the required {required:g}; expected"
+            " FAILED"
+        ),
         path="/result/quality_gates/coverage/details/overall",
         found=f"{overall:g}",
     )
 
 
 def _low_confidence(response: Response, _expected: Expectations) -> Hit | None:
-    if response.agent != "research" or section(response.result, "").get("confidence_level") != "LOW":
+    if (
+        response.agent != "research"
+        or section(response.result, "").get("confidence_level") != "LOW"
+    ):
         return None
     return Hit(
         message="confidence_level is LOW; a person should look at the decisions",
@@ -156,13 +181,19 @@ SUCCESS_WITH_FAILED_GATE = Rule(
     id="speckit/success-with-failed-gate",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="status success, and the content says stop: test FAILED, review NEEDS_MANUAL_REVIEW or compliance FAIL, "
-    "analyze CRITICAL above 0, plan with constitution_violations",
-    why="The agent did its work, and the work found a reason to stop. The router "
-    "looks at the content, never at the status alone.",
+    catches=(
+        "status success, and the content says stop: test FAILED, review NEEDS_MANUAL_REVIEW or"
+        " compliance FAIL, analyze CRITICAL above 0, plan with constitution_violations"
+    ),
+    why=(
+        "The agent did its work, and the work found a reason to stop. The router "
+        "looks at the content, never at the status alone."
+    ),
     fix="Nothing to do: the reply is in order, what it found is not.",
     requirements=("S-33", "S-36", "S-38", "S-40"),
-    example=Example(good='"overall_status": "PASSED"', bad='"overall_status": "FAILED"', reply=TEST_REPLY),
+    example=Example(
+        good='"overall_status": "PASSED"', bad='"overall_status": "FAILED"', reply=TEST_REPLY
+    ),
     check=_success_with_failed_gate,
 )
 
@@ -170,11 +201,16 @@ SUCCESS_BUT_UNFINISHED = Rule(
     id="speckit/success-but-unfinished",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="status success, and work remains: implement below 100 %, clarify with remaining_ambiguities",
+    catches=(
+        "status success, and work remains: implement below 100 %, clarify with"
+        " remaining_ambiguities"
+    ),
     why="The router calls the same agent again instead of the next.",
     fix="Nothing to do: finish the work when you are called again.",
     requirements=("S-31", "S-37"),
-    example=Example(good='"remaining_ambiguities": 0', bad='"remaining_ambiguities": 2', reply=CLARIFY_REPLY),
+    example=Example(
+        good='"remaining_ambiguities": 0', bad='"remaining_ambiguities": 2', reply=CLARIFY_REPLY
+    ),
     check=_success_but_unfinished,
 )
 
@@ -187,7 +223,9 @@ PASSED_WITH_FAILED_GATE = Rule(
     fix='Write "overall_status": "FAILED" as long as one gate is FAILED.',
     requirements=("S-38",),
     example=Example(
-        good='"code_quality": {"status": "PASSED"', bad='"code_quality": {"status": "FAILED"', reply=TEST_REPLY
+        good='"code_quality": {"status": "PASSED"',
+        bad='"code_quality": {"status": "FAILED"',
+        reply=TEST_REPLY,
     ),
     check=_passed_with_failed_gate,
 )
@@ -212,7 +250,9 @@ LOW_CONFIDENCE = Rule(
     why="What is built on uncertain ground should be looked at by a person first.",
     fix="Nothing to do: a person reviews the decisions.",
     requirements=("S-32",),
-    example=Example(good='"confidence_level": "HIGH"', bad='"confidence_level": "LOW"', reply=RESEARCH_REPLY),
+    example=Example(
+        good='"confidence_level": "HIGH"', bad='"confidence_level": "LOW"', reply=RESEARCH_REPLY
+    ),
     check=_low_confidence,
 )
 

@@ -34,7 +34,10 @@ RESULT_WITHOUT_ENVELOPE = Rule(
     strict=Severity.ERROR,
     catches="agent-specific fields without agent, status, result around them",
     why="The fields alone do not say who answers, nor whether the work was done.",
-    fix='Put the fields into "result", and agent, status, timestamp and execution_time_ms around it.',
+    fix=(
+        'Put the fields into "result", and agent, status, timestamp and execution_time_ms'
+        " around it."
+    ),
     requirements=("S-09", "S-10"),
     example=Example(
         good=CLARIFY_REPLY,
@@ -61,7 +64,19 @@ MISSING_RESULT_FIELD = Rule(
     catches="a field of the agent's own table absent",
     why="Each agent must conform to its table; the next agent reads these fields.",
     fix="Add the missing field to the result.",
-    requirements=("S-29", "S-31", "S-32", "S-33", "S-34", "S-35", "S-36", "S-37", "S-38", "S-40", "S-41"),
+    requirements=(
+        "S-29",
+        "S-31",
+        "S-32",
+        "S-33",
+        "S-34",
+        "S-35",
+        "S-36",
+        "S-37",
+        "S-38",
+        "S-40",
+        "S-41",
+    ),
     example=Example(good='    "questions_asked": 3,\n', bad="", reply=CLARIFY_REPLY),
 )
 
@@ -70,7 +85,10 @@ EXECUTION_TIME_MISSING = Rule(
     lenient=Severity.WARNING,
     strict=Severity.ERROR,
     catches="no execution_time_ms",
-    why="The schema shows it, agents often leave it out, and nothing depends on it. It is never filled in.",
+    why=(
+        "The schema shows it, agents often leave it out, and nothing depends on it. It is never"
+        " filled in."
+    ),
     fix='Add "execution_time_ms", the time your work took in milliseconds.',
     requirements=("S-10", "S-12"),
     example=Example(good='  "execution_time_ms": 1234,\n', bad="", reply=CLARIFY_REPLY),
@@ -84,7 +102,11 @@ ANALYSIS_REPORT_MISSING = Rule(
     why="An analysis may be read-only and write no file, but then nobody can read it up.",
     fix='Add "analysis_report", the path of the report you wrote.',
     requirements=("S-36",),
-    example=Example(good='    "analysis_report": "specs/007-oauth-login/analysis.md",\n', bad="", reply=ANALYZE_REPLY),
+    example=Example(
+        good='    "analysis_report": "specs/007-oauth-login/analysis.md",\n',
+        bad="",
+        reply=ANALYZE_REPLY,
+    ),
 )
 
 NEXT_STEPS_MISSING = Rule(
@@ -117,7 +139,11 @@ RESULT_AND_ERROR = Rule(
     why="A success with an error can be read either way.",
     fix='Send "result" with success, "error" with error, never both.',
     requirements=("S-13",),
-    example=Example(good='"result": {', bad='"error": {"type": "TimeoutError"}, "result": {', reply=CLARIFY_REPLY),
+    example=Example(
+        good='"result": {',
+        bad='"error": {"type": "TimeoutError"}, "result": {',
+        reply=CLARIFY_REPLY,
+    ),
 )
 
 STRUCTURE_RULES = (

@@ -37,15 +37,25 @@ BAD_TIMESTAMP = Rule(
     why="Answers are ordered by their time, also across machines.",
     fix="Write date, time and zone: 2026-01-15T10:30:00Z.",
     requirements=("S-10", "S-12"),
-    example=Example(good='"timestamp": "2026-01-15T10:30:00Z"', bad='"timestamp": "yesterday"', reply=CLARIFY_REPLY),
+    example=Example(
+        good='"timestamp": "2026-01-15T10:30:00Z"',
+        bad='"timestamp": "yesterday"',
+        reply=CLARIFY_REPLY,
+    ),
 )
 
 PLACEHOLDER_LEFT = Rule(
     id="speckit/placeholder-left",
     lenient=Severity.ERROR,
     strict=Severity.ERROR,
-    catches="text of a template left in: a slot, a choice, its prose; within a sentence or a path a warning",
-    why="An agent that echoes the template has not answered. A known slot within a sentence or a path is a warning.",
+    catches=(
+        "text of a template left in: a slot, a choice, its prose; within a sentence or a path a"
+        " warning"
+    ),
+    why=(
+        "An agent that echoes the template has not answered. A known slot within a sentence or a"
+        " path is a warning."
+    ),
     fix="Replace the template text by the one value that is true.",
     requirements=("S-15",),
     example=Example(good='"agent": "clarify"', bad='"agent": "<agent-name>"', reply=CLARIFY_REPLY),
@@ -84,7 +94,9 @@ VALUE_ALIAS = Rule(
     why="Two fields spell the same verdict differently; each keeps its own spelling.",
     fix="Write PASSED and FAILED for tests and gates, PASS and FAIL for the compliance.",
     requirements=("S-42",),
-    example=Example(good='"overall_status": "PASSED"', bad='"overall_status": "PASS"', reply=TEST_REPLY),
+    example=Example(
+        good='"overall_status": "PASSED"', bad='"overall_status": "PASS"', reply=TEST_REPLY
+    ),
 )
 
 BAD_TASK_ID = Rule(
@@ -106,7 +118,9 @@ LOCATION_WITHOUT_LINE = Rule(
     why="Whoever mends the finding has to know where to look.",
     fix="Write file and line: tasks.md:12.",
     requirements=("S-06",),
-    example=Example(good='"location": "tasks.md:1"', bad='"location": "tasks.md"', reply=ANALYZE_REPLY),
+    example=Example(
+        good='"location": "tasks.md:1"', bad='"location": "tasks.md"', reply=ANALYZE_REPLY
+    ),
 )
 
 VALUE_RULES = (
