@@ -57,16 +57,20 @@ def main(names: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 2
+
     began = time.monotonic()
     print(describe_machine())
     defects: list[str] = []
+
     for name in names or BENCHMARKS:
         table = BENCHMARKS[name]()
         print(f"\n{table.render()}", flush=True)
         defects += table.defects
+
     print(f"\n{time.monotonic() - began:.0f} s; {len(defects)} defects")
     for defect in defects:
         print(f"DEFECT  {defect}")
+
     return 1 if defects else 0
 
 

@@ -51,6 +51,7 @@ def run() -> Table:
         for what, timing in timings.items():
             judged = "overhead" in what
             _add(table, f"{name}: {what}", timing, len(replies), judged=judged)
+
     return table
 
 

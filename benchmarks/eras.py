@@ -22,6 +22,7 @@ class Era:
         """Return the parameters of a request."""
         if self.has_sessions:
             return given
+
         prefix = "io.modelcontextprotocol/"
         about = {f"{prefix}protocolVersion": self.revision, f"{prefix}clientCapabilities": {}}
         return {**given, "_meta": {**about, f"{prefix}clientInfo": _CLIENT}}
@@ -39,6 +40,7 @@ class Era:
             headers["Mcp-Method"] = method
             if "name" in parameters:
                 headers["Mcp-Name"] = str(parameters["name"])
+
         return headers
 
 

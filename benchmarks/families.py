@@ -52,6 +52,7 @@ def run() -> Table:
     )
     for protocol, file in LARGEST.items():
         _add(table, protocol, (_ROOT / "tests/cases" / protocol / file).read_text("utf-8"))
+
     return table
 
 
@@ -85,7 +86,9 @@ def _floor(protocol: str, envelope: str) -> Callable[[], object]:
     if protocol in _MODELS:
         model = _MODELS[protocol]
         return lambda: model.model_validate(json.loads(envelope))
+
     schema = etree.XMLSchema(etree.parse(_ROOT / "schemas" / protocol / _SCHEMAS[protocol]))
     content = envelope.encode()
     assert schema.validate(etree.fromstring(content)), schema.error_log
+
     return lambda: schema.validate(etree.fromstring(content))

@@ -57,6 +57,7 @@ def run() -> Table:
         f"{_REPORTS:,} about {_TASKS} tasks": _TASKS,
         f"{_REPORTS:,}, a task each": _REPORTS,
     }
+
     with ExitStack() as stack:
         clocks = {}
         for name, tasks in loads.items():
@@ -64,11 +65,15 @@ def run() -> Table:
             database = make_database(Path(project))
             if tasks:
                 load_reports(database, _REPORTS, tasks=tasks)
+
             clocks[name] = _clock(
                 stack.enter_context(Application(_settings(project))).writing_workplace()
             )
+
         timings = take_turns(clocks, turns=_CALLS)
+
     first = timings["0"].median
+
     for name, timing in timings.items():
         ratio = timing.median / first
         judgement = _RATIO.judge(ratio)
@@ -79,6 +84,7 @@ def run() -> Table:
             f"{ratio:.2f}",
             judgement=judgement,
         )
+
     return table
 
 
@@ -95,6 +101,7 @@ def load_reports(database: Path, wanted: int, *, tasks: int = _TASKS) -> None:
     connection.execute("BEGIN IMMEDIATE")
     last = int(connection.execute("SELECT value FROM meta WHERE key = 'revision'").get)
     rows = [_rows(number, last + number, tasks) for number in range(1, wanted + 1)]
+
     for table, index in (("reports", 0), ("events", 1)):
         names = ", ".join(rows[0][index])
         slots = ", ".join(f":{name}" for name in rows[0][index])
@@ -103,6 +110,7 @@ def load_reports(database: Path, wanted: int, *, tasks: int = _TASKS) -> None:
             f"INSERT INTO {table} ({names}) VALUES ({slots})",  # noqa: S608
             (row[index] for row in rows),
         )
+
     connection.execute("UPDATE meta SET value = ? WHERE key = 'revision'", (last + wanted,))
     connection.execute("COMMIT")
     connection.close()
@@ -137,6 +145,7 @@ def _rows(number: int, revision: int, tasks: int) -> tuple[dict[str, object], di
         "text": chronicle_text(entry),
         "document": CHRONICLE,
     }
+
     return {**report, **both}, {**event, **both}
 
 

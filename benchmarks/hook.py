@@ -44,11 +44,14 @@ def run() -> Table:
         "judged by processor time, in which other programs have no part",
     ]
     table = Table("hook", ("", "wall p10 ms", "× bare", "cpu p10 ms", "× bare"), notes)
+
     with tempfile.TemporaryDirectory() as folder:
         clocks = {_BARE: _Clock(("-c", "pass"), Path(folder), None)}
         clocks |= {name: _Clock(_HOOK, Path(folder), name) for name in _EVENTS}
         wall = take_turns(clocks, turns=_TURNS)
+
     cpu = {name: Timing(tuple(clock.processor[1:])) for name, clock in clocks.items()}
+
     for name in clocks:
         ratio = cpu[name].p10 / cpu[_BARE].p10
         table.add(
@@ -59,6 +62,7 @@ def run() -> Table:
             f"{ratio:.1f}",
             judgement="" if name == _BARE else _BOUND.judge(ratio),
         )
+
     return table
 
 
@@ -92,6 +96,7 @@ class _Clock:
         )
         seconds = perf_counter() - began
         self.processor.append(_processor_time() - used)
+
         return seconds
 
 
@@ -109,4 +114,5 @@ def _event(name: str, *, agent_id: str) -> bytes:
         "agent_id": agent_id,
         "last_assistant_message": message,
     }
+
     return json.dumps(values).encode()

@@ -56,9 +56,11 @@ class HttpSession:
         """Hang up and end the server; kill it when it does not end by itself."""
         for _, writer in self._connections:
             writer.close()
+
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
         self._process.terminate()
+
         try:
             self._process.wait(_LONGEST_END)
         except subprocess.TimeoutExpired:
@@ -92,6 +94,7 @@ class HttpSession:
     async def _call_many(self, requests: Sequence[bytes], count: int) -> None:
         while len(self._connections) < len(requests):
             self._connections.append(await self._connect())
+
         numbers = iter(range(count))
 
         async def calling(connection: _Connection, request: bytes) -> None:
@@ -121,6 +124,7 @@ class HttpSession:
             except OSError:
                 if time.monotonic() > until or self._process.poll() is not None:
                     raise
+
                 await asyncio.sleep(0.01)
 
     async def _connect(self) -> _Connection:
@@ -138,6 +142,7 @@ class HttpSession:
         message: dict[str, object] = {"jsonrpc": "2.0", "method": method}
         if parameters is not None:
             message |= {"id": number, "params": parameters}
+
         body = json.dumps(message).encode()
         headers = {
             "Host": f"127.0.0.1:{self._port}",
@@ -148,6 +153,7 @@ class HttpSession:
             **self._session,
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
         return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body
 
     async def _answered(

@@ -50,12 +50,14 @@ def run() -> Table:
     )
     for name, timing in timings.items():
         _add(table, name, timing, timings)
+
     loaded = [name for name in _HEAVY if name in _loaded_by_ours()]
     table.add(
         f"loaded by {_OURS}: {', '.join(loaded) or 'none of ' + ', '.join(_HEAVY)}",
         *[""] * 5,
         judgement="DEFECT" if loaded else "ok",
     )
+
     return table
 
 

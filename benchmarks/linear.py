@@ -65,6 +65,7 @@ def run() -> Table:
         for text in texts:
             for mode in text.modes:
                 _add(table, text, mode, sizes)
+
     return table
 
 
@@ -74,6 +75,7 @@ def _add(table: Table, text: HostileText, mode: Mode, sizes: Sequence[int]) -> N
     if _GROWTH.defect <= growth < _CLEARLY_OVER:
         # A second look: the noise of a neighbour is no defect.
         growth = min(growth, _measure(text, mode, sizes).growth(sizes))
+
     times = [
         (f"{size // 1000}", f"{s * 1e3:.1f}", f"{s / size * 1e9:.1f}")
         for size, s in measured.best.items()
@@ -96,11 +98,13 @@ def _measure(text: HostileText, mode: Mode, sizes: Sequence[int]) -> _Measured:
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
+
     best: dict[int, float] = {}
     answer = ""
     for line in output.splitlines():
         size, seconds, answer = json.loads(line)
         best[size] = min(seconds, best.get(size, math.inf))
+
     if sizes[-1] not in best:
         answer = "failed" if process.returncode > 0 else "stopped"
     return _Measured(best, answer)
@@ -113,9 +117,11 @@ def _answer_in_turns(
     build = next(text.build for text in (*REPLIES, *ENVELOPES) if text.name == name)
     texts = {size: build(size) for size in sizes}
     spent = 0.0
+
     for turn in range(_MOST_TURNS):
         if turn >= _FEWEST_TURNS and spent > _SECONDS_A_TEXT:
             return
+
         for size, text in texts.items():
             began = time.thread_time()
             verdict = goop_mcp.validate(text, mode=mode)

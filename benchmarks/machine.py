@@ -17,6 +17,7 @@ def describe_machine() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     libxml = ".".join(str(part) for part in etree.LIBXML_VERSION)
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+
     return (
         f"{platform.python_implementation()} {platform.python_version()}, {libraries}, libxml2"
         f" {libxml}; {system}"
@@ -28,5 +29,6 @@ def resident_mb(process: int) -> float | None:
     status = Path(f"/proc/{process}/status")
     if not status.exists():
         return None
+
     line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) * 1024 / 1e6

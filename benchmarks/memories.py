@@ -72,8 +72,10 @@ def run() -> Table:
     )
     with tempfile.TemporaryDirectory() as folder:
         _measure_store(table, Path(folder))
+
     for name, unit in _UNITS.items():
         _measure_redaction(table, name, unit)
+
     return table
 
 
@@ -88,6 +90,7 @@ def _measure_store(table: Table, folder: Path) -> None:
     store = open_store(None, project=folder / "store")
     _measure_saves(table, store, _BareInsert(folder / "copy" / "goop.db"), notes)
     usual, common = notes.vocabulary[_USUAL_WORDS], notes.vocabulary[_COMMON_WORDS]
+
     for search in (
         _Search("search, usual words", lambda: [notes.some(usual, 2)], _SEARCH),
         _Search("search, common words", lambda: [notes.some(common, 2)]),
@@ -99,6 +102,7 @@ def _measure_store(table: Table, folder: Path) -> None:
         ),
     ):
         _measure_search(table, store, search)
+
     store.close()
 
 
@@ -132,6 +136,7 @@ class _BareInsert:
         }
         values |= {**texts, "revision": 0}
         slots = ", ".join(f":{name}" for name in values)
+
         with self._connection:
             # The names are those of fields, not texts of clients
             self._connection.execute(
@@ -147,6 +152,7 @@ def _measure_saves(table: Table, store: Store, bare: _BareInsert, notes: Notes) 
         draft, row = notes.draft(), next(rows)
         saves.append(_seconds(partial(save_memory, store, draft)))
         inserts.append(_seconds(partial(bare.add, row)))
+
     save, insert = Timing(tuple(saves)), Timing(tuple(inserts))
     ratio = save.median / insert.median
     worse = max(_SAVE.judge(ratio), _SAVE_MILLISECONDS.judge(save.median * 1e3), key=_severity)
@@ -159,6 +165,7 @@ def _measure_search(table: Table, store: Store, search: _Search) -> None:
     for _ in range(_SEARCHES):
         request = SearchRequest(queries=search.queries())
         seconds.append(_seconds(partial(search_memory, store, request)))
+
     timing = Timing(tuple(seconds))
     figure = _percentile(timing, search.percent) * 1e3
     table.add(
@@ -178,6 +185,7 @@ def _measure_redaction(table: Table, name: str, unit: str) -> None:
             began = time.thread_time()
             redact(text)
             best[size] = min(best[size], time.thread_time() - began)
+
     growth = best[_LARGE] / best[_SMALL] * _SMALL / _LARGE
     table.add(
         f"redact 1 MB, {name}",

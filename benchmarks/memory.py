@@ -85,6 +85,7 @@ def run() -> Table:
     ):
         for name in names:
             _add(table, name, size)
+
     return table
 
 
@@ -103,11 +104,13 @@ def _add(table: Table, name: str, size: int) -> None:
         )
         table.add(*cells, "", "", stopped, judgement="DEFECT")
         return
+
     growth, milliseconds, answer = json.loads(ended.stdout)
     if size == _OVER_THE_LIMIT:
         judgement = max(_GROWTH.judge(growth), _REFUSAL.judge(milliseconds), key=_severity)
     else:
         judgement = _GROWTH_WITHIN_LIMITS.judge(growth)
+
     table.add(*cells, f"{growth:.1f}", f"{milliseconds:.1f}", answer, judgement=judgement)
 
 
@@ -123,6 +126,7 @@ def _read_once(name: str, size: int) -> tuple[float, float, str]:
     began = time.thread_time()
     verdict = goop_mcp.validate(text)
     milliseconds = (time.thread_time() - began) * 1e3
+
     return (
         _peak() - before,
         milliseconds,
@@ -144,6 +148,7 @@ def _peak() -> float:
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024 / _MB
+
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return largest * (1 if sys.platform == "darwin" else 1024) / _MB
 

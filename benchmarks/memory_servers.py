@@ -63,6 +63,7 @@ def run() -> Table:
         ours, empty, reference = (Path(place) / name for name in ("ours", "empty", "reference"))
         for folder in (ours, empty, reference):
             folder.mkdir()
+
         notes = _fill_both(ours, reference)
         missing = reference_program()
         table.notes = [
@@ -71,8 +72,10 @@ def run() -> Table:
         ]
         with _Calls(ours, notes, None if missing else reference) as calls:
             calls.measure(table)
+
         _measure_starts(table, ours, empty)
         _measure_sizes(table, ours)
+
     return table
 
 
@@ -81,6 +84,7 @@ def _fill_both(ours: Path, reference: Path) -> Notes:
     store, notes = open_store(None, project=ours), Notes()
     fill(store, notes)
     store.close()
+
     with REFERENCE.file(reference).open("w", encoding="utf-8") as file:
         for number, row in enumerate(islice(Notes().rows(), MEMORIES)):
             entity = {
@@ -89,6 +93,7 @@ def _fill_both(ours: Path, reference: Path) -> Notes:
                 "observations": [row.content],
             }
             file.write(json.dumps({"type": "entity", **entity}) + "\n")
+
     return notes
 
 
@@ -118,12 +123,14 @@ class _Calls:
             "ours": self._search_ours,
             "reference": self._search_reference,
         }
+
         for name, clocks, bound in (
             ("save", saves, _SAVE_MS),
             ("search, usual words", searches, _SEARCH_MS),
         ):
             if self._reference is None:
                 del clocks["reference"]
+
             timings = take_turns(clocks, turns=_TURNS)
             milliseconds = {way: timing.median * 1e3 for way, timing in timings.items()}
             shown = [
@@ -208,6 +215,7 @@ def _middle(actions: Sequence[Callable[[], object]]) -> float:
         began = time.perf_counter()
         action()
         seconds.append(time.perf_counter() - began)
+
     return statistics.median(seconds)
 
 
@@ -232,6 +240,7 @@ def _measure_sizes(table: Table, ours: Path) -> None:
         )
         _answered(server, "search_memory", {"queries": "one more note"})
         sizes["after a save and a search"] = server.resident_mb()
+
         for when, size in sizes.items():
             ratio = size / bare.resident_mb()
             figures = (f"{size:.0f}", f"{bare.resident_mb():.0f}", f"{ratio:.2f}")

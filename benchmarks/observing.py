@@ -63,12 +63,15 @@ def run() -> Table:
         clocks["these alone"] = _alone(ours.middleware[:_OBSERVED])
         clocks["the SDK's spans alone, in whose place they are"] = _alone([sdk])
         timings = take_turns(clocks, turns=_TURNS)
+
     least = timings[_LEAST]
+
     for name, timing in timings.items():
         ratio = timing.p10 / least.p10
         figures = (f"{timing.p10 * 1e6:.1f}", f"{timing.median * 1e6:.1f}", f"{ratio:.3f}")
         judgement = _SHARE.judge(ratio) if name == "these alone" else ""
         table.add(name, *figures, f"{timing.median / least.median:.3f}", judgement=judgement)
+
     return table
 
 

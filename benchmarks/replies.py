@@ -32,7 +32,9 @@ def _replaced(text: str, **changes: str) -> str:
             raise ValueError(
                 f"{old!r} does not stand in the example; the benchmark has to follow it"
             )
+
         text = text.replace(old, new)
+
     return text
 
 

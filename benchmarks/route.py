@@ -33,15 +33,18 @@ def run() -> Table:
     }
     for name, verdict in verdicts.items():
         actions[f"route, {name}"] = partial(goop_mcp.route, verdict, context)
+
     clocks = {name: clock(action, seconds=_SECONDS_A_TURN) for name, action in actions.items()}
     timings = take_turns(clocks, turns=_TURNS)
     table = Table(
         "route", ("", "p10 µs", "median µs"), [f"bound: {_BOUND.defect} µs, judged by p10"]
     )
+
     for name, timing in timings.items():
         microseconds = timing.p10 * 1e6
         judgement = "" if name == _BARE else _BOUND.judge(microseconds)
         table.add(name, f"{microseconds:.2f}", f"{timing.median * 1e6:.2f}", judgement=judgement)
+
     return table
 
 

@@ -77,12 +77,14 @@ def run() -> Table:
             starts["bare"],
             _START,
         )
+
     _add_pings(table, "stdio", StdioSession(_OURS, LEGACY), StdioSession(_BARE, LEGACY))
     _add_pings(
         table, "HTTP", HttpSession(_OURS_ON_HTTP, LEGACY), HttpSession(_BARE_ON_HTTP, LEGACY)
     )
     for era in ERAS:
         _add_calls(table, f"stdio {era.name}", StdioSession(_OURS, era), StdioSession(_BARE, era))
+
     for era in ERAS:
         _add_calls(
             table,
@@ -90,6 +92,7 @@ def run() -> Table:
             HttpSession(_OURS_ON_HTTP, era),
             HttpSession(_BARE_ON_HTTP, era),
         )
+
     return table
 
 
@@ -103,6 +106,7 @@ def _add_pings(
     with ours_served as ours, bare_served as bare:
         clocks = {"ours": _clock(ours.ping), "bare": _clock(bare.ping)}
         pings = take_turns(clocks, turns=_CALLS)
+
     add_row(table, f"{where} 2025, ping", pings["ours"], pings["bare"], PING)
 
 
@@ -126,6 +130,7 @@ def _add_calls(
             turns=_BURSTS,
         )
         sizes = ours.resident_mb(), bare.resident_mb()
+
     add_row(table, f"{where}, call", calls["ours"], calls["bare"], _CALL)
     add_row(table, f"{where}, {_IN_FLIGHT} in flight", bursts["ours"], bursts["bare"], BURST)
     _add_sizes(table, f"{where}, resident MB", *sizes)

@@ -39,6 +39,7 @@ def run() -> Table:
             "all figures, all agents": lambda: _seconds(store, agent=None),
             "all figures, one agent": lambda: _seconds(store, agent="goop-agent-3"),
         }
+
         for name, timing in take_turns(clocks, turns=_TURNS).items():
             table.add(
                 name,
@@ -46,7 +47,9 @@ def run() -> Table:
                 f"{timing.median * 1e3:.0f}",
                 judgement=_SECONDS.judge(timing.p10),
             )
+
         store.close()
+
     return table
 
 

@@ -87,6 +87,7 @@ class StdioSession:
         for _ in range(count):
             self._take("tools/call")
             free.release()
+
         asking.join()
 
     def resident_mb(self) -> float | None:

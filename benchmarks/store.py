@@ -54,12 +54,16 @@ def run() -> Table:
                     _add_all, memories=[texts.memory(first + number) for number in range(_BATCH)]
                 )
             )
+
         _measure_saves(table, store, texts, Path(folder))
+
         for name, words, operator in _SEARCHES:
             _measure_search(
                 table, name, store, [texts.query(*words) for _ in range(_TURNS)], operator
             )
+
         store.close()
+
     return table
 
 
@@ -117,11 +121,14 @@ def _measure_saves(table: Table, store: Store, texts: _Texts, folder: Path) -> N
         "CREATE TABLE rows (id INTEGER, text)",
     ):
         bare.execute(statement)
+
     bare_times, save_times = [], []
+
     for number in range(_TURNS):
         memory = texts.memory(_MEMORIES + number)
         bare_times.append(_seconds(partial(_insert_bare, bare, memory.content)))
         save_times.append(_seconds(partial(store.write, partial(_save, memory=memory))))
+
     bare.close()
     _add_row(table, _BARE, bare_times)
     over = (statistics.median(save_times) - statistics.median(bare_times)) * 1e3

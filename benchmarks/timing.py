@@ -37,10 +37,12 @@ def take_turns(clocks: Mapping[str, Clock], *, turns: int) -> dict[str, Timing]:
     """Read every clock once a turn, after one turn that is not counted."""
     for read in clocks.values():
         read()
+
     samples: dict[str, list[float]] = {name: [] for name in clocks}
     for _ in range(turns):
         for name, read in clocks.items():
             samples[name].append(read())
+
     return {name: Timing(tuple(values)) for name, values in samples.items()}
 
 
@@ -90,4 +92,5 @@ def _once(action: Callable[[], object]) -> float:
         began = time.thread_time()
         action()
         times.append(time.thread_time() - began)
+
     return min(times)

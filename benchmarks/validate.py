@@ -36,6 +36,7 @@ def run() -> Table:
     )
     for name, timing in timings.items():
         _add(table, name, timing, timings[_FLOOR])
+
     return table
 
 
@@ -57,6 +58,7 @@ def _actions() -> dict[str, Callable[[], object]]:
     envelope = ENVELOPE.encode()
     tree = etree.fromstring(envelope)
     verdict = goop_mcp.validate(REPLY)
+
     return {
         "lxml parse": lambda: etree.fromstring(envelope),
         "compiled XSD": lambda: schema.validate(tree),

@@ -18,6 +18,7 @@ def main() -> int:
     """Load the command line, run it with the arguments of the process and return its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
+
     gc.disable()  # it would look through what is loaded, and nothing of that ever goes
     if _is_hook(sys.argv[1:]):
         # A host waits for it at every turn
@@ -26,6 +27,7 @@ def main() -> int:
         # The host waits for the end of the process; there is nothing to clear away that the system
         # does not.
         os._exit(answer(sys.argv[2:]))
+
     # Loaded under the handler above
     from goop_mcp.cli import main as run  # noqa: PLC0415
 

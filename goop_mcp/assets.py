@@ -33,6 +33,7 @@ def read_asset(kind: AssetKind, name: str) -> str:
         raise AssetMissingError(
             f"{kind} has no file {name[:80]!r}; install goop-mcp again if it should"
         )
+
     return (_folder(kind) / name).read_text(encoding="utf-8")
 
 
@@ -52,6 +53,7 @@ def split_front_matter(asset: str, *, file: str) -> tuple[Mapping[str, Any], str
     match = _WITH_FRONT_MATTER.fullmatch(asset)
     if match is None:
         raise AssetBrokenError(f"{file} cannot be used: it has no front matter")
+
     try:
         return tomllib.loads(match["front"]), match["text"]
     except tomllib.TOMLDecodeError as error:

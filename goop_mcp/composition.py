@@ -127,6 +127,7 @@ class Application:
             if not self._caught_up:
                 self.workplace.catch_up(now=written(utc_now()))
                 self._caught_up = True
+
         return self.workplace
 
     def writing_store(self) -> "Store":
@@ -135,6 +136,7 @@ class Application:
             self.writing_workplace()
         except GoopError as error:
             _log.warning("the files could not be brought up to the database: %s", error)
+
         return self.store
 
     def close(self) -> None:

@@ -119,6 +119,7 @@ class UnknownNameError(GoopError, ValueError):
             hint = f"known are {', '.join(self.known)}."
         else:
             hint = f"{len(self.known)} are known, {self.known[0]!r} for example."
+
         super().__init__(f"there is no {kind} {name[:80]!r}; {hint}")
 
     def _meant(self, name: str) -> list[str]:
@@ -205,6 +206,7 @@ class ReplyTypeError(GoopError, TypeError):
         hint = "; decode it first" if isinstance(answer, bytes | bytearray) else ""
         if hasattr(answer, "__anext__") or hasattr(answer, "__next__"):
             hint = "; join its parts first"
+
         super().__init__(
             f"the agent answered with {type(answer).__name__}; expected {expected}{hint}"
         )

@@ -80,6 +80,7 @@ class _JsonLines(logging.Formatter):
                 self._clean(_without_sessions(record, exception)) if exception is not None else None
             ),
         }
+
         return json.dumps({key: value for key, value in values.items() if value is not None})
 
 
@@ -93,6 +94,7 @@ def _message(record: logging.LogRecord, clean: Callable[[str], str]) -> str:
     # Cleaning takes time with the length, and it is done on the event loop.
     if not record.name.startswith(_OWN) and len(whole) > _LONGEST_CLEANED:
         whole = f"{whole[:_LONGEST_CLEANED]}… ({len(whole):,} characters)"
+
     text = _without_sessions(record, clean(whole))
     most = _LONGEST_REMARK if record.levelno > logging.DEBUG else _LONGEST_DETAIL
     if record.name.startswith(_OWN) or len(text) <= most:

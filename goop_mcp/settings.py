@@ -147,10 +147,12 @@ def _project(environment: Mapping[str, str], option: str | None) -> Path:
         raise SettingsError(
             f"{source} is {folder!r}, which cannot be used ({reason}); name another one"
         ) from error
+
     if path is None:
         raise SettingsError(
             f"{source} is {folder!r}, which is no folder; create it or name another one"
         )
+
     return path
 
 
@@ -162,4 +164,5 @@ def _chosen(environment: Mapping[str, str], variable: str, choices: tuple[_Choic
         near = get_close_matches(given.lower(), [choice.lower() for choice in choices], n=1)
         hint = "".join(f"; did you mean {choice}?" for choice in choices if choice.lower() in near)
         raise SettingsError(f"{variable} is {given!r}; expected one of {', '.join(choices)}{hint}")
+
     return chosen

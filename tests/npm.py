@@ -47,9 +47,11 @@ class Installation:
         stamp = self.folder / "installed.json"
         if stamp.exists() and json.loads(stamp.read_text(encoding="utf-8")) == wanted:
             return ""
+
         npm = shutil.which("npm")
         if npm is None:
             return NO_NPM
+
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "package.json").write_text(json.dumps(wanted), encoding="utf-8")
         fault = self._run(npm)
@@ -77,12 +79,14 @@ class Installation:
                 f"npm took longer than {_LONGEST_INSTALLATION} seconds; see whether its registry"
                 " answers, and try again"
             )
+
         if ended.returncode:
             names = ", ".join(self.packages)
             return (
                 f"npm cannot install {names} (it ended with {ended.returncode}); see whether its"
                 " registry answers"
             )
+
         return self._node_fault()
 
     def _node_fault(self) -> str:
@@ -93,4 +97,5 @@ class Installation:
                 f"npm brought no Node.js {_NODE[1]} that runs on this machine; use one that has a"
                 " build of it"
             )
+
         return ""

@@ -55,10 +55,12 @@ class Server:
         self._server = get_server(self._folder, cleanup_mode="stop")
         self._numbers = itertools.count(1)
         self.socket = str(conninfo_to_dict(self._server.get_uri())["host"])
+
         with self._admin() as connection:
             if not durable:
                 connection.execute("ALTER SYSTEM SET fsync = off")
                 connection.execute("SELECT pg_reload_conf()")
+
             connection.execute(SQL("CREATE ROLE {} LOGIN").format(Identifier(OWNER)))
 
     def __enter__(self) -> Self:
@@ -78,6 +80,7 @@ class Server:
                     Identifier(database.name), Identifier(OWNER)
                 )
             )
+
         try:
             yield database
         finally:

@@ -27,7 +27,9 @@ def project_files() -> list[Path]:
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         listing = ""
+
     known = [ROOT / name for name in listing.split("\0") if name]
+
     return [path for path in known or ROOT.rglob("*") if path.is_file() and not _is_generated(path)]
 
 

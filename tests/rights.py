@@ -40,10 +40,13 @@ def ordinary_rights() -> Iterator[None]:
         return
     if sys.platform != "linux":
         pytest.skip("root can give up its rights for a while on Linux only")
+
     linux = ctypes.CDLL(None, use_errno=True)
     if linux.prctl(_SET_SECUREBITS, _ROOT_IS_NOTHING_SPECIAL, 0, 0, 0):
         pytest.skip(f"root may not give up its rights here ({os.strerror(ctypes.get_errno())})")
+
     _set_rights(linux, used=False)
+
     try:
         yield
     finally:
@@ -57,5 +60,6 @@ def _set_rights(linux: ctypes.CDLL, *, used: bool) -> None:
     failed = linux.capget(ctypes.byref(header), rights)
     for each in rights:
         each.effective = each.permitted if used else 0
+
     if failed or linux.capset(ctypes.byref(header), rights):
         raise OSError(ctypes.get_errno(), "the rights of this thread cannot be set")

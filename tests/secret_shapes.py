@@ -46,11 +46,13 @@ class _Made:
         name, length = slot.groups()
         if name == "uuid":
             return str(UUID(int=self._random.getrandbits(128), version=4))
+
         alphabet = self.ALPHABETS[name]
         # A letter and a digit first: values without one of them exist and are rare.
         most = int(length) - 2
         sure = ["a" if "a" in alphabet else alphabet[-1], "7" if "7" in alphabet else alphabet[0]]
         rest = [self._random.choice(alphabet.replace("-", "")) for _ in range(most)]
+
         return "".join([*sure, *rest])
 
 
@@ -426,12 +428,14 @@ def _secrets() -> dict[str, tuple[str, str]]:
     """Return of each kind a text and the secret in it."""
     made = _Made(4711)
     found = {}
+
     for line in _TEMPLATES.strip().splitlines():
         kind, _, template = line.partition(" | ")
         before, _, rest = template.replace("\\n", "\n").partition("«")
         secret, _, after = rest.partition("»")
         value = made.fill(secret.replace("..", "", 1))
         found[kind] = (made.fill(before) + value + made.fill(after), value)
+
     return found
 
 

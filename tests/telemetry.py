@@ -36,6 +36,7 @@ def points(name: str) -> dict[frozenset[tuple[str, object]], int]:
     """Return how much was counted in the metric `name` under each set of attributes."""
     data = READER.get_metrics_data()
     found: dict[frozenset[tuple[str, object]], int] = {}
+
     for resource in data.resource_metrics if data is not None else ():
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
@@ -43,6 +44,7 @@ def points(name: str) -> dict[frozenset[tuple[str, object]], int]:
                     amount = point.count if isinstance(point, HistogramDataPoint) else 0
                     amount = int(point.value) if isinstance(point, NumberDataPoint) else amount
                     found[frozenset((point.attributes or {}).items())] = amount
+
     return found
 
 

@@ -46,6 +46,7 @@ def installation(distributions: Path, tmp_path_factory: pytest.TempPathFactory) 
     environment = tmp_path_factory.mktemp("installed") / "environment"
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     wheel = str(_only(distributions, "*.whl"))
+
     for command in (
         [sys.executable, "-m", "venv", "--without-pip", str(environment)],
         [
@@ -62,12 +63,14 @@ def installation(distributions: Path, tmp_path_factory: pytest.TempPathFactory) 
     ):
         result = _run(command, cwd=elsewhere)
         assert result.returncode == 0, result.stdout + result.stderr
+
     # Path files inside a borrowed folder are not followed, so the checkout stays out of sight.
     borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     site_packages = _only(environment, "lib/python*/site-packages")
     (site_packages / "borrowed.pth").write_text(
         "\n".join(sorted(borrowed)) + "\n", encoding="utf-8"
     )
+
     return Installation(environment, elsewhere)
 
 
@@ -112,6 +115,7 @@ def test_wheel_holds_the_package_with_its_schemas_prompts_and_pages(distribution
 def test_sdist_holds_what_the_tests_need(distributions: Path) -> None:
     with tarfile.open(_only(distributions, "*.tar.gz")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
+
     assert {
         "Makefile",
         "tests/requirements/requirements.jsonl",

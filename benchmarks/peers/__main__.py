@@ -31,10 +31,13 @@ def main() -> int:
     for table in chain(overhead.run(contenders["json"]), reading.run(contenders)):
         print(f"\n{table.render()}", flush=True)
         defects += table.defects
+
     for defect in defects:
         print(f"DEFECT  {defect}")
+
     for fault in missing:
         print(f"not measured: {fault}", file=sys.stderr)
+
     return 1 if defects or missing else 0
 
 
@@ -42,6 +45,7 @@ def _load() -> tuple[dict[str, Sequence[Contender]], list[str]]:
     """Return the contenders by the syntax that they read, and what keeps others from being there."""
     contenders: dict[str, list[Contender]] = {"json": [], "xml": []}
     missing: list[str] = []
+
     for name in _FILES:
         try:
             module = import_module(f"benchmarks.peers.contenders.{name}")
@@ -50,8 +54,10 @@ def _load() -> tuple[dict[str, Sequence[Contender]], list[str]]:
                 f"{name} ({str(error).lower()}); run make bench-peers, which installs it"
             )
             continue
+
         for syntax, group in module.CONTENDERS.items():
             contenders[syntax] += group
+
     return dict(contenders), missing
 
 

@@ -44,12 +44,14 @@ def _measure(
         ],
     )
     ours = timings[OURS].p10
+
     for name, timing in timings.items():
         attempt = timing.p10 / len(replies) * 1e6
         judgement = _judge(attempt, timings) if name == OURS else ""
         figures = (timing.p10 * 1e6, timing.median * 1e6, attempt)
         cells = [f"{figure:,.0f}" for figure in figures]
         table.add(name, *cells, f"{timing.p10 / ours:.1f}", judgement=judgement)
+
     return table
 
 
@@ -67,6 +69,7 @@ def _judge(attempt: float, timings: dict[str, Timing]) -> str:
                 f"DEFECT: {ahead:.1f} times as fast as {peer or 'the fastest peer'}; expected"
                 f" {times}"
             )
+
     return _ATTEMPT.judge(attempt)
 
 
@@ -85,6 +88,7 @@ async def _repeat(talk: Talk, count: int) -> float:
         answer = talk()
         if answer is not None:
             await answer
+
     return (time.process_time() - began) / count
 
 

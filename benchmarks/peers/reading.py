@@ -53,6 +53,7 @@ def _table(syntax: str, cases: Sequence[CorruptedReply], contenders: Iterable[Co
     for each in contenders:
         if each.read is not None:
             _add(table, each.name, _judge(cases, each.read))
+
     return table
 
 
@@ -67,6 +68,7 @@ def _judge(cases: Sequence[CorruptedReply], read: Callable[[str], str | None]) -
             results[_TOO_SLOW] += 1
         else:
             results[case.wanted if happened == "as wanted" else happened] += 1
+
     return results
 
 
@@ -77,6 +79,7 @@ def _bounded() -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
+
     try:
         yield
     finally:

@@ -34,6 +34,7 @@ def program(context: click.Context) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         click.echo(context.get_help())
         return 0
+
     return run_command("serve")
 
 
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GoopError as error:
         complain(str(error))
         return 2
+
     return code if isinstance(code, int) else 0
 
 
@@ -65,5 +67,6 @@ def _usage(error: click.UsageError) -> str:
     message = message[:1].lower() + message[1:].replace(". Did you mean", "; did you mean")
     if message.endswith("?"):
         return message
+
     path = "goop-mcp" if error.ctx is None else error.ctx.command_path
     return f"{message}; see {path} --help"

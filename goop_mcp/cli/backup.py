@@ -30,4 +30,5 @@ def backup(
     with opened_application(project, database=database, project_id=project_id) as application:
         application.store.backup(file, force=force)
         show(f"{application.store.location} written to {file}\n")
+
     return 0

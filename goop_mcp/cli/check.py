@@ -112,6 +112,7 @@ def check(
         base=base,
     )
     opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
+
     with opened as (folder, store), judging():
         outcome = check_files(
             _named(files),
@@ -123,12 +124,15 @@ def check(
             stdin=standard_input(),
             rules=rules,
         )
+
     if format == "text":
         show(render_text(outcome, width=terminal_width()), colour=wants_colour(colour))
     else:
         emit(_FOR_PROGRAMS[format](outcome))
+
     for unread in outcome.unread:
         complain(unread.message)
+
     return _exit_code(outcome)
 
 

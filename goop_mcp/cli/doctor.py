@@ -35,6 +35,7 @@ def doctor(form: str, project: str | None) -> int:
             checks.append(check)
             if form == "text":
                 show(_line(check))
+
     unwell = any(check.outcome is Outcome.FAULT for check in checks)
     if form == "json":
         values = {
@@ -43,6 +44,7 @@ def doctor(form: str, project: str | None) -> int:
             "checks": [check.to_dict() for check in checks],
         }
         emit_json(values)
+
     return UNWELL if unwell else 0
 
 

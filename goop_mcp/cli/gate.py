@@ -80,6 +80,7 @@ def gate(
     """
     settings = read_settings(os.environ, project=project, database=database, project_id=project_id)
     start_log(settings)
+
     with judging():
         answer = gate_file(
             file,
@@ -92,10 +93,12 @@ def gate(
             stdin=standard_input(),
             rules=rules,
         )
+
     if session_log is not None:
         append_to_log(session_log, answer.log)
     if record:
         _count(answer, settings)
+
     show("".join(f"{line}\n" for line in _lines(answer, fields=fields)), to_stderr=True)
     if fields and answer.proceed and isinstance(answer.verdict.envelope, Request):
         emit_json(as_handoff(answer.verdict.envelope))
@@ -111,6 +114,7 @@ def _lines(answer: GateAnswer, *, fields: bool) -> tuple[str, ...]:
     """Return what goes to stderr; who asks for the fields is told of faults of form by one line (section 4.3)."""
     if not fields or answer.proceed:
         return answer.messages
+
     syntax = [line.strip() for line in answer.log if line.startswith("   Line ")]
     malformed = any(finding.rule == "xml/malformed" for finding in answer.findings)
     return (f"XML syntax error: {syntax[0]}",) if malformed and syntax else answer.messages

@@ -66,6 +66,7 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     """
     settings = read_settings(os.environ, project=project)
     text, name = _read(source)
+
     try:
         fields = parse_fields(text, name)
         built = hand_over_request(
@@ -76,7 +77,9 @@ def agent_request(source: str | None, *, write: bool, form: str, project: str | 
     except GoopError as error:
         complain(str(error))
         return REFUSED
+
     _present(built, form=form, is_written=write)
+
     return 0
 
 
@@ -126,7 +129,9 @@ def session(
         except GoopError as error:
             complain(str(error))
             return REFUSED
+
     _present_session(built, form=form)
+
     return 0
 
 
@@ -156,6 +161,7 @@ def archive(
     wanted = sessions or finished_sessions(files, before=before)
     if not wanted:
         complain("there is no finished session to pack")
+
     for id in wanted:
         try:
             done = archive_session(files, id, dry_run=dry_run)
@@ -164,6 +170,7 @@ def archive(
             failed = True
         else:
             _present_archived(done, dry_run=dry_run)
+
     return int(failed)
 
 
@@ -182,6 +189,7 @@ def _present_archived(done: ArchivedSession, *, dry_run: bool) -> None:
 def _present_session(built: BuiltHandoff, *, form: str) -> None:
     for remark in built.remarks:
         complain(remark)
+
     if form == "json":
         emit_json(built.to_dict())
     elif built.revision is None:
@@ -198,14 +206,17 @@ def _read(source: str | None) -> tuple[str, str]:
         raise WrongCallError(
             "no fields are given; name a file with --json, or pipe one JSON object in"
         )
+
     file = STDIN if source is None else source
     name = "standard input" if file == STDIN else repr(file)
+
     return read_reply(file, stdin=standard_input()).removeprefix("\ufeff"), name
 
 
 def _present(built: BuiltRequest, *, form: str, is_written: bool) -> None:
     for finding in built.verdict.findings:
         complain(f"{finding.severity}: {finding.message}")
+
     if form == "json":
         emit_json(built.to_dict())
     elif is_written:

@@ -45,6 +45,7 @@ def find_seat(host: str, scope: str, project: str | None) -> Seat:
             "Codex is set up by hand: put 'goop-mcp hook codex' into its hooks.json as"
             " docs/hosts/codex.md shows, then run: codex mcp add goop -- goop-mcp"
         )
+
     return Seat(
         host=find_host(host),
         scope=Scope(scope),
@@ -58,6 +59,7 @@ def show_plan(changes: Sequence[Change]) -> None:
     for change in changes:
         show(change.diff() or _line(change, None))
         show(_notes(change))
+
     if any(change.action is not Action.KEEP for change in changes):
         show("Nothing was written; without --dry-run it is.\n")
 

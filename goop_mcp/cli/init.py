@@ -33,4 +33,5 @@ def init(project: str | None, name: str | None) -> int:
     )
     lines = [f"created {path}" for path in done.created] + [f"kept {path}" for path in done.kept]
     show("".join(f"{line}\n" for line in lines))
+
     return 0

@@ -62,33 +62,40 @@ def install(
     seat, records = find_seat(host, scope, project), Records()
     launch = _launch(words, portable=seat.scope is Scope.PROJECT)
     block = _block(seat) if instructions else None
+
     try:
         if dry_run:
             show_plan(plan_install(seat, launch, records, replace=replace, block=block))
             return 0
+
         with records.locked():
             changes = plan_install(seat, launch, records, replace=replace, block=block)
             show_result(changes, carry_out(changes, records))
     except ConfigurationError as error:
         complain(str(error))
         return REFUSED
+
     if all(change.action is Action.KEEP for change in changes):
         show(f"Nothing had to be changed. {_CHECK}")
     else:
         show(_closing(seat, launch, instructions=instructions))
+
     show(_doubled(seat))
+
     return 0
 
 
 def _launch(words: str | None, *, portable: bool) -> Launch:
     if words is None:
         return find_launch(look_around(os.environ), portable=portable)
+
     try:
         command, *arguments = shlex.split(words)
     except ValueError:
         raise WrongCallError(
             f"--command {words!r} is no command; expected words, such as 'uvx goop-mcp'"
         ) from None
+
     return Launch(command=command, arguments=tuple(arguments), why="it was given with --command")
 
 
@@ -98,6 +105,7 @@ def _block(seat: Seat) -> str:
             f"{seat.host.title} has no file of instructions for {seat.scope} scope; leave out"
             " --instructions"
         )
+
     return render_prompt(_BLOCK, {})
 
 
@@ -108,11 +116,13 @@ def _closing(seat: Seat, launch: Launch, *, instructions: bool) -> str:
             "  Others who share these files lack that path; if all have goop-mcp on theirs:"
             " --command goop-mcp\n"
         )
+
     if not instructions and seat.instructions() is not None:
         said += (
             "To tell agents the rules as well: --instructions, or paste what `goop-mcp prompt`"
             " prints.\n"
         )
+
     return f"{said}{seat.host.then}\n{_CHECK}"
 
 

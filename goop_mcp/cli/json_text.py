@@ -13,6 +13,7 @@ def json_text(values: object) -> str:
     """
     document = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2)
     lines = document.split("\n")
+
     return "".join(f"{line if line.isprintable() else _escaped(line)}\n" for line in lines)
 
 

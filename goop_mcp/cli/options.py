@@ -90,6 +90,7 @@ def opened_workspace(
     if not wanted:
         yield None, None
         return
+
     with opened_application(project, database=database, project_id=project_id) as application:
         yield application.settings.project, application.store
 

@@ -11,6 +11,7 @@ def show_page(markdown: str, *, colour: str) -> None:
     if width is None:
         show(markdown)
         return
+
     # For terminals only
     from goop_mcp.cli.rendering.terminal_page import render_terminal_page  # noqa: PLC0415
 

@@ -42,6 +42,7 @@ def prompt(name: str | None, pairs: tuple[str, ...], *, listed: bool, project: s
         with opened_application(project) as application:
             find, folder = application.find_document, application.settings.project
             emit(render_prompt(name or _INSTRUCTIONS, values, find_document=find, project=folder))
+
     return 0
 
 

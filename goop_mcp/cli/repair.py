@@ -32,5 +32,7 @@ def repair(file: str, protocol: str, colour: str) -> int:
     show(notes, colour=wants_colour(colour, to_stderr=True), to_stderr=True)
     if outcome.mended is None:
         return 1
+
     emit(outcome.mended)
+
     return 0

@@ -30,4 +30,5 @@ def restore(
         kept = application.store.restore(file)
         before = f"; what it held before is in {kept}" if kept is not None else ""
         show(f"{application.store.location} holds what is in {file}{before}\n")
+
     return 0

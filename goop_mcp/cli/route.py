@@ -71,6 +71,7 @@ def route(
     text = read_reply(file, stdin=standard_input())
     mode: Mode = "strict" if strict else "lenient"
     opened = opened_workspace(project, database=database, project_id=project_id, wanted=workspace)
+
     with opened as (folder, store), judging():
         decision = route_reply(
             text,
@@ -82,10 +83,12 @@ def route(
             store=store,
             rules=rules,
         )
+
     if form == "json":
         emit_json(decision.to_dict())
     else:
         show(_for_people(decision, terminal_width()))
+
     return 0 if decision.verdict.accepted else 1
 
 

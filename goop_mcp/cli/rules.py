@@ -47,6 +47,7 @@ def rules(rule: str | None, *, format: str, rules: tuple[Rule, ...]) -> int:
         show(
             "\n".join(_family(each) for _, each in groupby(book.values(), key=attrgetter("family")))
         )
+
     return 0
 
 

@@ -35,6 +35,7 @@ def schema(protocol: str | None, version: str | None, *, install: bool, project:
         raise WrongCallError(
             "--install needs a PROTOCOL before it and puts all its versions in place"
         )
+
     if install and protocol is not None:
         for place in install_schemas(protocol, read_settings(os.environ, project=project).project):
             show(f"{place}\n")
@@ -45,4 +46,5 @@ def schema(protocol: str | None, version: str | None, *, install: bool, project:
     else:
         rows = [(f"{each.protocol} {each.version}", each.title) for each in list_schemas()]
         show(render_listing(rows, width=terminal_width(), widest_name=_WIDEST_NAME))
+
     return 0

@@ -115,6 +115,7 @@ def serve(
         operations.load_rules.load_rules(
             rules
         )  # a slip is told here, and not in the middle of serving
+
     options = Options(
         host=host,
         port=port,
@@ -130,6 +131,7 @@ def serve(
         raise WrongCallError(
             f"{given[0]} is for a network; give --transport http as well, or leave it out"
         )
+
     return _run_stdio(settings)
 
 

@@ -23,6 +23,7 @@ __all__ = ["stats"]
 def _time(_context: click.Context, _option: click.Parameter, given: str | None) -> datetime | None:
     if given is None:
         return None
+
     try:
         time = datetime.fromisoformat(given)
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -72,11 +73,14 @@ def stats(
     """
     if since is not None and weeks is not None:
         raise WrongCallError("--since and --weeks both say from when on; give one of them")
+
     start = start_of_week(weeks=weeks) if weeks is not None else since
     with opened_application(project, database=database, project_id=project_id) as application:
         found = project_stats(application.store, since=start, agent=agent)
+
     if form == "json":
         emit_json(found.to_dict())
     else:
         show_page(stats_page(found), colour=colour)
+
     return 0

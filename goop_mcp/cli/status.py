@@ -27,8 +27,10 @@ def status(
     """
     with opened_application(project, database=database, project_id=project_id) as application:
         found = project_status(application.workplace)
+
     if form == "json":
         emit_json(found.to_dict())
     else:
         show_page(found.to_markdown(), colour=colour)
+
     return 0

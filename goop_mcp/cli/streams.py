@@ -73,8 +73,10 @@ def wants_colour(choice: str, *, to_stderr: bool = False) -> bool:
     """
     if choice != "auto":
         return choice == "always"
+
     stream = sys.stderr if to_stderr else sys.stdout
     allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
     return stream is not None and stream.isatty() and allowed
 
 
@@ -93,6 +95,7 @@ def _write(content: str | bytes, *, colour: bool, to_stderr: bool) -> None:
     stream = sys.stderr if to_stderr else sys.stdout
     if stream is None:
         return
+
     try:
         # Named, or click would write UTF-8 to a stream that is declared to take ASCII only.
         click.echo(content, file=stream, nl=False, color=colour)

@@ -36,6 +36,7 @@ def uninstall(host: str, scope: str, *, dry_run: bool, project: str | None) -> i
     except ConfigurationError as error:
         complain(str(error))
         return REFUSED
+
     if all(change.action is Action.KEEP for change in changes):
         show(f"goop-mcp is not registered in {seat.host.title} for {seat.scope} scope.\n")
     return 0

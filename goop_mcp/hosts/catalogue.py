@@ -109,6 +109,7 @@ def command_words(entry: JsonValue) -> tuple[str, ...]:
     """Return the command of a server's entry or of a hook, in whatever form it is written; empty for none."""
     if not isinstance(entry, Mapping):
         return ()
+
     command, arguments = entry.get("command"), entry.get("args")
     words = [*(_elements(command) or [command]), *_elements(arguments)]
     return tuple(word for word in words if isinstance(word, str))
@@ -119,6 +120,7 @@ def hook_words(hook: JsonValue) -> tuple[str, ...]:
     words = command_words(hook)
     if len(words) != 1:
         return words
+
     try:
         return tuple(shlex.split(words[0]))
     except ValueError:
@@ -129,6 +131,7 @@ def is_our_element(value: JsonValue) -> bool:
     """Tell whether an element of a list is one that goop-mcp puts there: a group of hooks, or the server's name."""
     if value == SERVER:
         return True
+
     hooks = value.get("hooks") if isinstance(value, Mapping) else None
     elements = _elements(hooks)
     return bool(elements) and all(_is_our_hook(hook) for hook in elements)
@@ -216,6 +219,7 @@ def _vscode_folder(environment: Mapping[str, str]) -> Path:
             / "Code"
             / "User"
         )
+
     if sys.platform == "darwin":
         return _home(environment) / "Library" / "Application Support" / "Code" / "User"
     return (

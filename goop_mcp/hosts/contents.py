@@ -96,6 +96,7 @@ class WholeFile:
                 f"{shown} is a file of somebody else; rename it, or put ours in its place with"
                 " --replace"
             )
+
         return Edited(text=read_asset("plugins", self.source))
 
     # All of it is ours

@@ -48,6 +48,7 @@ def parse_configuration(text: str, shown: str) -> Document:
             f"{shown} cannot be read: {document.message} ({where}); mend it first, it was left as"
             " it is"
         )
+
     return document
 
 
@@ -70,6 +71,7 @@ def add_parts(
     is_new = _is_blank(text)
     written: list[JsonValue] = []
     notes: list[str] = []
+
     for part in parts:
         wanted = part.form(launch)
         try:
@@ -84,10 +86,12 @@ def add_parts(
                 )
         except TypeError:
             raise _no_place(document, part, shown) from None
+
         if note:
             notes.append(note)
         elif wanted in known or wanted != _present(parse_configuration(text, shown), part, wanted):
             written.append(wanted)
+
     return Edited(text=document.text, written=tuple(written), notes=tuple(notes))
 
 
@@ -108,12 +112,15 @@ def remove_parts(
     document = parse_configuration(text, shown)
     earlier = None if before is None else parse(before)
     origin = earlier if isinstance(earlier, Document) else None
+
     for part in parts:
         if isinstance(part, ServerEntry):
             document = _remove_server(document, part, known)
         else:
             document = _remove_elements(document, part, known)
+
         document = _prune(document, _container(part), origin, forget_objects=known is not None)
+
     if known is not None and _is_blank(before or ""):
         document = _without_beside(document, parts)
     return Edited(text=document.text)
@@ -142,12 +149,14 @@ def _add_server(
         return document, ""
     if present is None or present in known or replace:
         return set_member(document, keys, wanted), ""
+
     line, column = document.place(keys)
     if not is_ours(command_words(present)):
         raise ConfigurationError(
             f"{shown} has another server called {SERVER} (line {line}, column {column}); rename"
             " that one, or put ours in its place with --replace"
         )
+
     return (
         document,
         (
@@ -172,6 +181,7 @@ def _add_element(
         raise _no_place(document, part, shown)
     if wanted in elements:
         return document, ""
+
     ours = [
         index
         for index, element in enumerate(elements)
@@ -183,8 +193,10 @@ def _add_element(
             document,
             f"keeps {'.'.join(part.keys)} as it was written by hand; --replace puts ours there",
         )
+
     for index in reversed(stale):
         document = remove_element(document, part.keys, index)
+
     return append_element(document, part.keys, wanted), ""
 
 
@@ -205,6 +217,7 @@ def _remove_elements(
         ours = is_our_element(elements[index]) if known is None else elements[index] in known
         if ours:
             document = remove_element(document, part.keys, index)
+
     return document
 
 
@@ -219,7 +232,9 @@ def _prune(
             return document
         if value == {} and not forget_objects:
             return document
+
         document = remove_member(document, way)
+
     return document
 
 
@@ -234,8 +249,10 @@ def _without_beside(document: Document, parts: Sequence[Part]) -> Document:
     beside = dict(pair for part in parts if isinstance(part, ServerEntry) for pair in part.beside)
     if dict(document.value) != beside:
         return document
+
     for key in beside:
         document = remove_member(document, (key,))
+
     return document
 
 
@@ -260,6 +277,7 @@ def _no_place(document: Document, part: Part, shown: str) -> ConfigurationError:
         if in_objects
         else (keys[:1], "an object")
     )
+
     return ConfigurationError(
         f"{shown} has {'.'.join(wrong)} that is no {wanted.split()[-1]} (line {line}, column"
         f" {column}); expected {wanted}, mend it first"

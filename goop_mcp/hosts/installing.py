@@ -47,6 +47,7 @@ class Seat:
         for part in self.host.parts[self.scope]:
             if not isinstance(part, Asset):
                 entries.setdefault(self.target(part.place), []).append(part)
+
         yield from entries.items()
         for part in self.host.parts[self.scope]:
             if isinstance(part, Asset):
@@ -87,6 +88,7 @@ class Change:
             for data in (self.before, self.after)
         )
         pieces = difflib.unified_diff(old, new, source, result)
+
         return "".join(
             piece if piece.endswith("\n") else f"{piece}\n\\ no line feed at the end\n"
             for piece in pieces
@@ -142,6 +144,7 @@ def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
     """
     earlier = [records.read(change.target) for change in changes]
     backups: list[Path | None] = []
+
     for number, change in enumerate(changes):
         try:
             backups.append(_carry_out(change, records))
@@ -154,12 +157,15 @@ def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
             ]
             if isinstance(error, KeyboardInterrupt):
                 raise
+
             told = (
                 f"{', '.join(stuck)} could not be put back, uninstall mends it"
                 if stuck
                 else "no file was changed"
             )
+
             raise ConfigurationError(f"{error}; {told}") from error
+
     return backups
 
 
@@ -171,6 +177,7 @@ def _put_back(change: Change, record: Record | None, records: Records) -> bool:
                 change.target.remove()
             else:
                 change.target.write(change.before)
+
         if change.before is None and change.record is not None:
             change.target.remove_folders(change.record.folders)
         if record is None:
@@ -179,6 +186,7 @@ def _put_back(change: Change, record: Record | None, records: Records) -> bool:
             records.keep(change.target, record)
     except ConfigurationError:
         return False
+
     return True
 
 
@@ -195,6 +203,7 @@ def _carry_out(change: Change, records: Records) -> Path | None:
             change.target.remove(change.folders)
         else:
             change.target.write(change.after)
+
     if change.record is None:
         records.forget(change.target)
     return backup
@@ -216,7 +225,9 @@ def _installed(seat: Seat, target: Target, content: Contents, records: Records) 
             record=kept,
             notes=edited.notes,
         )
+
     target.refuse_unwritable()
+
     return Change(
         target=target,
         action=Action.CREATE if data is None else Action.CHANGE,
@@ -245,6 +256,7 @@ def _recorded(
         before = (
             record.before if record.is_untouched(data) else None if left is None else left.encode()
         )
+
     fresh = Record(
         before=before,
         after=sha256(edited.text.encode()),
@@ -252,6 +264,7 @@ def _recorded(
         written=edited.written,
         owners=owners,
     )
+
     return _owned(fresh, seat)
 
 
@@ -274,14 +287,18 @@ def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records
         return Change(
             target=target, action=Action.KEEP, before=data, after=data, record=kept, notes=notes
         )
+
     if record is not None and record.is_untouched(data):
         after, action = record.before, Action.RESTORE
     else:
         left = content.remove(_decoded(target, data), shown=target.shown, record=record)
         after, action = None if left is None else left.encode(), Action.CHANGE
+
     if after == data:
         return Change(target=target, action=Action.KEEP, before=data, after=data, record=None)
+
     target.refuse_unwritable()
+
     return Change(
         target=target,
         action=Action.REMOVE if after is None else action,

@@ -20,7 +20,9 @@ def add_block(text: str, block: str, *, shown: str) -> str:
         return text[: place[0]] + marked + text[place[1] :]
     if not text.strip("\ufeff \t\r\n"):
         return f"{text}{marked}{newline}"
+
     gap = newline if text.endswith("\n") else newline * 2
+
     return f"{text}{gap}{marked}{newline}"
 
 
@@ -29,11 +31,13 @@ def remove_block(text: str, *, shown: str) -> str:
     place = _place(text, shown)
     if place is None:
         return text
+
     before, after = text[: place[0]], text[place[1] :]
     after = after.removeprefix("\r").removeprefix("\n")
     for newline in ("\r\n", "\n"):
         if before.endswith(newline * 2):
             return before[: -len(newline)] + after
+
     return before + after
 
 
@@ -42,6 +46,7 @@ def _place(text: str, shown: str) -> tuple[int, int] | None:
     begins, ends = text.count(BEGIN), text.count(END)
     if not begins and not ends:
         return None
+
     begin, end = text.find(BEGIN), text.find(END)
     if begins != 1 or ends != 1 or end < begin:
         line = text.count("\n", 0, min(at for at in (begin, end) if at >= 0)) + 1
@@ -49,4 +54,5 @@ def _place(text: str, shown: str) -> tuple[int, int] | None:
             f"{shown} has markers of goop-mcp that do not pair up (line {line}); expected one"
             f" {BEGIN} and one {END} behind it, remove the others by hand"
         )
+
     return begin, end + len(END)

@@ -36,7 +36,9 @@ class Document:
         for key in keys:
             if not isinstance(value, Mapping):
                 return None
+
             value = value.get(key)
+
         return value
 
     def place(self, keys: Sequence[str]) -> tuple[int, int]:
@@ -46,7 +48,9 @@ class Document:
             found = _member(self, start, key) if self.bare[start] == "{" else None
             if found is None:
                 break
+
             start = found.start
+
         return line_and_column(self.text, start)
 
 
@@ -67,6 +71,7 @@ def parse(text: str) -> Document | JsonFault:
     """
     if not text.lstrip("\ufeff").strip(_BLANKS):
         text = f"{text[:1] if text.startswith(chr(0xFEFF)) else ''}{{}}\n"
+
     plain = _COMMENT.sub(_blank("comment"), text)
     bare = _COMMA.sub(lambda match: _without_comma(plain, match), plain)
     value = parse_object(bare)
@@ -84,13 +89,18 @@ def set_member(document: Document, keys: Sequence[str], value: JsonValue) -> Doc
     for depth, key in enumerate(keys):
         if document.bare[start] != "{":
             raise TypeError(".".join(keys[:depth]))
+
         found = _member(document, start, key)
         if found is None:
             for missing in reversed(keys[depth + 1 :]):
                 value = {missing: value}
+
             return _insert(document, start, value, key=key)
+
         start, begin, end = found.start, found.begin, found.end
+
     written = _written(document, value, _line_indent(document.text, begin))
+
     return _reparsed(document.text[:start] + written + document.text[end:])
 
 
@@ -101,6 +111,7 @@ def append_element(document: Document, keys: Sequence[str], value: JsonValue) ->
     """
     if document.get(keys) is None:
         return set_member(document, keys, [value])
+
     start = _value_start(document, keys)
     if document.bare[start] != "[":
         raise TypeError(".".join(keys))
@@ -130,9 +141,11 @@ def _without_comma(plain: str, match: re.Match[str]) -> str:
     """Blank a trailing comma, but leave one that has no value before it, which is a fault."""
     if match["comma"] is None:
         return match[0]
+
     at = match.start() - 1
     while at >= 0 and plain[at] in _BLANKS:
         at -= 1
+
     return "," if at < 0 or plain[at] in "{[,:" else " "
 
 
@@ -157,7 +170,9 @@ def _value_start(document: Document, keys: Sequence[str]) -> int:
         found = _member(document, start, key) if document.bare[start] == "{" else None
         if found is None:
             raise KeyError(key)
+
         start = found.start
+
     return start
 
 
@@ -166,15 +181,19 @@ def _slots(document: Document, start: int) -> Iterator[_Slot]:
     if document.bare[start] == "{":
         for member in members(document.bare, start):
             yield _Slot(key=member.key, begin=member.key_start, start=member.start, end=member.end)
+
         return
+
     at = _skip(document.bare, start + 1)
     index = 0
+
     while document.bare[at] != "]":
         _, end = _DECODER.raw_decode(document.bare, at)
         yield _Slot(key=str(index), begin=at, start=at, end=end)
         at = _skip(document.bare, end)
         if document.bare[at] == ",":
             at = _skip(document.bare, at + 1)
+
         index += 1
 
 
@@ -192,6 +211,7 @@ def _insert(
     text = document.text
     if not slots:
         return _insert_first(document, start, value, key)
+
     last = slots[-1]
     after = _skip(document.plain, last.end)
     trailing = document.plain[after] == ","
@@ -199,6 +219,7 @@ def _insert(
         entry = _entry(document, value, key, indent=None)
         gap = " " if ", " in text or ": " in text else ""
         at = after + 1 if trailing else last.end
+
         return _reparsed(
             text[:at]
             + ("" if trailing else ",")
@@ -207,6 +228,7 @@ def _insert(
             + ("," if trailing else "")
             + text[at:]
         )
+
     indent = _line_indent(text, last.begin)
     at = _end_of_line(document, after + 1 if trailing else last.end)
     entry = _newline(text) + indent + _entry(document, value, key, indent=indent)
@@ -224,7 +246,9 @@ def _insert_first(document: Document, start: int, value: JsonValue, key: str | N
     rest = text[start + 1 + len(inner) : close]
     if "\n" not in rest:
         rest = _newline(text) + base
+
     entry = _newline(text) + indent + _entry(document, value, key, indent=indent)
+
     return _reparsed(text[: start + 1] + inner + entry + rest + text[close:])
 
 
@@ -233,12 +257,14 @@ def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Doc
     index = next((index for index, slot in enumerate(slots) if wanted(slot)), None)
     if index is None:
         raise KeyError("entry")
+
     text, slot = document.text, slots[index]
     begin, end = slot.begin, slot.end
     after = _skip(document.plain, end)
     followed = document.plain[after] == ","
     if followed:
         end = after + 1
+
     ends_object = document.bare[_skip(document.bare, end)] in "]}"
     if _opens_line(text, begin):
         # What stands behind it on the line stays on a line of its own: it may follow a comment
@@ -249,16 +275,19 @@ def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Doc
         end = _skip(text, end)
     else:
         begin = len(text[:begin].rstrip(" \t"))
+
     if (
         len(slots) == 1
         and not document.plain[start + 1 : slot.begin].strip(_BLANKS)
         and "/" not in text[start:begin]
     ):
         begin, end = start + 1, _end_of_blanks(text, end)
+
     text = text[:begin] + text[end:]
     if not followed and index:
         comma = document.plain.rindex(",", slots[index - 1].end, slot.begin)
         text = text[:comma] + text[comma + 1 :]
+
     return _reparsed(text)
 
 
@@ -287,11 +316,14 @@ def _end_of_line(document: Document, at: int) -> int:
     end = at
     while end < len(plain) and plain[end] not in "\r\n":
         end += 1
+
     if plain[at:end].strip(_BLANKS):
         return at
+
     for match in _COMMENT.finditer(text):
         if match["comment"] is not None and match.start() < end < match.end():
             return match.end()
+
     return end
 
 

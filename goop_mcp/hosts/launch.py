@@ -76,12 +76,14 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
             arguments=(PROGRAM,),
             why="this is run by uvx, which makes its environment anew each time",
         )
+
     if "pipx" in _cache_of(around.prefix) and around.which("pipx"):
         return Launch(
             command="pipx",
             arguments=("run", PROGRAM),
             why="this is run by pipx, which may throw its environment away",
         )
+
     found = around.which(PROGRAM)
     if (
         found is not None
@@ -90,6 +92,7 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
     ):
         why = f"{PROGRAM} is installed for good and found on the PATH"
         return Launch(command=PROGRAM if portable else found, why=why)
+
     script = next((path for path in _scripts(around.programs) if path.is_file()), None)
     if script is not None:
         kind = (
@@ -101,6 +104,7 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
             command=str(script),
             why=f"this is the program of {kind} in use, which is not on every PATH",
         )
+
     return Launch(
         command=str(around.executable),
         # Without -P a folder of that name in the project would be run in place of ours.
@@ -113,6 +117,7 @@ def is_ours(words: Sequence[str]) -> bool:
     """Tell whether a command starts goop-mcp, in whatever way."""
     if not words:
         return False
+
     names = [_plain(word) for word in words]
     runs_module = any(pair == ("-m", _MODULE) for pair in pairwise(words))
     return names[0] == PROGRAM or runs_module or (names[0] in _RUNNERS and PROGRAM in names[1:])
@@ -130,6 +135,7 @@ def _cache_of(prefix: Path) -> str:
         part.startswith(("archive-v", "environments-v", "builds-v")) for part in parts
     ):
         return "uv"
+
     # pipx keeps what `pipx run` made in a folder named .cache or pipx/.cache.
     return "pipx" if "pipx" in parts and ".cache" in parts else ""
 

@@ -63,6 +63,7 @@ class Records:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = WriteLock(self._folder / "lock", name="the lock of installations")
             lock.acquire()
+
         try:
             yield
         finally:
@@ -93,6 +94,7 @@ class Records:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if record.before is not None:
                 _write(folder / _BEFORE, record.before)
+
             _write(folder / _RECORD, json.dumps(values, ensure_ascii=False, indent=2).encode())
 
     def forget(self, target: Target) -> None:
@@ -107,11 +109,13 @@ class Records:
         folder = self._folder / target.digest
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
         copy = folder / f"backup-{stamp}-{Path(target.name).name}"
+
         with self._faults():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write(copy, data)
             for old in sorted(folder.glob("backup-*"))[:-_MOST_BACKUPS]:
                 old.unlink()
+
         return copy
 
     @contextlib.contextmanager
@@ -133,4 +137,5 @@ def _write(path: Path, data: bytes) -> None:
     )
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
+
     beside.replace(path)

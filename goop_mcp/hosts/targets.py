@@ -121,6 +121,7 @@ class Target:
             raise self.refusal(
                 f"cannot be removed: {(error.strerror or str(error)).lower()}"
             ) from error
+
         self.remove_folders(folders)
 
     def remove_folders(self, folders: Sequence[str]) -> None:
@@ -141,9 +142,11 @@ def find_target(place: Place, *, project: Path, environment: Mapping[str, str]) 
     name = next((name for name in place.names if (base / name).is_file()), place.names[-1])
     if place.base is None:
         return Target(root=base, name=name, shown=name)
+
     home = environment.get("HOME") or environment.get("USERPROFILE") or str(Path.home())
     if base.is_relative_to(home):
         # Files of one's own are often links to others below the same home.
         relative = (base / name).relative_to(home).as_posix()
         return Target(root=Path(home), name=relative, shown=f"~/{relative}")
+
     return Target(root=base, name=name, shown=str(base / name))

@@ -171,9 +171,11 @@ def prepare(
     if kind is None:
         message = f"type is {excerpt(cleaned.type, 40)!r}; expected one of {', '.join(types)}"
         reading.say(UNKNOWN_TYPE, message, path="type", found=cleaned.type, expected=types)
+
     importance, problem = read_importance(draft.importance, scale)
     if problem is not None:
         reading.findings.append(finding_of(problem))
+
     _refuse_blank(cleaned, reading)
     cleaned = _with_short_title(cleaned, reading)
     _refuse_too_large(cleaned, reading)
@@ -183,6 +185,7 @@ def prepare(
         or any(each.severity is Severity.ERROR for each in reading.findings)
     ):
         raise MemoryRefusedError(reading.findings)
+
     return _prepared(
         cleaned, reading, kind=kind, importance=importance, given_key=draft.idempotency_key
     )
@@ -210,6 +213,7 @@ def _redacted(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
             path="",
             found="",
         )
+
     return cleaned
 
 
@@ -248,12 +252,14 @@ def _with_short_title(draft: MemoryDraft, reading: _Reading) -> MemoryDraft:
     title = draft.title
     if len(title) <= LONGEST_TITLE:
         return draft
+
     message = (
         f"title has {len(title)} characters; expected at most {LONGEST_TITLE}; the rest is in the"
         " content"
     )
     reading.say(TITLE_TOO_LONG, message, path="title", found=title)
     kept, rest = cut_title(title)
+
     return replace(draft, title=kept, content=f"{rest}\n\n{draft.content}")
 
 
@@ -274,6 +280,7 @@ def _refuse_too_large(draft: MemoryDraft, reading: _Reading) -> None:
         for name, text in _texts(draft)
         if name not in {"title", "content", "type"}
     ]
+
     for name, size, limit, unit in sizes:
         if size > limit:
             message = f"{name} has {size:,} {unit}; expected at most {limit:,}"

@@ -77,8 +77,10 @@ async def embed_memories(store: Store, embedder: Embedder) -> Embedded:
             return Embedded(
                 count, f"{fault}; {count} memories got a vector, the others are found by words only"
             )
+
         await anyio.to_thread.run_sync(_keep, store, embedder.model, some, vectors)
         count, last = count + len(some), some[-1].id
+
     return Embedded(count)
 
 
@@ -99,6 +101,7 @@ async def search_by_meaning(
     found = await anyio.to_thread.run_sync(
         lambda: search_memory(store, request, neighbours=near.lists)
     )
+
     return found if near.warning is None else replace(found, notes=(*found.notes, near.warning))
 
 
@@ -113,7 +116,9 @@ async def find_neighbours(
     asked, fault = await _embedded(embedder, queries, query=True)
     if fault is not None:
         return Neighbours((), f"{fault}; memories were found by words only")
+
     known = [(id, vector) for id, vector in vectors if len(vector) == embedder.dimensions]
+
     return Neighbours(
         await anyio.to_thread.run_sync(lambda: tuple(_nearest(query, known) for query in asked))
     )
@@ -128,6 +133,7 @@ async def _embedded(
     except Exception as error:  # whatever foreign code raises, words still find
         _log.warning("embedder %s failed: %s", embedder.model, type(error).__name__)
         return (), f"the embedder failed ({type(error).__name__})"
+
     if len(vectors) != len(texts) or any(len(vector) != embedder.dimensions for vector in vectors):
         return (), "the embedder gave vectors of a wrong number or size"
     if not all(math.isfinite(number) for vector in vectors for number in vector):

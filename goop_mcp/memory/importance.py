@@ -51,6 +51,7 @@ def _out_of_range(value: object, scale: ImportanceScale) -> Problem:
         else "a huge number"
     )
     hit = Hit(message=f"importance is {found}; expected {expected}", path="importance", found=found)
+
     return Problem(IMPORTANCE_OUT_OF_RANGE, hit)
 
 

@@ -100,7 +100,9 @@ def list_memories(
     """
     if limit is not None and limit < 1:
         raise SearchArgumentError(f"limit is {limit}; expected at least 1")
+
     wanted = wanted_memories(types=types, concepts=concepts, min_importance=min_importance)
+
     return store.read(lambda reading: reading.memories(wanted, limit=limit, before_id=before_id))
 
 
@@ -152,6 +154,7 @@ def _not_found(id: int, found: StoredMemory | None) -> MemoryNotFoundError:
         return MemoryNotFoundError(
             f"memory {id} was forgotten on {found.forgotten_at}; search for another"
         )
+
     return MemoryNotFoundError(
         f"there is no memory {id}; search for its words, the answer has the ids"
     )

@@ -85,8 +85,10 @@ def add_memory(
     first = _same(writing, prepared)
     if first is not None:
         return _duplicate(first, prepared)
+
     similar = _similar(writing, prepared)
     stored = writing.add_memory(new_memory(prepared, uid=uuid4().hex, created_at=written(clock())))
+
     return SavedMemory(
         id=stored.id,
         uid=stored.uid,

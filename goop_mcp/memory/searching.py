@@ -135,6 +135,7 @@ def search_memory(
     ranked = _fused(lists)
     every_word = [word for words in words_of for word in words]
     shown = ranked[: request.limit]
+
     return FoundMemories(
         items=tuple(
             FoundMemory(memory, score, snippet(memory.content, every_word))
@@ -151,6 +152,7 @@ def how_to_ask(request: SearchRequest, store: Store) -> str:
     """Return how to ask better after `request` found nothing in `store`: one sentence."""
     if not store.exists():
         return "nothing was ever saved in this project; save what you learn, and it will be found"
+
     filters = {
         "types": bool(request.types),
         "concepts": bool(request.concepts),
@@ -158,6 +160,7 @@ def how_to_ask(request: SearchRequest, store: Store) -> str:
     }
     used = [name for name, is_used in filters.items() if is_used]
     without = f"leave out {', '.join(used)}, and " if used else ""
+
     return (
         f"nothing fits; {without}ask in 2 to 4 other phrasings, with names as they stand in the"
         " code"
@@ -174,10 +177,12 @@ def wanted_memories(
         raise SearchArgumentError(
             f"types names {excerpt(unknown[0], 40)!r}; expected some of {known}"
         )
+
     if isinstance(min_importance, bool) or not 0 <= min_importance <= 1:
         raise SearchArgumentError(
             f"min_importance is {min_importance!r}; expected a number from 0 to 1"
         )
+
     return MemoryFilter(
         types=tuple(known for known in MEMORY_TYPES if known in types),
         concepts=tuple(_without_unstorable(concept) for concept in concepts),
@@ -196,6 +201,7 @@ def _queries(given: str | Sequence[str]) -> list[str]:
         raise SearchArgumentError(
             f"{len(queries)} queries were given; expected 1 to {_MOST_QUERIES} phrasings"
         )
+
     return queries
 
 
@@ -207,6 +213,7 @@ def _check_limit(limit: int) -> None:
 def _words(query: str, number: int, notes: list[str]) -> tuple[str, ...]:
     if len(query) > _LONGEST_QUERY:
         notes.append(f"query {number} counts with its first {_LONGEST_QUERY:,} characters only")
+
     words = query_words(query[:_LONGEST_QUERY])
     if not words:
         notes.append(f"query {number} has no words and finds nothing; write words or identifiers")
@@ -220,7 +227,9 @@ def _by_words(
     hits = reading.search(words, operator="AND", wanted=wanted, limit=_DEPTH)
     if len(hits) < limit and len(words) > 1:
         hits = hits + reading.search(words, operator="OR", wanted=wanted, limit=_DEPTH)
+
     memories = list({hit.memory.id: hit.memory for hit in hits}.values())
+
     return _RankedList(memories[:_DEPTH], len(memories) >= _DEPTH)
 
 
@@ -247,5 +256,7 @@ def _fused(lists: Iterable[_RankedList]) -> list[tuple[StoredMemory, float]]:
         for rank, memory in enumerate(each.memories, 1):
             memories[memory.id] = memory
             scores[memory.id] = scores.get(memory.id, 0.0) + 1 / (_RANK_OFFSET + rank)
+
     order = sorted(memories.values(), key=lambda memory: (-scores[memory.id], -memory.revision))
+
     return [(memory, scores[memory.id]) for memory in order]

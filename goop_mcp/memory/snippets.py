@@ -26,7 +26,9 @@ def snippet(content: str, words: Sequence[str], limit: int = LONGEST_SNIPPET) ->
     shown = f"{_ELLIPSIS}{text}" if start else text
     if len(shown) <= limit and start + 4 * limit >= len(content):
         return shown
+
     cut = shown[: limit - 1]
+
     return f"{cut.rsplit(' ', 1)[0] if ' ' in cut else cut}{_ELLIPSIS}"
 
 
@@ -36,6 +38,7 @@ def _first_place(content: str, words: Sequence[str]) -> int:
     )
     if not stems:
         return 0
+
     found = re.search(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, stems))})", content, re.IGNORECASE)
     return found.start() if found else 0
 
@@ -45,5 +48,6 @@ def _begin(content: str, place: int) -> int:
     start = max(place - _BEFORE, 0)
     if start == 0:
         return 0
+
     blank = content.find(" ", start, place)
     return blank + 1 if blank >= 0 else place

@@ -68,9 +68,11 @@ def sketches(kind: str, words: Counter[str]) -> tuple[int, ...]:
     """
     if not words:
         return ()
+
     long, short = _hashes(words)
     least = [_least(mask, long, short) for mask in _MASKS]
     seal = crc32(kind.encode())
+
     return tuple(
         (one * _SPREAD + other ^ seal) & _BITS
         for one, other in zip(least[::2], least[1::2], strict=True)
@@ -81,12 +83,14 @@ def _hashes(words: Counter[str]) -> tuple[list[int], list[int]]:
     """Return a number for each long and each short word, and for each time that it is there."""
     long: list[int] = []
     short: list[int] = []
+
     for word, times in words.items():
         numbers = short if len(word) <= _LONGEST_SHORT else long
         encoded = word.encode()
         numbers.append(crc32(encoded))
         if times > 1:
             numbers += [crc32(encoded, time) for time in range(1, times)]
+
     return long, short
 
 

@@ -80,6 +80,7 @@ def visual_style_markdown() -> str:
     icons = [(icon.value, icon.name.lower()) for icon in StatusIcon]
     phases = [(icon, phase) for phase, icon in PHASE_ICONS.items()]
     rules = [(f"`{rule.id}`", rule.catches) for rule in VISUAL_STYLE_RULES]
+
     return "\n".join(
         [
             _HEAD.replace("{version}", STYLE_VERSION),

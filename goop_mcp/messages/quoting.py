@@ -96,6 +96,7 @@ def line(text: str, *, longest: int = _LONGEST) -> str:
     """Return `text` on one line without control characters, cut to `longest` characters; "–" for nothing."""
     if len(text) <= longest and text.isprintable() and "  " not in text:
         return text.strip() or "–"
+
     flat = " ".join(text[: 4 * longest].split())
     if not flat.isprintable():
         flat = _NOT_PRINTABLE.sub("", flat).strip()

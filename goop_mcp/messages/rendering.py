@@ -93,6 +93,7 @@ def table(
         f"| {' | '.join(columns)} |",
         f"|{'|'.join('-' * (len(each) + 2) for each in columns)}|",
     ]
+
     return _message(
         context, *(paragraph(each) for each in lines), "\n".join([*head, *body]) if body else ""
     )
@@ -196,7 +197,9 @@ def session_handoff(
     start = "### To Continue\nStart a new session."
     if next_command:
         start = templates.TO_CONTINUE.replace("{command}", code(next_command))
+
     done = _section("Accomplished", StatusIcon.COMPLETE, accomplished)
+
     return _message("Session Handoff", done, state, *_remarks(remarks), start)
 
 

@@ -63,6 +63,7 @@ def check_message(text: str) -> tuple[Finding, ...]:
         )
         for problem in run_checks(VISUAL_STYLE_RULES, message, NOTHING_EXPECTED)
     ]
+
     return tuple(sorted(findings, key=lambda finding: finding.line or 0))
 
 
@@ -105,6 +106,7 @@ def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
         hits.insert(
             0, _hit(*written[0], f"the message begins without its header; expected '{HEADER}…'")
         )
+
     return hits
 
 
@@ -113,7 +115,9 @@ def _divider_missing(message: Message, _expected: Expectations) -> Hit | None:
     written = [(number, line) for number, line in message.lines if line]
     if written and written[-1][1] == DIVIDER:
         return None
+
     number, line = written[-1] if written else (1, "")
+
     return _hit(
         number, line, f"the message ends without a divider; expected '{DIVIDER}' as its last line"
     )
@@ -137,6 +141,7 @@ def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
                     "no blank line after the line above; expected one",
                 )
             )
+
     return hits
 
 
@@ -181,7 +186,9 @@ def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
                     "the next step has no arrow; expected '→' at the start of the line",
                 )
             )
+
         heading = _NEXT_STEP.match(line) is not None or (heading and not line)
+
     return hits
 
 

@@ -67,6 +67,7 @@ def measure_adoption(prompts: Iterable[str], *, phase: Adoption = "optional") ->
         blocked += not pipeline.validate(
             prompt, (AGENT_REQUEST,), protocol="agent_request"
         ).accepted
+
     return AdoptionReport(
         sessions=sessions, with_request=with_request, blocked=blocked, phase=phase
     )

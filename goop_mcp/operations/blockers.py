@@ -22,6 +22,7 @@ def blocker_values(text: str, protocol: str = "auto") -> Mapping[str, Any]:
     verdict = validate(text, protocol=protocol)
     decision = route(verdict, RoutingContext())
     envelope = verdict.envelope.to_dict() if verdict.envelope is not None else {}
+
     return {
         "feedback": verdict.feedback or "",
         "reason": line(decision.reason),

@@ -129,6 +129,7 @@ def build_request(
     prose = _text("context", context)
     text = write_prompt(request, title=heading, context=prose, xsd_compat=xsd_compat)
     size = measure_prompt(text, request, title=heading, context=prose)
+
     return BuiltRequest(text=text, path=_path(request.session_id), verdict=_judged(text), size=size)
 
 
@@ -144,10 +145,12 @@ def _text(name: str, value: object) -> str:
     """
     if not isinstance(value, str | None):
         raise RequestFieldsError(f"{name} is no text; expected a text")
+
     try:
         write_text(value or "")
     except NotWritableError as error:
         raise RequestFieldsError(f"{name}: {error}") from error
+
     return normal_text(value or "")
 
 
@@ -173,8 +176,10 @@ def _deliverables(
         raise RequestFieldsError(
             "deliverables is no list; expected a list of objects with kind, path, required, text"
         )
+
     bounds = PathBounds(session_id=session_id)
     read = [_deliverable(each, number) for number, each in enumerate(given, 1)]
+
     return tuple(
         (
             each
@@ -189,29 +194,35 @@ def _deliverable(given: Deliverable | Mapping[str, object], number: int) -> Deli
     """Return one deliverable; `number` counts from 1 and is used to name it."""
     if isinstance(given, Deliverable):
         return given
+
     where = f"deliverable {number}"
     if not isinstance(given, Mapping):
         raise RequestFieldsError(f"{where} is no object; expected kind, path, required and text")
+
     for key in given:
         if key not in _KEYS:
             raise UnknownNameError(f"key of {where}", str(key), _KEYS)
+
     kind, path, required = given.get("kind"), given.get("path"), given.get("required")
     if kind not in get_args(DeliverableKind):
         raise RequestFieldsError(
             f"kind of {where} is {excerpt(str(kind), 40)!r}; expected file, decision or report"
         )
+
     if (kind == "file") != bool(path):
         raise RequestFieldsError(
             f"{where} is a file without a path; add one"
             if kind == "file"
             else f"{where} is a {kind} and has no path"
         )
+
     if not isinstance(path, str | None):
         raise RequestFieldsError(f"path of {where} is no text; expected a text")
     if not isinstance(required, bool | None):
         raise RequestFieldsError(
             f"required of {where} is {excerpt(str(required), 40)!r}; expected true or false"
         )
+
     return Deliverable(
         kind=cast("DeliverableKind", kind),
         path=path or None,
@@ -227,10 +238,14 @@ def _session_id(given: str, title: str, now: datetime | None) -> str | None:
                 f"session_id is {excerpt(given, 60)!r}; expected date, time and a short name:"
                 " 20260114-093000-login"
             )
+
         return given
+
     if now is None:
         return None
+
     slug = _NO_SLUG.sub("-", title.lower())[:_SLUG_CHARACTERS].strip("-") or "task"
+
     return f"{now:%Y%m%d-%H%M%S}-{slug}"
 
 
@@ -253,6 +268,7 @@ def _judged(text: str) -> Verdict:
         raise RequestFieldsError(
             f"title or context holds a request of its own: {doubled[0].message}"
         )
+
     if faults:
         raise RequestFieldsError("; ".join(finding.message for finding in faults[:_FAULTS_TOLD]))
     return verdict

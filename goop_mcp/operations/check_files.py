@@ -105,18 +105,21 @@ def check_files(
     )
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
+
     for file in files:
         try:
             text = read_reply(file, stdin=stdin, limits=limits).removeprefix("\ufeff")
         except UnreadableFileError as error:
             unread.append(UnreadFile(file=file, message=str(error)))
             continue
+
         try:
             checked.append(CheckedFile(file=file, text=text, verdict=judge(text)))
         except RuleFailedError as error:
             unread.append(
                 UnreadFile(file=file, message=f"{shown_name(file)} was not judged: {error}")
             )
+
     return FileVerdicts(checked=tuple(checked), unread=tuple(unread), rules=tuple(rules))
 
 
@@ -147,6 +150,7 @@ def mend_file(
         return MendedFile(checked=checked, mended=None)
     if verdict.repaired_text is None or verdict.span is None:
         return MendedFile(checked=checked, mended=whole)
+
     mended = _with_envelope(verdict, verdict.span, verdict.repaired_text)
     if not validate(mended, protocol=protocol, expected=expected, limits=limits).accepted:
         return MendedFile(checked=checked, mended=whole, kept=True)
@@ -158,5 +162,6 @@ def _with_envelope(verdict: Verdict, span: tuple[int, int], envelope: str) -> st
     text = verdict.read_text
     if "\r\n" in text[span[0] : span[1]] and "\r" not in envelope:
         envelope = envelope.replace("\n", "\r\n")
+
     family = next(family for family in FAMILIES if family.name == verdict.protocol)
     return family.put_back(text, span, envelope)

@@ -45,6 +45,7 @@ def check_workspace(
     examined = examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
+
     return examined.verdict(
         check_claims(
             examined.claims(),

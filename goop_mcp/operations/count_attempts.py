@@ -49,6 +49,7 @@ def count_attempts(store: Store, *, since: datetime | None = None) -> AttemptSta
     """
     earliest = None if since is None else written(since)
     attempts = store.read(lambda reading: reading.attempts(since=earliest))
+
     return AttemptStatistics(
         total=_counts(attempts),
         by_rule=dict(Counter(rule for each in attempts for rule in each.rules).most_common()),
@@ -64,6 +65,7 @@ def _grouped(
     groups: defaultdict[str, list[StoredAttempt]] = defaultdict(list)
     for attempt in attempts:
         groups[key(attempt)].append(attempt)
+
     return {name: _counts(groups[name]) for name in sorted(groups)}
 
 
@@ -72,6 +74,7 @@ def _counts(attempts: Sequence[StoredAttempt]) -> AttemptCounts:
     for each in attempts:
         if each.result in ("accepted", "rejected"):
             replies[each.call_id].append(each.result == "accepted")
+
     return AttemptCounts(
         calls=len({each.call_id for each in attempts}),
         attempts=len(attempts),

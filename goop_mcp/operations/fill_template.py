@@ -36,11 +36,13 @@ def fill_template(
     for given in values:
         if given not in slots:
             raise UnknownNameError(f"slot of {name}", given, slots)
+
     empty = [slot for slot in slots if not values.get(slot, "").strip()]
     if empty:
         raise RequestFieldsError(
             f"the template {name} has slots that are not filled in: {', '.join(empty)}"
         )
+
     request = _request_of(template)
 
     def fill(text: str | None) -> str:

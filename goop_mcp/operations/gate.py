@@ -109,6 +109,7 @@ def gate_file(
         place=folder,
     )
     _LOG.info("%s", answer.log[0])
+
     return answer
 
 
@@ -125,6 +126,7 @@ def _expectations(file: str, project: Path, containment: Containment) -> Expecta
     """Return what the place of `file` tells: the session's folder and id, where the folder is named by one."""
     folder = None if file == STDIN else _folder_in(project, Path(file))
     name = "" if folder is None else PurePath(folder).name
+
     return Expectations(
         workspace=project.as_posix(),
         session_folder=folder if containment == "session" else None,
@@ -153,6 +155,7 @@ def _answer(
     if not schema_present and not absent:
         findings = [each for each in findings if each.rule.startswith(_WELL_FORMEDNESS)]
         findings.append(_schema_missing(schema))
+
     errors = [each for each in findings if each.severity is Severity.ERROR]
     messages = gate_messages.for_people(
         findings,
@@ -162,6 +165,7 @@ def _answer(
         schema_present=schema_present,
         place=place,
     )
+
     return GateAnswer(
         proceed=not errors,
         messages=tuple(messages),

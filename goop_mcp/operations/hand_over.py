@@ -55,6 +55,7 @@ def hand_over_request(
     if write and built.path is not None:
         advice = "give another session_id, or move it away"
         place_file(ProjectFiles(project), built.path, built.text.encode(), advice=advice)
+
     return built
 
 
@@ -75,6 +76,7 @@ def _checked(fields: Mapping[str, object]) -> dict[str, Any]:
     for name in fields:
         if name not in REQUEST_FIELDS:
             raise UnknownNameError("field", name, REQUEST_FIELDS)
+
     given = {name: value for name, value in fields.items() if value is not None}
     faults = [_fault(name, value) for name, value in given.items() if not _fits(name, value)]
     faults += [f"{name} is missing" for name in _REQUIRED if name not in given]

@@ -40,6 +40,7 @@ def parse_object(
         raise UnreadableFileError(f"{name} is no JSON from {place} on; {advice}") from error
     except RecursionError as error:
         raise UnreadableFileError(f"{name} is nested too deep; {advice}") from error
+
     if not isinstance(values, dict):
         raise UnreadableFileError(f"{name} is {kind_of(values)}; {advice}")
     return values

@@ -35,6 +35,7 @@ def load_rules(named: Iterable[str]) -> tuple[Rule, ...]:
     """
     rules = tuple([rule for each in named for rule in _loaded(each)])
     check_rules(rules)
+
     return rules
 
 
@@ -49,17 +50,20 @@ def _loaded(named: str) -> tuple[Rule, ...]:
         raise RuleRefusedError(
             f"rules cannot be loaded from {named!r}: {_why_not(error)}; mend that first"
         ) from error
+
     found = getattr(module, name, None)
     if found is None:
         raise RuleRefusedError(
             f"{place!r} has no {name}; {_HINT}, where a Rule or a list of them is"
         )
+
     rules = (found,) if isinstance(found, Rule) else found
     if not isinstance(rules, list | tuple) or not rules:
         what = "empty" if rules in ([], ()) else type(found).__name__
         raise RuleRefusedError(
             f"{name} in {place!r} is {what}; expected a Rule, or several in a list"
         )
+
     return tuple(rules)
 
 
@@ -80,19 +84,24 @@ def _is_file(place: str) -> bool:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise RuleRefusedError(f"{str(path)!r} does not exist; name the file that holds your rules")
+
     # Not under its own name, which an installed module may have.
     name = f"goop_mcp_rules_{path.resolve().as_posix()}"
     if name in sys.modules:
         return sys.modules[name]
+
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise RuleRefusedError(f"{str(path)!r} cannot be loaded as Python; name another file")
+
     module = sys.modules[name] = module_from_spec(spec)
+
     try:
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
+
     return module
 
 

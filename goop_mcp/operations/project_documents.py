@@ -74,6 +74,7 @@ def find_project_document(
         rendered = recorded.read(lambda reading: render_document(reading, files, name))
         if rendered is not None:
             return rendered
+
     return files.read_text(find_current_document(files, name))
 
 
@@ -88,17 +89,20 @@ def read_archive(files: ProjectFiles, name: str, *, recorded: Store | None = Non
         raise DocumentMissingError(
             f"there is no archive {excerpt(name, 60)!r}; expected a name as CHRONICLE-2026-11.md"
         )
+
     if recorded is not None:
         text = recorded.read(lambda reading: render_archive(reading, *of))
     else:
         found = files.read_end(f"{ARCHIVE_FOLDER}/{name}", MOST_BYTES)
         # What was cut off in the middle of a character is no reason to hide the rest.
         text = None if found is None else found.decode(errors="replace")
+
     if text is None:
         raise DocumentMissingError(
             f"there is no archive {name}; entries go there once {of[0]} holds more than"
             f" {MOST_ENTRIES} newer ones"
         )
+
     return text
 
 
@@ -110,6 +114,7 @@ def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | N
     """
     if name not in DOCUMENTS:
         raise UnknownNameError("document of a project", name, DOCUMENTS)
+
     text = find_project_document(files, name, recorded=recorded)
     if text is not None:
         return text
@@ -117,8 +122,10 @@ def read_project_document(files: ProjectFiles, name: str, *, recorded: Store | N
         raise DocumentMissingError(
             f"there is no {find_current_document(files, name)} in this project; {_REMEDIES[name]}"
         )
+
     if name in PROJECTED:
         raise DocumentMissingError(f"there is no {name} in this project yet; {_REMEDIES[name]}")
+
     raise DocumentMissingError(
         f"{name} is a file of the project and not in its database, and there is no folder {FOLDER}"
         " here; read it where the project is checked out. The database shows"

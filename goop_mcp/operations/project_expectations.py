@@ -18,4 +18,5 @@ def expect_of_project(project: Path, expected: Expectations) -> Expectations:
     policy, _ = read_policy(str(project))
     profile = expected.profile if expected.profile == "v1" else read_profile(str(project))
     names = tuple(dict.fromkeys((*expected.agents, *policy.agents)))
+
     return replace(expected, profile=profile, agents=names)

@@ -63,6 +63,7 @@ class ProjectPicture:
         values = {each.name: getattr(new, each.name) for each in fields(new)}
         revision = reading.revision() + 1
         newest = StoredReport(id=0, revision=revision, **values)
+
         return replace(
             self, ledger=self.ledger.with_reports([*reversed(later), newest], revision=revision)
         )
@@ -89,6 +90,7 @@ class ProjectPicture:
             for each in reading.memories(MemoryFilter(), limit=_MOST_MEMORIES)
             if each.revision > last
         ]
+
         return SessionSources(
             picture=self,
             reports=reading.reports(after_revision=last)[::-1],
@@ -100,6 +102,7 @@ def take_picture(workplace: Workplace) -> ProjectPicture:
     """Return the project as it is now; nothing is created. Raises StoreError."""
     if not workplace.store.exists():
         return ProjectPicture(project=read_project(workplace.files))
+
     project = read_project(workplace.files, entries_are_known=workplace.writes_files)
 
     def ask(reading: Reading) -> ProjectPicture:
@@ -123,10 +126,12 @@ def _ledger(store: Store, reading: Reading) -> ReportLedger:
             later = reading.reports(after_revision=known.revision)
             ledger = known.with_reports(reversed(later), revision=revision)
             _ledgers[store] = ledger
+
             return ledger
 
     ledger = ReportLedger().with_reports(reversed(reading.last_reports()), revision=revision)
     _ledgers[store] = ledger
+
     return ledger
 
 

@@ -255,6 +255,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         is_elsewhere=not (workplace.writes_files or project.exists),
     )
     shareable, _ = redact_structure(_as_known_here(status))
+
     return shareable
 
 
@@ -311,10 +312,12 @@ def _waves(picture: ProjectPicture) -> tuple[WaveStanding, ...]:
     blueprint, records = picture.project.blueprint, picture.records
     if blueprint is None:
         return ()
+
     standing = dict.fromkeys(records.open, "open") | dict.fromkeys(records.failed, "failed")
     standing |= dict.fromkeys(records.done, "done")
     numbers = sorted({task.id.wave for task in blueprint.tasks})
     names = {wave.number: wave.name for wave in blueprint.waves}
+
     return tuple(
         WaveStanding(
             number=number,
@@ -352,7 +355,9 @@ def _next_command(project: Project, gate: GateResult | None) -> str | None:
         return None
     if not gate.passed:
         return gate.command
+
     profile = project.state.profile if project.state is not None else "0.x"
+
     return (
         usual_next("/goop-accept", profile=profile)
         if gate.gate is GateName.ACCEPTANCE
@@ -389,6 +394,7 @@ def _messages(status: ProjectStatus) -> list[str]:
         messages.append(
             gate_blocked(gate.sentence or "", command=gate.command, details=gate.missing)
         )
+
     for title, lines in (
         ("Reported Tasks", _reported_tasks(status)),
         ("Blockers", status.blockers),
@@ -400,6 +406,7 @@ def _messages(status: ProjectStatus) -> list[str]:
     ):
         if lines:
             messages.append(notice(title, *_first(lines)))
+
     return messages
 
 
@@ -436,6 +443,7 @@ def _progress(status: ProjectStatus) -> str:
         for task in tasks
         if task.status in ("open", "failed")
     ]
+
     return progress(
         phase=status.phase or "–",
         wave=Position(status.current_wave, len(status.waves) or None),
@@ -459,6 +467,7 @@ def _drift(status: ProjectStatus) -> list[str]:
         f"⚠️ {each.path} was changed where it is ours; ours is in {each.ours}"
         for each in status.conflicts
     ]
+
     return said + [f"⚠️ {sentence}" for sentence in status.unreadable]
 
 
@@ -486,6 +495,7 @@ def _events(events: Sequence[HistoryEvent]) -> list[str]:
 def _database(status: ProjectStatus) -> list[str]:
     if not status.is_readable:
         return [f"⚠️ {sentence}" for sentence in status.warnings]
+
     counts = (
         ", ".join(f"{number} {type}" for type, number in sorted(status.memories.items())) or "none"
     )
@@ -502,8 +512,10 @@ def _database(status: ProjectStatus) -> list[str]:
             f"shown at {', '.join(status.resources)}; no file is written, as many machines share"
             " the database"
         )
+
     if status.behind:
         said.append(
             "⚠️ the files do not show all that is recorded yet; the next change brings them up to it"
         )
+
     return said + [f"⚠️ {sentence}" for sentence in status.warnings]

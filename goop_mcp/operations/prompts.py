@@ -110,6 +110,7 @@ def render_prompt(
         values = operations.resuming.resume_values(
             None if find_document is None else find_document(_HANDOFF)
         )
+
     if name == _REPAIRING:
         values = _values_of_repair_report(given, rules, project)
     return _environment().from_string(prompt.template).render(values).strip() + "\n"
@@ -125,13 +126,16 @@ def parse_prompt(text: str, *, file: str) -> Prompt:
         raise _broken(
             file, "it has no front matter; expected TOML between two +++ lines, then the text"
         )
+
     try:
         front = tomllib.loads(match["front"])
     except tomllib.TOMLDecodeError as error:
         raise _broken(file, "its front matter is no TOML") from error
+
     unknown = front.keys() - {"name", "title", "description", "arguments"}
     if unknown:
         raise _broken(file, f"its front matter has an unknown key {min(unknown)!r}")
+
     name = _text(front, "name", file)
     if file != name + _SUFFIX:
         raise _broken(file, f"it names the prompt {name!r}; expected the name of the file")
@@ -156,6 +160,7 @@ def _argument(table: Mapping[str, object], file: str) -> PromptArgument:
         raise _broken(
             file, "an argument does not say whether it is required; expected true or false"
         )
+
     return PromptArgument(
         name=_text(table, "name", file),
         description=_text(table, "description", file),
@@ -182,6 +187,7 @@ def _check_names(prompt: Prompt, arguments: Mapping[str, str]) -> None:
             raise PromptArgumentError(
                 f"the prompt {prompt.name} has no argument {name[:80]!r}; {takes}"
             )
+
     for argument in prompt.arguments:
         if argument.required and argument.name not in arguments:
             raise PromptArgumentError(
@@ -197,12 +203,14 @@ def _values_of_goop_report(given: Mapping[str, str]) -> Mapping[str, str]:
             f"agent is {excerpt(given['agent'], 60)!r}; expected the form goop-[type], such as"
             " goop-executor"
         )
+
     phase = given["phase"].strip().lower()
     phase = _PHASE_ALIASES.get(phase, phase)
     if phase and phase not in (known := _phases()):
         raise PromptArgumentError(
             f"phase is {excerpt(phase, 60)!r}; expected one of {', '.join(known)}"
         )
+
     return {"agent": agent, "phase": phase}
 
 

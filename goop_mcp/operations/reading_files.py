@@ -62,6 +62,7 @@ def read_text(file: str, *, stdin: BinaryIO | None = None, most_bytes: int, advi
         raise UnreadableFileError(
             f"{name} has more than {most_bytes:,} bytes, the most that is read; {advice}"
         )
+
     return _decode(raw, name)
 
 
@@ -85,6 +86,7 @@ def read_lines(file: str, *, stdin: BinaryIO | None = None) -> Iterator[str]:
     except OSError as error:
         if isinstance(error, GoopError):
             raise
+
         raise UnreadableFileError(_cannot_be_read(error, name)) from error
 
 
@@ -97,6 +99,7 @@ def _lines_of(stream: BinaryIO, name: str, begun: bytes) -> Iterator[str]:
                 f"{name} has more than {LONGEST_LINE:,} bytes in line {number}; a memory is much"
                 " shorter: cut the line"
             )
+
         try:
             yield _decode(raw, name).removesuffix("\n")
         except UnreadableFileError as error:
@@ -138,12 +141,14 @@ def _begun_by_a_writer(pipe: int, patience: float) -> bytes:
     poll.register(pipe, select.POLLIN)
     if poll.poll(patience * 1000):
         return b""
+
     try:
         # Nothing came, from a writer who takes his time or because there is none: only the latter
         # is an end.
         begun = os.read(pipe, 1)
     except BlockingIOError:
         return b""
+
     if not begun:
         raise TimeoutError(errno.ETIMEDOUT, "a pipe that nobody writes to")
     return begun
@@ -157,6 +162,7 @@ def _read_named(file: str, name: str, stdin: BinaryIO | None, most: int) -> byte
             return stdin.read(most)
     except OSError as error:
         raise UnreadableFileError(_cannot_be_read(error, name)) from error
+
     raise UnreadableFileError("standard input is closed; name a file")
 
 
@@ -169,6 +175,7 @@ def _cannot_be_read(error: OSError, name: str) -> str:
         return (
             f"{name} is a pipe that nobody writes to; start what writes to it first, or name a file"
         )
+
     if isinstance(error, PermissionError):
         return f"{name} may not be read by you; change its permissions"
     return (
@@ -182,6 +189,7 @@ def _decode(raw: bytes, name: str) -> str:
         foreign = "UTF-16, or no text at all"
     if foreign is not None:
         raise UnreadableFileError(f"{name} is {foreign}; save it as UTF-8")
+
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -81,6 +81,7 @@ def record_attempts(
         )
         for number, attempt in enumerate(outcome.attempts, start=1)
     ]
+
     return (
         store.write(lambda writing: writing.add_attempts(rows), timeout=_PATIENCE) if rows else []
     )

@@ -159,6 +159,7 @@ def record_report(
             rules=rules,
         )
         envelope = _envelope(verdict)
+
     decision, _ = redact_structure(route(_shareable(verdict), context))
     view = _view(decision.verdict)
     if envelope is None or view is None or not _is_kept(decision):
@@ -166,13 +167,16 @@ def record_report(
         if status == "rejected":
             count_judgement(workplace.store, _judgement(decision, context, judged, now=now))
         return RecordedReport(status=status, verdict=decision.verdict, decision=decision)
+
     if known is not None:
         return _duplicate(known, decision, envelope)
+
     recording = _Recording(
         workplace, context, decision.verdict, view, envelope, judged=judged, now=now
     )
     answer, shown = workplace.write(recording.change, now=now)
     remarks = (_NO_FILES, *shown.remarks) if answer.written.resources else shown.remarks
+
     return replace(answer, written=_with_files(answer.written, shown), remarks=remarks)
 
 
@@ -214,6 +218,7 @@ class _Recording:
         if known is not None:
             decision, _ = redact_structure(route(self.verdict, self.context))
             return Change(answer=_duplicate(known, decision, self.envelope), shows=False)
+
         picture = self.before.with_reports(writing, self._row())
         decision = self._decide(picture)
         stored = writing.add_report(replace(self._row(), decision=_kept_decision(decision)))
@@ -228,6 +233,7 @@ class _Recording:
         state = self._plan_state(writing, picture)
         if state is not None:
             picture = picture.with_state(state.planned.after)
+
         handoff = self._hand_over(writing, picture, decision)
         written = Written(
             revision=stored.revision,
@@ -248,17 +254,20 @@ class _Recording:
             findings=self._drift(picture, handoff=handoff),
             redactions=self.envelope.redactions,
         )
+
         return Change(answer=answer, state=state)
 
     def _hand_over(self, writing: Writing, picture: ProjectPicture, decision: Decision) -> bool:
         """Add a session handoff where the decision asks for one, and tell whether it did."""
         if not {Action.SAVE_STATE, Action.NEW_SESSION} <= set(decision.actions):
             return False
+
         sources = picture.since_handoff(writing)
         handoff = compose_handoff(
             NOTHING_GIVEN, sources, decided_command=decision.next_command, now=self.now
         )
         writing.add_event(handoff_event(handoff, author=self._author, now=self.now))
+
         return True
 
     def _drift(self, picture: ProjectPicture, *, handoff: bool) -> tuple[Finding, ...]:
@@ -294,7 +303,9 @@ class _Recording:
             context = replace(context, execution_gate=gate.passed)
         if state is not None and state.profile == "v1":
             context = replace(context, profile="v1")
+
         decision, _ = redact_structure(route(self.verdict, context))
+
         return decision
 
     def _show(self, writing: Writing, kind: str, text: str, document: str) -> str:
@@ -307,25 +318,30 @@ class _Recording:
         """Return the change of state.json; None where there is none, or one that we cannot read or do not write."""
         if not self.workplace.writes_files:
             return None
+
         files = self.workplace.files
         state = read_state(files)
         if not isinstance(state, ProjectState) or not state.writable:
             return None
+
         facts = picture.with_state(state).facts
         change = progress_of(self.view, state, facts, blueprint=picture.project.blueprint)
         # Another program may count and go on meanwhile; only a move depends on what was seen.
         seen = state.token if change.phase is not None else None
+
         return plan_state(writing, files, change, now=self.now, author=self._author, seen=seen)
 
 
 def _envelope(verdict: Verdict) -> _Envelope | None:
     if not verdict.accepted or verdict.envelope is None or verdict.protocol is None:
         return None
+
     values, redactions = redact_structure(verdict.envelope.to_dict())
     text = json.dumps(values, sort_keys=True)
     key = hashlib.sha256(
         json.dumps([verdict.protocol, values], sort_keys=True).encode()
     ).hexdigest()
+
     return _Envelope(text, f"report:{key}", redactions)
 
 

@@ -19,7 +19,9 @@ def resume_values(text: str | None) -> Mapping[str, Any]:
     """
     if text is None:
         return {"found": False}
+
     handoff = read_handoff(text)
+
     return {
         "found": True,
         "generated": _said(handoff.generated),
@@ -47,12 +49,14 @@ def _lists(handoff: Handoff) -> list[tuple[str, list[str]]]:
         ("Commits", commits),
         ("Memories saved", handoff.memories),
     ]
+
     return [(title, _lines(texts)) for title, texts in lists if texts]
 
 
 def _next_task(task: NextTask | None) -> str:
     if task is None:
         return ""
+
     parts = [
         ("", task.task),
         ("files: ", ", ".join(task.files)),

@@ -76,7 +76,9 @@ def judge_reply(
         expected = expect_of_project(home, expected)
     if project is None:
         return validate(text, protocol=protocol, mode=mode, expected=expected, rules=rules)
+
     state = context.session_state
+
     return operations.check_workspace.check_workspace(
         text,
         project,

@@ -124,6 +124,7 @@ class RulePage:
             _block(self.good),
             *([f"Requirements: {', '.join(self.requirements)}"] if self.requirements else []),
         ]
+
         return "\n\n".join(parts) + "\n"
 
 
@@ -152,6 +153,7 @@ def rules_markdown(book: Mapping[str, Rule] = RULES) -> str:
             f"## {family}\n\n{_FAMILIES.get(family, _OF_OTHERS)}.\n\n"
             f"| rule | lenient | strict | catches | how to mend it |\n|---|---|---|---|---|\n{rows}"
         )
+
     return "\n".join(parts)
 
 
@@ -194,6 +196,7 @@ def _shortened(example: str) -> str:
     """Return `example` as it can be read on a page: no more lines than help, none too long, nothing invisible."""
     if not example.strip():
         return LEFT_OUT
+
     lines = [_readable(line) for line in dedent(example).strip("\n").split("\n")]
     if len(lines) > _LINES:
         lines = [*lines[:_FIRST_LINES], "…", *lines[-_LAST_LINES:]]

@@ -79,14 +79,17 @@ def find_schema(protocol: str, version: str | None = None) -> Schema:
     of_protocol = {schema.version: schema for schema in schemas if schema.protocol == protocol}
     if not of_protocol:
         raise UnknownNameError("schema", protocol, sorted({schema.protocol for schema in schemas}))
+
     newest = list(of_protocol.values())[-1]
     if version is None:
         return newest
     if version in of_protocol:
         return of_protocol[version]
+
     series = _SERIES[protocol]
     if series.oldest <= _number(version) <= series.newest:
         return newest
+
     raise UnknownNameError(f"{protocol} schema of version", version, of_protocol)
 
 
@@ -100,6 +103,7 @@ def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
     kept = {name: series.folder for name, series in _SERIES.items() if series.folder is not None}
     if protocol not in kept:
         raise UnknownNameError("schema to install for", protocol, kept)
+
     places = {
         f"{kept[protocol]}/{each.file}": each.text
         for each in list_schemas()
@@ -108,6 +112,7 @@ def install_schemas(protocol: str, project: Path) -> tuple[str, ...]:
     files = workspace.files.ProjectFiles(project)
     for place, text in places.items():
         workspace.replacing.place_file(files, place, text.encode())
+
     return tuple(places)
 
 

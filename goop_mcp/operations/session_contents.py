@@ -87,6 +87,7 @@ def compose_handoff(
         ),
     )
     shareable, _ = redact_structure(handoff)
+
     return map_texts(
         shareable, lambda text, _: _ENVELOPE.sub(lambda found: _HARMLESS.get(found[0], "‹"), text)
     )
@@ -107,6 +108,7 @@ def _done(sources: SessionSources) -> _Done:
     done: dict[str, str | None] = {
         task: None for task in sources.picture.records.done if task not in still_open
     }
+
     return done | {task: report.agent for task, report in last.items() if task not in still_open}
 
 
@@ -121,6 +123,7 @@ def _is_to_be_done_again(action: str | None, agent: str | None, done: _Done) -> 
     named = _named_task(action)
     if named is None or named not in done:
         return False
+
     says_more = len(_WORD.findall(action or "")) > len(_WORD.findall(named))
     return not says_more or agent is None or agent == done[named]
 
@@ -183,9 +186,11 @@ def _command(sources: SessionSources) -> str | None:
     for report in sources.reports[-1:]:
         if command := _decided(_text(json.loads(report.decision).get("next_command"))):
             return command
+
     project, facts = sources.picture.project, sources.picture.facts
     profile = project.state.profile if project.state is not None else "0.x"
     remain = facts.open_tasks_in_all > 0 or facts.total_tasks == 0
+
     return usual_next_of_phase(_phase(sources), tasks_remain=remain, profile=profile)
 
 
@@ -223,13 +228,17 @@ def _next_task(
     if _is_to_be_done_again(action, agent, done):
         # Written before that task was reported, by an agent that worked at the same time.
         action = agent = None
+
     action, agent = fields.next_action or action, fields.next_agent or agent
     if task is None and not action:
         return None
+
     named = next(iter(task_ids_in(action)), None) if action else None
     if named is not None and task is not None and task.id != named:
         task = None
+
     name = f"{task.id} {task.name}" if task is not None else action or ""
+
     return NextTask(
         task=f"{name} ({agent})" if agent else name,
         files=tuple(file.path for file in task.files) if task is not None else (),

@@ -88,6 +88,7 @@ def session_fields(fields: Mapping[str, object]) -> SessionFields:
     for name in fields:
         if name not in SESSION_FIELDS:
             raise UnknownNameError("field", name, SESSION_FIELDS)
+
     return SessionFields(
         summary=_as_text("summary", fields),
         next_action=_as_text("next_action", fields),
@@ -115,8 +116,10 @@ def build_session_handoff(
         sources = SessionSources(picture=picture)
         if workplace.store.exists():
             sources = workplace.store.read(picture.since_handoff)
+
         handoff = compose_handoff(fields, sources, now=now)
         verdict, text = judge_handoff(handoff), handoff_text(handoff)
+
         return BuiltHandoff(
             text=text, path=path, verdict=verdict, resource=resource, redactions=redactions
         )
@@ -153,6 +156,7 @@ def judge_handoff(handoff: Handoff) -> Verdict:
         raise SessionFieldsError(
             "the handoff holds what passes for an envelope; say in words what it is about"
         )
+
     meant = (handoff.generated, line(handoff.phase).lower(), command_in(handoff.command or ""))
     if (found.generated, found.phase, found.command) != meant or (
         handoff.command and not found.command
@@ -161,6 +165,7 @@ def judge_handoff(handoff: Handoff) -> Verdict:
             "the handoff is not read as it was meant; give next_command as one command such as"
             " /goop-execute"
         )
+
     return Verdict(verdict="accepted", protocol=None, version=None, mode="strict")
 
 
@@ -186,4 +191,5 @@ def _as_list(name: str, fields: Mapping[str, object]) -> tuple[str, ...]:
         return ()
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return tuple(value)
+
     raise SessionFieldsError(f"{name} is no list of texts; expected one")

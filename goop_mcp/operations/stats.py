@@ -53,7 +53,9 @@ class Retries:
         for each in endings:
             reason = "accepted" if each.ended in _ACCEPTED else each.ended
             reasons[reason] = reasons.get(reason, 0) + each.calls
+
         accepted = [each for each in endings if each.ended in _ACCEPTED]
+
         return cls(
             calls=sum(each.calls for each in endings),
             attempts=sum(each.calls * each.number for each in endings),

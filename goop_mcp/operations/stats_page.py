@@ -39,6 +39,7 @@ def stats_page(stats: ProjectStats) -> str:
 def _messages(stats: ProjectStats) -> list[str]:
     if stats.is_empty:
         return [notice("Statistics", f"Nothing is recorded{_restriction(stats) or ' yet'}.", *_HOW)]
+
     figures = stats.figures
     gated = figures.prompts.prompts > 0
     messages = [table("Statistics", ("Figure", "Value"), _overview(stats), lines=_remarks(stats))]
@@ -47,6 +48,7 @@ def _messages(stats: ProjectStats) -> list[str]:
         messages.append(table("Most Common Errors", ("Rule", "Replies"), *_most(rules)))
     if stats.retries.calls:
         messages.append(table("Retries", ("Calls that ended", "Value"), _retries(stats)))
+
     for title, column, rows in (
         ("By Agent", "Agent", stats.agents),
         ("By Week", "Week", stats.weeks),
@@ -68,6 +70,7 @@ def _messages(stats: ProjectStats) -> list[str]:
             messages.append(
                 table(title, columns, [_row(row, gated=gated) for row in shown], lines=lines)
             )
+
     return messages
 
 
@@ -94,6 +97,7 @@ def _remarks(stats: ProjectStats) -> list[str]:
             f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more"
             " than 10%: let prompts without a request pass again, or mend what makes them."
         )
+
     return said
 
 
@@ -104,6 +108,7 @@ def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
         f"{count} {status or 'without a status'}" for status, count in stats.figures.reports.items()
     )
     refused = f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})"
+
     return [
         *([("Prompts refused by the gate", refused)] if prompts.prompts else []),
         (
@@ -129,6 +134,7 @@ def _retries(stats: ProjectStats) -> list[tuple[str, str]]:
         (f"ended: {_REASONS.get(reason, reason)}", count)
         for reason, count in retries.stopped_because.items()
     ]
+
     return [
         ("all", f"{calls}, {retries.attempts / calls:.2f} attempts a call"),
         *((name, f"{share(count, calls)} ({count})") for name, count in (*counted, *reasons)),

@@ -84,6 +84,7 @@ def parse_template(text: str, *, file: str) -> Template:
         raise AssetBrokenError(
             f"the template {file} cannot be used: it has no line '# Task:' behind its front matter"
         )
+
     try:
         slots = tuple(
             Slot(name=each["name"], description=each["description"]) for each in front["slots"]
@@ -100,12 +101,14 @@ def parse_template(text: str, *, file: str) -> Template:
         raise AssetBrokenError(
             f"the template {file} cannot be used: its front matter is not in order"
         ) from error
+
     if template.name + _SUFFIX != file or {slot.name for slot in slots} != set(
         SLOT.findall(template.text)
     ):
         raise AssetBrokenError(
             f"the template {file} cannot be used: its name or its slots are not those it lists"
         )
+
     return template
 
 

@@ -96,6 +96,7 @@ class Workplace:
                 shown = replace(shown, state=made.state.apply(self.files))
 
         made, projections = self.store.write(whole, then=then)
+
         return made.answer, _told(shown, made, projections)
 
 
@@ -120,6 +121,7 @@ def _applied(plan: ProjectionPlan, files: ProjectFiles) -> Shown:
         if each.path not in newer
     ]
     written = tuple(each.path for each in plan.files if each.path not in moved)
+
     return Shown(files=written, remarks=tuple(remarks))
 
 

@@ -19,16 +19,21 @@ def write_file(file: str, document: Iterable[str], *, force: bool) -> None:
         raise UnwritableFileError(
             f"{file!r} is there already; name another file, or write over it with --force"
         )
+
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+
     try:
         with beside.open("x", encoding="utf-8", newline="") as stream:
             stream.writelines(document)
+
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
         if isinstance(error, GoopError):
             raise
+
         reason = (error.strerror or "unknown reason").lower()
+
         raise UnwritableFileError(
             f"{file!r} cannot be written ({reason}); name another file"
         ) from error

@@ -79,6 +79,7 @@ def _every_rule() -> Iterator[Rule]:
     yield from FORM_RULES
     for family in FAMILIES:
         yield from family.rules
+
     yield from PROJECT_RULES
 
 
@@ -161,9 +162,11 @@ def examine(
         and expected.phase.strip().lower() not in _PHASES
     ):
         raise UnknownNameError("phase", expected.phase, _PHASES)
+
     check_rules(rules)
     examined = _pipeline()
     families = FAMILIES if expected is None else families_of(expected.profile)
+
     return examined(
         text, families, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )

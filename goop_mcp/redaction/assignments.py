@@ -65,6 +65,7 @@ def _hide(
     lowered = in_small_letters(text)
     pieces: list[str] = []
     shown = at = 0
+
     while name := named.search(lowered, at):
         at = name.end()
         # Most weak names assign no secret, and what they assign may hold one: so little is read of
@@ -77,11 +78,14 @@ def _hide(
             continue
         if is_weak:
             value = value_of.match(text, at) or value
+
         at = value.end()
         assignment = Assignment.of(text, name, value)
         if is_secret(assignment):
             put = assignment.opening + replacement + assignment.closing
             pieces += [text[shown : value.start()], put]
             shown = at
+
     pieces.append(text[shown:])
+
     return "".join(pieces), len(pieces) // 2

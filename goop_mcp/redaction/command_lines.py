@@ -64,17 +64,22 @@ def hide_in_commands(text: str, replacement: str) -> tuple[str, int]:
     """Return `text` with `replacement` for the passwords in its commands, and how many there were."""
     pieces: list[str] = []
     shown = at = count = 0
+
     while program := _PROGRAM.search(text, at):
         end = _END.search(text, program.end())
         at = end.start() if end is not None else len(text)
         option = re.compile(
             rf"(?<=[\s\"']){_OPTIONS[program['program']]}"
         )  # compiled once, by the cache of `re`
+
         for found in option.finditer(text, program.end(), at):
             if is_stand_in(found["value"]) or _PORTS.fullmatch(found["value"]):
                 continue
+
             pieces += [text[shown : found.start("value")], replacement]
             shown = found.end("value")
             count += 1
+
     pieces.append(text[shown:])
+
     return "".join(pieces), count

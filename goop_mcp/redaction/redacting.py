@@ -37,7 +37,9 @@ def redact(text: str) -> Redacted:
         text, found = _pass(text)
         if not found:
             break
+
         count += found
+
     return Redacted(text, count)
 
 
@@ -55,11 +57,14 @@ def _pass(text: str) -> tuple[str, int]:
     count = 0
     if "private" in lowered:
         text, count = _hide_private(text)
+
     present = {word for word in _WORDS if word in lowered}
+
     for shape in SHAPES:
         if shape.may_hold is not None or not present.isdisjoint(shape.words):
             text, found = shape.hide(text)
             count += found
+
     return text, count
 
 
@@ -67,14 +72,17 @@ def _hide_private(text: str) -> tuple[str, int]:
     """Pair the marks, one pair within another too: the outermost part goes; an open one goes up to the end."""
     pieces: list[str] = []
     depth = shown_from = 0
+
     for mark in _MARK.finditer(text):
         if not mark[1]:
             if depth == 0:
                 pieces += [text[shown_from : mark.start()], PRIVATE]
+
             depth += 1
         elif depth:
             depth -= 1
             shown_from = mark.end()
+
     hidden = len(pieces) // 2
     if depth == 0:
         pieces.append(text[shown_from:])

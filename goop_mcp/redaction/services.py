@@ -129,7 +129,9 @@ def hide_of_services(text: str, replacement: str) -> tuple[str, int]:
         if _is_token(found):
             pieces += [text[shown : found.start("value")], replacement]
             shown = found.end("value")
+
     pieces.append(text[shown:])
+
     return "".join(pieces), len(pieces) // 2
 
 

@@ -51,6 +51,7 @@ def _replacing(
             put = REDACTED if replacement is None else replacement(match)
             if put is None or put == match[0]:
                 return match[0]
+
             found += 1
             return put
 
@@ -79,6 +80,7 @@ def _hide_tokens(text: str) -> tuple[str, int]:
     while place := find_token(text, shown):
         pieces += [text[shown : place[0]], REDACTED]
         shown = place[1]
+
     pieces.append(text[shown:])
     return "".join(pieces), len(pieces) // 2
 
@@ -151,6 +153,7 @@ _DATA_LINE: Final = re.compile(
 def _hide_in_kubernetes_secret(text: str) -> tuple[str, int]:
     if _IS_SECRET.search(text) is None:
         return text, 0
+
     count = 0
 
     def replace(match: re.Match[str]) -> str:
@@ -184,6 +187,7 @@ def _without_cookies(match: re.Match[str]) -> str:
         return f"{cookie['name']}={REDACTED}" if lets_in else cookie[0]
 
     start = match.start("cookies") - match.start()
+
     return match[0][:start] + _COOKIE.sub(hidden, match["cookies"])
 
 

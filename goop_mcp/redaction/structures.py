@@ -26,6 +26,7 @@ def redact_structure(value: T) -> tuple[T, int]:
         if found.count == 0 and name is not None and _is_secret(name, text):
             count += 1
             return REDACTED
+
         count += found.count
         return found.text
 
@@ -48,6 +49,7 @@ def _copy(value: Any, name: str | None, change: _Change) -> Any:  # noqa: ANN401
         return {
             _copy(key, None, change): _copy(each, str(key), change) for key, each in value.items()
         }
+
     if isinstance(value, list):
         return [_copy(each, name, change) for each in value]
     if isinstance(value, tuple):
@@ -55,6 +57,7 @@ def _copy(value: Any, name: str | None, change: _Change) -> Any:  # noqa: ANN401
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         return replace(value, **{each: _copy(getattr(value, each), each, change) for each in names})
+
     return value
 
 

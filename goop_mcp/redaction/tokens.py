@@ -154,6 +154,7 @@ def one_of(words: Iterable[str]) -> str:
         node = tree
         for character in word:
             node = node.setdefault(character, {})
+
         node[""] = {}
 
     def written(node: dict[str, Any]) -> str:
@@ -189,11 +190,13 @@ def find_token(text: str, start: int) -> tuple[int, int] | None:
         if rest is None:
             at = beginning.end()
             continue
+
         # What was read once is not read again, which keeps this linear.
         at = rest.end()
         token = text[beginning.start() : at]
         if _is_token(kind, token):
             return beginning.start(), at
+
     return None
 
 

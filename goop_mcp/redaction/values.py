@@ -75,6 +75,7 @@ class Assignment:
         """Return what was found in `text`: where it is `named`, with groups name and sign, and its `value`."""
         opening, inner, closing = _parts(value[0])
         before = text[max(named.start() - 2, 0) : named.start()].removesuffix(" ")
+
         return cls(
             name=text[slice(*named.span("name"))],
             sign=named["sign"],
@@ -97,8 +98,10 @@ def _parts(found: str) -> tuple[str, str, str]:
     if not quote:
         value = found.rstrip(_CLOSERS)
         return "", value, found[len(value) :]
+
     inner = found[len(quote) :]
     closing = quote if inner.endswith(quote) else ""
+
     return quote, inner[: len(inner) - len(closing)], closing
 
 
@@ -136,6 +139,7 @@ def is_secret(assignment: Assignment) -> bool:
     for judge in _JUDGES:
         if (answer := judge(assignment)) is not None:
             return answer
+
     return True
 
 
@@ -175,6 +179,7 @@ def _is_dense(value: str) -> bool:
     longest = max(re.split(r"[^A-Za-z0-9]", value), key=len)
     kinds = [(c.islower(), c.isupper()) for c in longest]
     changes = sum(one != other for one, other in pairwise(kinds))
+
     return (
         len(longest) >= _DENSE_LENGTH
         and len(set(kinds)) == len("aA1")
@@ -245,9 +250,11 @@ def _word(it: Assignment) -> bool | None:
         return not it.argument
     if it.sign == ">":
         return it.name.lower() != "token"
+
     certain = (
         _LIKE_A_PASSWORD.fullmatch(it.name) or it.name.isupper() or len(it.value) >= _LONG_VALUE
     )
+
     return bool(certain) and it.alone
 
 

@@ -74,10 +74,13 @@ class AgentRecord:
         with self._lock:
             if self._open_until is None:
                 return False
+
             wait = self._rest if self._probing else self._open_until - now
             if wait > 0:
                 raise AgentUnavailableError(self._failures, min(wait, self._rest))
+
             self._probing = True
+
             return True
 
     def settle(self, now: float, *, failed: bool | None, probe: bool) -> None:
@@ -118,7 +121,9 @@ def key_of(agent: Agent) -> Hashable:
     known = _known_as(agent)
     if isinstance(known, str):
         return known
+
     function = getattr(known, "__func__", None)
+
     return id(known) if function is None else (id(getattr(known, "__self__", known)), id(function))
 
 
@@ -148,16 +153,21 @@ def record_of(agent: Agent) -> AgentRecord:
             _named.move_to_end(key)
             while len(_named) > _MOST_KEYS:
                 _named.popitem(last=False)
+
             return record
 
         if key in _records:
             return _records[key][0]
+
         record = AgentRecord()
+
         try:
             owner = _known_as(agent)
             owner = owner if isinstance(key, int) else getattr(owner, "__self__", owner)
             watch = ref(owner, lambda _: _records.pop(key, None))
         except TypeError:
             return record
+
         _records[key] = record, watch
+
         return record

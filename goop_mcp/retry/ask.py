@@ -87,6 +87,7 @@ def ask_until_accepted_sync(agent: Agent, prompt: str, **terms: Unpack[Terms]) -
     ask = partial(ask_until_accepted, agent, prompt, **terms)
     if not _loop_is_running():
         return anyio.run(ask)
+
     # Rarely needed, and slow to import
     from anyio.from_thread import start_blocking_portal  # noqa: PLC0415
 
@@ -136,6 +137,7 @@ class EnvelopedAgent:
             instance is None and not isinstance(self.agent, staticmethod | classmethod)
         ):
             return self
+
         return EnvelopedAgent(bind(instance, owner), **self.terms)
 
 
@@ -149,6 +151,7 @@ def _check_terms(agent: Agent, terms: Terms) -> None:
             else f"one of {known}"
         )
         raise TypeError(f"there is no term {name!r}; expected {hint}")
+
     Job(agent, "", **terms)
 
 

@@ -96,13 +96,16 @@ class Asking:
         """
         if self._scope is not None:
             raise RuntimeError("this call was run before; make another Asking to ask again")
+
         self._budget = Budget(self._job.policy, self._clock)
         self._counts_usage = self._budget.counts_usage
         self._scope = anyio.CancelScope()
         if self._cancelled:
             self._scope.cancel()
+
         because: StoppedBecause = "cancelled"
         span = start_call_span(self._name)
+
         with within(span):
             try:
                 with self._scope, self._budget.open():
@@ -111,6 +114,7 @@ class Asking:
                 outcome = self.outcome = self._outcome(because)
                 describe_call(span, outcome)
                 await self._say_farewell(outcome)
+
         return outcome
 
     async def _follow_course(self) -> StoppedBecause:
@@ -118,6 +122,7 @@ class Asking:
         for agent, call in self._fallbacks:
             if because in ("accepted", "interrupted") or self._budget.used_up() is not None:
                 return because
+
             self._agent, self._call = agent, call
             self._key, self._name = key_of(agent), name_of(agent)
             task = Message(self._job.prompt, attempt=len(self.attempts) + 1)
@@ -127,7 +132,9 @@ class Asking:
                 return "deadline"
             if isinstance(self.attempts[-1].failure, AgentInterruptedError):
                 return "interrupted"
+
             because = "accepted" if self.attempts[-1].accepted else because
+
         return because
 
     async def _ask_until_stopped(self) -> StoppedBecause:
@@ -152,9 +159,12 @@ class Asking:
         except Exception:
             _logger.exception("backoff failed; the agent is not called again")
             return "agent_error"
+
         if left is not None and seconds >= left:
             return "deadline"
+
         await anyio.sleep(seconds)
+
         return self._budget.used_up()
 
     async def _ask(self, message: Message, *, fallback: bool = False) -> StoppedBecause | None:
@@ -164,6 +174,7 @@ class Asking:
             return limit
 
         made, probe = len(self.attempts), False
+
         try:
             record = find_record(self._key) if self._job.policy.circuit else None
             probe = record is not None and record.admit(self._clock())
@@ -171,6 +182,7 @@ class Asking:
             if self._hooks:
                 await self._tell([each.before_ask for each in self._hooks], message, least=0.0)
                 await checkpoint_if_cancelled()
+
             with attempt_span(message, self.attempts, self._name):
                 await self._record(message, fallback=fallback)
                 await self._judge_last()
@@ -180,6 +192,7 @@ class Asking:
             self._settle(self.attempts[made] if len(self.attempts) > made else None, probe=probe)
 
         await self._tell([each.after_attempt for each in self._hooks], self.attempts[-1])
+
         return None
 
     async def _reserve(self) -> StoppedBecause | None:
@@ -193,6 +206,7 @@ class Asking:
         granted = False
         with anyio.move_on_after(left) as scope:
             granted = await self._budget.reserve(expected)
+
         if granted:
             return None
         return "deadline" if scope.cancelled_caught else "budget"
@@ -201,6 +215,7 @@ class Asking:
         """Call the agent and add what becomes of it to the attempts, whatever happens meanwhile."""
         reply, failure, repeatable, error = None, None, False, CANCELLED
         began = self._clock()
+
         try:
             reply = await self._answer(message)
         except Exception as raised:
@@ -250,10 +265,12 @@ class Asking:
             # Before the others are woken: what they may reserve depends on it.
             if attempt.reply is not None and attempt.usage is not None:
                 record_of(self._agent).add_usage(attempt.usage)
+
             self._assumed += not self._budget.settle(attempt.usage)
 
         if not self._job.policy.circuit:
             return
+
         failed = None if attempt is None else _shows_failing_agent(attempt)
         record = record_of(self._agent) if failed else find_record(self._key)
         if record is not None:
@@ -270,6 +287,7 @@ class Asking:
             return await answer_within(
                 limit, self._call(message), late=TimeoutError(f"no answer within {limit:g} s")
             )
+
         return await self._call(message)
 
     async def _judge_last(self) -> None:
@@ -283,6 +301,7 @@ class Asking:
             # than a second.
             with anyio.CancelScope(shield=True):
                 attempt = await anyio.to_thread.run_sync(judged, attempt, self._job.judge)
+
         self.attempts[-1] = attempt
 
     def _outcome(self, because: StoppedBecause) -> Outcome:
@@ -297,6 +316,7 @@ class Asking:
         if outcome.stopped_because != "cancelled":
             await self._tell(listeners, outcome)
             return
+
         # Shielded, as a cancelled call must still tell its hooks; briefly, as the caller wants to
         # be gone.
         with anyio.move_on_after(_FAREWELL_SECONDS, shield=True):
@@ -314,8 +334,10 @@ class Asking:
         if left is None:
             await tell(hooks, value)
             return
+
         with anyio.move_on_after(max(left, least)) as scope:
             await tell(hooks, value)
+
         if scope.cancelled_caught:
             _logger.error("a hook lasted beyond the deadline and is left; the call goes on")
 
@@ -324,6 +346,7 @@ def _shows_failing_agent(attempt: Attempt) -> bool | None:
     """Tell whether the call failed in a way that the next one is likely to; None where nothing was learned."""
     if attempt.reply is not None:
         return False
+
     failure = attempt.failure
     if failure is None or isinstance(failure, DeadlinePassedError):
         return None

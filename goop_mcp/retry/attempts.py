@@ -108,6 +108,7 @@ class Attempt:
         read_text = (
             None if verdict is None or verdict.read_text == self.reply else verdict.read_text
         )
+
         return {
             "message": self.message,
             "way": self.way,
@@ -132,11 +133,13 @@ class Attempt:
         """
         if not isinstance(values, Mapping):
             raise ValueError("the attempt is no object; expected what to_dict wrote")
+
         attempt = model_from(cls, {**values, "verdict": None, "failure": None})
         if (failure := values.get("failure")) is not None:
             attempt = replace(
                 attempt, failure=RecordedError(**plain_values(model_from(_Failure, failure)))
             )
+
         if (written := values.get("verdict")) is None:
             return attempt
 
@@ -144,6 +147,7 @@ class Attempt:
             _Read, {"read_text": attempt.reply or "", **_given(values, "span", "read_text")}
         )
         verdict = replace(Verdict.from_dict(written), span=read.span, read_text=read.read_text)
+
         return replace(attempt, verdict=verdict)
 
     @property
@@ -221,12 +225,14 @@ class Outcome:
             raise ValueError("the outcome is no object; expected what to_dict wrote")
         if not isinstance(written := values.get("attempts"), list):
             raise ValueError("the outcome has no list of attempts; expected what to_dict wrote")
+
         attempts = tuple(Attempt.from_dict(each) for each in written)
         outcome = replace(model_from(cls, {**values, "attempts": []}), attempts=attempts)
         if outcome.accepted and not (attempts and attempts[-1].accepted):
             raise ValueError(
                 "the outcome is accepted and its last attempt is not; expected what to_dict wrote"
             )
+
         return outcome
 
     @property
@@ -260,7 +266,9 @@ class Outcome:
         replies = [each for each in self.attempts if each.reply is not None]
         if not self.accepted or not _lacks_envelope(replies[0]) or _stands_alone(replies[-1]):
             return self.text
+
         prose = (replies[0].reply or "").strip()
+
         return self.text if prose in self.text else f"{prose}\n\n{self.text}"
 
     @property
@@ -300,6 +308,7 @@ class NotAcceptedError(GoopError):
         tail = f"; the last call failed: {last.error}" if last and last.error else ""
         if last and last.error and last.reply is not None:
             tail = f"; the last reply could not be judged: {last.error}"
+
         count = "1 attempt" if len(outcome.attempts) == 1 else f"{len(outcome.attempts)} attempts"
         super().__init__(
             f"no acceptable reply after {count} ({outcome.stopped_because}){what}{tail}; outcome"

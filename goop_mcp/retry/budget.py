@@ -105,6 +105,7 @@ class Budget:
         # end.
         around = [budget._own for budget in self._chain() if budget._own is not None]
         marked = False
+
         try:
             while True:
                 with _reserving:
@@ -121,13 +122,16 @@ class Budget:
                         )
                         for budget in limited:
                             budget._held.append(self._own)
+
                         return True
 
                     if not marked:
                         marked = True
                         _stand_still(around)
+
                     turn = Wakeup()
                     full._waiting.append(turn)
+
                 await self._wait(turn, full)
         finally:
             if marked:
@@ -155,6 +159,7 @@ class Budget:
             return True
 
         reported, complete = usage or Usage(), True
+
         with _reserving:
             for budget, (tokens, cost) in own.shares.items():
                 budget._held.remove(own)
@@ -166,14 +171,17 @@ class Budget:
                 ):
                     budget._used_tokens += tokens
                     complete = False
+
                 if not own.others_counted and reported.cost is None and budget._cost is not None:
                     budget._used_cost += cost
                     complete = False
+
                 budget._wake()
 
             for budget in self._chain():
                 if budget._own is not None and usage is not None:
                     budget._own.others_counted = True
+
         return complete
 
     def release(self) -> None:
@@ -181,6 +189,7 @@ class Budget:
         own, self._own = self._own, None
         if own is None:
             return
+
         with _reserving:
             for budget in own.shares:
                 budget._held.remove(own)
@@ -211,10 +220,12 @@ class Budget:
             reserved = self._used_tokens + sum(tokens for tokens, _ in held)
             if expected.tokens is None or reserved + expected.tokens > self._tokens:
                 return False
+
         if self._cost is not None:
             reserved = self._used_cost + sum(cost for _, cost in held)
             if expected.cost is None or reserved + expected.cost > self._cost:
                 return False
+
         return True
 
     def _share(self, expected: Usage) -> tuple[float, float]:
@@ -222,6 +233,7 @@ class Budget:
         tokens: float | None = expected.tokens
         if tokens is None:
             tokens = self._tokens - self._used_tokens if self._tokens is not None else 0
+
         cost = expected.cost
         if cost is None:
             cost = self._cost - self._used_cost if self._cost is not None else 0.0
@@ -242,6 +254,7 @@ class Budget:
         outer = self._outer.time_left() if self._outer is not None else None
         if self._ends is None:
             return outer
+
         own = self._ends - self._clock()
         return own if outer is None else min(own, outer)
 

@@ -87,6 +87,7 @@ def call_of(agent: Agent, *, named: str = "agent") -> Call:
             f"the {named} is the class {agent.__name__}; expected an instance, or a function of one"
             " text"
         )
+
     if _is_conversation(agent):
         return partial(_ask_conversation, agent, is_async=_is_async(agent.ask))
     if not callable(agent):
@@ -94,6 +95,7 @@ def call_of(agent: Agent, *, named: str = "agent") -> Call:
         raise TypeError(
             f"the {named} is {kind}; expected a function of one text, or an object with ask"
         )
+
     return partial(_ask_function, agent, is_async=_is_async(agent))
 
 
@@ -128,6 +130,7 @@ async def _answer(function: Callable[[Any], object], argument: object, *, is_asy
     except anyio.get_cancelled_exc_class() as raised:
         if is_being_cancelled():
             raise
+
         raise AgentCancelledError(
             "what the agent was waiting for was cancelled, and not this call"
         ) from raised
@@ -146,10 +149,13 @@ async def answer_within(seconds: float, call: Awaitable[Reply], *, late: Timeout
         except BaseException as raised:
             if not scope.cancel_called:
                 raise
+
             vars(late)["usage"] = getattr(raised, "usage", None)
             if isinstance(raised, Exception):
                 raise late from raised
+
             raise
+
     raise late
 
 
@@ -172,6 +178,7 @@ def is_transient(failure: BaseException) -> bool:
     """Tell whether it is a lost connection, a time-out, a limit on rate or load; of a group, whether all are."""
     if isinstance(failure, BaseExceptionGroup):
         return all(map(is_transient, failure.exceptions))
+
     marked = getattr(failure, "retryable", None)
     if isinstance(marked, bool):
         return marked
@@ -199,7 +206,9 @@ def usage_of_failure(failure: Exception) -> Usage | None:
     usage = getattr(failure, "usage", None)
     if isinstance(usage, Usage):
         return usage
+
     refused = isinstance(failure, ConnectionRefusedError) or (_status(failure) or 0) in _REFUSALS
+
     return NOTHING_USED if refused else None
 
 
@@ -212,4 +221,5 @@ def _status(failure: BaseException) -> int | None:
         getattr(failure, "status", None),
         getattr(failure, "code", None),
     )
+
     return next((code for code in codes if isinstance(code, int) and code in _STATUSES), None)

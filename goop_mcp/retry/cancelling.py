@@ -13,8 +13,10 @@ def is_being_cancelled() -> bool:
     """
     if get_cancelled_exc_class().__module__.startswith("trio"):
         return True
+
     # Is there where it is used; nobody else should load it
     import asyncio  # noqa: PLC0415
 
     task = asyncio.current_task()
+
     return task is None or task.cancelling() > 0

@@ -42,11 +42,13 @@ def next_step(task: str, attempts: Sequence[Attempt], policy: RetryPolicy) -> As
     """
     if not attempts:
         return Ask(Message(task))
+
     last = attempts[-1]
     if last.accepted:
         return Stop("accepted")
     if last.verdict is None:
         return _after_failure(attempts, policy)
+
     replies = [each for each in attempts if each.verdict is not None]
     stuck = _times_stuck(replies)
     if stuck >= len(policy.ways):
@@ -61,7 +63,9 @@ def _after_failure(attempts: Sequence[Attempt], policy: RetryPolicy) -> Ask | St
     for each in reversed(attempts):
         if each.verdict is not None:
             break
+
         failures += 1
+
     last = attempts[-1]
     if isinstance(last.failure, DeadlinePassedError):
         return Stop("deadline")
@@ -80,8 +84,10 @@ def _times_stuck(replies: Sequence[Attempt]) -> int:
     stuck = 0
     texts: set[int] = set()
     errors: set[int] = set()
+
     for reply in replies:
         stuck += reply.reply_key in texts or reply.errors_key in errors
         texts.add(reply.reply_key)
         errors.add(reply.errors_key)
+
     return stuck

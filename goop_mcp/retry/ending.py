@@ -38,6 +38,7 @@ def outcome_of(
     fallback = accepted and replies[-1].fallback
     last = accepted and not fallback and 1 < len(replies) == policy.max_attempts
     warnings = {_FALLBACK: fallback, _LAST: last, _SHORT: accepted and gave_up(replies)}
+
     return Outcome(
         attempts=tuple(attempts),
         stopped_because=because,

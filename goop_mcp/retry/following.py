@@ -54,9 +54,11 @@ class Following:
         check_type("context", context, RoutingContext, "RoutingContext(...)")
         if first not in agents:
             raise UnknownNameError("agent", first, agents)
+
         check_count("max_steps", max_steps)
         for name, agent in agents.items():
             call_of(agent, named=f"agent {name!r}")
+
         self.steps: list[Step] = []
         self._agents = dict(agents)
         self._request = first_request(first, prompt)
@@ -75,6 +77,7 @@ class Following:
         """Ask, route, ask the next. A cancellation goes through; `steps` is complete also then."""
         with workflow_span("follow"):
             arrival = await self._travel()
+
         return Journey(
             steps=tuple(self.steps), stopped_because=arrival.because, reason=arrival.reason
         )
@@ -85,6 +88,7 @@ class Following:
                 return Arrival(
                     "deadline", "the pause before the next try would last beyond the deadline"
                 )
+
             step = await self._ask(self._request)
             await tell([self._on_step], step)
             following = request_after(
@@ -92,7 +96,9 @@ class Following:
             )
             if isinstance(following, Arrival):
                 return following
+
             self._request = following
+
         return Arrival("limit", f"{self._max_steps} steps were made and the work is not finished")
 
     async def _ask(self, request: Request) -> Step:
@@ -100,6 +106,7 @@ class Following:
         context = self._context_of(request.agent)
         asking = Asking(self._job(request, context))
         decision: Decision | None = None
+
         try:
             outcome = await asking.run()
             decision = _decide(outcome, context, self._protocol)
@@ -114,6 +121,7 @@ class Following:
                         decision=decision,
                     )
                 )
+
         return self.steps[-1]
 
     def _job(self, request: Request, context: RoutingContext) -> Job:
@@ -132,6 +140,7 @@ class Following:
         """Return what is known of the agent's work; phase and task were said of the first agent only."""
         if agent in self._contexts:
             return self._contexts[agent]
+
         first = (
             self._context if not self.steps else replace(self._context, phase=None, task_id=None)
         )
@@ -198,7 +207,9 @@ def _decide(outcome: Outcome, context: RoutingContext, protocol: str) -> Decisio
         return route(
             verdict, replace(context, responded=False, attempt=limits.response_retries + 1)
         )
+
     if not outcome.accepted:
         rounds = max(context.counters.repair_rounds, limits.max_repair_rounds)
         context = replace(context, counters=replace(context.counters, repair_rounds=rounds))
+
     return route(verdict, context)

@@ -37,6 +37,7 @@ async def tell(hooks: Iterable[Callable[[T], Awaitable[None] | None] | None], va
     for hook in hooks:
         if hook is None:
             continue
+
         try:
             answer = hook(value)
             if inspect.isawaitable(answer):
@@ -46,4 +47,5 @@ async def tell(hooks: Iterable[Callable[[T], Awaitable[None] | None] | None], va
         except anyio.get_cancelled_exc_class():
             if is_being_cancelled():
                 raise
+
             _logger.exception("what a hook waited for was cancelled; the call goes on")

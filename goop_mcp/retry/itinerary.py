@@ -73,9 +73,11 @@ def request_after(
     decision = step.decision
     if decision is None or step.outcome.stopped_because in _FAILED_ENDS:
         return Arrival(_failed_end(step), _why_failed(step))
+
     ours = [each for each in decision.actions if each is not Action.SAVE_STATE]
     if not_ours := [each for each in ours if each not in _OURS]:
         return Arrival(cast("JourneyEnd", not_ours[0].value), decision.reason)
+
     action = ours[0] if ours else Action.ASK_USER
     if request.waiting and action in (Action.FINISH, Action.CONTINUE_NEXT):
         return request.waiting[-1]
@@ -116,6 +118,7 @@ def _to_another(
         return Request(
             agent=name, prompt=_written(task, words, decision), task=task, waiting=request.waiting
         )
+
     prompt = _written("", words, decision)
     waiting = request.waiting
     if action is Action.RUN_PREREQUISITE:
@@ -148,6 +151,7 @@ def _was_reported_before(step: Step, before: Sequence[Step]) -> bool:
             return True
         if earlier.decision is None or not set(earlier.decision.actions) & set(_WITHOUT_LIMIT):
             return False
+
     return False
 
 

@@ -60,10 +60,12 @@ class Job:
         check_terms(self.policy, self.expected, self.limits)
         for each in self.listeners:
             check_type("one of hooks", each, Hooks, "Hooks(...)")
+
         check_names(self.protocol, None if self.expected is None else self.expected.phase)
         check_rules(self.rules)
         if self.agent_name is not None:
             check_type("agent_name", self.agent_name, str, "a text, or None")
+
         # What is frozen must not change with a list of the caller's.
         object.__setattr__(self, "rules", tuple(self.rules))
 
@@ -100,7 +102,9 @@ def judge(
     )
     if not policy.unmended or not verdict.repairs:
         return verdict
+
     unwanted = {repair.rule for repair in verdict.repairs} & policy.unmended
+
     return _rejected(verdict, unwanted, limits) if unwanted else verdict
 
 

@@ -39,4 +39,5 @@ async def ask_many(
         async with anyio.create_task_group() as group:
             for _ in range(min(limit, len(askings))):
                 group.start_soon(work)
+
     return [each.outcome for each in askings if each.outcome is not None]

@@ -43,11 +43,13 @@ def pause_before(
     state.attempt_number = failures
     if failure is not None:
         state.set_exception((type(failure), failure, None))
+
     named = min(max(0.0, _seconds(_named(failure), now)), _LONGEST_NAMED_PAUSE)
     added = _JITTER * named * chance()
     if time_left is not None and named < time_left:
         # What would still be in time must not come too late by chance.
         added = min(added, (time_left - named) / 2)
+
     return max(wait(state), named + added)
 
 
@@ -56,6 +58,7 @@ def _named(failure: Exception | None) -> object:
     named = getattr(failure, "retry_after", None)
     if named is not None:
         return named
+
     headers = _headers(failure)
     milliseconds = headers.get("retry-after-ms", "")
     digits = milliseconds.replace(".", "", 1)
@@ -78,6 +81,7 @@ def _seconds(named: object, now: Callable[[], float]) -> float:
         return named.total_seconds()
     if isinstance(named, datetime):
         return named.timestamp() - now()
+
     try:
         return float(named) if isinstance(named, str | int | float) else 0.0
     except ValueError:
@@ -92,4 +96,5 @@ def _until(date: str, now: Callable[[], float]) -> float:
         moment = parsedate_to_datetime(date)
     except ValueError:
         return 0.0
+
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp() - now()

@@ -74,6 +74,7 @@ class RetryPolicy:
             object.__setattr__(self, "unmended", frozenset(unmended))
         if isinstance(self.fallback, list):
             object.__setattr__(self, "fallback", tuple(self.fallback))
+
         faults = [*_numbers(self), *(_kinds(self) or _names(self))] or _contradictions(self)
         if faults:
             raise PolicyError("the policy cannot be kept: " + "; ".join(faults))
@@ -83,6 +84,7 @@ class RetryPolicy:
         """The agents to ask in the end, in their order."""
         if self.fallback is None:
             return ()
+
         several = isinstance(self.fallback, tuple) and not callable(
             getattr(self.fallback, "ask", None)
         )
@@ -110,6 +112,7 @@ def _numbers(policy: RetryPolicy) -> list[str]:
         for name, value in limits.items()
         if value is not None and (type(value) not in (int, float) or not value > 0)
     ]
+
     return faults
 
 
@@ -149,12 +152,15 @@ def _names(policy: RetryPolicy) -> list[str]:
         faults.append(f"ways is {policy.ways!r}; expected one or more of {', '.join(_WAYS)}")
     elif len(set(policy.ways)) < len(policy.ways):
         faults.append(f"ways names one twice: {', '.join(policy.ways)}")
+
     if policy.when_exhausted not in ("return", "raise", "fallback"):
         faults.append(
             f"when_exhausted is {policy.when_exhausted!r}; expected return, raise or fallback"
         )
+
     unknown = sorted(name for name in policy.unmended if name not in RULES)
     faults += [f"unmended names {name!r}; there is no such rule" for name in unknown]
+
     return faults
 
 
@@ -167,10 +173,12 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
         faults.append(
             f"when_exhausted is fallback and fallback is {policy.fallback}; name an agent"
         )
+
     if policy.fallback is not None and policy.when_exhausted != "fallback":
         faults.append(
             f"fallback is given and when_exhausted is {policy.when_exhausted}; expected fallback"
         )
+
     repeating = {"retry_call": policy.retry_call, "backoff": policy.backoff}
     faults += [
         f"{name} is given and call_retries is 0, which repeats no call; leave one of them out"
@@ -181,4 +189,5 @@ def _contradictions(policy: RetryPolicy) -> list[str]:
         faults.append(
             "unmended is given and mend_form is False, which mends nothing; leave one of them out"
         )
+
     return faults

@@ -126,6 +126,7 @@ class Review:
         self._check_open()
         if usage is not None:
             self._budget.spend(usage)
+
         said = self._attempt(reply=reply, usage=usage, conversation_id=conversation_id)
         because = self._judge_next(said, last=last)
         if because is None:
@@ -164,7 +165,9 @@ class Review:
             return step.because
         if (limit := self._budget.used_up() or ("attempts" if last else None)) is not None:
             return limit
+
         self._message, self._asked_at = step.message, self._clock()
+
         return None
 
     def fail(self, failure: BaseException, *, usage: Usage | None = None) -> None:
@@ -184,6 +187,7 @@ class Review:
             usage = usage_of_failure(failure)
         if usage is not None:
             self._budget.spend(usage)
+
         self.attempts.append(
             self._attempt(error=describe_failure(failure), failure=failure, usage=usage)
         )
@@ -196,6 +200,7 @@ class Review:
             return
         if usage is not None:
             self._budget.spend(usage)
+
         self.attempts.append(self._attempt(error=CANCELLED, usage=usage))
         self._stop("cancelled")
 
@@ -228,6 +233,7 @@ def notify(on_stop: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
     """Give `outcome` to `on_stop`; what that raises is logged."""
     if on_stop is None:
         return
+
     try:
         on_stop(outcome)
     except Exception:
@@ -248,4 +254,5 @@ def _keepable(policy: RetryPolicy) -> RetryPolicy:
     if other:
         names = ", ".join(other)
         raise PolicyError(f"the framework asks by itself, so {names} cannot be kept; leave it out")
+
     return replace(policy, ways=_WAYS)

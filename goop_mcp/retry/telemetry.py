@@ -74,6 +74,7 @@ def describe_call(span: trace.Span, outcome: Outcome) -> None:
     """Say in the span of a call how it ended and what it used."""
     if not span.is_recording():
         return
+
     span.set_attributes(
         {"goop.outcome": outcome.stopped_because, "goop.attempts": len(outcome.attempts)}
     )
@@ -99,6 +100,7 @@ def attempt_span(
     number = len(attempts)
     attributes = {"goop.attempt.number": number + 1, "goop.attempt.way": message.way}
     span = _tracer.start_span("goop.ask.attempt", kind=trace.SpanKind.CLIENT, attributes=attributes)
+
     with within(span):
         try:
             yield
@@ -144,6 +146,7 @@ def _describe(span: trace.Span, attempt: Attempt, agent: str | None) -> None:
     span.set_attributes({"goop.attempt.result": result, "goop.protocol": protocol})
     if agent:
         span.set_attribute("gen_ai.agent.name", excerpt(agent, _LONGEST_NAME))
+
     span.set_attributes(_usage_attributes(attempt.usage or Usage()))
     if attempt.conversation_id is not None:
         span.set_attribute("gen_ai.conversation.id", excerpt(attempt.conversation_id))

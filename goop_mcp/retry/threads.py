@@ -33,6 +33,7 @@ async def call_on_thread(function: Callable[[], T]) -> T:
 
     Thread(target=_context().run, args=(work,), name="goop-mcp agent", daemon=True).start()
     await done.wait()
+
     return future.result()
 
 

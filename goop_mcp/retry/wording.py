@@ -52,7 +52,9 @@ def _fresh(task: str, replies: Sequence[Attempt]) -> str:
             f"End your reply with the report, in this form and filled in:\n{form}" if form else _END
         )
         return f"{task}\n\n{told}"
+
     lines = list(dict.fromkeys(map(_to_mind, errors)))[:_MOST_FIXES]
+
     return "\n".join(
         [
             task,
@@ -67,12 +69,14 @@ def _to_mind(finding: Finding) -> str:
     """Say what to do at which place, to one who knows of no fault."""
     if finding.rule == TRUNCATED.id:
         return _KEEP_SHORT
+
     place = f"{finding.path}: " if finding.path else ""
     values = (
         finding.expected
         if finding.expected and any(each not in finding.fix for each in finding.expected)
         else ()
     )
+
     return f"- {place}{finding.fix}" + (f" One of: {', '.join(values)}." if values else "")
 
 
@@ -90,6 +94,7 @@ def _feedback(replies: Sequence[Attempt]) -> str:
     standing = _standing(replies) if len(replies) > 1 else []
     if not standing:
         return feedback
+
     head, _, instruction = feedback.rpartition("\n")
     if not head:
         return "\n".join([OPENING, *standing, feedback.removeprefix(OPENING).strip()])
@@ -112,7 +117,9 @@ def _stands_again(finding: Finding) -> str:
     again = f"{finding.rule} stands again: the reply before had the same fault."
     if finding.expected:
         return f"{again} Write exactly one of: {', '.join(finding.expected)}"
+
     line = RULES[finding.rule].example.good.strip() if finding.rule in RULES else ""
+
     return (
         f"{again} A line of this form is expected: {line}"
         if 0 < len(line) <= _EXAMPLE_CHARACTERS

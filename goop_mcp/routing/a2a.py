@@ -37,6 +37,7 @@ def a2a_task(
     }
     envelope = verdict.envelope.to_dict() if verdict.envelope else None
     ours = {name: value for name, value in {**details, "envelope": envelope}.items() if value}
+
     return {
         "status": _status(state),
         "artifacts": _artifacts(report) if report else [],

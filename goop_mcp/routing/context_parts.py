@@ -22,6 +22,7 @@ class Portable:
         """Give the mappings as they are inside, and say which are to be read-only again."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         read_only = [name for name, value in values.items() if isinstance(value, MappingProxyType)]
+
         return _rebuilt, (
             type(self),
             values | {name: dict(values[name]) for name in read_only},

@@ -46,7 +46,9 @@ def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> di
         where = f"{path}.{name}" if path else name
         if name not in readers:
             raise _unknown(name, where, readers)
+
         taken[name] = readers[name](value, where)
+
     return taken
 
 
@@ -141,6 +143,7 @@ def _session(value: object, path: str) -> SessionState:
         return value
     if isinstance(value, str):
         return SessionState(state=value)
+
     read = _read_fields(
         value, path, {"state": _text, "result": lambda each, _path: each, "depends_on": _texts}
     )
@@ -158,12 +161,14 @@ def _findings(value: object, path: str) -> tuple[Finding, ...]:
 def _finding(value: object, path: str) -> Finding:
     if isinstance(value, Finding):
         return value
+
     read = _read_fields(value, path, _FINDING)
     for name in ("rule", "severity", "message"):
         if name not in read:
             raise ContextError(
                 f"{path}.{name}", "is missing; expected a finding with rule, severity and message"
             )
+
     return Finding(**{"fix": "", **read, "severity": Severity(read["severity"])})
 
 

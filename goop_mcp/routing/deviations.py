@@ -33,10 +33,12 @@ def parse_deviations(blockers: str) -> tuple[Question, ...]:
     marks = list(_DEVIATION.finditer(blockers))
     if not marks:
         return _question(1, None, blockers) if _OPTIONS.search(blockers) else ()
+
     ends = [*(mark.start() for mark in marks[1:]), len(blockers)]
     questions: list[Question] = []
     for mark, end in zip(marks, ends, strict=True):
         questions += _question(len(questions) + 1, int(mark[1]), blockers[mark.end() : end])
+
     return tuple(questions)
 
 
@@ -45,8 +47,10 @@ def _question(number: int, rule: int | None, text: str) -> tuple[Question, ...]:
     options = _options(text[asked.end() :]) if asked else ()
     if rule is None and not options:
         return ()
+
     words = text[: asked.start()] if asked and options else text
     recommended = next((option.text for option in options if option.recommended), None)
+
     return (
         Question(
             id=f"q{number}",
@@ -64,7 +68,9 @@ def _options(text: str) -> tuple[Option, ...]:
     for mark in _LETTER.finditer(text):
         if ord(mark[1]) == ord("A") + len(marks):
             marks.append(mark)
+
     ends = [*(mark.start() for mark in marks[1:]), len(text)] if marks else []
+
     return tuple(
         Option(mark[1], words, recommended=_RECOMMENDED.search(words) is not None)
         for mark, end in zip(marks, ends, strict=True)

@@ -40,5 +40,7 @@ def effective_strategy(error: ErrorView) -> str | None:
     """
     if error.recoverable is False:
         return "manual_resolution"
+
     asked = {STRATEGY_OF_TYPE.get(error.type or ""), error.strategy}
+
     return next((strategy for strategy in STRATEGIES_BY_CAUTION if strategy in asked), None)

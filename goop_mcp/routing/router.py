@@ -33,8 +33,10 @@ def route(verdict: Verdict, context: RoutingContext | Mapping[str, Any] | None =
         context = _NOTHING_KNOWN
     elif not isinstance(context, RoutingContext):
         context = RoutingContext.from_dict(context)
+
     case = _case(verdict, context)
     row = next(row for row in rows_for(case.protocol) if row.fits(case))
+
     return _decide(row, case)
 
 
@@ -46,6 +48,7 @@ def _case(verdict: Verdict, context: RoutingContext) -> Case:
     answered = frozenset[str]() if adapter is None else adapter.routed_by_content
     faults = _faults(verdict, context, sent_back=sent_back, answered=answered)
     report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
+
     return Case(
         verdict=verdict,
         context=context,
@@ -70,10 +73,12 @@ def _faults(
         faults += tuple(
             [finding for finding in context.evidence if finding.severity is Severity.ERROR]
         )
+
     if context.policy.fail_on_warning:
         faults += tuple(
             [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
         )
+
     return faults
 
 
@@ -87,6 +92,7 @@ def _decide(row: Row, case: Case) -> Decision:
     ):
         # Whatever the row: what stands in the way reaches the caller (D-90).
         filling = {**filling, "blockers": (*listed, blocker)}
+
     return Decision(
         actions=row.actions,
         rule=row.rule,

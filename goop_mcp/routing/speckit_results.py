@@ -73,7 +73,9 @@ def _gates(result: Mapping[str, Any]) -> Iterator[Issue]:
             yield Issue(
                 severity="HIGH", type=str(name), message=message, fix=f"Make the gate {name} pass."
             )
+
     criteria = result.get("success_criteria")
+
     for each in criteria if isinstance(criteria, list | tuple) else ():
         if isinstance(each, Mapping) and each.get("status") == "FAILED":
             words = f"{_text(each.get('id'))} {_text(each.get('description'))}".strip()
@@ -98,6 +100,7 @@ def _from_counts(result: Mapping[str, Any], agent: str) -> Issue:
         return Issue(
             severity="CRITICAL", type="finding", message=f"{critical} CRITICAL findings in {place}"
         )
+
     return Issue(
         severity="HIGH",
         type="gate",

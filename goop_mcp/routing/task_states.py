@@ -354,6 +354,7 @@ def verdict_state(
     row = next(
         row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source)
     )
+
     return _state(row, source)
 
 

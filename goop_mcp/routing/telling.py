@@ -49,6 +49,7 @@ def tell_review(text: str, filling: Filling) -> str:
     issues = filling.get("issues") or ()
     lines = [f"⚠️ {issue.message}" for issue in issues[:5]] or [f"⚠️ {text}"]
     held = filling.get("next_agent")
+
     return notice(
         "Human Review",
         *lines,

@@ -51,6 +51,7 @@ def answer(text: str, structure: Mapping[str, object]) -> CallToolResult:
         text = (
             f"{first}\nleft out of the structured answer, as it is too much: {_names(left)}\n{rest}"
         )
+
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
 
 
@@ -62,10 +63,12 @@ def cap(result: CallToolResult) -> CallToolResult:
     """Return `result` with each text cut to MOST_CHARACTERS and a line that says how to get less."""
     if not any(_is_too_long(block) for block in result.content):
         return result
+
     content = [
         TextContent(type="text", text=_cut(block.text)) if isinstance(block, TextContent) else block
         for block in result.content
     ]
+
     return result.model_copy(update={"content": content})
 
 
@@ -84,6 +87,7 @@ def without_secrets(text: str) -> str:
 def _cut(text: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
+
     end = (
         f"\n… cut off here: {len(text):,} characters are more than {MOST_CHARACTERS:,}. "
         "Ask for less at a time, or read the structured answer."
@@ -104,6 +108,7 @@ def verdict_answer(verdict: Verdict) -> CallToolResult:
         lines += _listed(
             "warning", [w for w in warnings if (w.rule, w.line, w.message) not in mended]
         )
+
     return answer("\n".join(lines), structure)
 
 
@@ -121,8 +126,10 @@ def recorded_answer(recorded: "RecordedReport") -> CallToolResult:
         state := recorded.written.state
     ) is not None and state.phase != recorded.written.phase_before:
         lines.append(field("phase", f"{recorded.written.phase_before} -> {state.phase}"))
+
     lines += [*_secrets(recorded.redactions), *map(paragraph, recorded.remarks)]
     told = [finding for finding in recorded.findings if finding.severity is not Severity.INFO]
+
     return answer(
         "\n".join([*lines, *_listed("disagreement", told), *_decision_lines(recorded.decision)]),
         recorded.to_dict(),
@@ -137,11 +144,13 @@ def session_answer(built: "BuiltHandoff") -> CallToolResult:
         return answer(
             "\n".join([place, *secrets, *fenced(built.text, "markdown")]), built.to_dict()
         )
+
     place = (
         f"written: {built.path} "
         if built.path
         else f"recorded and shown at {built.resource}, in no file "
     )
+
     return answer(
         "\n".join(
             [f"{place}(revision {built.revision})", *secrets, *map(paragraph, built.remarks)]
@@ -184,7 +193,9 @@ def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
     remarks = [*_secrets(built.redactions), *_listed("remark", built.verdict.findings)]
     if written:
         return answer("\n".join([f"written: {built.path}", *remarks]), built.to_dict())
+
     place = f"it belongs to {built.path}; " if built.path else ""
+
     return answer(
         "\n".join([f"not written; {place}the prompt:", *remarks, *fenced(built.text, "markdown")]),
         built.to_dict(),
@@ -194,13 +205,16 @@ def handoff_answer(built: "BuiltRequest", *, written: bool) -> CallToolResult:
 def _headline(verdict: Verdict, envelope: Mapping[str, object]) -> str:
     if verdict.protocol is None:
         return f"{verdict.verdict}: no envelope"
+
     # The values are the agent's own words: one line each, and short.
     parts = [f"{verdict.verdict}: {verdict.protocol}"]
     if verdict.version is not None:
         parts[0] += f" {excerpt(verdict.version, 40)}"
+
     for key in ("status", "agent"):
         if isinstance(value := envelope.get(key), str):
             parts.append(f"{key} {excerpt(value, 60)}")
+
     return ", ".join(parts)
 
 
@@ -208,10 +222,12 @@ def _listed(noun: str, items: Sequence[Finding | Repair]) -> list[str]:
     """Return a heading and one line an item, or nothing when there are none."""
     if not items:
         return []
+
     lines = [f"{len(items)} {noun}{'s' if len(items) > 1 else ''}:"]
     for item in items[:_LISTED]:
         place = f"line {item.line}: " if item.line is not None else ""
         lines.append(f"- {place}{excerpt(item.message)} ({item.rule})")
+
     if len(items) > _LISTED:
         lines.append(f"… and {len(items) - _LISTED} more in the structured answer")
     return lines

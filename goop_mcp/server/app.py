@@ -87,11 +87,13 @@ def create_server(
     server.compare_fewer_headers()
     if asks_for_tokens:
         server.ask_for_tokens()
+
     server.tell_changes(notices)
     add_resources(server, application.rule_book)
     add_project_resources(server, application)
     add_prompts(server, application)
     add_completions(server, application)
+
     return server
 
 

@@ -53,11 +53,13 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
             f"{len(unknown):,} arguments are unknown to {tool.name}, "
             f"which takes {', '.join(known) or 'none'}: send only those"
         ]
+
     faults = [_unknown(name, tool.name, known) for name in unknown[:_REPORTED_UNKNOWN]]
     if len(unknown) > _REPORTED_UNKNOWN:
         faults.append(
             f"{len(unknown) - _REPORTED_UNKNOWN} more arguments that {tool.name} does not have"
         )
+
     try:
         tool.fn_metadata.validate_arguments(dict(arguments))
     except ValidationError as error:
@@ -65,6 +67,7 @@ def argument_faults(tool: Tool, arguments: Mapping[str, JsonValue]) -> list[str]
         faults += dict.fromkeys(
             _wrong(str(name), arguments, known[str(name)], inside) for name, *inside in wrong
         )
+
     return faults
 
 
@@ -94,6 +97,7 @@ def _wrong(
     """Return what is wrong with the argument `name`, or with the item of its list that `inside` begins with."""
     if name not in arguments:
         return f"{name} is missing; expected {_expected(schema)}"
+
     value = arguments[name]
     place, items = _item_of(inside), _items(schema)
     if isinstance(value, list) and place is not None and items is not None:
@@ -140,6 +144,7 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> str:
             if len(value) == 1
             else f"a string of {len(value):,} characters"
         )
+
     return f"{name} is {found}; expected {expected}"
 
 
@@ -184,6 +189,7 @@ def _expected(schema: Mapping[str, JsonValue]) -> str:
         return f"one of {', '.join(map(str, choices))}"
     if "anyOf" in schema:
         return " or ".join(map(_expected, _branches(schema)))
+
     kind = _EXPECTED.get(str(schema.get("type")), "another kind of value")
     most, least = schema.get("maxItems"), schema.get("minItems")
     if isinstance(most, int):
@@ -204,4 +210,5 @@ def _range(schema: Mapping[str, JsonValue]) -> str:
     )
     low = f" from {least}" if least is not None else f" above {above}" if above is not None else ""
     high = "" if most is None else f" to {most}" if least is not None else f" up to {most}"
+
     return f"{low}{high}"

@@ -142,10 +142,12 @@ class GoopServer(MCPServer[Any]):
             tool = self._tool_manager.get_tool(name)
             if tool is None:
                 return None
+
             schema, has_headers = compared.get(name, (None, False))
             if schema is not tool.parameters:
                 has_headers = X_MCP_HEADER_KEY in json.dumps(tool.parameters)
                 compared[name] = tool.parameters, has_headers
+
             return tool.parameters if has_headers else None
 
         self._lowlevel_server.get_tool_input_schema = schema_with_headers
@@ -193,6 +195,7 @@ class GoopServer(MCPServer[Any]):
             async with stdio_server(**ways) as (incoming, outgoing):
                 options = self._lowlevel_server.create_initialization_options()
                 await self._lowlevel_server.run(incoming, outgoing, options)
+
         if stdin is not None and stdin.is_no_client:
             raise NoClientError(
                 "standard input ended without one JSON-RPC message, so no MCP client was served;"
@@ -211,6 +214,7 @@ class GoopServer(MCPServer[Any]):
         for each in listed:
             if each.uri_template in self._types:
                 each.mime_type = None
+
         return listed
 
     async def call_tool(
@@ -223,10 +227,12 @@ class GoopServer(MCPServer[Any]):
             raise ToolError(
                 _sentence(UnknownNameError("tool", without_secrets(name[:_LONGEST_NAME]), known))
             )
+
         if (refused := refusal(tool, arguments, self._scopes())) is not None:
             raise ToolError(refused)
         if has_unknown_names(tool, arguments):
             raise _refusal(tool, arguments)
+
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -235,7 +241,9 @@ class GoopServer(MCPServer[Any]):
                 error, UnexpectedToolError
             ):
                 raise _refusal(tool, arguments) from error
+
             raise ToolError(_explain(f"the tool {name}", error)) from error
+
         return cap(result) if isinstance(result, CallToolResult) else result
 
     async def read_resource(
@@ -260,7 +268,9 @@ class GoopServer(MCPServer[Any]):
                 isinstance(cause, GoopError) and isinstance(cause, LookupError)
             ):
                 raise ResourceNotFoundError(_sentence(cause)) from error
+
             raise ResourceError(_explain(f"the resource {uri}", error)) from error
+
         kind = self._type(str(uri))
         if isinstance(contents, InputRequiredResult) or kind is None:
             return contents
@@ -285,6 +295,7 @@ class GoopServer(MCPServer[Any]):
                     UnknownNameError("prompt", without_secrets(name[:_LONGEST_NAME]), prompts)
                 ),
             )
+
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
@@ -305,6 +316,7 @@ def _explain(what: str, failure: Exception) -> str:
         return _sentence(cause)
     if isinstance(cause, ToolError):
         return without_secrets(str(cause))
+
     request = current_request()
     incident = request.id if request is not None else secrets.token_hex(4)
     _logger.error("incident %s in %s", incident, what, exc_info=cause or failure)
@@ -315,6 +327,7 @@ def _explain(what: str, failure: Exception) -> str:
             f" {incident}). Nothing was judged: the fault is in a rule of whoever runs this server,"
             " whose log says more, and not in the reply."
         )
+
     return without_secrets(
         f"{what} failed because of a fault in this server (incident {incident}, see its log). "
         "Try once more; if it fails again, go on without it and report the incident."

@@ -39,16 +39,20 @@ def fitted(values: Mapping[str, object]) -> dict[str, object]:
     whole: dict[str, Any] = dict(values)
     if _surely_fits(whole) or _size(whole) <= MOST_BYTES:
         return whole
+
     left: list[str] = []
+
     for name in _MAY_BE_NULL:
         whole = {key: _without(value, name, key, left) for key, value in whole.items()}
         if _size(whole) <= MOST_BYTES:
             return {**whole, LEFT_OUT: left}
+
     for cut in (_Cut(100, 500, 70_000), _Cut(30, 200, 20_000), _Cut(10, 100, 2_000)):
         less = {key: _cut(value, key, cut, cut.alone) for key, value in whole.items()}
         less[LEFT_OUT] = [*left, *dict.fromkeys(cut.left_out)]
         if _size(less) <= MOST_BYTES:
             break
+
     return less
 
 

@@ -79,13 +79,16 @@ def add_completions(server: MCPServer, application: "Application") -> None:
             return _completion(
                 await anyio.to_thread.run_sync(_newest_ids, application), argument.value
             )
+
         known = (context.arguments if context is not None else None) or {}
         if (
             of == "goop://rules/{protocol}/{name}"
             and (of_rules := _NAMES_OF_RULES.get(argument.name)) is not None
         ):
             return _completion(of_rules(known, application.rule_book), argument.value)
+
         names = _NAMES.get((of, argument.name))
+
         return None if names is None else _completion(names(known), argument.value)
 
     # The SDK's decorator has no types.

@@ -35,6 +35,7 @@ class Exporting:
         self._shutdowns = {}
         for thread in ending:
             thread.start()
+
         for thread in ending:
             thread.join(_LAST_MOMENTS / len(ending))
 
@@ -49,12 +50,14 @@ def start_exporting(environment: Mapping[str, str]) -> Exporting:
     wanted = [signal for signal in _SIGNALS if _is_wanted(signal, environment)]
     if not wanted:
         return Exporting()
+
     for signal in wanted:
         if (protocol := _protocol(signal, environment)) != _PROTOCOL:
             _log.warning(
                 "nothing is exported: the protocol is %r; expected %s", protocol[:50], _PROTOCOL
             )
             return Exporting()
+
     try:
         # An extra, loaded where a collector is named
         from goop_mcp.server.otlp import set_up  # noqa: PLC0415
@@ -64,6 +67,7 @@ def start_exporting(environment: Mapping[str, str]) -> Exporting:
             next(name for signal in wanted for name in _endpoints(signal) if environment.get(name)),
         )
         return Exporting()
+
     return Exporting(
         {signal: set_up(signal, version=__version__, environment=environment) for signal in wanted}
     )
@@ -72,6 +76,7 @@ def start_exporting(environment: Mapping[str, str]) -> Exporting:
 def _is_wanted(signal: str, environment: Mapping[str, str]) -> bool:
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
+
     exporter = environment.get(f"OTEL_{signal}_EXPORTER") or "otlp"
     return "otlp" in exporter.split(",") and any(
         environment.get(name) for name in _endpoints(signal)

@@ -254,11 +254,13 @@ class Handoffs:
     def _request(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
         if write and not self._application.settings.keeps_files:
             raise ToolError(_KEEPS_NO_FILES)
+
         fields = {name: given[name] for name in operations.hand_over.REQUEST_FIELDS}
         project, now = self._application.settings.project, datetime.now().astimezone()
         built = operations.hand_over.hand_over_request(
             fields, project=project, write=write, now=now
         )
+
         return handoff_answer(built, written=write)
 
     def _session(self, given: Mapping[str, object], *, write: bool) -> CallToolResult:
@@ -269,4 +271,5 @@ class Handoffs:
         built = handoffs.build_session_handoff(
             fields, workplace, write=write, now=written(utc_now())
         )
+
         return session_answer(built)

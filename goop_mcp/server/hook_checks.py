@@ -80,8 +80,11 @@ class HookChecks:
         )
         if not is_owed(turn, policy):
             return answer("{}", {})
+
         outcome = judge_turn(turn, policy, attempts=self._attempts, rules=self._application.rules)
         if outcome.verdict is not None and outcome.number is not None:
             count_verdict(outcome.verdict, expected_agent=turn.expected.agent)
+
         said = hook_answer(outcome)
+
         return answer(json.dumps(said), said)

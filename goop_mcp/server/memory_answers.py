@@ -39,6 +39,7 @@ def saved_answer(saved: "SavedMemory") -> CallToolResult:
             f"- nearly the same: memory {ids}; read with get_memory and forget what is no longer"
             " true"
         )
+
     return answer("\n".join(lines), saved.to_dict())
 
 
@@ -48,9 +49,12 @@ def found_answer(found: "FoundMemories", advice: str | None) -> CallToolResult:
     lines = [_count(found)]
     if found.items:
         lines[0] += f"; {_DATA}:"
+
     for item in found.items:
         lines += _item(item)
+
     lines += [field("note", note) for note in notes]
+
     return answer("\n".join(lines), {**found.to_dict(), "notes": notes})
 
 
@@ -91,6 +95,7 @@ def _head(stored: "StoredMemory") -> Iterator[str]:
     for name, values in (("concepts", stored.concepts), ("source_files", stored.source_files)):
         if values:
             yield f"{name}: {', '.join(excerpt(value, _FACT) for value in values)}"
+
     if stored.facts:
         yield "facts:"
         yield from (f"- {excerpt(fact, _FACT)}" for fact in stored.facts)

@@ -38,17 +38,21 @@ def too_large(message: bytes) -> str | None:
         return f"the message holds more than {MOST_VALUES:,} values; send less at a time"
     if len(message) <= MOST_ASIDE:
         return None
+
     try:
         content = json.loads(message)
     except (ValueError, RecursionError):
         return None
+
     if not isinstance(content, dict):
         return None
+
     params = content.get("params")
     if content.get("method") in _WITH_ARGUMENTS and isinstance(params, dict):
         params.pop("arguments", None)
         if weight(content, MOST_ASIDE) <= MOST_ASIDE:
             return None
+
     return (
         f"the message has more than {MOST_ASIDE:,} bytes besides the arguments of a tool or a"
         " prompt; send shorter names, addresses and metadata"
@@ -62,7 +66,9 @@ def _values(message: bytes) -> int:
     quotes = plain.count(b'"')
     if quotes > 4 * MOST_VALUES:
         return quotes // 2
+
     outside = b"".join(plain.split(b'"')[::2])
+
     return sum(map(outside.count, (b",", b"[", b"{"))) + 1
 
 
@@ -83,6 +89,7 @@ def weight(value: object, most: int) -> int:
             total += len(each) * _VALUE_BYTES
             if total <= most:
                 waiting += each
+
     return total
 
 
@@ -99,12 +106,14 @@ async def forget_answered(
     is_opening = ctx.method == "initialize"
     if is_opening and isinstance(params, dict):
         _shorten(params)
+
     try:
         return await call_next(ctx)
     finally:
         if ctx.request is not None:
             if not is_opening and isinstance(params, dict):
                 params.clear()
+
             # The body as Starlette keeps it for whoever asks for it a second time.
             vars(ctx.request).pop("_body", None)
 
@@ -121,6 +130,7 @@ def _shorten(params: dict[str, Any]) -> None:
         kept["capabilities"] = {
             name: {} for name in _CAPABILITIES if isinstance(capabilities.get(name), dict)
         }
+
     params.clear()
     params.update(kept)
 

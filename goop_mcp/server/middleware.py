@@ -34,6 +34,7 @@ async def log_timing(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
     """Log how long each message took; what it was about is named, its content is not."""
     outcome = "failed"
     started = perf_counter()
+
     try:
         result = await call_next(ctx)
         outcome = "answered"
@@ -63,6 +64,7 @@ def paging(size: int) -> ServerMiddleware[Any]:
         key = _LISTS.get(ctx.method)
         if key is None or not isinstance(result, dict):
             return result
+
         items = result[key]
         start = _start(ctx, size, len(items))
         answer = {**result, key: items[start : start + size]}
@@ -77,6 +79,7 @@ def _start(ctx: ServerRequestContext[Any, Any], size: int, total: int) -> int:
     cursor = (ctx.params or {}).get("cursor")
     if cursor is None:
         return 0
+
     starts = {str(start): start for start in range(size, total, size)}
     if cursor not in starts:
         raise MCPError(INVALID_PARAMS, "invalid cursor; leave it out to begin with the first page")

@@ -86,6 +86,7 @@ class Notices:
         if client not in self._clients:
             self._clients[client] = _Subscriber(of)
             client.exit_stack.callback(self._forget, client)
+
         subscriber = self._clients[client]
         if uri not in subscriber.uris:
             self._refuse_too_many([uri], subscriber.of)
@@ -107,11 +108,13 @@ class Notices:
         """Note, as a middleware, what the streams of the later era want for as long as they are open."""
         if ctx.method != "subscriptions/listen":
             return await call_next(ctx)
+
         uris, of = _resources_of(ctx.params or {}), client_of_message(ctx)
         size = weight([ctx.params, ctx.request_id], _MOST_KEPT_OF_A_CLIENT)
         self._refuse_too_many(uris, of, kept=size)
         self._count.add(of, len(uris))
         self._kept.add(of, size)
+
         try:
             await self._want(uris)
             return await call_next(ctx)
@@ -143,12 +146,14 @@ class Notices:
         now = await self._stamps_of(list(self._wanted))
         if now is None:
             return []
+
         changed = [
             uri for uri, stamp in now.items() if uri in self._stamps and self._stamps[uri] != stamp
         ]
         # Whoever subscribed while the stamps were taken has put one of its own there.
         known = {**self._stamps, **now}
         self._stamps = {uri: stamp for uri, stamp in known.items() if uri in self._wanted}
+
         return changed
 
     async def _tell(self, uri: str, tasks: TaskGroup) -> None:
@@ -182,16 +187,19 @@ class Notices:
                 INVALID_PARAMS,
                 f"an address has more than {_LONGEST_URI:,} characters; give a shorter one",
             )
+
         if self._count.total + len(uris) > _MOST_SUBSCRIPTIONS:
             raise MCPError(
                 INVALID_REQUEST,
                 f"there are {_MOST_SUBSCRIPTIONS:,} subscriptions already; {_END_SOME}",
             )
+
         if self._count.of(of) + len(uris) > _MOST_OF_A_CLIENT:
             raise MCPError(
                 INVALID_REQUEST,
                 f"one client may have {_MOST_OF_A_CLIENT:,} subscriptions; {_END_SOME}",
             )
+
         if self._kept.of(of) + kept > _MOST_KEPT_OF_A_CLIENT:
             raise MCPError(
                 INVALID_REQUEST,
@@ -217,6 +225,7 @@ class Notices:
         """Return the stamps, None when they cannot be taken now."""
         if not uris:
             return {}
+
         try:
             return await anyio.to_thread.run_sync(self._take_stamps, uris)
         except (GoopError, OSError) as error:

@@ -80,6 +80,7 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
         attributes = _attributes(method, target, ctx)
         failure: str | None = None
         started = perf_counter()
+
         with _span(f"{method} {target}" if target else method, attributes, ctx) as span:
             try:
                 result = await call_next(ctx)
@@ -95,6 +96,7 @@ def measuring(is_known: IsKnown) -> ServerMiddleware[Any]:
                     attributes["error.type"] = failure
                     span.set_attribute("error.type", failure)
                     span.set_status(trace.StatusCode.ERROR)
+
                 _durations.record(perf_counter() - started, attributes)
 
     return measure
@@ -109,6 +111,7 @@ def count_verdict(verdict: "Verdict", *, expected_agent: str | None = None) -> "
     _verdicts.add(1, {**about, "goop.verdict": verdict.verdict})
     for rule in {finding.rule for finding in verdict.of_severity(Severity.ERROR)}:
         _broken.add(1, {**about, "goop.rule": rule})
+
     return verdict
 
 
@@ -155,12 +158,15 @@ def _span(
             nullcontext() if span is trace.INVALID_SPAN else trace.use_span(span, end_on_exit=True)
         ):
             yield span
+
         return
+
     request = current_request()
     if request is not None:
         span.set_attribute("goop.request.id", request.id)
     if isinstance(ctx.request_id, int):
         span.set_attribute("jsonrpc.request.id", str(ctx.request_id))
+
     # The text of an exception may hold anything.
     with trace.use_span(
         span, end_on_exit=True, record_exception=False, set_status_on_exception=False
@@ -173,6 +179,7 @@ def _parent(ctx: ServerRequestContext[Any, Any]) -> Context | None:
     traceparent = dict(ctx.meta or {}).get("traceparent")
     if not isinstance(traceparent, str):
         return None
+
     context = propagate.extract({"traceparent": traceparent})
     return context if trace.get_current_span(context).get_span_context().is_valid else None
 

@@ -22,10 +22,13 @@ def set_up(signal: str, *, version: str, environment: Mapping[str, str]) -> Call
         traces = TracerProvider(resource=resource, shutdown_on_exit=False)
         traces.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         trace.set_tracer_provider(traces)
+
         return traces.shutdown
+
     reader = PeriodicExportingMetricReader(OTLPMetricExporter())
     meters = MeterProvider(metric_readers=[reader], resource=resource, shutdown_on_exit=False)
     metrics.set_meter_provider(meters)
+
     return meters.shutdown
 
 

@@ -44,11 +44,13 @@ def refusal(tool: Tool, arguments: Mapping[str, JsonValue], scopes: Collection[s
             f"{tool.name} needs the scope {missing}, which this token does not have; go on without"
             " it, or ask whoever runs the server for a token that has it."
         )
+
     if _looks(tool, arguments) and WORKSPACE not in scopes:
         return (
             f"{_LOOKS} looks at the files of the project, which needs the scope {WORKSPACE}, and"
             f" this token does not have it; call {tool.name} with {_LOOKS}=false."
         )
+
     return None
 
 

@@ -32,6 +32,7 @@ def add_project_resources(server: GoopServer, application: "Application") -> Non
     """Offer the documents and memories of the project; of the documents only those that exist are listed."""
     for name in DOCUMENTS:
         server.add_resource(_document_resource(name, application))
+
     server.add_resource(_stats_resource(application))
     server.list_without(lambda uris: _missing(uris, application))
 
@@ -122,6 +123,7 @@ def _missing(uris: "Collection[str]", application: "Application") -> "Collection
         )
     except GoopError:
         return ()
+
     return {uri for uri, name in names.items() if name not in present}
 
 
@@ -137,6 +139,7 @@ def _read_memory(id: str, application: "Application") -> str:
         raise memory.keeping.MemoryNotFoundError(
             f"there is no memory {id[:40]!r}; an id is a number, and search_memory tells it"
         )
+
     return memory_text(memory.keeping.get_memory(application.store, number))
 
 

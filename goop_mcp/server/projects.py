@@ -78,6 +78,7 @@ class Projects:
         """
         if check_workspace:
             self._application.require_folder()
+
         known = routing_context(
             expected_agent=expected_agent,
             phase=expected_phase,
@@ -99,6 +100,7 @@ class Projects:
             now=written(utc_now()),
         )
         count_verdict(recorded.verdict, expected_agent=known.expected_agent)
+
         return recorded_answer(recorded)
 
     def project_status(self) -> Annotated[CallToolResult, StatusModel]:

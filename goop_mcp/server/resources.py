@@ -43,12 +43,16 @@ def add_resources(server: GoopServer, book: RuleBook) -> None:
     )(partial(rules_markdown, book))
     for schema in list_schemas():
         server.add_resource(_schema_resource(schema))
+
     for name in list_documents():
         server.add_resource(_document_resource(name))
+
     for template in list_templates():
         server.add_resource(_template_resource(template))
+
     for name in document_template_names():
         server.add_resource(_document_template_resource(document_template(name)))
+
     _add_patterns(server, book)
 
 

@@ -61,6 +61,7 @@ class Stamps:
             stamp = files.stamp(path)
         except (GoopError, OSError) as error:
             return str(error)
+
         return None if stamp is None else (path, stamp)
 
 

@@ -65,6 +65,7 @@ def offered_tools(application: Application) -> list[Tool]:
                 annotations=_COUNTS,
             )
         )
+
     return tools + (_aliases(memories) if application.settings.goopspec_aliases else [])
 
 
@@ -87,6 +88,7 @@ def _tool(function: _Function, *, title: str, annotations: ToolAnnotations = _ON
     # twentieth of a call.
     tool.fn_metadata.output_model = None
     tool.fn_metadata.output_schema = _without_titles(tool.fn_metadata.output_schema or {})
+
     return tool
 
 

@@ -34,6 +34,7 @@ def serve_stdio(settings: Settings) -> int:
         _logger.info("the client closed its end before it had read every answer")
     finally:
         exporting.finish()
+
     return 0
 
 

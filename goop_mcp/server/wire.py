@@ -101,16 +101,20 @@ class Incoming:
                 begun += end
                 if (line := await self._line(begun, left_out)) is not None:
                     yield line
+
                 begun.clear()
                 left_out.clear()
+
             begun += rest
             if len(begun) > LONGEST_LINE:
                 # Of all that is too long, the beginning and the last bytes are kept: there its id
                 # stands.
                 left_out = left_out or begun[:_ENDS]
                 del begun[:-_ENDS]
+
         if begun and (line := await self._line(begun, left_out)) is not None:
             yield line
+
         await self._owed.settle()
 
     async def _line(self, line: bytearray, left_out: bytearray) -> str | None:
@@ -118,6 +122,7 @@ class Incoming:
         if not self._heard_message:
             self._heard_message = not left_out and _is_message(line)
             self._heard_text = self._heard_text or bool(left_out or line.strip())
+
         reason = (
             f"the line has more than {LONGEST_LINE:,} bytes; send less at a time"
             if left_out
@@ -127,10 +132,12 @@ class Incoming:
         if reason is None or self._refuse is None:
             self._owed.note_line(line)
             return line.decode(errors="replace")
+
         error = {"code": INVALID_REQUEST, "message": reason}
         await self._refuse(
             json.dumps({"jsonrpc": "2.0", "id": _id(left_out or line, line), "error": error}) + "\n"
         )
+
         return None
 
     async def _read(self) -> bytes:
@@ -139,6 +146,7 @@ class Incoming:
             await anyio.lowlevel.checkpoint()
         else:
             await anyio.wait_readable(self._descriptor)
+
         try:
             return os.read(self._descriptor, _CHUNK)
         except ConnectionError:
@@ -184,7 +192,9 @@ class Outgoing:
             while rest:
                 if not self._ready.poll(0):
                     await anyio.wait_writable(self._descriptor)
+
                 rest = rest[os.write(self._descriptor, rest[:_MOST_AT_ONCE]) :]
+
         self._owed.note_answer(text)
 
     async def flush(self) -> None:
@@ -217,10 +227,12 @@ def _taken(standard: int, open_substitute: Callable[[], int]) -> Iterator[int | 
     if not _says_when_ready(standard):
         yield None
         return
+
     substitute = open_substitute()
     ours = os.dup(standard)
     os.dup2(substitute, standard)
     os.close(substitute)
+
     try:
         yield ours
     finally:
@@ -238,8 +250,10 @@ def _stderr_or_nothing() -> int:
 def _says_when_ready(descriptor: int) -> bool:
     if not hasattr(select, "poll"):
         return False
+
     try:
         kind = os.fstat(descriptor).st_mode
     except OSError:
         return False
+
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISREG(kind)

@@ -121,6 +121,7 @@ def gather_figures(ask: Ask, dialect: Dialect) -> Figures:
     """Ask for each figure, and put them together."""
     questions = _Questions(ask, dialect)
     week = dialect.week
+
     return Figures(
         replies=next(iter(questions.replies("NULL").values()), ReplyCounts()),
         replies_by_agent=questions.replies("agent"),

@@ -41,7 +41,9 @@ def file_fault(error: OSError | int, name: str) -> StoreError:
     kind, text = _FAULTS.get(number, (StoreError, ""))
     if text:
         return kind(text.format(name=name))
+
     reason = errno.errorcode.get(number, "an unknown fault")
+
     return StoreError(
         f"{name} cannot be used ({reason}); look after the disk, or name another database"
     )

@@ -31,6 +31,7 @@ if sys.platform == "win32":
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         except OSError:
             return False
+
         return True
 
     def give_lock(file: int) -> None:
@@ -50,6 +51,7 @@ else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+
         return True
 
     def give_lock(file: int) -> None:

@@ -37,6 +37,7 @@ def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str 
     """
     if sys.platform == "win32":
         return "a network share" if str(folder).startswith("\\\\") else None
+
     try:
         device, mounts = (
             folder.stat().st_dev,
@@ -44,8 +45,10 @@ def network_filesystem(folder: Path, *, mount_table: Path = MOUNT_TABLE) -> str 
         )
     except OSError:
         return None
+
     wanted = f"{os.major(device)}:{os.minor(device)}"
     kind = next((_kind(line) for line in mounts.splitlines() if line.split()[2:3] == [wanted]), "")
+
     return kind if kind.partition(".")[0] in _KINDS else None
 
 

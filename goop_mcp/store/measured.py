@@ -92,6 +92,7 @@ class MeasuredStore:
         attributes = {"db.system.name": self._store.engine, "db.operation.name": operation}
         span = _tracer.start_span(operation, kind=trace.SpanKind.CLIENT, attributes=attributes)
         started = perf_counter()
+
         # Where nobody traces there is no span to hand on. The text of an exception may name places
         # and people.
         with (
@@ -107,6 +108,7 @@ class MeasuredStore:
                 attributes["error.type"] = type(error).__name__
                 span.set_attribute("error.type", type(error).__name__)
                 span.set_status(trace.StatusCode.ERROR)
+
                 raise
             finally:
                 _durations.record(perf_counter() - started, attributes)

@@ -35,6 +35,7 @@ def open_store(
         return _sqlite(given, Path(project), seconds)
     if given.scheme in _POSTGRES:
         return _postgres(given, project_id, tenant)
+
     raise SettingsError(
         f"the database is {given}; expected sqlite:///FILE or postgresql://USER@HOST/NAME"
     )
@@ -56,6 +57,7 @@ def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
         raise SettingsError(
             f"the database is {url}; expected sqlite:///FILE, where FILE is a path and nothing else"
         )
+
     path = project / name
     shown = path.relative_to(project).as_posix() if path.is_relative_to(project) else path.name
     # A name that is mistyped must not leave folders anywhere on the machine.
@@ -64,6 +66,7 @@ def _sqlite(url: DatabaseUrl, project: Path, seconds: float) -> Store:
     file = DatabaseFile(
         path=path, name=shown, migrations=migrations, makes_folder=inside, seconds=seconds
     )
+
     return SqliteStore(file)
 
 
@@ -73,6 +76,7 @@ def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:
             f"the database is {url}, which may hold many projects; say which with --project-id or"
             " GOOP_PROJECT_ID"
         )
+
     try:
         # The driver is an extra and costs 0.1 s
         from goop_mcp.store.postgres import PostgresStore  # noqa: PLC0415
@@ -80,4 +84,5 @@ def _postgres(url: DatabaseUrl, project_id: str | None, tenant: str) -> Store:
         raise SettingsError(
             f"the database is {url}, for which the driver is missing; install goop-mcp[postgres]"
         ) from error
+
     return PostgresStore(url.reveal(), project_id=project_id, tenant=tenant)

@@ -29,6 +29,7 @@ def refuse_unstorable(
 def _refuse(name: str, text: str) -> None:
     if "\0" in text:
         raise StoreError(f"{name} holds the character NUL, which no database keeps; take it out")
+
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -36,11 +36,14 @@ class WriteLock:
                 take_lock(file)
             except OSError as error:
                 raise file_fault(error, self._name) from error
+
             # Somebody may have removed the folder meanwhile: a lock on a file that nobody else
             # finds guards nothing.
             if self._is_current(file):
                 break
+
             self.forget()
+
         _note_holder(file)
 
     def try_acquire(self) -> bool:
@@ -48,6 +51,7 @@ class WriteLock:
         file = self._open()
         if not take_lock_if_free(file):
             return False
+
         _note_holder(file)
         return True
 
@@ -62,6 +66,7 @@ class WriteLock:
             pid, since = self._path.read_text(encoding="ascii").split()
         except (OSError, ValueError):
             return None
+
         if pid == str(os.getpid()):
             return f"this process ({pid}) since {since}"
         return f"process {pid} since {since}"
@@ -81,9 +86,11 @@ class WriteLock:
                 self._file = os.open(self._path, flags, 0o644)
             except OSError as error:
                 raise file_fault(error, self._name) from error
+
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 self.forget()
                 raise StoreError(f"{self._name} is no file; move it away")
+
         return self._file
 
     def _is_current(self, file: int) -> bool:
@@ -97,6 +104,7 @@ def _note_holder(file: int) -> None:
     """Write down who holds the lock since when, unless it stands there already: that is true for a second."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
     note = f"{os.getpid()} {since}".ljust(_NOTE_LENGTH - 1).encode() + b"\n"
+
     # The note only helps those who wait: a disk without room for it is no reason to refuse the
     # lock.
     with suppress(OSError):

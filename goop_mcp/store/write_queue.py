@@ -63,6 +63,7 @@ class WriteQueue:
             except WaitedTooLong:
                 if not future.cancel():
                     return future.result()
+
                 raise self._busy(timeout) from None
             except BaseException:
                 # Whoever leaves the line, interrupted for example, must not be written for
@@ -77,6 +78,7 @@ class WriteQueue:
             self._closed = True
             self._line.wait_for(lambda: self._callers == 0)
             thread, self._thread = self._thread, None
+
         if thread is not None:
             self._turns.put(None)
             # A thread that still waits for a hung process has nothing left to do; it ends with this
@@ -94,8 +96,10 @@ class WriteQueue:
                     target=self._serve, name="goop-mcp writer", daemon=True
                 )
                 self._thread.start()
+
             self._callers += 1
             self._turns.put(turn)
+
         try:
             yield
         finally:
@@ -124,6 +128,7 @@ class WriteQueue:
             return
         finally:
             self._is_waiting_for_lock = False
+
         try:
             turn.run()
         finally:

@@ -78,6 +78,7 @@ class ScriptedAgent:
             raise ScriptEndedError(
                 f"asked {number} times; the script has {len(self._script)} replies"
             )
+
         return self._script[number - 1]
 
 

@@ -68,8 +68,10 @@ def corrupt(reply: str, kind: str) -> CorruptedReply:
     kinds = KINDS[good.syntax]
     if kind not in kinds:
         raise UnknownNameError("kind", kind, kinds)
+
     slip = kinds[kind]
     told = f"{good.narrative} {slip.adds}".rstrip()
+
     return CorruptedReply(
         id=f"{good.protocol}/{kind}",
         kind=kind,

@@ -51,13 +51,16 @@ class GoodReply:
                 f"the reply is not good to begin with: {rules}; expected one that strict mode"
                 " accepts"
             )
+
         if verdict.protocol == "agent_request":
             raise NotCorruptibleError(
                 "an agent_request is a prompt; expected the reply of an agent"
             )
+
         envelope = verdict.read_text[slice(*verdict.span)]
         syntax: Syntax = "xml" if envelope.startswith("<") else "json"
         start, end = _narrative_of(envelope, syntax)
+
         return cls(
             protocol=verdict.protocol, envelope=envelope, syntax=syntax, start=start, end=end
         )
@@ -98,6 +101,7 @@ class GoodReply:
                     else replacement(match)
                 )
                 return self.envelope[: match.start()] + new + self.envelope[match.end() :]
+
         raise NotCorruptibleError(
             f"nothing in the envelope looks like {pattern}; choose another kind, or a fuller reply"
         )
@@ -122,5 +126,6 @@ def _narrative_of(envelope: str, syntax: Syntax) -> tuple[int, int]:
     leaves = [leaf for leaf in _LEAF[syntax].finditer(envelope) if " " in leaf[2].strip()]
     if not leaves:
         raise NotCorruptibleError("the envelope has no sentence in it; choose a fuller reply")
+
     named = (leaf for name in _TOLD_IN for leaf in leaves if leaf[1] == name)
     return next(named, max(leaves, key=lambda leaf: len(leaf[2]))).span(2)

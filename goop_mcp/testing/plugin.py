@@ -56,6 +56,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes `corrupted_reply` once for each reply that its marks leave."""
     if "corrupted_reply" not in metafunc.fixturenames:
         return
+
     wanted = {
         name: value
         for mark in metafunc.definition.iter_markers("corpus")
@@ -66,6 +67,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(
             f"the mark corpus knows no {unknown[0]!r}; expected one of {', '.join(_FIELDS)}"
         )
+
     cases = [case for case in load_corpus() if _fits(case, wanted)]
     metafunc.parametrize("corrupted_reply", cases, ids=[case.id for case in cases])
 

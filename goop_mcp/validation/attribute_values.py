@@ -39,6 +39,7 @@ def find_value(source: str, at: int) -> Value | None:
         close = source.find(opening, at + 1)
         if close > 0 and "\n" not in source[at:close] and _BEHIND_VALUE.match(source, close + 1):
             return Value(at + 1, close, close + 1, quoted=True)
+
     start = at + 1 if opening and opening in _QUOTES else at
     closers = _QUOTES.get(opening)
     end = start
@@ -49,7 +50,9 @@ def find_value(source: str, at: int) -> Value | None:
         bare = _BARE_VALUE.match(source, start)
         if bare is None:
             return None
+
         end = bare.end()
         if source.startswith("/>", end - 1) and closers is None:
             end -= 1
+
     return Value(start, end, end + 1 if source[end : end + 1] in _CLOSING_QUOTES else end)

@@ -40,6 +40,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
     lower = source.read.lower() if detected else ""
     if not lower.isascii():
         lower = ZERO_WIDTH.sub("", lower)
+
     choices = [
         Choice(family, _remarked(family.find(source, limits), remarks, by_host=by_host))
         for family in families
@@ -55,9 +56,11 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         return replace(
             ending[0], others=tuple(choice for choice in live if choice is not ending[0])
         )
+
     if live:
         cut_off = _cut_off_after(live[0], choices)
         return live[0] if cut_off is None else replace(cut_off, others=(live[0],))
+
     found = {choice.family.name: replace(choice.extraction, chosen=None) for choice in choices}
     nothing = Extraction(source=source, blocks=(), chosen=None)
     chosen = _older(
@@ -68,6 +71,7 @@ def choose(text: str, families: Sequence[Family], limits: Limits) -> Choice:
         and (cut_off := _cut_off_after(chosen, choices)) is not None
     ):
         return replace(cut_off, others=(chosen,))
+
     return replace(chosen, extraction=_remarked(chosen.extraction, remarks, by_host=by_host))
 
 
@@ -83,6 +87,7 @@ def _as_read(text: str) -> tuple[SourceText, tuple[Problem, ...], bool]:
             after="\\n",
         )
         return SourceText(text, text.replace("\r", "\n")), (problem,), False
+
     return SourceText(text), (), False
 
 
@@ -115,6 +120,7 @@ def _older(source: SourceText, choices: Sequence[Choice], limits: Limits) -> Cho
             blocks = (*choice.extraction.blocks, *older.blocks)
             own = source if older.source.read == source.read else older.source
             return Choice(choice.family, replace(older, blocks=blocks, source=own))
+
     # An envelope that was only thought says more than none at all.
     return next((choice for choice in choices if choice.extraction.blocks), choices[0])
 
@@ -131,6 +137,7 @@ def _cut_off_after(whole: Choice, choices: Sequence[Choice]) -> Choice | None:
             and _span(choice)[0] >= _span(whole)[1]
         ):
             return choice
+
     return None
 
 
@@ -161,4 +168,5 @@ def _ambiguous(live: Sequence[Choice]) -> Choice:
         found=", ".join(names),
     )
     extraction = replace(live[0].extraction, chosen=None)
+
     return Choice(live[0].family, extraction, others=tuple(live[1:]), ambiguous=problem)

@@ -35,7 +35,9 @@ def apply_edits(source: str, edits: Iterable[Edit], *, base: int = 0) -> str:
     for edit in sorted(edits, key=lambda each: each.start):
         parts += (source[last : edit.start - base], edit.new)
         last = edit.end - base
+
     parts.append(source[last:])
+
     return "".join(parts)
 
 
@@ -46,12 +48,15 @@ def edit_problems(edits: Iterable[Edit], source: str, *, most: int) -> list[Prob
     """
     problems: list[Problem] = []
     described: dict[str, int] = {}
+
     for group in _groups(edits, source):
         rule = group[0].rule
         if rule is None:
             continue
+
         count = described[rule.id] = described.get(rule.id, 0) + 1
         problems.append(_problem(rule, group, source) if count <= most else Problem(rule, _COUNTED))
+
     return problems
 
 
@@ -64,7 +69,9 @@ def _groups(edits: Iterable[Edit], source: str) -> Iterator[list[Edit]]:
         if group and not _same_line(group[-1], edit, source):
             yield group
             group = []
+
         group.append(edit)
+
     if group:
         yield group
 
@@ -79,6 +86,7 @@ def _problem(rule: Rule, group: list[Edit], source: str) -> Problem:
     start, end = _whole_words(source, first.start, last.end)
     before = source[start:end]
     more = f" ({len(group)} places)" if len(group) > 1 else ""
+
     return rule.problem(
         first.message + more,
         path=first.path,
@@ -93,10 +101,12 @@ def _whole_words(source: str, start: int, end: int) -> tuple[int, int]:
     """Widen a stretch to the words it touches, and to the beginning and end of a tag, as far as they can be shown."""
     while start > 0 and end - start < _SHOWN and _in_word(source[start - 1]):
         start -= 1
+
     opening = re.search(r"</?\Z", source[max(start - 2, 0) : start])
     start -= len(opening[0]) if opening else 0
     while end < len(source) and end - start < _SHOWN and _in_word(source[end]):
         end += 1
+
     return start, end + source.startswith(">", end)
 
 

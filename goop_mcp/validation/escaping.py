@@ -42,6 +42,7 @@ def escaped(stray: re.Match[str]) -> tuple[str, str]:
     """Return what a stray character is replaced by, and the message."""
     if stray[0] == "]]>":
         return "]]&gt;", "]]> outside of a CDATA section"
+
     entity = stray[1]
     character = _html_character(entity) if entity else None
     if character is not None and character not in "&<":
@@ -72,8 +73,11 @@ def forbidden_runs(text: str) -> Iterator[tuple[int, int]]:
         if piece.start() > end:
             if end > start:
                 yield start, end
+
             start = piece.start()
+
         end = piece.end()
+
     if end > start:
         yield start, end
 

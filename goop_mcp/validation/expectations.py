@@ -54,6 +54,7 @@ class Expectations:
                         f"expected {name} is {type(value).__name__}; expected {kind.__name__} or"
                         " None"
                     )
+
         for name, words in _CHOICES.items():
             if getattr(self, name) not in words:
                 raise UnknownNameError(name, str(getattr(self, name)), words)

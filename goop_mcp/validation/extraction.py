@@ -72,12 +72,14 @@ def extract(source: SourceText, roots: Roots, *, most: int) -> Extraction:
     if chosen is not None and "{" in text[: chosen.start]:
         blocks = list(_outside_json(text, blocks))
         chosen = _choose(blocks)
+
     transformed = False
     if chosen is None and source.read is source.given and _holds_escaped_root(text, roots):
         unescaped = unescape(text)
         retried = _find_blocks(unescaped.read, roots)
         if (found := _choose(retried)) is not None:
             source, blocks, chosen, transformed = unescaped, retried, found, True
+
     if chosen is not None and not transformed:
         transformed = _indented_by_host(text, chosen)
     return Extraction(
@@ -93,6 +95,7 @@ def _outside_json(text: str, blocks: list[Block]) -> Iterator[Block]:
         span = None if block.why is not None else braces.around(block.start, block.end)
         if span is not None and span not in loaded:
             loaded[span] = load_object(text[slice(*span)], depth=_JSON_DEPTH) is not None
+
         yield replace(block, why=JSON_STRING) if span is not None and loaded[span] else block
 
 
@@ -114,6 +117,7 @@ def _indented_by_host(text: str, block: Block) -> bool:
 def _holds_escaped_root(text: str, roots: Roots) -> bool:
     if "&lt;" not in text:
         return False
+
     names = "|".join(re.escape(name) for name in roots.names)
     return (
         re.search(rf"&lt;(?:[A-Za-z_][\w.\-]*+:)?(?:{names})(?![\w.\-:])", text, re.IGNORECASE)
@@ -134,6 +138,7 @@ def _find_blocks(text: str, roots: Roots) -> list[Block]:
             blocks = _judged(blocks, Regions([]))
     else:
         blocks = _spoken_and_hidden(text, seen, roots)
+
     blocks = [block for block in hide_thoughts(text, blocks) if block.complete or block.why is None]
     if seen.in_code and _choose(blocks) is None:
         blocks += _whole_in_code(text, seen.in_code)
@@ -167,14 +172,17 @@ def _judged(blocks: list[Block], hidden: Regions) -> list[Block]:
     """
     judged: list[Block] = []
     reach = 0
+
     for block in sorted(blocks, key=lambda each: each.start):
         if block.end <= reach:
             continue
+
         why = COMMENT if hidden.hold(block.start, block.end) else None
         if block.complete:
             reach = block.end
         if block.complete or why is None:
             judged.append(replace(block, why=why))
+
     return judged
 
 

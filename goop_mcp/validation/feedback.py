@@ -56,10 +56,13 @@ def compose_feedback(
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if no_envelope:
         return _ask_for_envelope(errors, skeleton)
+
     cut_off = next((finding for finding in errors if finding.rule == TRUNCATED.id), None)
     if cut_off is not None:
         return f"{OPENING} {_sentence(cut_off.message)} {cut_off.fix}"
+
     errors.sort(key=lambda finding: _FIRST.get(finding.rule, 9))
+
     return _list_errors(errors, limits)
 
 
@@ -82,12 +85,15 @@ def _list_errors(errors: Sequence[Finding], limits: Limits) -> str:
     room = limits.feedback_characters - len(head) - len(_RESEND) - 60
     longest = _SHORT_LINE_CHARACTERS if len(shown) <= _FEW_ERRORS else _LINE_CHARACTERS
     lines: list[str] = []
+
     for finding in shown[: limits.feedback_findings]:
         line = _error_line(finding, longest)
         if len(line) + 1 > room:
             break
+
         room -= len(line) + 1
         lines.append(line)
+
     left = len(shown) - len(lines)
     if left:
         lines.append(f"… and {left} more; mend these first." if lines else f"{left} errors.")
@@ -99,12 +105,14 @@ def _joined(errors: Sequence[Finding]) -> Sequence[Finding]:
     left = [finding for finding in errors if finding.rule.endswith("/placeholder-left")]
     if len(left) <= _FEW_ERRORS:
         return errors
+
     names = dict.fromkeys(_name_of(finding.path or "") for finding in left)
     message = (
         f"template text left in {len(left)} values: {', '.join(name for name in names if name)}"
     )
     fix = "Replace each by what is true; leave out what does not apply."
     first = replace(left[0], message=message, fix=fix)
+
     return [
         first if finding is left[0] else finding
         for finding in errors

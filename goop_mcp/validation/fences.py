@@ -27,12 +27,15 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
     """
     if "```" not in text and "~~~" not in text:
         return []
+
     base = common_indentation(text)
     if _INDENTED_FENCE.search(text) is not None and _ITEM.search(text) is not None:
         return fences_in_lists(text, base)
+
     allowed = base + 3
     spans: list[tuple[int, int, str]] = []
     run, start, info = "", 0, ""
+
     # One line after the other: a text of nothing but fences would take fifty times its size in
     # memory.
     for line_start, at, line_end in merge(_lines_with_runs(text, "`"), _lines_with_runs(text, "~")):
@@ -48,6 +51,7 @@ def fence_spans(text: str) -> list[tuple[int, int, str]]:
         elif not rest and mark[0] == run[0] and length >= len(run):
             spans.append((start, line_start, info))
             run = ""
+
     if run:
         spans.append((start, len(text), info))
     return spans
@@ -62,6 +66,7 @@ def _lines_with_runs(text: str, character: str) -> Iterator[tuple[int, int, int]
         line_end = len(text) if line_end < 0 else line_end
         if not text[line_start:at].strip(" \t"):
             yield line_start, at, line_end
+
         seen = line_end
         at = text.find(character * 3, line_end)
 
@@ -75,5 +80,7 @@ def common_indentation(text: str) -> int:
             if is_host_line(text[line.start() : line.start() + _HOST_LINE_WINDOW]):
                 continue
             return 0
+
         least = width if least is None else min(least, width)
+
     return least or 0

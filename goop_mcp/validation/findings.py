@@ -94,4 +94,5 @@ def excerpt(text: str, limit: int = FOUND_CHARACTERS) -> str:
         line = "".join(
             c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line
         )
+
     return line if len(line) <= limit else line[: limit - 1] + "…"

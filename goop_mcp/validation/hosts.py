@@ -57,9 +57,12 @@ def after_envelope(text: str, end: int) -> int | None:
         found = _CLOSING_FENCE.match(text, at) or _HOST_LINE.match(text, at)
         if found is None or found.end() == at:
             break
+
         at = found.end()
+
     rest = _BLANKS.match(text, at)
     at = at if rest is None else rest.end()
+
     return at if at < len(text) else None
 
 
@@ -117,6 +120,7 @@ def _result_of_stream(text: str, start: int) -> SourceText | None:
         or "type" not in first[0]
     ):
         return None
+
     return _result_in(text, last, result[0])
 
 
@@ -127,6 +131,7 @@ def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
         pointer, holder = f"/{len(value) - 1}/result", value[-1] if value else {}
     if not isinstance(holder, dict):
         return None
+
     result = holder.get("result")
     if not isinstance(result, str | dict):
         return None
@@ -143,4 +148,5 @@ def _result_in(text: str, start: int, value: JsonValue) -> SourceText | None:
         at = start + nearest_place(text[start:], pointer)
         inner = decode_object(text, at)
         return None if inner is None else SourceText(text, text[at : inner[1]], [(0, at)])
+
     return None

@@ -118,6 +118,7 @@ def extract_json(
                 blocks = found if by_host else [_marked_as_encoded(block) for block in found]
                 chosen = choose_last(blocks)
                 break
+
     return Extraction(
         source=source,
         blocks=tuple(blocks[-limits.candidates :]),
@@ -161,6 +162,7 @@ def rank_blocks(text: str, objects: Iterable[JsonObject], shape: JsonShape) -> l
         for rank, found in ranked
         if rank == highest
     ]
+
     return hide_thoughts(text, blocks)
 
 
@@ -168,6 +170,7 @@ def _rank(text: str, found: JsonObject, shape: JsonShape) -> int:
     value = found.value
     if value is not None and len(value) == 1:
         value = unwrapped(value, shape.name)
+
     rank = shape.rank(value) if value else 0
     readable = found.loose is None or (found.complete and found.loose.fault is None)
     # Of an object that cannot be read to its end the first key has to tell.
@@ -188,11 +191,13 @@ def _is_mention(text: str, found: JsonObject) -> bool:
     """Return whether the object is inline code in a sentence (D-04)."""
     if found.start == 0 or text[found.start - 1] != "`" or not text.startswith("`", found.end):
         return False
+
     line_start = text.rfind("\n", 0, found.start) + 1
     line_end = text.find("\n", found.end)
     around = (
         text[line_start : found.start] + text[found.end : line_end if line_end >= 0 else len(text)]
     )
+
     return "\n" not in text[found.start : found.end] and around.strip("` \t\r.") != ""
 
 
@@ -219,14 +224,17 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
     braces = pair_braces(text)
     cut = _cut_off_start(text, braces.unclosed, shape)
     last = -1
+
     for start, end in _telling(text, braces, shape)[-_OBJECTS_READ * limits.candidates :]:
         if start < last:
             continue
         if cut is not None and start > cut and _is_nested(text, start):
             continue
+
         found = _read(text, start, end, limits)
         last = found.end
         yield found
+
     if cut is not None and cut >= last:
         end = _end_of_cut_off(text, cut)
         loose = read_loosely(text[cut:end], depth=limits.depth)
@@ -234,6 +242,7 @@ def _scanned(text: str, shape: JsonShape, limits: Limits) -> Iterator[JsonObject
             end = cut + loose.end
         elif loose.fault is not None and not loose.fault.too_deep:
             loose.ending, loose.fault = Ending.CUT_OFF, None
+
         yield JsonObject(start=cut, end=end, value=loose.value, loose=loose)
 
 
@@ -241,6 +250,7 @@ def _telling(text: str, braces: Braces, shape: JsonShape) -> list[tuple[int, int
     """Return start and end of the objects that mention a key of `shape`, in order."""
     if not braces.starts:
         return []
+
     mentions = shape.mention.finditer(text, braces.starts[0], braces.ends[-1])
     objects = (braces.around(*mention.span()) for mention in mentions)
     return list(dict.fromkeys(filter(None, objects)))
@@ -251,11 +261,14 @@ def _read(text: str, start: int, end: int, limits: Limits) -> JsonObject:
     decoded = decode_object(source, 0)
     if decoded is not None and not _holds_unclean_key(source):
         return JsonObject(start=start, end=start + decoded[1], value=decoded[0])
+
     loose = read_loosely(source, depth=limits.depth)
     whole = loose.fault is None and loose.ending is Ending.WHOLE
     if loose.fault is None and not whole:
         loose.fault = Fault(loose.end, "a text or a comment is never closed; expected its end")
+
     loose.ending = Ending.WHOLE
+
     return JsonObject(
         start=start, end=start + loose.end if whole else end, value=loose.value, loose=loose
     )
@@ -274,6 +287,7 @@ def _cut_off_start(text: str, unclosed: Sequence[int], shape: JsonShape) -> int 
     for index in range(len(likely) - 1, -1, -1):
         if index == 0 or not _is_nested(text, likely[index]):
             return likely[index]
+
     return None
 
 
@@ -290,9 +304,11 @@ def _opens(text: str, start: int, shape: JsonShape) -> bool:
     opening = _OPENING.match(text, start)
     if opening is None:
         return False
+
     known = shape.keys | {shape.name}
     if opening["bare"]:
         return opening["bare"].lower() in known
+
     key = (opening["key"] or "").lower()
     if opening.end() == len(text) and not opening["closed"]:
         return any(name.startswith(key) for name in known)

@@ -18,12 +18,16 @@ def nearest_place(source: str, pointer: str) -> int:
     only = _only_mention(source, pointer[1:])
     if only is not None:
         return only
+
     at = 0
+
     for step in pointer.split("/")[1:]:
         child = _child(source, at, step)
         if child is None:
             return at
+
         at = child
+
     return at
 
 
@@ -38,7 +42,9 @@ def _only_mention(source: str, name: str) -> int | None:
         or source.count("{", 0, at) != 1
     ):
         return None
+
     colon = _skip_gap(source, at + len(key))
+
     return _skip_gap(source, colon + 1) if source[colon] == ":" else None
 
 
@@ -57,7 +63,9 @@ def _member(source: str, at: int, step: str) -> int | None:
         at = _skip_gap(source, _skip_gap(source, at) + 1)
         if name == key:
             return at
+
         at = _next(source, at)
+
     return None
 
 
@@ -66,7 +74,9 @@ def _item(source: str, at: int, step: str) -> int | None:
     for _ in range(int(step) if step.isdecimal() else len(source)):
         if source[at] == "]":
             return None
+
         at = _next(source, at)
+
     return at if source[at] != "]" else None
 
 

@@ -81,9 +81,12 @@ class JsonPlaces:
             if self._lookups > 0:
                 self._lookups -= 1
                 return nearest_place(self._source, pointer)
+
             self._places = read_loosely(self._source, depth=_DEPTH).places
+
         while pointer and pointer not in self._places:
             pointer = pointer.rpartition("/")[0]
+
         return self._places.get(pointer)
 
 
@@ -105,9 +108,11 @@ def read_json(
     refused = _over_limits(found, source, limits)
     if refused is not None:
         return JsonReading(JsonPlaces("", places={}), problems=[refused])
+
     values = found.value
     if values is None:
         return JsonReading(JsonPlaces("", places={}))
+
     inner = unwrapped(values, name)
     prefix = "" if inner is values else f"/{next(iter(values))}"
     places = None if found.loose is None else found.loose.places
@@ -117,16 +122,20 @@ def read_json(
         if found.loose.fault is not None:
             reading.problems = [_fault_problem(found.loose.fault)]
             return reading
+
         reading.problems = _loose_problems(found.loose, source, limits)
+
     if inner is not values:
         reading.problems.append(_wrapper(name))
     if found.encoded:
         reading.problems.append(_encoded())
+
     read = read_values(inner)
     reading.model = read.model
     if found.complete:
         reading.problems += read.problems
         return reading
+
     return _close_or_cut_off(reading, read, found, text)
 
 
@@ -144,12 +153,14 @@ def _close_or_cut_off(
     if only_root and ended and read.whole and after_envelope(text, found.end) is None:
         reading.problems += [*read.problems, _root_not_closed(source)]
         return reading
+
     line = text.count("\n", 0, found.start + len(source)) + 1
     inside = found.loose.inside.rpartition("/")[2] if found.loose is not None else ""
     where = f", inside {excerpt(inside, _SHOWN)!r}" if inside else ""
     message = f"the envelope is cut off at line {line}{where}; expected a brace at its end"
     reading.partial = True
     reading.problems = [TRUNCATED.problem(message, offset=max(len(source) - 1, 0))]
+
     return reading
 
 
@@ -174,6 +185,7 @@ def _loose_problems(loose: LooseObject, source: str, limits: Limits) -> list[Pro
                 message, path=pointer, offset=offset, found=excerpt(key)
             )
         )
+
     return problems
 
 
@@ -207,16 +219,19 @@ def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | No
             return TOO_LARGE.problem(
                 f"the envelope has {size:,} bytes; expected at most {limits.envelope_bytes:,}"
             )
+
         if (size := _longest(found.value)) > limits.field_bytes:
             return TOO_LARGE.problem(
                 f"one text has {size:,} bytes; expected at most {limits.field_bytes:,}", offset=0
             )
+
     if (values := source.count(",") + 1) > limits.elements and (
         values := _values_in(found.value)
     ) > limits.elements:
         return TOO_LARGE.problem(
             f"the envelope has {values:,} values; expected at most {limits.elements:,}", offset=0
         )
+
     brackets = source.count("{") + source.count("[")
     if (
         brackets > limits.depth
@@ -226,6 +241,7 @@ def _over_limits(found: JsonObject, source: str, limits: Limits) -> Problem | No
         return TOO_DEEP.problem(
             f"objects and lists are nested over {limits.depth} levels deep", offset=0
         )
+
     return None
 
 
@@ -245,6 +261,7 @@ def _leaves(value: JsonValue) -> "list[JsonValue]":
     """Return everything in `value`, keys among it, without recursion."""
     found: list[JsonValue] = []
     todo: list[JsonValue] = [value]
+
     while todo:
         each = todo.pop()
         found.append(each)
@@ -253,6 +270,7 @@ def _leaves(value: JsonValue) -> "list[JsonValue]":
             todo += each.values()
         elif isinstance(each, list):
             todo += each
+
     return found
 
 
@@ -260,6 +278,7 @@ def _depth(value: JsonValue, enough: int) -> int:
     """Return how deep `value` is nested, counting no further than one beyond `enough`."""
     level: list[JsonValue] = [value]
     depth = 0
+
     while level and depth <= enough:
         containers = [each for each in level if isinstance(each, dict | list)]
         depth += 1 if containers else 0
@@ -268,4 +287,5 @@ def _depth(value: JsonValue, enough: int) -> int:
             for each in containers
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
+
     return depth

@@ -117,7 +117,9 @@ class _LooseReader:
             found.ending = Ending.ROOT_OPEN if self._only_root_open else Ending.CUT_OFF
         except _FaultError as error:
             found.fault = error.fault
+
         found.end = self._at
+
         return found
 
     # Objects and arrays
@@ -131,12 +133,14 @@ class _LooseReader:
                 return
             if self._skip_ellipsis(pointer):
                 continue
+
             self._only_root_open = False
             key_at = self._at
             key = self._key(pointer)
             path = f"{pointer}/{escape_pointer(key)}"
             if key in target:
                 self._found.doubled.append((path, key_at))
+
             target[key] = None
             self._found.inside = path
             target[key] = self._value(path, depth, member=True, holder=(target, key))
@@ -146,6 +150,7 @@ class _LooseReader:
         self._open(pointer, depth)
         comma: int | None = None
         elided = ""
+
         while True:
             self._skip_gap(pointer)
             if self._peek() == "]" and elided and not target:
@@ -153,11 +158,13 @@ class _LooseReader:
                 target.append(elided)
             if self._close("]", comma, pointer):
                 return
+
             written = self._at
             if self._skip_ellipsis(pointer):
                 elided = "..."
                 self._found.places[f"{pointer}/0"] = written
                 continue
+
             path = f"{pointer}/{len(target)}"
             self._found.inside = path
             self._array_item(path, target, depth)
@@ -185,9 +192,11 @@ class _LooseReader:
             except _EndOfTextError:
                 del holder[0][holder[1]]  # a value that was cut off is none
                 raise
+
         inner: JsonObjectValue | list[JsonValue] = {} if character == "{" else []
         holder[0][holder[1]] = inner
         self._container(path, inner, depth)
+
         return inner
 
     def _container(self, path: str, inner: JsonObjectValue | list[JsonValue], depth: int) -> None:
@@ -208,6 +217,7 @@ class _LooseReader:
             return False
         if comma is not None:
             self._edit(comma, comma + 1, "", f"comma before {bracket}; expected none", pointer)
+
         self._at += 1
         return True
 
@@ -221,6 +231,7 @@ class _LooseReader:
             self._only_root_open = False
             self._at += 1
             return self._at - 1
+
         if character != bracket and _ELLIPSIS.match(self._source, self._at) is None:
             if character in QUOTES or character in "{[":
                 following = excerpt(
@@ -229,13 +240,16 @@ class _LooseReader:
                 raise _FaultError(
                     Fault(self._at, f"a comma is missing; expected one before {following}")
                 )
+
             raise self._unexpected(f"a comma or {bracket}")
+
         return None
 
     def _skip_ellipsis(self, pointer: str) -> bool:
         ellipsis = _ELLIPSIS.match(self._source, self._at)
         if ellipsis is None:
             return False
+
         self._only_root_open = False
         self._at = ellipsis.end()
         self._skip_gap(pointer)
@@ -243,6 +257,7 @@ class _LooseReader:
         if self._source.startswith(",", self._at):
             self._at += 1
             end = self._at
+
         self._edit(
             ellipsis.start(),
             end,
@@ -250,6 +265,7 @@ class _LooseReader:
             f"{ellipsis[0]} stands for what was left out; expected all of it",
             pointer,
         )
+
         return True
 
     # Gaps
@@ -273,6 +289,7 @@ class _LooseReader:
                 end = source.find("*/", start + 2)
                 if end < 0:
                     raise _EndOfTextError
+
                 self._at = end + 2
                 self._edit(start, self._at, "", "comment; JSON has none", pointer)
             elif (unseen := _UNSEEN.match(source, start)) is not None:
@@ -305,10 +322,13 @@ class _LooseReader:
             self._at = bare.end()
         else:
             raise self._unexpected("a key in double quotes")
+
         self._skip_gap(pointer)
         if self._peek() != ":":
             raise self._unexpected("a colon behind the key")
+
         self._at += 1
+
         return key
 
     def _quoted_key(self, pointer: str) -> str:
@@ -318,6 +338,7 @@ class _LooseReader:
         clean = key if key.isascii() else ZERO_WIDTH.sub("", key)
         if not clean or clean == key or not clean.isascii():
             return key
+
         del self._found.edits[edits:]
         self._edit(
             start,
@@ -326,19 +347,23 @@ class _LooseReader:
             f"invisible character in the key {excerpt(clean, _SHOWN)}",
             pointer,
         )
+
         return clean
 
     def _scalar(self, path: str, *, member: bool) -> JsonValue:
         if self._source[self._at] in QUOTES:
             return self._string(path, "member" if member else "item")
+
         word = _WORD.match(self._source, self._at)
         if word is None:
             raise self._unexpected("a value")
         if word.end() == len(self._source) and word[0] not in _LITERALS:
             self._at = word.end()
             raise _EndOfTextError
+
         value = self._word(word[0], path)
         self._at = word.end()
+
         return value
 
     def _word(self, word: str, path: str) -> bool | int | float | None:
@@ -348,8 +373,10 @@ class _LooseReader:
                 self._at, end, _PYTHON[word], f"{word} is Python; expected {_PYTHON[word]}", path
             )
             return _LITERALS[_PYTHON[word]]
+
         if word in _LITERALS:
             return _LITERALS[word]
+
         number = _NUMBER.fullmatch(word)
         if number is None:
             raise self._unexpected("a number, true, false, null or a text in double quotes")
@@ -357,6 +384,7 @@ class _LooseReader:
             if len(word) > MOST_DIGITS:
                 raise self._unexpected(f"a number of at most {MOST_DIGITS} digits")
             return int(word)
+
         value = float(word)
         if value in (float("inf"), float("-inf")):
             raise self._unexpected("a number that can be held")
@@ -367,21 +395,26 @@ class _LooseReader:
         close = self._ends.of(start, place)
         if close is None:
             self._fail_string(start)
+
         quote, last = self._source[start], self._source[close]
         raw = self._source[start + 1 : close]
         if quote != '"' or last != '"':
             names = "typographic quotes" if {quote, last} - {"'", '"'} else "single quotes"
             self._edit(start, start + 1, '"', f"{names}; expected double quotes", path)
             self._edit(close, close + 1, '"', f"{names}; expected double quotes", path)
+
         for offset, length, new, message in wrong_escapes(raw, quote):
             at = start + 1 + offset
             self._edit(at, at + length, new, message, path)
+
         value = content_of(raw)
         if not value.isascii() and _HALF_PAIR.search(value):
             raise _FaultError(
                 Fault(start, "the text holds half of a surrogate pair; expected whole characters")
             )
+
         self._at = close + 1
+
         return value
 
     def _fail_string(self, start: int) -> NoReturn:
@@ -389,6 +422,7 @@ class _LooseReader:
         if not any(closer in self._source[start + 1 :] for closer in CLOSERS[self._source[start]]):
             self._at = len(self._source)
             raise _EndOfTextError
+
         raise _FaultError(
             Fault(
                 start,

@@ -88,12 +88,14 @@ class StringEnds:
         strict = _STRICT.match(source, start + 1) if quote == '"' else None
         if strict is not None and follows.match(source, strict.end()):
             return strict.end() - 1
+
         closer = _closer(quote)
         first = closer.match(source, start + 1)
         if first is None:
             return None
         if follows.match(source, first.end()):
             return first.end() - 1
+
         line_end = source.find("\n", start)
         line_end = len(source) if line_end < 0 else line_end
         only = self._only_end(start, first.end(), line_end, closer, follows)
@@ -101,6 +103,7 @@ class StringEnds:
             return (
                 first.end() - 1
             )  # the text is plain to see; what is missing is the comma after it
+
         return only
 
     def _only_end(
@@ -118,6 +121,7 @@ class StringEnds:
             after = quote.end()
             if follows.match(self._source, after):
                 ends.append(after - 1)
+
         if len(ends) != 1 or _STRUCTURE.search(self._source, start + 1, ends[0]):
             return None
         return ends[0]
@@ -142,6 +146,7 @@ def wrong_escapes(raw: str, quote: str) -> Iterator[tuple[int, int, str, str]]:
         if odd[0] in "\r\n":
             if not named_line_break:
                 yield odd.start(), len(odd[0]), new, _LINE_BREAK
+
             named_line_break = True
         elif odd[0] == '"':
             yield odd.start(), 1, new, 'unescaped quote in a text; expected \\"'
@@ -167,9 +172,11 @@ def _mended(odd: re.Match[str]) -> str:
         return text
     if text[1:] in QUOTES:
         return text[1:]
+
     # The backslash is kept as a letter of the text; a control character after it needs an escape of
     # its own.
     kept = text[1:]
+
     return "\\\\" + _CONTROL_ESCAPES.get(kept, kept)
 
 
@@ -183,15 +190,18 @@ def text_of_string(text: str, start: int) -> SourceText:
     parts: list[str] = []
     shifts = [(0, start + 1)]
     read, last = 0, start + 1
+
     for odd in _STRING_PART.finditer(text, start + 1):
         parts.append(text[last : odd.start()])
         read += len(parts[-1])
         if odd[0] == '"':
             break
+
         parts.append(content_of(odd[0]))
         read += len(parts[-1])
         last = odd.end()
         shifts.append((read, last))
+
     return SourceText(text, "".join(parts), shifts)
 
 
@@ -202,6 +212,7 @@ def decoded_text(text: str, start: int) -> SourceText:
     """
     parts, shifts = [text[:start]], [(start, start + 1)]
     read, last = start, start + 1
+
     for odd in _STRING_PART.finditer(text, start + 1):
         literal = text[last : odd.start()]
         character = content_of(odd[0]) if odd[0] != '"' else ""
@@ -211,5 +222,7 @@ def decoded_text(text: str, start: int) -> SourceText:
         shifts.append((read, last))
         if odd[0] == '"':
             break
+
     parts.append(text[last:])
+
     return SourceText(text, "".join(parts), shifts)

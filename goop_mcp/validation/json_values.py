@@ -88,13 +88,16 @@ class ValueReader:
         """Read `values`, an object at the pointer `where`, by the table `fields`; mended values are put in place."""
         if not all(map(str.islower, values)):
             self._conflicting_keys(values, where)
+
         for each in fields:
             name = each.name
             value = values.get(name)
             if value is None:
                 if each.missing is not None:
                     self.missing(each, f"{where}/{name}", blank=False)
+
                 continue
+
             if (
                 value.__class__ is str
                 and each.missing is not None
@@ -103,6 +106,7 @@ class ValueReader:
             ):
                 self.missing(each, f"{where}/{name}", blank=True)
                 continue
+
             read = each.kind.read(value, where, name, self)
             if read is not value:
                 values[name] = read
@@ -114,6 +118,7 @@ class ValueReader:
             other = first.setdefault(name.casefold(), name)
             if other == name or value == values[other]:
                 continue
+
             path = f"{where}/{escape_pointer(name)}"
             if not any(
                 each.rule is CONFLICTING_DUPLICATE and each.hit.path == path
@@ -141,6 +146,7 @@ class ValueReader:
         if isinstance(value, str) and is_template(value, Place.NUMBER):
             self.placeholder(value, where, step, kind.expected)
             return
+
         message = f"{step} is {describe(value)}; expected {kind.expected}"
         found = excerpt(value) if isinstance(value, str) else None
         self.problems.append(
@@ -199,6 +205,7 @@ class ValueReader:
         weight = template_text(value, place, self.rules.prose)
         if weight is None:
             return
+
         path = f"{where}/{step}"
         own = (self.rules.placeholder.id, "path/template-variable")
         if any(each.hit.path == path and each.rule.id in own for each in self.problems):
@@ -206,6 +213,7 @@ class ValueReader:
         if weight is Severity.ERROR:
             self.placeholder(value, where, step, "the real value")
             return
+
         message = (
             f"template text left in: {step} holds a slot: {excerpt(value, _SHOWN)!r}; expected the"
             " real value"
@@ -281,6 +289,7 @@ class Name(Text):
             reader.wrong_type(value, where, step, self)
         elif reader.is_suspected(value) and not value.isalnum() and is_template(value):
             reader.placeholder(value, where, step, self.expected)
+
         return value
 
     def schema(self) -> Schema:
@@ -309,6 +318,7 @@ class Formed(Name):
             reader.problems.append(
                 self.otherwise.problem(message, path=f"{where}/{step}", found=excerpt(value))
             )
+
         return value
 
     def fits(self, value: str) -> bool:
@@ -332,6 +342,7 @@ class Path(Text):
         if not isinstance(value, str):
             reader.wrong_type(value, where, step, self)
             return value
+
         suspected = reader.is_suspected(value)
         weight = template_text(value, Place.PATH, reader.rules.prose) if suspected else None
         if weight is Severity.ERROR:
@@ -339,6 +350,7 @@ class Path(Text):
             return value
         if weight is not None and reader.rules.slots_in_angles:
             return value  # reported with the other slots in texts
+
         path, problem = read_path(value, where=f"{where}/{step}", bounds=reader.bounds)
         if problem is not None:
             reader.problems.append(problem)
@@ -447,19 +459,23 @@ class Word(Kind):
         if is_template(value):
             reader.placeholder(value, where, step, self.expected)
             return value
+
         folded = without_emphasis(value.strip()).lower()
         for known in self.words:
             if known.lower() == folded:
                 return self._mended(reader.rules.value_case, value, known, (where, step), reader)
+
         alias = self.aliases.get(folded)
         if alias is not None and reader.rules.value_alias is not None:
             return self._mended(reader.rules.value_alias, value, alias, (where, step), reader)
+
         message = f"{step} is {excerpt(value, _SHOWN)!r}; expected {self.expected}"
         found = excerpt(value) or None
         problem = self.otherwise.problem(
             message, path=f"{where}/{step}", found=found, expected=self.words
         )
         reader.problems.append(problem)
+
         return value
 
     def _mended(
@@ -477,12 +493,14 @@ class Word(Kind):
             after=known,
         )
         reader.problems.append(problem)
+
         return known
 
     def schema(self) -> Schema:
         """See `Kind.schema`."""
         if not self.open:
             return {"enum": list(self.words)}
+
         spellings = "|".join(
             "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in w)
             for w in self.words
@@ -490,6 +508,7 @@ class Word(Kind):
         other = {
             "allOf": [{"$ref": "#/$defs/name"}, {"not": {"pattern": rf"^\s*(?:{spellings})\s*$"}}]
         }
+
         return {"anyOf": [{"enum": list(self.words)}, other]}
 
 
@@ -509,14 +528,17 @@ class ListOf(Kind):
         if not isinstance(value, list):
             reader.wrong_type(value, where, step, self)
             return value
+
         read, inner = self.item.read, f"{where}/{step}"
         if is_elided(value):
             reader.placeholder(str(value[0]), inner, "0", self.item.expected)
             return value
+
         for number, item in enumerate(value):
             mended = read(item, inner, str(number), reader)
             if mended is not item:
                 value[number] = mended
+
         return value
 
     def schema(self) -> Schema:
@@ -547,6 +569,7 @@ class MapOf(Kind):
                 mended = self.item.read(item, inner, escape_pointer(key), reader)
                 if mended is not item:
                     value[key] = mended
+
         return value
 
     def schema(self) -> Schema:
@@ -568,6 +591,7 @@ class Fields(Kind):
             reader.fields(self.table, value, f"{where}/{step}")
         else:
             reader.wrong_type(value, where, step, self)
+
         return value
 
     def schema(self) -> Schema:
@@ -605,8 +629,11 @@ def fields_schema(table: Sequence[Field]) -> Schema:
             schema = {"anyOf": [schema, {"type": "null"}]}
         elif each.kind.textual and "enum" not in schema and "pattern" not in schema:
             schema = {**schema, "pattern": r"\S"}
+
         properties[each.name] = schema
+
     required = [each.name for each in table if each.missing is not None and _is_error(each.missing)]
+
     return {"type": "object", "required": required, "properties": properties}
 
 
@@ -616,6 +643,7 @@ def text_definitions(rules: ValueRules) -> Schema:
     # reader too.
     slots = sorted(phrase for phrase in rules.prose.phrases if phrase.startswith("<"))
     template = {"pattern": f"^(?:{TEMPLATE.pattern})$(?!\\n)"}
+
     return {
         "text": {"type": "string", "not": {"enum": slots}} if slots else {"type": "string"},
         "name": {"type": "string", "not": template},

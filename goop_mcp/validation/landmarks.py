@@ -74,13 +74,16 @@ def survey(text: str, roots: Roots) -> Landscape:
         prefixed=roots.prefixed.search(text.lower()) is not None,
     )
     hidden_until = 0
+
     for mark in pattern.finditer(text):
         start = mark.start()
         groups = mark.groupdict()
         if code.covers(start):
             if groups["root"] and groups["closes"] is None:
                 seen.in_code.append(Tag(groups["root"].lower(), start, mark.end()))
+
             continue
+
         if groups["root"]:
             name = intern(groups["root"].lower())
             if groups["closes"] is None:
@@ -93,6 +96,7 @@ def survey(text: str, roots: Roots) -> Landscape:
             hidden_until = len(text) if end < 0 else end + 3
             if end >= 0:
                 seen.hidden.append((start, hidden_until))
+
     return seen
 
 
@@ -153,6 +157,7 @@ class InlineCode:
             end = self._text.find("\n", offset)
             self._line_end = len(self._text) if end < 0 else end
             self._spans = Regions(_code_spans(self._text, line_start, self._line_end))
+
         return self._spans.hold(offset, offset + 1)
 
 
@@ -160,15 +165,19 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the code spans of one line after CommonMark: a run of backticks up to the next run of that length."""
     if text.find("`", start, end) < 0:
         return
+
     runs = [(run.start(), run.end()) for run in re.compile("`+").finditer(text, start, end)]
     later: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):
         later.setdefault(runs[index][1] - runs[index][0], []).append(index)
+
     index = 0
+
     while index < len(runs):
         same_length = later[runs[index][1] - runs[index][0]]
         while same_length and same_length[-1] <= index:
             same_length.pop()
+
         if same_length:
             yield runs[index][0], runs[same_length[-1]][1]
             index = same_length[-1] + 1

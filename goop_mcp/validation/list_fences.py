@@ -67,6 +67,7 @@ def fences_in_lists(text: str, base: int) -> list[tuple[int, int, str]]:
     """Return (start of content, end of content, info string) of every fence; all lines are indented by `base`."""
     blocks = _Blocks()
     at = 0
+
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -76,8 +77,11 @@ def fences_in_lists(text: str, base: int) -> list[tuple[int, int, str]]:
             _take(blocks, rest, max(len(line) - len(rest) - base, 0), (at, end))
         else:
             blocks.blank()
+
         at = end + 1
+
     blocks.end_fence(len(text))
+
     return blocks.spans
 
 
@@ -90,13 +94,16 @@ def _take(blocks: _Blocks, rest: str, indent: int, place: tuple[int, int]) -> No
                 rest, blocks.fence.run
             ):
                 blocks.end_fence(place[0])
+
             return
+
         blocks.end_fence(place[0])
 
     within = depth == len(blocks.items)
     indented = indent - blocks.column(depth) >= _CODE
     if blocks.paragraph and not within and (indented or not _begins_block(rest)):
         return  # the paragraph of an inner item goes on, however little it is indented
+
     del blocks.items[depth:]
     blocks.paragraph = blocks.paragraph and within
     blocks.began_empty = False
@@ -112,6 +119,7 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
             blocks.fence = _Fence(opening[1], line_end + 1, opening[2].strip(), len(blocks.items))
             blocks.paragraph = False
             return
+
         marker = None if _BREAK.match(rest) else _MARKER.match(rest)
         follows = blocks.paragraph and not blocks.quoted
         if follows and _UNDERLINE.match(rest):
@@ -127,6 +135,7 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
             blocks.paragraph = bool(words) and not (
                 _BREAK.match(words) or _HEADING.match(words) or _opens(words)
             )
+
             return
 
         width = marker.end()
@@ -137,6 +146,7 @@ def _begin(blocks: _Blocks, rest: str, indent: int, line_end: int) -> None:
         if not content:
             blocks.began_empty = True
             return
+
         rest, indent = content, indent + width + gap
 
 

@@ -33,7 +33,9 @@ def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
         raise RuleRefusedError(
             f"rules is {type(rules).__name__}; expected Rule(...) in a list or a tuple"
         )
+
     seen: set[str] = set()
+
     for rule in rules:
         if not isinstance(rule, Rule):
             raise RuleRefusedError(f"one of rules is {type(rule).__name__}; expected Rule(...)")
@@ -41,10 +43,12 @@ def check_own_rules(rules: object, *, taken: Collection[str]) -> None:
             raise RuleRefusedError(
                 f"rule {excerpt(str(rule.id), _LONGEST_ID)!r} cannot be used: {fault}"
             )
+
         if rule.id in seen:
             raise RuleRefusedError(
                 f"two of rules are called {rule.id!r}; each needs an id of its own"
             )
+
         seen.add(rule.id)
 
 
@@ -54,11 +58,13 @@ def _fault_of_id(name: object, taken: Collection[str]) -> str | None:
             "its id has another form; expected your own first part, a slash and a name, as in"
             " shop/ticket-missing"
         )
+
     first = name.partition("/")[0]
     if first in taken:
         return (
             f"ids that begin with {first}/ are those of goop-mcp; expected a first part of your own"
         )
+
     return None
 
 
@@ -68,9 +74,11 @@ def _fault(rule: Rule) -> str | None:
     for name in ("lenient", "strict"):
         if not isinstance(weight := cast("object", getattr(rule, name)), Severity):
             return f"{name} is {excerpt(repr(weight), 40)}; expected one of Severity"
+
     for name in _TEXTS:
         if not isinstance(text := cast("object", getattr(rule, name)), str) or not text.strip():
             return f"{name} is {excerpt(repr(text), 40)}; expected a text"
+
     if not isinstance(cast("object", rule.example), Example):
         return "it has no example; expected Example(good=..., bad=..., reply=...)"
     if not callable(rule.check):
@@ -80,6 +88,7 @@ def _fault(rule: Rule) -> str | None:
             "model is no class of envelopes; expected one of goop_mcp.protocols, such as Report, or"
             " several"
         )
+
     return None
 
 
@@ -112,6 +121,7 @@ def run_own_rules(
 def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem]:
     if rule.check is None:
         return []
+
     try:
         seen = cast("object", rule.check(envelope, expected))
         hits = [] if seen is None else [seen] if isinstance(seen, Hit) else _listed(rule, seen)
@@ -120,6 +130,7 @@ def _run(rule: Rule, envelope: Envelope, expected: Expectations) -> list[Problem
     except (Exception, SystemExit) as error:  # one that ends the process would end a server with it
         said = excerpt(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
         raise RuleFailedError(rule.id, f"{said}{_place_of(error)}") from error
+
     return [Problem(rule, _readable(rule, hit)) for hit in hits]
 
 
@@ -129,6 +140,7 @@ def _listed(rule: Rule, seen: object) -> list[object]:
             rule.id,
             f"it returned {type(seen).__name__}; expected a Hit, several in a list, or None",
         )
+
     return list(seen)
 
 
@@ -138,9 +150,12 @@ def _place_of(error: BaseException) -> str:
     # A generator is entered only where what it yields is listed.
     while entered is not None and entered.tb_frame.f_code.co_filename == _run.__code__.co_filename:
         entered = entered.tb_next
+
     if entered is None:
         return ""
+
     file = entered.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+
     return f" ({file}, line {entered.tb_lineno})"
 
 
@@ -150,10 +165,12 @@ def _readable(rule: Rule, hit: object) -> Hit:
         raise RuleFailedError(
             rule.id, f"it returned {type(hit).__name__} among others; expected Hits only"
         )
+
     if any(getattr(hit, name) is not None for name in _WHERE_FORM_IS_READ):
         raise RuleFailedError(
             rule.id, "its Hit has an offset, before or after; expected a path, as it mends nothing"
         )
+
     texts = {
         name: _text(rule, name, getattr(hit, name)) for name in ("message", "path", "found", "fix")
     }
@@ -161,6 +178,7 @@ def _readable(rule: Rule, hit: object) -> Hit:
         raise RuleFailedError(
             rule.id, "its Hit has no message; expected what is, and what was expected"
         )
+
     return Hit(
         message=texts["message"],
         path=texts["path"],
@@ -175,6 +193,7 @@ def _values(rule: Rule, values: object) -> tuple[str, ...] | None:
         raise RuleFailedError(
             rule.id, f"its Hit has {type(values).__name__} as expected; expected several texts"
         )
+
     return (
         None if values is None else tuple([_text(rule, "expected", each) or "" for each in values])
     )

@@ -57,6 +57,7 @@ def blocks_of(
         if around is not None:
             pairs = [pair for pair in pairs if pair[0].start < around.start]
             unclosed = [around]
+
         blocks.extend(
             Block(root=name, start=opener.start, end=closer.end) for opener, closer in pairs
         )
@@ -70,6 +71,7 @@ def blocks_of(
             blocks.append(
                 Block(root=name, start=cut_off, end=_end_of_cut_off(text, cut_off), complete=False)
             )
+
     return blocks
 
 
@@ -79,6 +81,7 @@ def _pair(
     """Return the pairs in order of their start, those inside others left out, and the start tags left open."""
     if len(openers) == 1 and len(closers) == 1 and openers[0].start < closers[0].start:
         return [(openers[0], closers[0])], []
+
     tags = sorted(
         [
             *((tag.start, tag, True) for tag in openers),
@@ -88,6 +91,7 @@ def _pair(
     pairs: list[tuple[Tag, Tag]] = []
     stack: list[Tag] = []
     mentioned: Tag | None = None
+
     for _, tag, opens in tags:
         if opens:
             if _opens_markup(text, tag):
@@ -100,10 +104,12 @@ def _pair(
         elif not stack and mentioned is not None:
             _add_pair(pairs, mentioned, tag)
             mentioned = None
+
     pairs.extend(_second_look(openers, closers, pairs) if stack else [])
     closed = {opener.start for opener, _ in pairs}
     reach = max((closer.end for _, closer in pairs), default=0)
     left_open = {tag.start for tag in stack} - closed
+
     return pairs, [tag for tag in openers if tag.start in left_open or tag.start >= reach]
 
 
@@ -129,6 +135,7 @@ def _opens_markup(text: str, tag: Tag) -> bool:
     end = text.find(">", tag.end, tag.end + _START_TAG_WINDOW)
     if end < 0:
         return False
+
     following = _BLANKS.match(text, end + 1)
     return following is not None and text.startswith("<", following.end())
 
@@ -153,6 +160,7 @@ def _cut_off_around(
     """
     if not pairs:
         return None
+
     opener, closer = pairs[-1]
     before = [tag for tag in unclosed if tag.start < opener.start]
     if not before or not _OTHER_END_TAG.match(text, closer.end):
@@ -185,9 +193,11 @@ def _child_follows(text: str, tag: Tag, child_tags: frozenset[str]) -> bool:
     if end < 0:
         # Cut off inside the start tag itself: nothing but attributes up to the end of the text.
         return len(text) - tag.end < _START_TAG_WINDOW and "\n\n" not in text[tag.end :]
+
     rest = text[end + 1 :].rstrip()
     if not rest or (rest.lstrip().startswith("<!--") and "-->" not in rest):
         return True
+
     partial = _PARTIAL_TAG.search(rest, max(0, len(rest) - _LINE_WINDOW))
     written = (partial[1] or "").lower().rpartition(":")[2] if partial else ""
     if partial and any(name.startswith(written) for name in child_tags):
@@ -218,4 +228,5 @@ def _end_of_cut_off(text: str, start: int) -> int:
     for fence in fence_spans(text):
         if fence[0] <= start < fence[1]:
             end = min(end, fence[1])
+
     return start + len(text[start:end].rstrip())

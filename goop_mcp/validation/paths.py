@@ -79,6 +79,7 @@ def read_path(
     """
     if (bounds is ANYWHERE_INSIDE and _PLAIN.fullmatch(path)) or not path.strip():
         return path, None
+
     filled = (
         path
         if bounds.session_id is None
@@ -100,6 +101,7 @@ def _way_out(path: str) -> str | None:
     """Return how `path` leaves the folder it is relative to, None when it stays inside."""
     if _CONTROL.search(path):
         return "it holds a control character"
+
     for spelling in _spellings(path):
         if spelling.startswith("/"):
             return "it is absolute"
@@ -113,6 +115,7 @@ def _way_out(path: str) -> str | None:
             return "it is an address"
         if any(part.replace(" ", "") == ".." for part in spelling.split("/")):
             return "it goes up with '..'"
+
     return None
 
 
@@ -123,6 +126,7 @@ def _spellings(path: str) -> list[str]:
     for _ in range(_TIMES_DECODED):
         if "%" in spellings[-1]:
             spellings.append(_ENCODED.sub(_character, spellings[-1]).translate(_SLASHES))
+
     return spellings
 
 
@@ -134,10 +138,13 @@ def _made_relative(path: str, workspace: str | None) -> str:
     """Return an absolute path inside `workspace` as a relative one, any other path as it is."""
     if workspace is None or not (path.startswith(("/", "\\")) or _DRIVE.match(path)):
         return path
+
     root, parts = _parts(workspace), _parts(path)
     if _anchor(workspace) != _anchor(path) or not root or parts[: len(root)] != root:
         return path
+
     trailing = "/" if path.endswith("/") and len(parts) > len(root) else ""
+
     return "/".join(parts[len(root) :]) + trailing or "."
 
 

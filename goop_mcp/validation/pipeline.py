@@ -100,6 +100,7 @@ def examine(
 
             if seen := run_own_rules(rules, reading.envelope, expected):
                 reading = _with_more(reading, seen, choice)
+
     return Examination(choice=choice, reading=reading, mode=mode, expected=expected, limits=limits)
 
 
@@ -115,7 +116,9 @@ def _read(choice: Choice, expected: Expectations, limits: Limits, *, named: bool
         else:
             absence = family.absence(extraction.source.read)
             message = absence if named else f"{absence} or an envelope of another protocol"
+
         return Reading(0, [rule.problem(message)])
+
     return family.read(extraction, extraction.chosen, expected, limits)
 
 
@@ -132,6 +135,7 @@ def _placed(problem: Problem, reading: Reading, choice: Choice) -> Problem:
     hit = problem.hit
     if reading.places is not None or hit.offset is not None or not hit.found:
         return problem
+
     at = choice.extraction.source.read.find(hit.found, reading.start)
     return problem if at < 0 else Problem(problem.rule, replace(hit, offset=at - reading.start))
 

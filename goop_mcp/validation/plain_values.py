@@ -60,6 +60,7 @@ def model_from(kind: type[Model], values: object, path: str = "") -> Model:
     """
     if not isinstance(values, Mapping):
         raise _unfit(path, values, "an object")
+
     hints = _hints(cast("Any", kind))
     if missing := [
         name for name, (_, required) in hints.items() if required and name not in values
@@ -76,6 +77,7 @@ def model_from(kind: type[Model], values: object, path: str = "") -> Model:
         raise ValueError(
             f"{path or kind.__name__} is nested too deeply; expected what to_dict wrote"
         ) from None
+
     return kind(**read)
 
 
@@ -91,6 +93,7 @@ def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
         if value not in inner:
             raise _unfit(path, value, f"one of {', '.join(map(str, inner))}")
         return value
+
     if is_dataclass(hint):
         return model_from(cast("type[object]", hint), value, path)
     return _read_plain(origin or hint, value, path)
@@ -99,18 +102,21 @@ def _read(hint: Any, value: object, path: str) -> object:  # noqa: ANN401
 def _read_one_of(kinds: tuple[Any, ...], value: object, path: str) -> object:
     if value is None and NoneType in kinds:
         return None
+
     wanted = [kind for kind in kinds if kind is not NoneType]
     for kind in wanted[:-1]:
         try:
             return _read(kind, value, path)
         except ValueError:
             continue
+
     return _read(wanted[-1], value, path)
 
 
 def _read_items(kinds: tuple[Any, ...], value: object, path: str) -> tuple[object, ...]:
     if not isinstance(value, list | tuple):
         raise _unfit(path, value, "a list")
+
     wanted = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
     if len(wanted) != len(value):
         raise _unfit(path, value, f"a list of {len(wanted)}")

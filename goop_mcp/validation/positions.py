@@ -75,6 +75,8 @@ def _plain_objects(text: str) -> Sequence[PlainObject] | None:
         decoded = decode_object(text, at)
         if decoded is None:
             return None
+
         objects.append((at, decoded[1], decoded[0]))
         at = text.find("{", decoded[1])
+
     return objects

@@ -52,7 +52,9 @@ def scan_xml(source: str, grammar: Grammar, *, depth: int) -> XmlScan:
         scanner.run()
     except _StopScan as stop:
         scanner.result.failure = stop.failure
+
     scanner.result.unclosed = [element.name for element in scanner.stack]
+
     return scanner.result
 
 
@@ -74,6 +76,7 @@ class _Open:
         """Return the path of a child; what is inside an extension has the path of the extension."""
         if self.kind == "free":
             return self.path
+
         name = name[:_NAME_IN_PATH]
         number = self.counts[name] = self.counts.get(name, 0) + 1
         return f"{self.path}/{name}" if number == 1 else f"{self.path}/{name}[{number}]"
@@ -102,7 +105,9 @@ class _Scanner:
                 break
             if at > position:
                 self.text(position, at)
+
             position = self.markup(at)
+
         if self.result.tail is None and position < len(source):
             self.text(position, len(source))
 
@@ -124,6 +129,7 @@ class _Scanner:
         """Escape what a text may not hold literally."""
         if self.plain:
             return
+
         chunk = self.source[start:end]
         if FORBIDDEN.search(chunk):
             self.remove_forbidden(chunk, start)
@@ -139,6 +145,7 @@ class _Scanner:
         if chunk.count("&") > _MANY:
             self.escape_at_once(chunk, start)
             return
+
         where, said = self.where(), dict[str, str]()
         for stray in STRAY.finditer(chunk):
             new, message = escaped(stray)
@@ -175,19 +182,24 @@ class _Scanner:
             end = self.find_end("?>", at)
             named = _NAME.match(source, at + 2)
             proper = end >= 0 and named is not None and named[0].lower() != "xml"
+
             return end + 2 if proper else self.escape(at)
+
         name = _NAME.match(source, at + 1)
         if name is None:
             if not following and self.stack:
                 self.result.tail = at
                 return at
+
             return self.escape(at)
+
         return self.start_tag(at, name)
 
     def find_end(self, mark: str, after: int) -> int:
         """Return the offset of the next `mark`, -1 when there is none; a search that failed is not made again."""
         if mark in self.absent:
             return -1
+
         end = self.source.find(mark, after)
         if end < 0:
             self.absent.add(mark)
@@ -202,6 +214,7 @@ class _Scanner:
                 if "--" in body or body.endswith("-") or FORBIDDEN.search(body):
                     message = "comment that is not well-formed; left out"
                     self.edit(at, end + 3, "\n" * body.count("\n"), xml_rules.UNESCAPED, message)
+
                 return end + 3
         elif source.startswith("<![CDATA[", at):
             end = self.find_end("]]>", at)
@@ -209,12 +222,14 @@ class _Scanner:
                 if FORBIDDEN.search(source, at, end):
                     self.remove_forbidden(source[at:end], at)
                 return end + 3
+
         return self.escape(at)
 
     def end_tag(self, at: int) -> int:
         tag = _END_TAG.match(self.source, at)
         if tag is None:
             return self.unfinished(at, _ANY_END_TAG.match(self.source, at))
+
         written = tag[1]
         name = self.local(written)
         top = self.stack[-1] if self.stack else None
@@ -224,12 +239,15 @@ class _Scanner:
             if tag[0] != proper and tag[0].rstrip(" \t\r\n>") != proper[:-1]:
                 self.close_properly(tag, top, proper)
             return tag.end()
+
         if top is None or not any(
             element.name.lower() == name.lower() for element in self.stack[:-1]
         ):
             return self.escape(at)
+
         if top.kind == "text" and self.end_of_text(top, at) is not None:
             return self.escape(at)
+
         raise self.never_closed(top, at, f"</{name}>")
 
     def never_closed(self, element: _Open, at: int, before: str) -> _StopScan:
@@ -241,9 +259,11 @@ class _Scanner:
                 f" </{element.name}>"
             )
             return self.fail(element.start, message, fix=f"Write </{element.name}> as its end tag.")
+
         line = self.source.count("\n", element.start, at)
         lines = f", {line} lines earlier," if line > 1 else ""
         message = f"<{element.name}> opened here{lines} is not closed before {before}"
+
         return self.fail(
             element.start, message, fix=f"Close <{element.name}> with </{element.name}>."
         )
@@ -253,6 +273,7 @@ class _Scanner:
         end = self.next_end_tag(element.name, at)
         if end is None:
             return None
+
         opening = self.next_start_tag(element.name, at + 1)
         return end if opening is None or opening > end else None
 
@@ -262,6 +283,7 @@ class _Scanner:
             rule = None
         else:
             rule = None if top.written != top.name else xml_rules.NAME_CASE
+
         self.edit(
             tag.start(),
             tag.end(),
@@ -280,6 +302,7 @@ class _Scanner:
             and self.local(name[0].lstrip("</ \t\r\n")).lower() in self.grammar.names
         ):
             raise self.fail(at, f"tag {excerpt(name[0], 40)} has no closing >")
+
         return self.escape(at)
 
     def local(self, name: str) -> str:
@@ -289,6 +312,7 @@ class _Scanner:
     def start_tag(self, at: int, name: re.Match[str]) -> int:
         if not self.stack:
             return self.root_tag(at, name)
+
         parent = self.stack[-1]
         written = name[0]
         plain = self.local(written)
@@ -304,7 +328,9 @@ class _Scanner:
         else:
             message = f"element is <{excerpt(plain, 40)}>; expected <{proper}>"
             self.edit(at + 1, name.end(), proper, xml_rules.NAME_CASE, message)
+
         kind = self.kind_of(proper) if parent.kind == "container" else "free"
+
         return self.open(at, name.end(), proper, written, kind)
 
     def root_tag(self, at: int, name: re.Match[str]) -> int:
@@ -324,6 +350,7 @@ class _Scanner:
         elif plain != root:
             message = f"element is <{plain}>; expected <{root}>"
             self.edit(at + 1, name.end(), root, xml_rules.NAME_CASE, message)
+
         return self.open(at, name.end(), root, name[0], "container")
 
     def kind_of(self, name: str) -> str:
@@ -335,17 +362,20 @@ class _Scanner:
         """Escape a tag inside an element that holds text only, unless it shows that the element was never closed."""
         if proper is None:
             return self.escape(at)
+
         end = self.end_of_text(parent, at)
         if proper == parent.name and not self.is_bare_mention(at, plain, parent):
             raise self.never_closed(parent, at, f"the next <{proper}>")
         if end is None:
             raise self.never_closed(parent, at, f"<{proper}>")
+
         inner = self.next_end_tag(proper, at)
         if inner is not None and inner < end and not self.stands_elsewhere(proper, at, inner, end):
             message = f"element <{plain}> stands inside <{parent.name}>; expected text only"
             raise self.fail(
                 at, message, fix=f"Move <{plain}> out of <{parent.name}>, or write &lt;{plain}&gt;."
             )
+
         return self.escape(at)
 
     def stands_elsewhere(self, name: str, at: int, inner: int, end: int) -> bool:
@@ -363,7 +393,9 @@ class _Scanner:
             or not after.strip()
         ):
             return False
+
         first = self.next_start_tag(name, 0)
+
         return (first is not None and first < self.stack[-1].start) or self.next_start_tag(
             name, end
         ) is not None
@@ -385,12 +417,16 @@ class _Scanner:
             and (rest is None or f"xmlns:{prefix}" not in rest[1])
         ):
             return False
+
         if rest is not None and rest[2]:
             return True
+
         end = self.next_end_tag(bare, at)
         if end is None:
             return False
+
         ceiling = self.next_end_tag(parent.name.rpartition(":")[2], at)
+
         return ceiling is None or end < ceiling or bare == parent.name
 
     def next_end_tag(self, name: str, after: int) -> int | None:
@@ -413,12 +449,14 @@ class _Scanner:
         if self.source.startswith(">", name_end):
             self.result.places.setdefault(path, Place(at, name_end + 1))
             return name_end + 1
+
         rest = _REST_OF_TAG.match(self.source, name_end)
         if rest is None:
             if self.last_closing < name_end:
                 self.stack.pop()
                 self.result.tail = at
                 return at
+
             end, closed = self.mend_attributes(name_end)
         else:
             end, closed = rest.end(), bool(rest[2])
@@ -426,6 +464,7 @@ class _Scanner:
                 self.check_names(
                     [(m[1], m.start(1), m.end()) for m in _ATTRIBUTES.finditer(rest[1])], name_end
                 )
+
         self.result.places.setdefault(path, Place(at, end))
         if closed:
             self.stack.pop()
@@ -437,6 +476,7 @@ class _Scanner:
         """Mend the case of attribute names, take off foreign namespaces, refuse doubles."""
         seen: set[str] = set()
         is_root = len(self.stack) == 1
+
         for name, start, end in attributes:
             lower = name.lower()
             proper = (
@@ -450,6 +490,7 @@ class _Scanner:
                     f"attribute {name} stands twice in one tag",
                     fix=f"Write {name} once.",
                 )
+
             seen.add(proper)
             if name.startswith("xmlns"):
                 self.namespace(name, base + start, base + end, is_root=is_root)
@@ -477,17 +518,20 @@ class _Scanner:
         """Read the attributes of a tag that is not in order; return its end and whether it closes itself."""
         source = self.source
         found: list[tuple[str, int, int]] = []
+
         while True:
             position = self.skip_blanks(position)
             if source.startswith("/>", position) or source.startswith(">", position):
                 self.check_names(found, 0)
                 closed = source[position] == "/"
                 return position + 1 + closed, closed
+
             name = _NAME.match(source, position)
             if name is None:
                 raise self.fail(
                     position, f"start tag of <{self.stack[-1].name}> is not well-formed"
                 )
+
             at = self.skip_blanks(name.end())
             if not source.startswith("=", at):
                 message = (
@@ -496,6 +540,7 @@ class _Scanner:
                 raise self.fail(
                     position, message, fix="Give the attribute a value between double quotes."
                 )
+
             position = self.mend_value(name[0], self.skip_blanks(at + 1))
             found.append((name[0], name.start(), position))
 
@@ -511,7 +556,9 @@ class _Scanner:
                 self.edit(position, position + 1, " ", xml_rules.CONTROL_CHARACTER, message)
             elif character not in " \t\r\n":
                 break
+
             position += 1
+
         return position
 
     def mend_value(self, name: str, at: int) -> int:
@@ -523,6 +570,7 @@ class _Scanner:
                 at,
                 f"attribute {excerpt(name, 40)} of <{self.stack[-1].name}> has no readable value",
             )
+
         if value.quoted:
             self.escape_value(name, value.start, value.end)
             if source[value.behind] not in " \t\r\n/>":
@@ -530,11 +578,14 @@ class _Scanner:
                     f"no blank behind the value of attribute {excerpt(name, 40)}; expected one"
                 )
                 self.edit(value.behind, value.behind, " ", xml_rules.ATTRIBUTE_QUOTES, message)
+
             return value.behind
+
         new = '"' + escape_attribute(source[value.start : value.end]) + '"'
         shown = excerpt(source[at : value.behind], 40)
         message = f"value of attribute {excerpt(name, 40)} is {shown}; expected {excerpt(new, 40)}"
         self.edit(at, value.behind, new, xml_rules.ATTRIBUTE_QUOTES, message)
+
         return value.behind
 
     def escape_value(self, name: str, start: int, end: int) -> None:
@@ -546,6 +597,7 @@ class _Scanner:
                 " none"
             )
             self.edit(start + first, start + behind, "", xml_rules.CONTROL_CHARACTER, message)
+
         for stray in STRAY.finditer(value):
             if stray[0] != "]]>":
                 new, message = escaped(stray)
@@ -556,7 +608,9 @@ class _Scanner:
                     xml_rules.UNESCAPED,
                     f"{message} in an attribute",
                 )
+
         at = value.find("<")
+
         while at >= 0:
             message = "unescaped < in an attribute; expected &lt;"
             self.edit(start + at, start + at + 1, "&lt;", xml_rules.UNESCAPED, message)

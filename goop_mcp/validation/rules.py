@@ -113,7 +113,9 @@ class RuleBook(Mapping[str, Rule]):
         for rule in self._collect():
             if rule.id in rules:
                 raise ValueError(f"two rules are called {rule.id}")
+
             rules[rule.id] = rule
+
         return rules
 
     def __getitem__(self, key: str) -> Rule:
@@ -136,10 +138,13 @@ class RuleBook(Mapping[str, Rule]):
         wanted = name.strip().strip("`").lower()
         if wanted in self._rules:
             return self._rules[wanted]
+
         short = [rule for rule in self._rules.values() if rule.id.partition("/")[2] == wanted]
         if len(short) == 1:
             return short[0]
+
         alike = [rule for rule in self._rules if wanted and wanted in rule]
+
         raise UnknownNameError("rule", name, alike or self._rules)
 
 
@@ -154,4 +159,5 @@ def run_checks(rules: Iterable[Rule], model: object, expected: Expectations) -> 
             problems.append(Problem(rule, seen))
         else:
             problems.extend(Problem(rule, hit) for hit in seen)
+
     return problems

@@ -71,6 +71,7 @@ def pair_braces(text: str) -> Braces:
     at = text.find("{")
     while at >= 0:
         at = _pair_from(text, at, braces, last_comment)
+
     return braces
 
 
@@ -82,6 +83,7 @@ def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
         kind = text[start]
         if not unclosed and (opening := text.find("{", at, end)) != start:
             return opening if opening >= 0 else text.find("{", end)
+
         at = end
         if kind == "}":
             _close(braces, end)
@@ -95,6 +97,7 @@ def _pair_from(text: str, at: int, braces: Braces, last_comment: int) -> int:
                 return -1
         elif end <= last_comment:
             at = text.find("*/", end) + 2
+
     return -1
 
 
@@ -111,6 +114,7 @@ def _close(braces: Braces, end: int) -> None:
     while starts and starts[-1] > start:
         starts.pop()
         braces.ends.pop()
+
     starts.append(start)
     braces.ends.append(end)
 
@@ -133,6 +137,7 @@ def decode_object(text: str, start: int) -> tuple[JsonObjectValue, int] | None:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
+
     if text.find("\\u", start, end) >= 0 and _holds_half_pair(value):
         return None
     if not text.isascii() and _HALF_PAIR.search(text, start, end):
@@ -146,6 +151,7 @@ def nesting(text: str, start: int = 0, end: int | None = None) -> int:
     for bracket in _BRACKET.finditer(text, start, len(text) if end is None else end):
         level += 1 if bracket[0] in "[{" else -1
         deepest = max(deepest, level)
+
     return deepest
 
 

@@ -79,10 +79,12 @@ class XmlEnvelope:
         """Parse the envelope as it stands; False when it is refused or has to be mended first."""
         if self._over_limits() or self._declares(before):
             return False
+
         try:
             self.root = _parse(self.source)
         except (etree.XMLSyntaxError, UnicodeEncodeError):
             return False
+
         return not self._over_limits_when_parsed()
 
     @property
@@ -98,6 +100,7 @@ class XmlEnvelope:
         if scan.failure is not None:
             self.problems.append(_failure_problem(scan.failure))
             return
+
         self._parse_mended(apply_edits(self.source, scan.edits))
 
     def close_and_parse(self, *, drop_tail: bool) -> bool:
@@ -108,15 +111,20 @@ class XmlEnvelope:
         scan = self.scan
         if scan.failure is not None:
             return False
+
         text = apply_edits(self.source, scan.edits)
         if drop_tail and scan.tail is not None:
             text = text[: len(text) - (len(self.source) - scan.tail)]
+
         text = text.rstrip() + "".join(f"</{name}>" for name in reversed(scan.unclosed))
+
         try:
             self.root = _parse(text)
         except (etree.XMLSyntaxError, UnicodeEncodeError):
             return False
+
         self.mended = text
+
         return not self._over_limits_when_parsed()
 
     @property
@@ -127,6 +135,7 @@ class XmlEnvelope:
             from goop_mcp.validation.repair import scan_xml  # noqa: PLC0415
 
             self._scan = scan_xml(self.source, self.grammar, depth=self.limits.depth)
+
         return self._scan
 
     def changes(self) -> list[Problem]:
@@ -142,6 +151,7 @@ class XmlEnvelope:
         path, _, attribute = path.replace("[1]", "").partition("/@")
         if path.endswith("/text()") and found:
             return self._locate_text(path.removesuffix("/text()"), found)
+
         place, is_there = self._place_in_tree(path) or self._place_in_scan(path)
         if not is_there:
             return place.start
@@ -151,10 +161,12 @@ class XmlEnvelope:
             return next(
                 (place.start + each.start(each.lastindex or 0) for each in values), place.start
             )
+
         if found:
             text = _BEFORE_TEXT.match(self.source, place.tag_end)
             if text is not None and text.end() < len(self.source):
                 return text.end()
+
         return place.start
 
     def _place_in_scan(self, path: str) -> tuple[Place, bool]:
@@ -170,7 +182,9 @@ class XmlEnvelope:
         root, *names = path.split("/")[1:] or [""]
         if element is None or root != self.grammar.root or ":" in path:
             return None
+
         is_there = True
+
         for name in names:
             plain, _, number = name.rstrip("]").partition("[")
             child = next(
@@ -179,8 +193,11 @@ class XmlEnvelope:
             if child is None:
                 is_there = False
                 break
+
             element = child
+
         place = self._place_on_line(element)
+
         return None if place is None else (place, is_there)
 
     def _place_on_line(self, element: "etree._Element") -> Place | None:
@@ -193,8 +210,10 @@ class XmlEnvelope:
         begins_in_tag = source.rfind("<", 0, line_start) > source.rfind(">", 0, line_start)
         if text.count(tag) != 1 or "<!" in text or begins_in_tag:
             return None
+
         start = line_start + text.index(tag)
         end = _START_TAG.match(source, start)
+
         return None if end is None else Place(start, end.end())
 
     def _locate_text(self, parent: str, found: str) -> int:
@@ -202,6 +221,7 @@ class XmlEnvelope:
         place = self.scan.places.get(parent)
         if place is None:
             return 0
+
         at = self.source.find(found.split("\n", maxsplit=1)[0].rstrip("…")[:40], place.tag_end)
         return at if at >= 0 else place.start
 
@@ -214,6 +234,7 @@ class XmlEnvelope:
                 xml_rules.MALFORMED.problem(message, offset=_line_of(error, text, self.source))
             )
             return
+
         self.mended = text
         self._over_limits_when_parsed()
 
@@ -231,6 +252,7 @@ class XmlEnvelope:
             self.problems.append(TOO_DEEP.problem(message, offset=0))
         else:
             return False
+
         return True
 
     def _too_deep(self) -> bool:
@@ -249,16 +271,19 @@ class XmlEnvelope:
             most = max(len(element.attrib) for element in root.iter())
             if most > limits.attributes:
                 self._refuse(f"element has {most} attributes; expected at most {limits.attributes}")
+
         if (
             len(source) > limits.elements
             and (count := sum(1 for _ in root.iter())) > limits.elements
         ):
             self._refuse(f"envelope has {count:,} elements; expected at most {limits.elements:,}")
+
         if len(source) * 4 > limits.field_bytes:
             self._refuse_long_fields(root)
         if self.refused_tree:
             self.root = None
             return True
+
         return False
 
     @property
@@ -295,10 +320,13 @@ class XmlEnvelope:
                 (at for at in starts if at >= 0 and _DOCTYPE_BEFORE.match(window, at)), None
             )
             offset = None if leading is None else leading - len(window)
+
         if offset is None:
             return False
+
         message = "a DOCTYPE or ENTITY declaration stands in or before the envelope; expected none"
         self.problems.append(xml_rules.DOCTYPE.problem(message, offset=offset))
+
         return True
 
 
@@ -306,15 +334,19 @@ def _declaration_in(source: str) -> int | None:
     """Return the offset of the first DOCTYPE or ENTITY declaration outside of comments and CDATA."""
     hidden_until = 0
     never_closed: set[str] = set()
+
     for found in _DECLARATION_OR_HIDDEN.finditer(source):
         if found.start() < hidden_until or found[0] in never_closed:
             continue
         if found[1]:
             return found.start()
+
         end = source.find("-->" if found[0] == "<!--" else "]]>", found.end())
         if end < 0:
             never_closed.add(found[0])
+
         hidden_until = max(end, hidden_until)
+
     return None
 
 
@@ -327,6 +359,7 @@ def _depth(source: str) -> int:
         elif not tag[0].endswith("/>"):
             depth += 1
             deepest = max(deepest, depth)
+
     return deepest
 
 

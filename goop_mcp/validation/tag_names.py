@@ -32,9 +32,11 @@ class CleanedTags:
         block = found.chosen
         if block is None or not self.problems:
             return found
+
         inside = [
             each for each in self.problems if block.start <= (each.hit.offset or 0) < block.end
         ]
+
         return replace(found, remarks=(*found.remarks, *inside))
 
 
@@ -44,10 +46,12 @@ def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
     # What a host changed is traced back already; both at once do not occur.
     if source.read is not text or text.isascii() or ZERO_WIDTH.search(text) is None:
         return CleanedTags(source)
+
     parts: list[str] = []
     shifts: list[tuple[int, int]] = []
     problems: list[Problem] = []
     last = read = 0
+
     for start, end, name in _unclean_names(text, grammar):
         parts += (text[last:start], name)
         read += start - last
@@ -61,9 +65,12 @@ def clean_tags(source: SourceText, grammar: Grammar) -> CleanedTags:
         read += len(name)
         last = end
         shifts.append((read, end))
+
     if not problems:
         return CleanedTags(source)
+
     parts.append(text[last:])
+
     return CleanedTags(SourceText(text, "".join(parts), shifts), tuple(problems))
 
 
@@ -71,6 +78,7 @@ def _unclean_names(text: str, grammar: Grammar) -> Iterator[tuple[int, int, str]
     """Yield start, end and clean form of each known name that holds a character without width."""
     names = [(each, grammar.names) for each in _TAG_NAME.finditer(text)]
     attributes = [(each, grammar.attributes) for each in _ATTRIBUTE_NAME.finditer(text)]
+
     for found, known in sorted([*names, *attributes], key=lambda pair: pair[0].start(1)):
         written = found[1]
         clean = ZERO_WIDTH.sub("", written)

@@ -194,10 +194,13 @@ def _holds_letter(text: str) -> bool:
         while at >= 0:
             if looked == _MANY_LETTERS:
                 return _LETTER.search(text) is not None
+
             after = text[at + 1 : at + 2]
             if not after.isalnum() and _LETTER.match(text, at) is not None:
                 return True
+
             at, looked = text.find(letter, at + 1), looked + 1
+
     return False
 
 
@@ -243,6 +246,7 @@ def template_text(
     if place is Place.PATH and not any(map(str.isspace, value)):
         # A path from the root is a route of a web service, which has slots of its own.
         return Severity.WARNING if value[0] != "/" and _slot_in_path(value) else None
+
     return Severity.WARNING if _holds_slot(value) else None
 
 
@@ -272,13 +276,16 @@ def one_per_value(problems: "Sequence[Problem]") -> "Sequence[Problem]":
     left.pop(None, None)
     if not left:
         return problems
+
     for problem in problems:
         found = left.get(_value_of(problem))
         if found is None or _is_placeholder(problem) or found.rule.lenient is Severity.ERROR:
             continue
         if problem.rule.strict is Severity.ERROR or problem.rule.family == "path":
             del left[_value_of(problem)]
+
     kept: list[Problem] = []
+
     for problem in problems:
         found = left.get(_value_of(problem))
         if _is_placeholder(problem) and problem.hit.path is not None:
@@ -286,6 +293,7 @@ def one_per_value(problems: "Sequence[Problem]") -> "Sequence[Problem]":
                 kept.append(problem)
         elif found is None or problem.hit.before is not None:
             kept.append(problem)
+
     return kept
 
 
@@ -321,6 +329,7 @@ def _is_subject(value: str) -> bool:
     """Return whether `value` is the form of a commit's subject: `feat(<scope>): <description>`."""
     head, colon, rest = value.partition("): ")
     scope = head.rpartition("(")[2].lower()
+
     return (
         bool(colon)
         and scope.strip("<>[]{}") == "scope"
@@ -342,12 +351,14 @@ def _asks_here(lower: str) -> bool:
     words = lower.strip("[]<>{}.").split()
     if not _LEAST_WORDS < len(words) <= _MOST_WORDS:
         return words[:1] == ["insert"]
+
     prefixes = {"insert", "enter", "your", "fill"}
     start = words[1] if words[0].strip(":-") in ("todo", "tbd") else words[0]
     if start in ("add", "put", "write", "describe"):
         # "Add retry logic here" is a task.
         names = [word for word in words[words.index(start) + 1 : -1] if word not in MODIFIERS]
         return bool(names) and SLOT_NAMES.issuperset(names)
+
     return start in prefixes or words[-2:] == ["goes", "here"] or words[1] == "your"
 
 
@@ -365,6 +376,7 @@ def _is_choice(value: str) -> bool:
         return all(
             item.lower() in LISTED or _bracketed(item) or _names_choice(item) for item in items[1:]
         )
+
     return all(item.lower() in LISTED or _bracketed(item) for item in items)
 
 
@@ -391,6 +403,7 @@ def _is_marked_slot(value: str) -> bool:
             and inner[:1].isalpha()
             and inner.replace("_", "").replace(" ", "").isalnum()
         )
+
     inner = value[2:-2]
     if _DUNDER.fullmatch(value) is None or inner.lower() in NO_SLOT:
         return False
@@ -406,24 +419,30 @@ def _is_slots(value: str, place: Place) -> bool:
         if opener in _SEPARATORS:
             at += 1
             continue
+
         close = _CLOSERS.get(opener)
         if close is None:
             between = _BETWEEN.match(value, at)
             if between is None:
                 return False
+
             at = between.end()
             continue
+
         width = 1
         # {{{…}}} at most
         while value.startswith(opener * (width + 1), at) and width < 3:  # noqa: PLR2004
             width += 1
+
         end = value.find(close * width, at + width)
         inner = value[at + width : end]
         if end < 0 or not _is_slot(opener, inner, place):
             return False
         if opener == "[" and width > 1 and not _is_known(inner, strict=False):
             return False
+
         at, found = end + width, True
+
     return found
 
 
@@ -451,7 +470,9 @@ def _is_slot(opener: str, inner: str, place: Place = Place.TEXT) -> bool:
         return False
     if opener == "<" and (" extends " in text or " super " in text):
         return False
+
     key, colon, rest = text.partition(":")
+
     return not (
         opener == "{"
         and colon
@@ -470,6 +491,7 @@ def _is_character_class(text: str) -> bool:
             return False
         else:
             at += 1
+
     return ranges > 0
 
 
@@ -481,6 +503,7 @@ def _is_count(value: str, place: Place) -> bool:
     """Return whether `value` is a count with letters in place of its numbers: `N passed, M failed`, `XX%`."""
     if place is Place.NUMBER and value in ("0.X", "0.N", "0.x"):
         return True
+
     pieces = _COUNTS.findall(_BRACKETED_LETTER.sub(_in_capitals, value))
     words = [piece for piece in pieces if piece[0].isalpha()]
     letters = sum(word in _LETTERS for word in words)
@@ -491,6 +514,7 @@ def _is_count(value: str, place: Place) -> bool:
         or any(word not in _LETTERS and word.lower() not in COUNTED for word in words)
     ):
         return False
+
     if any(not piece[0].isalnum() and piece not in ",./%~-:()+" for piece in pieces):
         return False
     return (
@@ -515,14 +539,17 @@ def _slot_in_path(path: str) -> bool:
                 inner, strict=False
             ):
                 continue
+
             if inner.lower() in ROUTE_PARAMETERS or path.startswith("(", match.end()):
                 continue
+
         if slot[0] == "<" and path[: match.start()][-1:].isalnum():
             continue
         if slot[0] == "{" and ("," in inner or inner.strip().startswith("cookiecutter.")):
             continue
         if len(inner) > 1 and _WORD.search(slot):
             return True
+
     return False
 
 
@@ -535,13 +562,16 @@ def _holds_slot(value: str) -> bool:
         and _OPEN_COUNT.search(value)
     ):
         return True
+
     fence = ""
+
     for line in value.split("\n"):
         mark = line.lstrip()[:3]
         if mark in ("```", "~~~"):
             fence = "" if fence == mark else fence or mark
         elif not fence and _is_marked(line) and _slot_in_line(line):
             return True
+
     return False
 
 
@@ -549,7 +579,9 @@ def _slot_in_line(line: str) -> bool:
     named = ("goop-" in line or ".T" in line) and '"' not in line and "`" not in line
     if named and any(_NAME_SLOT.fullmatch(token.rstrip(".,;:!")) for token in line.split()):
         return True
+
     quoted = ""
+
     for match in _FREE_SLOT.finditer(line):
         mark = match[0]
         if mark in '"“”`':
@@ -560,6 +592,7 @@ def _slot_in_line(line: str) -> bool:
         if _names_slot(line, match):
             # What a template language fills is its own.
             return match[1] is not None or match[4] is not None or not is_templating(line)
+
     return False
 
 
@@ -572,10 +605,12 @@ def _stands_free(line: str, start: int, end: int) -> bool:
         return after == ")"
     if not before.strip() or not before[-1].isspace():
         return False
+
     last = before.split()[-1]
     if last[-1] in ":." or last in ("-", "*", "•"):
         # Before the words of a new sentence it is the tag of a subject.
         return _closes(line, end)
+
     return not last.startswith("-") and last[-1] not in "]}>)="
 
 
@@ -597,6 +632,7 @@ def _names_slot(line: str, match: re.Match[str]) -> bool:
             and (last in _PREPOSITIONS or words[-1].endswith(":"))
             and _is_known(name, strict=False)
         )
+
     if match[4] is not None:
         following = line[match.end() :].split()[:1]
         if following and following[0].lower().strip(".,") in _MARKUP:
@@ -605,6 +641,7 @@ def _names_slot(line: str, match: re.Match[str]) -> bool:
         return name in _IN_ANGLES or (
             "_" not in name and len(_TOKENS.split(name)) > 1 and _is_known(name, strict=True)
         )
+
     return _is_known(name, strict=True)
 
 

@@ -57,12 +57,14 @@ def hide_thoughts(text: str, blocks: list[Block]) -> list[Block]:
     """
     if not blocks:
         return blocks
+
     found = list(_thoughts(text, [(block.start, block.end) for block in blocks if block.complete]))
     if not found:
         return blocks
 
     closed = Regions((thought.start, thought.end) for thought in found if thought.closed)
     still_open = Regions((thought.start, thought.end) for thought in found if not thought.closed)
+
     return [replace(block, why=_reason(block, closed, still_open) or block.why) for block in blocks]
 
 
@@ -89,7 +91,9 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
 
     if not _may_have_marks(lower):
         return
+
     opened: _Mark | None = None
+
     for mark in _marks(text, Regions(content)):
         if mark.opens:
             # A mention in front of real thinking is not its beginning.
@@ -100,6 +104,7 @@ def _thoughts(text: str, content: Sequence[tuple[int, int]]) -> Iterator[_Though
             opened = None
         elif opened is None and mark.kind not in ("channel", "gemma"):
             yield _Thought(0, mark.end)
+
     if opened is not None and _is_beginning(text, opened):
         yield _Thought(opened.start, _end_of_fence(text, opened.start), closed=False)
 
@@ -114,6 +119,7 @@ def _may_have_marks(lower: str) -> bool:
         return False
     if "<|" in lower or "<channel|>" in lower:
         return True
+
     for word in _WORDS:
         at = lower.find(word)
         for _ in range(_MANY_WORDS):
@@ -121,9 +127,11 @@ def _may_have_marks(lower: str) -> bool:
                 break
             if at > 0 and lower[at - 1] in _BEFORE_WORDS:
                 return True
+
             at = lower.find(word, at + 1)
         else:
             return True
+
     return False
 
 
@@ -132,6 +140,7 @@ def _marks(text: str, content: Regions) -> Iterator[_Mark]:
     for found in _MARK.finditer(text):
         if found[0].endswith("/>") or content.hold(*found.span()) or code.covers(found.start()):
             continue
+
         kind, opens = _kind(found)
         yield _Mark(kind, opens, *found.span())
 
@@ -147,7 +156,9 @@ def _kind(found: re.Match[str]) -> tuple[str, bool]:
         return "channel", False
     if found["gemma"]:
         return "gemma", found["gemma"].startswith("<|")
+
     mark = found["bracket"] or found["special"]
+
     return "think", "/" not in mark and not mark.lower().startswith("end")
 
 
@@ -160,10 +171,13 @@ def _is_beginning(text: str, mark: _Mark) -> bool:
     at_start = mark.start <= _WINDOW and not before.strip()
     if at_start or before.rstrip().endswith(_HOST_TAGS):
         return True
+
     _, line_end, indentation = before.rpartition("\n")
     if not line_end or indentation.strip():
         return False
+
     after = text[mark.end : mark.end + _WINDOW].partition("\n")[0]
+
     return mark.kind in ("channel", "gemma") or not after.strip()
 
 

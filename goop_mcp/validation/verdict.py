@@ -127,12 +127,14 @@ class Verdict:
         """
         if not isinstance(values, Mapping):
             raise ValueError("the verdict is no object; expected what to_dict wrote")
+
         written = values.get("envelope")
         verdict = model_from(cls, {**values, "envelope": None})
         if verdict.accepted and verdict.of_severity(Severity.ERROR):
             raise ValueError(
                 "the verdict is accepted although there are errors; expected what to_dict wrote"
             )
+
         if written is None:
             return verdict
 
@@ -142,4 +144,5 @@ class Verdict:
             raise ValueError(
                 f"protocol is {verdict.protocol!r}; expected one of {', '.join(families)}"
             )
+
         return replace(verdict, envelope=families[verdict.protocol].envelope_from(written))

@@ -46,6 +46,7 @@ def weigh(
     repairs = _repairs(listed, findings) if mode == "lenient" else []
     if len(findings) > 1:
         findings.sort(key=_position)
+
     feedback = None
     if rejected:
         no_envelope = chosen is None and choice.ambiguous is None and not _too_large(problems)
@@ -53,6 +54,7 @@ def weigh(
         feedback = compose_feedback(
             findings, no_envelope=no_envelope, skeleton=skeleton, limits=limits
         )
+
     return Verdict(
         verdict="rejected" if rejected else "accepted",
         protocol=family.name if chosen is not None else None,
@@ -92,24 +94,29 @@ def _remarks(extraction: Extraction, reading: Reading) -> list[Problem]:
         and not extraction.host_transformed
     ):
         return problems
+
     free = [block for block in extraction.blocks if block.why is None and block.complete]
     if len(free) > 1 and chosen is not None:
         message = f"{len(free)} complete envelopes; expected one, the last one is taken"
         problems.append(
             envelope_rules.MULTIPLE.problem(message, offset=free[0].start - reading.start)
         )
+
     for block in extraction.blocks:
         if block.why in (THINKING, OPEN_THINKING):
             message = f"an envelope {block.why} was passed over"
             problems.append(
                 envelope_rules.IN_THINKING.problem(message, offset=block.start - reading.start)
             )
+
     if extraction.host_transformed and chosen is not None:
         message = "a host had indented, escaped or wrapped the text; that was undone before reading"
         problems.append(envelope_rules.HOST_TRANSFORMED.problem(message, offset=0))
+
     for remark in extraction.remarks:
         offset = None if remark.hit.offset is None else remark.hit.offset - reading.start
         problems.append(Problem(remark.rule, replace(remark.hit, offset=offset)))
+
     return problems
 
 
@@ -118,9 +125,11 @@ def _finding(problem: Problem, source: SourceText, reading: Reading, mode: Mode)
     offset = hit.offset
     if offset is None and hit.path is not None and reading.places is not None:
         offset = reading.places.locate(hit.path, hit.found)
+
     line, column = (
         (None, None) if offset is None else source.line_and_column(max(reading.start + offset, 0))
     )
+
     return Finding(
         rule=rule.id,
         severity=rule.severity(mode),
@@ -148,6 +157,7 @@ def _repairs(problems: Sequence[Problem], findings: Sequence[Finding]) -> list[R
         if (before := problem.hit.before) is not None
     ]
     repairs.sort(key=lambda repair: repair.line or 0)
+
     return repairs
 
 
@@ -163,6 +173,7 @@ def _position(finding: Finding) -> tuple[int, int, int]:
 def _candidates(choice: Choice) -> tuple[Candidate, ...]:
     if not choice.others:
         return tuple([_candidate(block, choice) for block in choice.extraction.blocks])
+
     seen = [
         (other.extraction.source.origin(block.start), _candidate(block, other, why=OTHER_PROTOCOL))
         for other in choice.others
@@ -174,6 +185,7 @@ def _candidates(choice: Choice) -> tuple[Candidate, ...]:
         (source.origin(block.start), _candidate(block, choice, why=why))
         for block in choice.extraction.blocks
     ]
+
     return tuple([candidate for _, candidate in sorted(seen, key=lambda each: each[0])])
 
 

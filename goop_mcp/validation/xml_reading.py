@@ -81,12 +81,14 @@ def read_xml(
         if not tree.tangled:
             reading.model, reading.problems = tree.model, [*tree.problems, *_conflicts(envelope)]
             return reading
+
     envelope.mend()
     reading.problems = envelope.problems
     if envelope.root is not None:
         tree = read_tree(envelope.root)
         reading.model = tree.model
         reading.problems = [*envelope.problems, *tree.problems, *_conflicts(envelope)]
+
     return reading
 
 
@@ -95,10 +97,12 @@ def _conflicts(envelope: XmlEnvelope) -> list[Problem]:
     root = envelope.root
     if root is None:
         return []
+
     problems = _against_elements(root) if len(root.attrib) > 1 else []
     for element in _SEVERAL_ATTRIBUTES(root):
         if any(str(name) != str(name).lower() for name in element.attrib):
             problems += _doubled_attributes(element)
+
     return problems
 
 
@@ -118,6 +122,7 @@ def _against_elements(root: "etree._Element") -> list[Problem]:
             problems.append(
                 CONFLICTING_DUPLICATE.problem(message, path=path, found=excerpt(str(value)))
             )
+
     return problems
 
 
@@ -129,6 +134,7 @@ def _doubled_attributes(element: "etree._Element") -> list[Problem]:
         other = first.setdefault(name.lower(), name)
         if other == name or _folded(element.attrib[other]) == _folded(value):
             continue
+
         message = (
             f"attributes {other} and {name} of <{etree.QName(element).localname}> have different"
             " values"
@@ -137,6 +143,7 @@ def _doubled_attributes(element: "etree._Element") -> list[Problem]:
         problems.append(
             CONFLICTING_DUPLICATE.problem(f"{message}; expected one attribute", path=path)
         )
+
     return problems
 
 
@@ -144,6 +151,7 @@ def _path(element: "etree._Element") -> str:
     """Return the path of `element` from the root, by local names, with numbers from 1."""
     steps: list[str] = []
     each: etree._Element | None = element
+
     while each is not None:
         parent = each.getparent()
         number = (
@@ -157,6 +165,7 @@ def _path(element: "etree._Element") -> str:
             else etree.QName(each).localname
         )
         each = parent
+
     return "/" + "/".join(reversed(steps))
 
 
@@ -188,6 +197,7 @@ def _read_cut_off(
                 _root_not_closed(envelope, end_tag),
             ]
             return reading
+
     reading.partial = True
     not_closed = (
         scan.tail is None
@@ -196,6 +206,7 @@ def _read_cut_off(
         and tree_is_whole
     )
     reading.problems = [_truncated(envelope, block, text, not_closed=not_closed)]
+
     return reading
 
 
@@ -211,11 +222,13 @@ def _truncated(envelope: XmlEnvelope, block: Block, text: str, *, not_closed: bo
         )
         fix = f"Send the whole envelope again and end it with {end_tag}."
         return TRUNCATED.problem(message, path=f"/{envelope.grammar.root}", offset=last, fix=fix)
+
     line = text.count("\n", 0, block.start + last) + 1
     where = unclosed[-1] if unclosed else envelope.grammar.root
     message = (
         f"the envelope is cut off at line {line}, inside <{where}>; expected {end_tag} at its end"
     )
+
     return TRUNCATED.problem(
         message, path=f"/{'/'.join(unclosed)}" if unclosed else None, offset=last
     )

@@ -64,11 +64,13 @@ def clean_text(text: str | None) -> str:
     """
     if not text:
         return ""
+
     bare = text.strip(XML_BLANKS)
     if not bare.isascii() and not visible(bare):
         return ""
     if "\n" not in bare:
         return bare
+
     before = text[: len(text) - len(text.lstrip(XML_BLANKS))]
     alone = "\n" in before
     if alone and not _TRAILING_BLANK.search(bare):
@@ -76,9 +78,11 @@ def clean_text(text: str | None) -> str:
         margin = before.rpartition("\n")[2]
         if bare.count(f"\n{margin}") + (bare.count("\n\n") if margin else 0) == bare.count("\n"):
             return bare.replace(f"\n{margin}", "\n")
+
     lines = [line.rstrip(XML_BLANKS) for line in bare.split("\n")]
     if alone:
         lines[0] = before.rpartition("\n")[2] + lines[0]
+
     least = _shared_margin(lines if alone else lines[1:])
     if alone:
         return "\n".join([line[least:] for line in lines])
@@ -158,6 +162,7 @@ class XmlValueReader:
         if element is None:
             self.missing(path)
             return None
+
         text = self.text(element)
         if not text:
             self.empty(path)
@@ -168,6 +173,7 @@ class XmlValueReader:
         raw = self.required_text(element, path)
         if not raw or element is None:
             return None
+
         found = words.meanings.get(raw)
         return found if found is not None else self.odd(raw, path, words, element, None)
 
@@ -178,6 +184,7 @@ class XmlValueReader:
         if found is None:
             raw = self.attribute(element, name) or ""
             found = words.meanings.get(raw)
+
         return (
             found if found is not None else self.odd(raw, f"{path}/@{name}", words, element, name)
         )
@@ -190,9 +197,11 @@ class XmlValueReader:
         if _is_template_word(raw):
             self.placeholder(raw, path, known)
             return None
+
         seen = self.without_invisible(raw, path, element, attribute)
         if seen in words.meanings:
             return words.meanings[seen]
+
         bare = without_emphasis(seen).lower()
         folded = {word.lower(): word for word in known}.get(bare)
         if folded is not None:
@@ -200,6 +209,7 @@ class XmlValueReader:
             return words.meanings[folded]
         if bare in words.aliases:
             return self.take_alias(seen, path, words, element, attribute)
+
         what = (
             f"{name_in(path)} is {excerpt(raw, 60)!r}"
             if raw
@@ -209,6 +219,7 @@ class XmlValueReader:
         self.report(
             words.otherwise.problem(message, path=path, found=excerpt(raw) or None, expected=known)
         )
+
         return None
 
     def take_alias(
@@ -223,6 +234,7 @@ class XmlValueReader:
             rule.problem(message, path=path, found=seen, expected=expected, before=seen, after=new)
         )
         set_value(element, attribute, new)
+
         return value
 
     def placeholder(self, raw: str, path: str, words: tuple[str, ...] | None) -> None:
@@ -243,15 +255,18 @@ class XmlValueReader:
         suspected = suspects(values, self.rules.prose)
         if not suspected:
             return
+
         for element in root.iter(etree.Element):
             text = element.text
             if text and text.strip() in suspected:
                 # The text of a file that has its path in an attribute describes it.
                 name = "" if element.attrib else str(element.tag)
                 self._template_text(text, element, "text()" if len(element) else "", name)
+
             for name, value in element.attrib.items():
                 if str(value).strip() in suspected:
                     self._template_text(str(value), element, f"@{name}", str(name))
+
             tail = element.tail
             if (
                 tail
@@ -265,12 +280,14 @@ class XmlValueReader:
         weight = template_text(value, place_of(name), self.rules.prose)
         if weight is None:
             return
+
         path = _path_of(element, self.rules.lists)
         path = f"{path}/{step}" if step else path
         if any(
             each.hit.path == path and each.rule.lenient is Severity.ERROR for each in self.problems
         ):
             return
+
         rule = self.rules.placeholder_left if weight is Severity.ERROR else self.rules.slot_in_text
         what = "is" if weight is Severity.ERROR else "holds a slot:"
         message = (
@@ -286,6 +303,7 @@ class XmlValueReader:
         seen = raw if raw.isascii() else visible(raw)
         if seen == raw or not seen:
             return raw
+
         message = f"invisible character in {excerpt(raw, 60)!r}; expected {seen!r}"
         shown = excerpt(raw)
         self.report(
@@ -294,6 +312,7 @@ class XmlValueReader:
             )
         )
         set_value(element, attribute, seen)
+
         return seen
 
     def mend_case(
@@ -329,11 +348,13 @@ class XmlValueReader:
         if _is_template_word(raw):
             self.placeholder(raw, path, None)
             return None
+
         seen = self.without_invisible(raw, path, element, attribute)
         lower = seen.lower()
         if seen != lower and lower in known:
             self.mend_case(seen, lower, path, element, attribute)
             return lower
+
         return seen
 
 
@@ -347,6 +368,7 @@ def _path_of(element: Element, lists: frozenset[str]) -> str:
     """Return the path of `element` from the root; items of `lists`, and what stands there again, have numbers."""
     steps: list[str] = []
     each: Element | None = element
+
     while each is not None:
         parent = each.getparent()
         name = etree.QName(each).localname
@@ -354,6 +376,7 @@ def _path_of(element: Element, lists: frozenset[str]) -> str:
         listed = parent is not None and etree.QName(parent).localname in lists
         steps.append(f"{name}[{number}]" if listed or number > 1 else name)
         each = parent
+
     return "/" + "/".join(reversed(steps))
 
 

@@ -88,6 +88,7 @@ def may_report_as(name: str, patterns: Collection[str]) -> bool:
     """
     if is_agent_name(name):
         return True
+
     plain = plain_agent_name(name)
     if plain.startswith("goop-"):
         return plain in patterns

@@ -141,5 +141,7 @@ def usual_next_of_phase(
         return "/goop-plan"
     if phase == "accept":
         return usual_next("/goop-accept", profile=profile)
+
     command = _AFTER_PHASE.get(phase)
+
     return None if command is None else usual_next(command, profile=profile, version=version)

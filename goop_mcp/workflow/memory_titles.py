@@ -14,6 +14,7 @@ def cut_title(title: str) -> tuple[str, str]:
     """Return the part of `title` that is kept, and its rest; a cut falls between words where it can."""
     if len(title) <= LONGEST_TITLE:
         return title, ""
+
     blank = title.rfind(" ", _SHORTEST_CUT, LONGEST_TITLE + 1)
     cut = blank if blank > 0 else LONGEST_TITLE
     return title[:cut].rstrip(), title[cut:].lstrip()

@@ -100,15 +100,18 @@ def _command(command: Command) -> tuple[str, ...]:
     phase = command.phase or "stays"
     if command.phase_in_v1:
         phase += f" (v1: {command.phase_in_v1})"
+
     older = usual_next(command.name, version="0.1.6")
     following = " or ".join(f"`{name}`" for name in command.next)
     if older is not None and older not in command.next:
         following += f" [0.1.x] `{older}`"
+
     versions = [
         f"from {command.since}" if command.since else "",
         f"until {command.until}" if command.until else "",
     ]
     needs = command.needs or ("a locked specification" if command.needs_locked_spec else "")
+
     return (
         f"`{command.name}`",
         phase,

@@ -100,6 +100,7 @@ def weigh_move(move: Move) -> MoveKind:
     moves = MOVES[move.profile]
     if move.start == move.target and move.start in moves:
         return MoveKind.SAME
+
     here = moves.get(move.start)
     if here is not None and move.target in here.legal:
         return MoveKind.LEGAL

@@ -65,6 +65,7 @@ def project_facts_from_json(text: str) -> ProjectFacts:
         for each in fields(ProjectFacts)
         if each.name in values
     }
+
     return ProjectFacts(**known)
 
 
@@ -107,9 +108,11 @@ def _drift_phase(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     ]
     if facts.state_phase is None or not others:
         return None
+
     message = (
         f"state.json says phase {facts.state_phase}, {' and '.join(others)}; state.json counts"
     )
+
     return Hit(message=message, path="state.json", found=facts.state_phase)
 
 
@@ -117,11 +120,13 @@ def _drift_spec_lock(facts: ProjectFacts, _expected: Expectations) -> Hit | None
     state, header = facts.spec_locked_in_state, facts.spec_locked_in_header
     if state is None or header is None or state == header:
         return None
+
     words = {True: "locked", False: "not locked"}
     message = (
         f"state.json says that the specification is {words[state]}, SPEC.md that it is"
         f" {words[header]}"
     )
+
     return Hit(message=f"{message}; state.json counts", path="SPEC.md")
 
 
@@ -129,6 +134,7 @@ def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     planned = facts.waves_in_blueprint
     if not planned or facts.waves_in_state is None:
         return []
+
     hits = []
     # Before the first wave begins, the packages have not counted yet.
     if facts.waves_in_state != planned and (facts.waves_in_state or facts.current_wave):
@@ -144,11 +150,13 @@ def _drift_waves(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
                 expected=(str(planned),),
             )
         )
+
     if facts.current_wave is not None and facts.current_wave > planned:
         message = (
             f"state.json is in wave {facts.current_wave}, BLUEPRINT.md ends with wave {planned}"
         )
         hits.append(Hit(message=message, path="state.json", found=str(facts.current_wave)))
+
     return hits
 
 
@@ -171,6 +179,7 @@ def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit
         if any(task in others for others in done.values())
     ]
     hits = []
+
     for task in dict.fromkeys(disputed):
         says_done = [side for side, ids in done.items() if task in ids]
         says_open = [side for side, ids in open_.items() if task in ids]
@@ -179,12 +188,14 @@ def _drift_task_status(facts: ProjectFacts, _expected: Expectations) -> list[Hit
             " count"
         )
         hits.append(Hit(message=message, path=task, found=task))
+
     return hits
 
 
 def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
     if not facts.planned:
         return []
+
     recorded = dict.fromkeys(
         (
             *facts.done_reported,
@@ -210,6 +221,7 @@ def _drift_unknown_task(facts: ProjectFacts, _expected: Expectations) -> list[Hi
                 path="BLUEPRINT.md",
             )
         )
+
     return hits
 
 
@@ -227,6 +239,7 @@ def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
                 found=", ".join(facts.untraced_must_haves[:_MOST_NAMED]),
             )
         )
+
     if facts.idle_tasks:
         message = (
             f"BLUEPRINT.md has tasks without a must-have: {_and(facts.idle_tasks)}; expected one"
@@ -239,6 +252,7 @@ def _drift_coverage(facts: ProjectFacts, _expected: Expectations) -> list[Hit]:
                 found=", ".join(facts.idle_tasks[:_MOST_NAMED]),
             )
         )
+
     return hits
 
 
@@ -246,10 +260,12 @@ def _drift_handoff(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
     written, reported = facts.handoff_written, facts.last_report
     if written is None or reported is None or written >= reported:
         return None
+
     message = (
         f"HANDOFF.md was written {written}, the last report is of {reported}; expected a handoff"
         " that knows it"
     )
+
     return Hit(message=message, path="HANDOFF.md", found=written)
 
 

@@ -115,8 +115,10 @@ GATE_RULES = (
 def _illegal(move: Move, _expected: Expectations) -> Hit | None:
     if weigh_move(move) is not MoveKind.ILLEGAL:
         return None
+
     moves = MOVES[move.profile].get(move.start)
     allowed = (*moves.legal, *moves.rework) if moves is not None else tuple(MOVES[move.profile])
+
     return Hit(
         message=(
             f"phase {move.start} does not lead to {move.target}; expected one of"

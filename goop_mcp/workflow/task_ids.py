@@ -45,6 +45,7 @@ def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | Non
     for spelling in _SPELLINGS:
         if match := spelling.fullmatch(wanted):
             return TaskId(int(match["wave"]), int(match["task"]))
+
     if match := _WAVE.fullmatch(wanted):
         return TaskId(int(match[1]), None)
     if current_wave is not None and (match := _TASK.fullmatch(wanted)):

@@ -55,6 +55,7 @@ class PlannedAppend:
             found = files.read_end(self.path, self._end)
         except WorkspaceError:
             return False
+
         return found is not None and not self._missing(found, is_whole=False)
 
     def apply(self, files: ProjectFiles) -> None:
@@ -70,9 +71,11 @@ class PlannedAppend:
         text = b"".join(entry for entry in self.entries if entry not in found)
         if text and is_whole and self.title.startswith(found):
             text = self.title + text
+
         done = _overlap(found, text)
         # A line that people wrote last may have no end.
         gap = b"" if done or not text or not found or found.endswith(b"\n\n") else b"\n\n"
+
         return gap + text[done:]
 
 
@@ -87,6 +90,7 @@ def newest_blocks(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Bl
         size += len(block.text.encode())
         if number and (entries > MOST_ENTRIES or size > _MOST_BYTES):
             return blocks[: len(blocks) - number], blocks[len(blocks) - number :]
+
     return (), blocks
 
 
@@ -145,5 +149,7 @@ def _overlap(found: bytes, text: bytes) -> int:
         while at >= 0:
             if text.startswith(found[at:]):
                 return len(found) - at
+
             at = found.rfind(begin, 0, at)
+
     return next((size for size in range(len(begin), 0, -1) if found.endswith(begin[:size])), 0)

@@ -35,9 +35,11 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
     """
     if not store.exists():
         return CaughtUp()
+
     strays = any(is_stray(name) for folder in _folders(store) for name in files.names(folder))
     if not strays and not store.read(lambda reading: _has_work(reading, files)):
         return CaughtUp()
+
     done = CaughtUp()
 
     def change(writing: Writing) -> tuple[StatePlan | None, ProjectionPlan]:
@@ -52,10 +54,12 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
         swept = tuple(name for folder in _folders(store) for name in sweep_strays(files, folder))
         if state is not None:
             state.apply(files)
+
         projections.apply(files)
         done = replace(done, projections=projections, strays=swept, state=state is not None)
 
     store.write(change, then=then)
+
     return done
 
 

@@ -72,6 +72,7 @@ def read_checkpoints(files: ProjectFiles) -> Checkpoints:
     found = sorted(
         (each for each in read if each is not None), key=lambda each: each.saved_at, reverse=True
     )
+
     return Checkpoints(
         found=tuple(found), faults=tuple(faults), unopened=len(candidates[MOST_READ:])
     )
@@ -88,6 +89,7 @@ def _candidates(files: ProjectFiles, faults: list[str]) -> list[_File]:
             f"{CHECKPOINTS_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}"
         )
         return []
+
     candidates = [_file(files, f"{CHECKPOINTS_FOLDER}/{name}", faults) for name in names]
     return [each for each in candidates if each is not None]
 
@@ -101,9 +103,11 @@ def _file(files: ProjectFiles, path: str, faults: list[str]) -> _File | None:
     except OSError as error:
         faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
         return None
+
     if stamp is None:
         faults.append(f"{path} is no file; expected a saved position")
         return None
+
     return _File(stamp.changed_ns, path, stamp.size)
 
 
@@ -111,11 +115,13 @@ def _read(files: ProjectFiles, file: _File, faults: list[str]) -> Checkpoint | N
     if file.size > MOST_BYTES:
         faults.append(f"{file.path} has {file.size:,} bytes; expected at most {MOST_BYTES:,}")
         return None
+
     try:
         text = files.read_text(file.path)
     except WorkspaceError as error:
         faults.append(str(error))
         return None
+
     values = parse_object(text) if text is not None else {}
     if isinstance(values, JsonFault):
         faults.append(
@@ -123,6 +129,7 @@ def _read(files: ProjectFiles, file: _File, faults: list[str]) -> Checkpoint | N
             f" {values.message}"
         )
         return None
+
     return Checkpoint(
         id=_text(values.get("id")) or file.path.rpartition("/")[2].removesuffix(_SUFFIX),
         path=file.path,
@@ -145,12 +152,14 @@ def _moment(value: JsonValue) -> datetime | None:
             return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(
                 UTC
             )
+
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(
                 value / 1000 if value >= _MILLISECONDS_FROM else value, UTC
             )
     except (ValueError, OverflowError, OSError):
         return None  # no time after all; that of the file is taken
+
     return None
 
 
@@ -158,6 +167,7 @@ def _phase(values: Mapping[str, JsonValue]) -> str | None:
     """Return the phase that stands in a checkpoint, or in the state it holds."""
     if phase := _text(values.get("phase")):
         return phase
+
     inside = (values.get(key) for key in _INSIDE)
     return next(
         (phase for each in inside if isinstance(each, Mapping) and (phase := _phase(each))), None

@@ -52,7 +52,9 @@ def check_changes(
         return []
     if len(made) > _MOST_COMMITS:
         return []
+
     began = base if base is not None and is_id(base) else None
+
     try:
         return list(_Changes(claims, files, made, began).problems(untrue=untrue))
     except GitError:
@@ -77,6 +79,7 @@ class _Changes:
         """Yield what is wrong, commits first. Raises GitError."""
         loose = self._repository.left_out(self._full, of=_ANY_REF) if self._full else frozenset()
         changed = self._changed_by_commits()
+
         for claim in self._claims.commits:
             full = self._commits.get(claim.sha.lower())
             if full is None:
@@ -85,6 +88,7 @@ class _Changes:
                 yield self._on_no_branch(claim)
             elif full in changed and not changed[full] and not untrue:
                 yield self._unrelated(claim)
+
         modified = [claim for claim in self._claims.files if claim.kind == "modified"]
         if modified and self._paths:
             yield from self._unchanged(
@@ -103,8 +107,10 @@ class _Changes:
         since = self._changed_since()
         if since is None:
             return
+
         stamps = self._repository.stamps(self._paths)
         changed = {*since, *committed, *self._repository.staged(self._paths)}
+
         for claim in modified:
             path = path_in_project(claim, self._files)
             if path is None or path in changed or path not in stamps:
@@ -116,6 +122,7 @@ class _Changes:
         """Return what changed since the base, or else by the last commit; None where that cannot be known."""
         if self._base is not None:
             return self._repository.changed(self._base, self._paths)
+
         parents = self._repository.parents()
         if parents is None:
             return None
@@ -135,6 +142,7 @@ class _Changes:
         path = path_in_project(claim, self._files)
         if path is None:
             return
+
         yield path
         try:
             yield "/".join(self._files.resolve(path)) or "."
@@ -145,6 +153,7 @@ class _Changes:
         known, rule = "did not change since the task began", FILE_NOT_TOUCHED
         if self._base is None:
             known, rule = "is as it was before the last commit", NOT_TOUCHED_AS_FAR_AS_KNOWN
+
         message = (
             f"file {excerpt(claim.path, _SHOWN)!r} {known}; expected a change, as the reply says"
         )

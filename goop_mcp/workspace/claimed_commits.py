@@ -36,8 +36,10 @@ def check_commits(claims: Claims, files: ProjectFiles) -> tuple[list[Problem], M
         problems.append(_not_checked(rest, f"only the first {MOST_COMMITS} are"))
     if not looked_up:
         return problems, {}
+
     ids = tuple(dict.fromkeys(claim.sha.lower() for claim in looked_up))
     known, doubt = _known(Repository(files.root), ids)
+
     return [*problems, *_looked_up(looked_up, known, doubt, claims, files)], known.full
 
 
@@ -66,8 +68,10 @@ def _looked_up(
     for folder in inner_repositories(claims, files) if known.missing else ():
         inner = Repository(files.root.joinpath(folder), files.root)
         known = _joined(known, _known(inner, sorted(known.missing))[0])
+
     if known.missing and doubt is None and _is_shallow(own):
         doubt = "older commits were left out of this clone"
+
     unknown = [
         claim for claim in commits if doubt is not None and claim.sha.lower() in known.missing
     ]
@@ -76,6 +80,7 @@ def _looked_up(
         for claim in commits
         if claim not in unknown and (problem := _judged(claim, known)) is not None
     ]
+
     return [*problems, _not_checked(unknown, doubt)] if unknown and doubt is not None else problems
 
 
@@ -124,9 +129,12 @@ def _folders_of(claims: Claims, files: ProjectFiles) -> list[str]:
             if folder not in found:
                 if len(found) >= _MOST_FOLDERS:
                     return [each for each, is_there in found.items() if is_there]
+
                 found[folder] = _is_folder(folder, files)
+
             if not found[folder]:
                 break
+
     return [folder for folder, is_there in found.items() if is_there]
 
 
@@ -155,11 +163,14 @@ def _judged(claim: CommitClaim, known: CommitLookup) -> Problem | None:
             " was made"
         )
         return COMMIT_NOT_FOUND.problem(message, path=where, found=found)
+
     subject, written = known.subjects[id], _subject(claim.message)
     if subject is None or _same_subject(written, subject):
         return None
+
     real, said = excerpt(subject, _SHOWN), excerpt(written, _SHOWN)
     message = f"commit {shown!r} is {real!r}; expected {said!r}, as the reply says"
+
     return COMMIT_SUBJECT_DIFFERS.problem(message, path=claim.where, found=excerpt(written))
 
 
@@ -191,6 +202,7 @@ def _not_checked(claims: Sequence[CommitClaim], why: str) -> Problem:
         else f"{len(claims)} commits from {first!r} on were"
     )
     message = f"{what} not looked up: {why}; expected a commit of the project's repository"
+
     return NOT_CHECKED.problem(
         message, path=f"{claims[0].where}/@sha", found=excerpt(claims[0].sha)
     )

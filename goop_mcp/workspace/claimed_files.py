@@ -40,6 +40,7 @@ def check_files(
     last = {claim.path: claim for claim in claims.files}
     looking = _Looking(files, _folders(claims))
     problems = []
+
     for number, claim in enumerate(claims.files, start=1):
         problem = (
             looking.problem(claim, session_ended=session_ended)
@@ -50,6 +51,7 @@ def check_files(
             problems.append(problem)
         if looked is not None:
             looked(number, len(claims.files))
+
     return problems
 
 
@@ -62,6 +64,7 @@ def links_that_lead_out(
     """
     looking = _Looking(files, ())
     problems = []
+
     for claim in claims.files:
         path = None if claim.told else looking.inside(claim)
         if path is None:
@@ -72,6 +75,7 @@ def links_that_lead_out(
             problems.append(_outside(claim, way_out))
         elif session_folder is not None and looking.leaves(path, session_folder):
             problems.append(_led_out_of(claim, session_folder))
+
     return problems
 
 
@@ -79,6 +83,7 @@ def _folders(claims: Claims) -> tuple[str, ...]:
     """Return the folders that a loose path may start in."""
     if not any(claim.loose for claim in claims.files):
         return ()
+
     parents = [str(PurePosixPath(claim.path).parent) for claim in claims.files if "/" in claim.path]
     session = () if claims.session is None else (f"{SESSIONS_FOLDER}/{claims.session}",)
     return (*session, *dict.fromkeys(parents))
@@ -96,6 +101,7 @@ class _Looking:
     def problem(self, claim: FileClaim, *, session_ended: bool) -> Problem | None:
         if claim.told and (outside := _leaves_project(claim, self._bounds)) is not None:
             return outside
+
         path = self.inside(claim)
         if path is None:
             return None
@@ -105,12 +111,14 @@ class _Looking:
                 " any system"
             )
             return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
+
         if (unusable := self.unusable(path)) is not None:
             return self._of_odd_name(claim, path) if claim.told else _unusable(claim, unusable)
         if (way_out := self.way_out(path)) is not None:
             return _outside(claim, way_out)
         if claim.kind == "optional" or (claim.kind == "promised" and not session_ended):
             return None
+
         try:
             look = self._is_listed if claim.kind == "gone" else self._is_there
             there = next((each for each in self._meanings(path, claim) if look(each)), None)
@@ -118,6 +126,7 @@ class _Looking:
                 return self._no_file_of_its_own(claim, there)
         except (GoopError, OSError):
             return _not_checked(claim, "its folder cannot be read")
+
         return self._compared(claim, path, there=there is not None)
 
     def inside(self, claim: FileClaim) -> str | None:
@@ -126,6 +135,7 @@ class _Looking:
         refused = (
             (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
         )
+
         return (
             None if problem is not None and problem.rule.id in refused else path.replace("\\", "/")
         )
@@ -136,6 +146,7 @@ class _Looking:
             there = self._is_listed(path)
         except (GoopError, OSError):
             there = True
+
         if claim.kind in _MADE and not there:
             return self._not_found(claim)
         return _not_checked(claim, "no file may have that name")
@@ -151,6 +162,7 @@ class _Looking:
         parts = [part for part in path.split("/") if part not in ("", ".")]
         if any(part.casefold() == ".git" for part in parts):
             return _no_file(claim, "is git's own")
+
         kind = self._files.kind(path)
         # What git keeps as one entry, a link to a folder or a repository of its own, can be created
         # like a file.
@@ -159,14 +171,17 @@ class _Looking:
             return _no_file(claim, "is a folder")
         if kind is FileKind.OTHER:
             return _no_file(claim, "is a pipe or a device")
+
         stamp = self._files.stamp(path)
         name = parts[-1] if parts else ""
         if stamp is None or stamp.size or name in _MAY_BE_EMPTY or name.startswith("."):
             return None
+
         message = (
             f"file {excerpt(claim.path, _SHOWN)!r} is empty; expected what the reply says was"
             " written"
         )
+
         return EMPTY_FILE.problem(message, path=claim.where, found=excerpt(claim.path))
 
     def unusable(self, path: str) -> str | None:
@@ -175,6 +190,7 @@ class _Looking:
             self._files.relative(path)
         except GoopError as error:
             return str(error)
+
         return None
 
     def way_out(self, path: str) -> str | None:
@@ -185,6 +201,7 @@ class _Looking:
             return str(error)
         except GoopError:
             return None
+
         return None
 
     def leaves(self, path: str, folder: str) -> bool:
@@ -207,14 +224,17 @@ class _Looking:
             return (
                 FILE_STILL_THERE.problem(message, path=claim.where, found=found) if there else None
             )
+
         if there:
             return None
         if claim.kind == "touched":
             return _not_checked(
                 claim, "it is not there, and the reply does not say what was done to it"
             )
+
         if claim.loose and claim.kind == "present" and "/" not in path:
             return _not_checked(claim, "nothing says in which folder it lies")
+
         other = self._other_spelling(path)
         if other is None:
             return self._not_found(claim)
@@ -237,6 +257,7 @@ class _Looking:
             names = self._files.names(folder or ".")
             exact = {_plain(name): name for name in names}
             self._names[folder] = {_plain(name).casefold(): name for name in names} | exact
+
         return self._names[folder]
 
     def _other_spelling(self, path: str) -> str | None:
@@ -252,12 +273,14 @@ def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
     )
     if problem is not None and problem.rule.id in (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id):
         return None
+
     try:
         relative = files.relative(path.replace("\\", "/"))
         if files.exists(relative):
             return relative
     except (GoopError, OSError):
         return None
+
     return _without_line(relative)
 
 

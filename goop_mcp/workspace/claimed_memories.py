@@ -32,14 +32,17 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
         return []
     if store is None:
         return [_not_checked(memories, "no project memory is known")]
+
     try:
         if not store.exists():
             return [_not_checked(memories, "the project has no memory yet")]
+
         missing = store.read(
             lambda reading: [claim for claim in memories if not _is_saved(claim.title, reading)]
         )
     except (GoopError, OSError):
         return [_not_checked(memories, "the project memory cannot be read")]
+
     return [_not_found(claim) for claim in missing]
 
 
@@ -55,7 +58,9 @@ def _is_saved(title: str, reading: Reading) -> bool:
             _compared(each.title) in wanted
             for each in reading.memories(MemoryFilter(), limit=_HITS)
         )
+
     hits = reading.search(words, operator="AND", wanted=MemoryFilter(), limit=_HITS)
+
     return any(_compared(hit.memory.title) in wanted for hit in hits)
 
 

@@ -40,6 +40,7 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
     )
     tasks = chronicle.tasks if chronicle is not None else ()
     pending = state.pending_tasks if state is not None else ()
+
     return ProjectFacts(
         state_fault=(fault.message, fault.line, fault.column) if fault is not None else None,
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
@@ -95,6 +96,7 @@ def gate_facts(
     open_wave, open_tasks, open_in_all = _open_tasks(blueprint, records)
     coverage = measure_coverage(spec, blueprint) if spec is not None else None
     must_haves = spec.must_haves if spec is not None else ()
+
     return GateFacts(
         interview_complete=state is not None and state.interview_complete,
         vision_sentences=interview.vision_sentences if interview else 0,
@@ -129,6 +131,7 @@ def _open_tasks(blueprint: Blueprint | None, records: Records) -> tuple[int, int
     """Return the first wave with open tasks, or the last wave; how many are open there; how many in all waves."""
     if blueprint is None or not blueprint.tasks:
         return 0, 0, 0
+
     done = frozenset(records.done)
     left = [task for task in blueprint.tasks if str(task.id) not in done]
     wave = min(map(_wave_of, left)) if left else max(map(_wave_of, blueprint.tasks))
@@ -143,6 +146,7 @@ def _finding(problem: Problem, project: Project) -> Finding:
     rule, hit = problem.rule, problem.hit
     optional = rule.id == "workflow/context-file-missing" and hit.path == KNOWLEDGE_BASE
     line, column = _place(rule.id, project)
+
     return Finding(
         rule=rule.id,
         severity=Severity.INFO if optional else rule.lenient,

@@ -58,6 +58,7 @@ def check_claims(
     of_files = check_files(claims, files, session_ended=ended, looked=looked)
     untrue = any(problem.rule.lenient is Severity.ERROR for problem in of_files)
     of_commits, commits = check_commits(claims, files)
+
     return [
         *of_files,
         *of_commits,
@@ -72,25 +73,31 @@ def _session_state(claims: Claims, files: ProjectFiles) -> str | None:
     """Return what the state.json of the session says of it, None where nothing does."""
     if claims.session is None:
         return None
+
     try:
         text = files.read_text(f"{session_folder(claims.session)}/{STATE}")
     except (GoopError, OSError):
         return None
+
     values = None if text is None else parse_object(text)
     if values is None or isinstance(values, JsonFault):
         return None
+
     state = values.get("status", values.get("state"))
+
     return state if isinstance(state, str) else None
 
 
 def _check_tasks(tasks: Sequence[TaskClaim], files: ProjectFiles) -> list[Problem]:
     if not tasks:
         return []
+
     try:
         text = files.read_text(find_current_document(files, BLUEPRINT))
         work = _work(files)
     except (GoopError, OSError):
         return [_task_not_checked(tasks[0], f"{BLUEPRINT} cannot be read")]
+
     written = None if text is None else read_blueprint(text)
     blueprint = written if work is None else plan_of(work, written)
     if blueprint is None:
@@ -134,10 +141,12 @@ def _task_not_checked(claim: TaskClaim, why: str) -> Problem:
 def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Problem]:
     if not claims:
         return []
+
     try:
         state = read_state(files)
     except (GoopError, OSError):
         return [_state_not_checked(claims[0], f"{STATE} cannot be read")]
+
     if state is None:
         return [_state_not_checked(claims[0], f"there is no {STATE}")]
     if isinstance(state, StateFault):
@@ -146,6 +155,7 @@ def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Prob
                 claims[0], f"{STATE} is broken in line {state.line}: {state.message}"
             )
         ]
+
     return list(_differences(claims, state))
 
 

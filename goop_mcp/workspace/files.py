@@ -63,15 +63,18 @@ class ProjectFiles:
             circle = self._has_link(names)
         except OSError as error:  # a chain of links without an end, a path too long for the system
             raise _unusable(path, error) from None
+
         if not inside:
             raise PathRefusedError(
                 f"path {self.relative(path)!r} leads out of the project through a link; remove the"
                 " link"
             )
+
         if circle:
             raise PathRefusedError(
                 f"path {self.relative(path)!r} leads in a circle of links; remove them"
             )
+
         return names
 
     def _has_link(self, names: Sequence[str]) -> bool:
@@ -84,6 +87,7 @@ class ProjectFiles:
                     return True
             except (FileNotFoundError, NotADirectoryError):
                 return False
+
         return False
 
     def kind(self, path: str) -> FileKind:
@@ -118,11 +122,13 @@ class ProjectFiles:
         descriptor = self._opened(path)
         if descriptor is None:
             return None
+
         with os.fdopen(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
             if size > most:
                 found = f"{size:,} bytes; expected at most {most:,}"
                 raise DocumentUnreadableError(f"{self.relative(path)} has {found}")
+
             return file.read(most + 1)
 
     def read_end(self, path: str, size: int) -> bytes | None:
@@ -130,6 +136,7 @@ class ProjectFiles:
         descriptor = self._opened(path)
         if descriptor is None:
             return None
+
         with os.fdopen(descriptor, "rb") as file:
             file.seek(max(os.fstat(descriptor).st_size - size, 0))
             return file.read(size)
@@ -144,12 +151,15 @@ class ProjectFiles:
         except OSError as error:
             if isinstance(error, PathRefusedError):
                 raise
+
             raise _unusable(path, error) from None
+
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise DocumentUnreadableError(
                 f"{self.relative(path)} is no file; expected a text file there"
             )
+
         return descriptor
 
     def read_text(self, path: str, *, most: int = MOST_BYTES) -> str | None:
@@ -160,6 +170,7 @@ class ProjectFiles:
         content = self.read_bytes(path, most=most)
         if content is None:
             return None
+
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -183,11 +194,13 @@ class ProjectFiles:
                 found = folder.stat(name)
         except (FileNotFoundError, NotADirectoryError):
             return None
+
         if stat.S_ISLNK(found.st_mode):
             # Resolved a moment ago: whoever put a link there since wants something.
             raise PathRefusedError(
                 f"path {self.relative(path)!r} became a link while it was looked at"
             )
+
         return found
 
     @contextmanager

@@ -81,14 +81,19 @@ def open_folder(root: Path, parts: Sequence[str], *, create: bool = False) -> It
         path = root.joinpath(*parts)
         if create:
             path.mkdir(parents=True, exist_ok=True)
+
         yield Folder(path, None)
+
         return
+
     handle = os.open(root, os.O_RDONLY | _DIRECTORY)
+
     try:
         for part in parts:
             below = _step(handle, part, create=create)
             os.close(handle)
             handle = below
+
         yield Folder(root.joinpath(*parts), handle)
     finally:
         os.close(handle)
@@ -99,6 +104,7 @@ def _step(handle: int, name: str, *, create: bool) -> int:
         with suppress(FileExistsError):
             os.mkdir(name, 0o777, dir_fd=handle)
             os.fsync(handle)
+
     try:
         return os.open(name, os.O_RDONLY | _DIRECTORY | _NO_FOLLOW, dir_fd=handle)
     except OSError as error:
@@ -108,4 +114,5 @@ def _step(handle: int, name: str, *, create: bool) -> int:
             raise PathRefusedError(
                 f"folder {name!r} is a link; expected a folder of the project itself"
             ) from None
+
         raise

@@ -96,12 +96,14 @@ class Repository:
         lines = self._run(["cat-file", form], ids).decode("ascii", "replace").splitlines()
         if len(lines) != len(ids):
             raise GitError("git gave an answer that was not expected")
+
         answers = {id: line.split() for id, line in zip(ids, lines, strict=True)}
         found = {id: words for id, words in answers.items() if words[1:2] == ["commit"]}
         subjects = self._subjects(
             [words[0] for words in found.values() if int(words[2]) <= _LARGEST_COMMIT]
         )
         ambiguous = frozenset(id for id, words in answers.items() if words[-1:] == ["ambiguous"])
+
         return CommitLookup(
             subjects={id: subjects.get(words[0]) for id, words in found.items()},
             full={id: words[0] for id, words in found.items()},
@@ -126,6 +128,7 @@ class Repository:
             )
         except GitError:
             return None
+
         return tuple(ids[1:])
 
     def left_out(self, full_ids: Sequence[str], *, of: Sequence[str]) -> frozenset[str] | None:
@@ -141,6 +144,7 @@ class Repository:
         """Return which of `paths`, and of what lies below them, each commit changed against any of its parents."""
         found: dict[str, set[str]] = {id: set() for id in full_ids}
         names: set[str] = set()
+
         for piece in self._names([*_COMPARED, "--stdin", "-m", "--root", "--", *paths], full_ids):
             # The id of a commit stands before its files, for a merge with the parent behind it.
             id = piece.split(" ", 1)[0]
@@ -148,6 +152,7 @@ class Repository:
                 names = found[id]
             else:
                 names.add(piece)
+
         return found
 
     def changed(self, base: str, paths: Sequence[str]) -> set[str]:
@@ -191,11 +196,14 @@ class Repository:
     def _run(self, arguments: Sequence[str], lines: Sequence[str]) -> bytes:
         if leads_elsewhere(self.folder, self.project or self.folder):
             raise GitError("its .git leads to another repository, which does not know this folder")
+
         program = shutil.which("git", path=_search_path())
         if program is None:
             raise GitError("git is not installed")
+
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS
         command = [program, *_SAFE, "-C", str(self.folder), *arguments]
+
         return _answer(command, environment, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
 
@@ -220,12 +228,14 @@ def _answer(command: Sequence[str], environment: Mapping[str, str], given: bytes
         raise GitError(
             f"git cannot be started ({(error.strerror or 'unknown reason').lower()})"
         ) from None
+
     with process:
         try:
             answer, complaint = process.communicate(given, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             _end(process)
             raise GitError(f"git did not answer within {TIMEOUT:g} seconds") from None
+
     if process.returncode != 0:
         raise GitError(_reason(complaint.decode("utf-8", "replace")))
     return answer
@@ -269,8 +279,10 @@ def _subject(commit: bytes) -> str:
     encoding = next(
         (line[9:] for line in head.split(b"\n") if line.startswith(b"encoding ")), b"utf-8"
     )
+
     try:
         text = message.decode(encoding.decode("ascii"), "replace")
     except (LookupError, UnicodeDecodeError):
         text = message.decode("utf-8", "replace")
+
     return " ".join(text.lstrip().partition("\n\n")[0].split())

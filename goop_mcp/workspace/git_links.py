@@ -34,6 +34,7 @@ def leads_elsewhere(folder: Path, within: Path) -> bool:
             return _has_foreign_parts(git, within)
         if not git.is_file():
             return False
+
         named = _read(git).partition("gitdir:")[2].strip()
         target = (folder / named).resolve()
         if target.is_relative_to(within.resolve()):
@@ -54,6 +55,7 @@ def _knows(repository: Path, git: Path) -> bool:
             worktree is not None
             and (repository / worktree[1].strip()).resolve() == git.parent.resolve()
         )
+
     return False
 
 
@@ -67,14 +69,17 @@ def _has_foreign_parts(repository: Path, within: Path) -> bool:
 
     # Alternates have alternates in turn, and git follows them all.
     known, waiting = set[Path](), [common / "objects"]
+
     while waiting:
         objects = waiting.pop()
         if len(known) > _MOST_ALTERNATES:
             return True
         if any(not each.is_relative_to(root) for each in _places_of(objects)):
             return True
+
         known.add(objects.resolve())
         waiting += [each for each in _alternates(objects) if each not in known]
+
     return False
 
 
@@ -86,6 +91,7 @@ def _alternates(objects: Path) -> Iterator[Path]:
                 raise ValueError(
                     "git reads escapes in quotes, so the name of the folder is another one"
                 )
+
             if line.strip():
                 yield (objects / line.strip()).resolve()
 
@@ -96,6 +102,7 @@ def _places_of(objects: Path) -> Iterator[Path]:
     for place in (objects, objects / "info", objects / "pack"):
         if place.is_symlink():
             yield place.resolve()
+
     for place in (objects, objects / "pack"):
         if place.is_dir():
             with os.scandir(place) as entries:
@@ -109,8 +116,10 @@ def _places_of(objects: Path) -> Iterator[Path]:
 def _read(file: Path) -> str:
     if not file.is_file():
         raise OSError(f"{file.name} is no file")
+
     with file.open("rb") as opened:
         content = opened.read(_LONGEST + 1)
+
     if len(content) > _LONGEST:
         raise OSError(f"{file.name} is longer than git writes it")
     return os.fsdecode(content)

@@ -140,10 +140,12 @@ def read_state_text(files: ProjectFiles) -> str | None:
         meta = states.pop(_META, {})
         if not states:
             return None
+
         active = meta.get("activeWorkflowId")
         active = (
             active if isinstance(active, str) and active in states else next(iter(sorted(states)))
         )
+
         return json.dumps({"version": 2, "activeWorkflowId": active, "workflows": states})
 
     return _read(files, ask, None)
@@ -170,6 +172,7 @@ def _planned(wave: PlannedWave, plan: Blueprint) -> Wave:
         name = task.name.partition("\n")[0]
         new = BlueprintTask(id=id, name=name, line=1, executor=task.agent)
         tasks.append(new if known is None else replace(known, id=id, name=name or known.name))
+
     return Wave(number=wave.number, name=wave.name, line=1, tasks=tuple(tasks))
 
 
@@ -177,8 +180,10 @@ def with_work(records: Records, work: WorkRecords | None) -> Records:
     """Return what reports say together with what the database says; of a task the report counts more."""
     if work is None:
         return records
+
     done = [task for task in work.done if task not in records.open]
     begun = [task for task in work.begun if task not in records.done]
+
     return replace(
         records,
         done=tuple(dict.fromkeys((*records.done, *done))),
@@ -195,6 +200,7 @@ def _work(rows: "_Rows", workflow: str) -> WorkRecords:
     blockers = rows.of("blockers", _BLOCKERS, workflow)
     numbers = {id: number for id, number, _ in waves}
     last: dict[tuple[object, object], Verification] = {}
+
     for wave, name, status, detail in checks:
         number = numbers.get(wave)
         check = Verification(
@@ -204,6 +210,7 @@ def _work(rows: "_Rows", workflow: str) -> WorkRecords:
             detail=str(detail),
         )
         last.setdefault((wave, name), check)
+
     return WorkRecords(
         waves=tuple([_wave(row, tasks) for row in waves if isinstance(row[1], int)]),
         verifications=tuple(reversed(last.values())),
@@ -242,10 +249,12 @@ def _count(value: object) -> int:
 def _object(text: object) -> Mapping[str, object]:
     if not isinstance(text, str) or len(text) > _LONGEST_STATE:
         return {}
+
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
         return {}
+
     return values if isinstance(values, dict) else {}
 
 
@@ -271,9 +280,11 @@ def _read(files: ProjectFiles, ask: Callable[[_Rows], T], absent: T) -> T:
     try:
         if files.kind(_PATH) is not FileKind.FILE:
             return absent
+
         place = files.root.joinpath(*files.resolve(_PATH))
     except PathRefusedError:
         return absent
+
     # Only projects of 1.x load a database for it
     from goop_mcp.store.sqlite.read_only import read_only  # noqa: PLC0415
 

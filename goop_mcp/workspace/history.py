@@ -68,12 +68,16 @@ def read_history(files: ProjectFiles) -> History:
                 f"{HISTORY_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}",
             )
         )
+
     faults: list[str] = []
     events: list[HistoryEvent] = []
+
     for name in days[:MOST_DAYS]:
         if len(events) >= MOST_EVENTS:
             break
+
         events += _events(files, name, faults)
+
     return History(events=tuple(events[:MOST_EVENTS]), days=len(days), faults=tuple(faults))
 
 
@@ -84,6 +88,7 @@ def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEv
         if stamp is not None and stamp.size > MOST_BYTES:
             faults.append(f"{path} has {stamp.size:,} bytes; expected at most {MOST_BYTES:,}")
             return []
+
         values = _parsed(files.read_text(path) or "")
     except WorkspaceError as error:
         faults.append(str(error))
@@ -91,18 +96,22 @@ def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEv
     except OSError as error:
         faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
         return []
+
     if isinstance(values, JsonFault):
         faults.append(
             f"{path} cannot be read at line {values.line}, column {values.column}: {values.message}"
         )
         return []
+
     listed = _listed(values)
     if listed is None:
         faults.append(
             f"{path} holds no list of events; expected a list of objects, or an object with one"
         )
         return []
+
     read = (_event(each, name.removesuffix(".json")) for each in reversed(listed[-MOST_EVENTS:]))
+
     return [each for each in read if each is not None]
 
 
@@ -112,6 +121,7 @@ def _parsed(text: str) -> "JsonValue | JsonFault":
     if not text.lstrip().startswith("["):
         values = parse_object(text)
         return values if isinstance(values, JsonFault) else dict(values)
+
     values = parse_object(f"{_BEFORE}{text}}}")
     if isinstance(values, JsonFault):
         return (
@@ -119,6 +129,7 @@ def _parsed(text: str) -> "JsonValue | JsonFault":
             if values.line == 1
             else values
         )
+
     return values[""]
 
 
@@ -136,11 +147,13 @@ def _event(value: JsonValue, day: str) -> HistoryEvent | None:
             if isinstance(value, str) and value.strip()
             else None
         )
+
     said = [value[key] for key in _WORDS if isinstance(value.get(key), str)]
     text = next((_short(each) for each in said if isinstance(each, str) and each.strip()), None)
     moment = next(
         (each for key in _TIMES if isinstance(each := value.get(key), str) and each.strip()), None
     )
+
     return (
         None
         if text is None

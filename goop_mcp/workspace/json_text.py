@@ -55,6 +55,7 @@ def parse_object(text: str) -> Mapping[str, JsonValue] | JsonFault:
     start = _object_start(text)
     if nesting(_STRING.sub("", text)) > _DEPTH:
         return JsonFault(message=f"it nests deeper than {_DEPTH}", line=1, column=1)
+
     decoded = decode_object(text, start) if text.startswith("{", start) else None
     if decoded is not None and not text[decoded[1] :].strip(_BLANKS):
         return decoded[0]
@@ -81,6 +82,7 @@ def set_values(text: str, changes: Sequence[tuple[tuple[str, ...], Scalar]]) -> 
     """
     for keys, value in changes:
         text = _set_value(text, keys, json.dumps(value, ensure_ascii=False))
+
     return text
 
 
@@ -97,16 +99,20 @@ def _set_value(text: str, keys: tuple[str, ...], written: str) -> str:
         start = next((member.start for member in members(text, start) if member.key == key), -1)
         if start < 0 or text[start] != "{":
             raise KeyError(key)
+
     found = list(members(text, start))
     for member in found:
         if member.key == keys[-1]:
             return text[: member.start] + written + text[member.end :]
+
     entry = f"{json.dumps(keys[-1])}: {written}"
     if not found:
         return text[: start + 1] + entry + text[start + 1 :]
+
     last = found[-1]
     before = found[-2].end if len(found) > 1 else start + 1
     gap = text[before : last.key_start].removeprefix(",")
+
     return text[: last.end] + "," + gap + entry + text[last.end :]
 
 
@@ -127,6 +133,7 @@ def _fault(text: str, start: int) -> JsonFault:
     if text[start] != "{":
         line, column = line_and_column(text, start)
         return JsonFault(message="it is no JSON object", line=line, column=column)
+
     try:
         _, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -134,10 +141,12 @@ def _fault(text: str, start: int) -> JsonFault:
         return JsonFault(message=_in_our_words(text, error), line=line, column=column)
     except (ValueError, RecursionError):
         return JsonFault(message="it says what no JSON may say", line=1, column=1)
+
     rest = text[end:]
     if rest.strip(_BLANKS):
         line, column = line_and_column(text, end + len(rest) - len(rest.lstrip(_BLANKS)))
         return JsonFault(message="something follows the object", line=line, column=column)
+
     return _doubled(text, start)
 
 
@@ -152,9 +161,11 @@ def _doubled(text: str, start: int) -> JsonFault:
                 return JsonFault(
                     message=f"key {member.key!r} stands twice", line=line, column=column
                 )
+
             seen.add(member.key)
             if text[member.start] == "{":
                 ahead.append(member.start)
+
     return JsonFault(
         message="it says what no JSON may say, such as NaN or half a character", line=1, column=1
     )

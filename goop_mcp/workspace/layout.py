@@ -141,6 +141,7 @@ def document_places(
     root = document_path(name)
     if name == STATE:
         return (root,)
+
     own = (f"{FOLDER}/{workflow}/{name}",) if workflow is not None and _has_folder(workflow) else ()
     of_default = (
         (f"{FOLDER}/{_DEFAULT_WORKFLOW}/{name}",)
@@ -149,6 +150,7 @@ def document_places(
     )
     of_phase = name in _OF_A_PHASE and phase is not None and is_plain_folder(phase)
     last = (f"{FOLDER}/phases/{phase}/{name}",) if of_phase else ()
+
     return (root, *own, *of_default) if name == HANDOFF else (*own, root, *last, *of_default)
 
 
@@ -175,6 +177,7 @@ def session_folder(id: str) -> str:
         raise PathRefusedError(
             f"session {excerpt(id, 60)!r} is no name of a folder; expected YYYYMMDD-HHMMSS-slug"
         )
+
     return f"{SESSIONS_FOLDER}/{id}"
 
 
@@ -212,4 +215,5 @@ def _checked(session: str) -> str:
             f"session {excerpt(session, 60)!r} is no id; expected 2 to {_MOST_OF_A_NAME} of a-z,"
             " 0-9 and '-', beginning and ending with a letter or digit"
         )
+
     return session

@@ -24,14 +24,17 @@ def relative_parts(path: str) -> tuple[str, ...]:
         raise PathRefusedError(
             "the path is empty; expected a path relative to the project, such as docs/plan.md"
         )
+
     problem = path_problem(path, where="")
     if problem is not None and problem.rule.id == "path/outside-workspace":
         raise PathRefusedError(problem.hit.message)
     if "\\" in path:
         raise _refused(path, "it holds a backslash", "'/' between names")
+
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     for part in parts:
         _refuse_name(part, path)
+
     if (length := len("/".join(parts).encode())) > MOST_BYTES_OF_A_PATH:
         raise _refused(path, f"it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_PATH:,}")
     return parts
@@ -52,10 +55,12 @@ def _refuse_name(name: str, path: str) -> None:
         raise _refused(
             path, "a name in it is half a character", "text that UTF-8 can hold"
         ) from None
+
     if length > MOST_BYTES_OF_A_NAME:
         raise _refused(
             path, f"a name in it has {length:,} bytes", f"at most {MOST_BYTES_OF_A_NAME}"
         )
+
     if name.partition(".")[0].rstrip(" ").upper() in _RESERVED:
         raise _refused(path, f"{name!r} is a device on Windows", "another name")
 

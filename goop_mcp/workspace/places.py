@@ -17,10 +17,12 @@ def find_document(files: ProjectFiles, name: str, *, state: ProjectState | None)
     """Return where the document `name` lies for the workflow and the phase of `state`; None knows the root only."""
     if state is None:
         return document_path(name)
+
     has_default = state.profile == "v1" and is_there(files, document_path(GOOPSPEC_DATABASE))
     places = document_places(
         name, workflow=state.workflow_id, phase=state.phase, has_default=has_default
     )
+
     return next((path for path in places if is_there(files, path)), document_path(name))
 
 

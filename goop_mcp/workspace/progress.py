@@ -29,13 +29,16 @@ def progress_of(
     """
     if report.phase not in (None, state.phase):
         return StateChange()
+
     values = _counters(report, state, blueprint) if state.phase == _EXECUTE else {}
+
     return StateChange(phase=_target(report, state, facts), values=values)
 
 
 def _target(report: ReportView, state: ProjectState, facts: GateFacts) -> str | None:
     if report.outcome is not Outcome.DONE or state.phase not in _NEXT:
         return None
+
     target, holds = _NEXT[state.phase]
     move = Move(start=state.phase, target=target, profile=state.profile)
     passed = may_progress(move, gate_passed=holds(facts), manual_override=state.manual_override)

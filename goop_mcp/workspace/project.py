@@ -63,6 +63,7 @@ class Project:
         """What the project is called: by state.json, else by its contract or its plan."""
         if self.state is not None and self.state.project:
             return self.state.project
+
         titles = [
             each.name for each in (self.spec, self.blueprint, self.interview) if each is not None
         ]
@@ -95,15 +96,18 @@ def read_project(
     def read(name: str, reader: Callable[[str], T]) -> T | None:
         if name in texts:
             return reader(texts[name])
+
         try:
             text = files.read_text(paths[name]) if name in paths else None
         except (DocumentUnreadableError, PathRefusedError) as error:
             unreadable.append(str(error))
             return None
+
         return None if text is None else reader(text)
 
     work = _work(files, known, unreadable) if session is None else None
     blueprint = read(BLUEPRINT, read_blueprint)
+
     return Project(
         exists=files.exists(FOLDER),
         work=work,
@@ -129,6 +133,7 @@ def _work(
 ) -> WorkRecords | None:
     if state is None or state.profile != "v1":
         return None
+
     try:
         return read_work(files, state.workflow_id or "default")
     except StoreError as error:

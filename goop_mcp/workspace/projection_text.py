@@ -110,15 +110,18 @@ def remove_blocks(text: str, *, before: int, find: Callable[[int], Block | None]
     gap = line_end * 2
     kept: list[str] = []
     at = 0
+
     # One way through the text: an old chronicle holds thousands of them.
     for mark in _MARK.finditer(text):
         revision = int(mark[1])
         if revision >= before or mark.start() < at or (block := find(revision)) is None:
             continue
+
         own = block.in_style(line_end)
         if text.startswith(own, mark.start()):
             kept.append(text[at : mark.start()].removesuffix(gap))
             at = mark.start() + len(own)
+
     return "".join([*kept, text[at:]])
 
 
@@ -134,8 +137,10 @@ def insert_blocks(text: str | None, blocks: Sequence[Block], *, document: str) -
     if at is None:
         at = len(whole.rstrip("\r\n \t"))
         parts.insert(0, "## Recent Activity")
+
     gap = line_end * 2 if at else ""
     added = gap + (line_end * 2).join(parts)
+
     return whole[:at] + added + (line_end if at == len(whole) else "") + whole[at:]
 
 
@@ -147,12 +152,14 @@ def handoff_of(events: Sequence[Event]) -> str | None:
     handoffs = [event for event in events if is_ours(event)]
     if not handoffs:
         return None
+
     newest, earlier = handoffs[-1], handoffs[-2].revision if len(handoffs) > 1 else 0
     notes = [
         each
         for each in events
         if each.kind == "imported" and earlier < each.revision <= newest.revision
     ]
+
     return _whole_document(newest, notes)
 
 
@@ -189,6 +196,7 @@ def added_lines(before: str, after: str) -> list[str] | None:
     ahead = iter([*(line.rstrip() for line in before.split("\n")), None])
     wanted, seen_heading = next(ahead), False
     added: list[list[str]] = [[]]
+
     for line in (line.rstrip() for line in _LINE_END.split(after)):
         if line == wanted:
             wanted = next(ahead)
@@ -198,6 +206,7 @@ def added_lines(before: str, after: str) -> list[str] | None:
             return None
         else:
             added[-1].append(line)
+
     if wanted is not None:
         return None
     return [piece for lines in added if (piece := "\n".join(lines).strip())]
@@ -235,22 +244,27 @@ def _end_of_section(text: str, title: str | None) -> int | None:
     """
     if title is None:
         return len(text.rstrip("\r\n \t"))
+
     headings = find_headings(text)
     at = next((n for n, each in enumerate(headings) if normal_title(each.title) == title), None)
     if at is None:
         return None
+
     following = next(
         (each.start for each in headings[at + 1 :] if each.level <= headings[at].level), None
     )
     body = text[headings[at].end : following].rstrip()
+
     while (
         following is not None
         and body.endswith(_DIVIDERS)
         and _LINE_END.split(body)[-1].strip() in _DIVIDERS
     ):
         body = body[: -len(_DIVIDERS[0])].rstrip()
+
     last = headings[at].end + len(body)
     end_of_line = _LINE_END.search(text, last)
+
     return end_of_line.start() if end_of_line else len(text)
 
 
@@ -264,13 +278,16 @@ def without_blocks(text: str) -> str:
     ends: dict[str, list[int]] = {}
     for end_mark in _END_MARK.finditer(text):
         ends.setdefault(end_mark[1], []).append(end_mark.end())
+
     kept: list[str] = []
     at = 0
+
     while (mark := _MARK.search(text, at)) is not None:
         own = ends.get(mark[1], [])
         nearest = bisect_right(own, mark.end())
         kept.append(text[at : mark.start()])
         at = own[nearest] if nearest < len(own) else mark.end()
+
     return "".join([*kept, text[at:]])
 
 
@@ -282,6 +299,7 @@ def _pieces(section: Section) -> Iterator[str]:
         elif paragraph:
             yield "\n".join(paragraph)
             paragraph = []
+
     yield from map(_whole, section.sections)
 
 

@@ -121,9 +121,11 @@ class ProjectionPlan:
         for append in self.appends:
             if append.document not in moved:
                 append.apply(files)
+
         for planned in self.files:
             if planned.path not in moved:
                 replace_file(files, planned.path, planned.data)
+
         return moved
 
 
@@ -148,6 +150,7 @@ def plan_projections(
         _Document(writing, files, name=name, rows=rows, now=now, redact=redact).plan()
         for name in documents
     ]
+
     return ProjectionPlan(
         appends=tuple(append for plan in plans for append in plan.appends),
         files=tuple(file for plan in plans for file in plan.files),
@@ -167,6 +170,7 @@ def newer_documents(
         text = _read(files, path)
         if isinstance(text, str) and (revision := newest_mark(text)) > known:
             found.append(NewerDocument(path=path, revision=revision, known=known))
+
     return tuple(found)
 
 
@@ -177,6 +181,7 @@ def is_behind(
     rows = {row.path: row for row in reading.projections()}
     # While people's change stands, what is ours is shown beside it.
     beside = {each.path: rows[each.ours] for each in open_conflicts(reading)}
+
     for name in documents:
         path = f"{FOLDER}/{name}"
         row = beside.get(path) or rows.get(path)
@@ -186,6 +191,7 @@ def is_behind(
             row.pending_sha256 or row.sha256
         ):
             return True
+
     return False
 
 
@@ -196,6 +202,7 @@ def open_conflicts(reading: Reading) -> tuple[Conflict, ...]:
         match = _CONFLICT.fullmatch(row.path)
         if match and (row.sha256 or row.pending_sha256):
             found.append(Conflict(path=f"{match[1]}.md", ours=row.path))
+
     return tuple(found)
 
 
@@ -225,6 +232,7 @@ class _Document:
     def plan(self) -> ProjectionPlan:
         if self.row is None and not self.writing.document_revision(self.name):
             return ProjectionPlan()
+
         read = _read(self.files, self.path)
         self.text = None if isinstance(read, _Unreadable) else read
         if self.kind == HANDOFF:
@@ -233,6 +241,7 @@ class _Document:
                 if isinstance(read, _Unreadable)
                 else self._plan_whole()
             )
+
         self.old, self.kept = newest_blocks(self._not_archived())
         appends = self._plan_archive()
         plan = (
@@ -240,6 +249,7 @@ class _Document:
             if isinstance(read, _Unreadable)
             else self._plan_entries()
         )
+
         return replace(plan, appends=appends)
 
     # entries that the document shows no longer
@@ -250,35 +260,42 @@ class _Document:
         blocks = blocks_of(self._events(row.revision if row else 0))
         if row is None or row.pending_sha256 is None:
             return blocks
+
         through = int(row.pending_sha256)
         planned = [block for block in blocks if block.revision <= through]
         if not all(part.is_done(self.files) for part in archived_parts(self.path, planned)):
             return blocks
+
         self.archive = Projection(path=row.path, revision=through)
         self.writing.set_projection(self.archive)
+
         return blocks[len(planned) :]
 
     def _plan_archive(self) -> tuple[PlannedAppend, ...]:
         """Remember how far the archive is about to reach, which the next change confirms, and return what it lacks."""
         if not self.old:
             return ()
+
         known = self.archive.revision if self.archive is not None else 0
         # This row is about revisions only; the column of what is under way holds the one that is
         # aimed at.
         through = str(self.old[-1].revision)
         row = Projection(path=archive_row(self.path), revision=known, pending_sha256=through)
         self.writing.set_projection(row)
+
         return archived_parts(self.path, self.old)
 
     def _without_archived(self, text: str) -> str:
         if not self.kept:
             return text
+
         old = {block.revision: block for block in self.old}
         lookups = iter(range(_MOST_LOOKUPS))
 
         def find(revision: int) -> Block | None:
             if revision in old or next(lookups, None) is None:
                 return old.get(revision)
+
             # Archived before, and here again with a file of an earlier time.
             events = self.writing.events(
                 after_revision=revision - 1, document=self.name, limit=_MOST_OF_A_REVISION
@@ -298,6 +315,7 @@ class _Document:
             return self._write([block for block in self.kept if not block.stands_in(self.text)])
         if found == row.pending_sha256:
             return self._write([block for block in self.kept if block.revision > row.revision])
+
         since, known = self._adopted()
         blocks = [block for block in self.kept if block.revision > since]
         lost = [block for block in blocks if not block.stands_in(self.text)]
@@ -321,6 +339,7 @@ class _Document:
             lost = [block for block in lost if block.revision > self.conflict.revision]
         elif changed:
             return self._put_aside(_joined(lost))
+
         return replace(self._write(lost), imported=self._import(known))
 
     def _write(self, blocks: Sequence[Block]) -> ProjectionPlan:
@@ -329,12 +348,14 @@ class _Document:
         if not blocks and shown is not None and shown == self.text:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
+
         whole = (
             insert_blocks(shown, blocks, document=self.kind) if blocks or shown is None else shown
         )
         data = whole.encode()
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
+
         return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
 
     def _import(self, known: frozenset[str]) -> int:
@@ -356,6 +377,7 @@ class _Document:
                 since, known = int(first), known | frozenset(hashes)
             elif event.kind == "imported":
                 known |= {chunk_hash(event.text)}
+
         return since, known
 
     # a document that is ours as a whole
@@ -370,6 +392,7 @@ class _Document:
             row is not None and found == row.sha256 != row.pending_sha256 is not None
         ):
             return self._write_whole(ours)
+
         newer = row is None or any(
             is_ours(event) for event in events if event.revision > row.revision
         )
@@ -383,9 +406,12 @@ class _Document:
             imported = self._add_imported(new_pieces(map(self._taken, added), self._adopted()[1]))
             plan = self._write_whole(self._newest_handoff() if newer else None)
             return replace(plan, imported=imported)
+
         if not self._dismissed():
             return self._put_aside(ours)
+
         imported = self._add_imported([self._taken(self.text or "")])
+
         return replace(self._write_whole(None), imported=imported)
 
     def _added_to(self, row: Projection) -> list[str] | None:
@@ -400,9 +426,11 @@ class _Document:
         if ours is None:
             self._remember(self.path, sha=_digest(self.text), pending=None)
             return ProjectionPlan()
+
         data = ours.encode()
         found = _digest(self.text)
         self._remember(self.path, sha=found, pending=sha256(data))
+
         return ProjectionPlan(files=(PlannedFile(self.path, data, found),))
 
     def _newest_handoff(self) -> str | None:
@@ -416,6 +444,7 @@ class _Document:
             self.name, without=PEOPLES_KINDS, up_to=written, limit=2
         )
         newest = self.writing.event_revisions(self.name, without=PEOPLES_KINDS, limit=2)
+
         return self._events(min([*before, *newest], default=1) - 1)
 
     # conflicts
@@ -432,6 +461,7 @@ class _Document:
         """Leave their file alone and write `ours` beside it, over an older one of ours that nobody touched."""
         if ours is None:
             return ProjectionPlan()
+
         data, row = ours.encode(), self.conflict
         beside = _digest(_read(self.files, row.path)) if row is not None else None
         if row is not None and beside == sha256(data):
@@ -440,8 +470,10 @@ class _Document:
         if row is None or beside not in (None, row.sha256, row.pending_sha256):
             self._settle_conflict()
             row, beside = Projection(path=self._free_name(), revision=0), None
+
         self._remember(row.path, sha=beside, pending=sha256(data))
         conflict = Conflict(path=self.path, ours=row.path)
+
         return ProjectionPlan(files=(PlannedFile(row.path, data, beside),), conflicts=(conflict,))
 
     def _free_name(self) -> str:

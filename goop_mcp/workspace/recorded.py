@@ -66,6 +66,7 @@ class ReportLedger:
         later.newest, later.revision = self.newest, revision
         later._verification, later._phase = self._verification, self._phase
         standings = dict(self._standings)
+
         for report in reports:
             envelope = _envelope(report)
             task = normal_task_id(report.task_id) if report.task_id else None
@@ -78,9 +79,12 @@ class ReportLedger:
             )
             if report.agent in _VERIFIERS:
                 later._verification = envelope
+
             later._phase = report.phase or later._phase
             later.newest = report
+
         later._standings = standings
+
         return later
 
     @cached_property
@@ -90,6 +94,7 @@ class ReportLedger:
         unfinished: list[str] = []
         failed: list[str] = []
         blockers: list[str] = []
+
         # Newest first, in one pass: a long project has thousands of tasks, and each report asks for
         # this.
         for each in reversed(self._standings.values()):
@@ -99,10 +104,12 @@ class ReportLedger:
                 continue
             if each.has_failed:
                 failed.append(each.task)
+
             is_done = each.status == "COMPLETE" and not each.has_failed
             (done if is_done else unfinished).append(each.task)
 
         verification = self._verification
+
         return Records(
             done=tuple(done),
             open=tuple(unfinished),
@@ -153,6 +160,7 @@ def _blocker(report: StoredReport, envelope: Mapping[str, JsonValue]) -> str | N
     """Return what stands in the way; a finished task has nobody left who could take its blocker back."""
     if report.status == "COMPLETE":
         return None
+
     handoff = envelope.get("handoff")
     text = handoff.get("blockers") if isinstance(handoff, Mapping) else None
     if isinstance(text, str):

@@ -38,6 +38,7 @@ def render_documents(reading: Reading, files: ProjectFiles) -> Mapping[str, str]
         with suppress(WorkspaceError):
             if (text := render_document(reading, files, name)) is not None:
                 texts[name] = text
+
     return texts
 
 
@@ -49,12 +50,15 @@ def render_document(reading: Reading, files: ProjectFiles, name: str) -> str | N
     """
     if not reading.document_revision(name):
         return None
+
     found = files.read_text(find_current_document(files, name))
     if name == HANDOFF:
         ours = handoff_of(_newest_events(reading, name, 2))
         return None if ours is None or (found is not None and _is_later(found, ours)) else ours
+
     _, kept = newest_blocks(blocks_of(_newest_events(reading, name, MOST_ENTRIES + 1)))
     missing = [block for block in kept if found is None or not block.stands_in(found)]
+
     return insert_blocks(found, missing, document=name) if missing else None
 
 

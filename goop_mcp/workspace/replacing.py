@@ -70,6 +70,7 @@ def replace_file(
     """
     with _writing(files, path, allowed) as (folder, name):
         _put(folder, name, data, mode=_mode(folder, name), into_place=_rename)
+
     return sha256(data)
 
 
@@ -100,9 +101,11 @@ def append_file(files: ProjectFiles, path: str, *, end: int, missing: Missing) -
             written = 0
             while written < len(data):
                 written += file.write(data[written:]) or 0
+
             failpoint(Failpoint.ARCHIVE_APPEND)
             os.fsync(descriptor)
             failpoint(Failpoint.ARCHIVE_FSYNC)
+
         if size == 0:
             folder.sync()
 
@@ -125,9 +128,11 @@ def create_file(files: ProjectFiles, path: str, data: bytes) -> bool:
         with contextlib.suppress(FileNotFoundError):
             folder.stat(name)
             return False
+
         with contextlib.suppress(FileExistsError):
             _put(folder, name, data, mode=None, into_place=_link)
             return True
+
     return False
 
 
@@ -170,6 +175,7 @@ def sweep_strays(files: ProjectFiles, folder: str = FOLDER) -> tuple[str, ...]:
         return ()
     except OSError as error:
         raise _not_written(folder, error) from error
+
     return strays
 
 
@@ -182,6 +188,7 @@ def _writing(
         raise PathRefusedError(
             f"path {excerpt(path, 60)!r} is not ours to write; expected a document that is"
         )
+
     try:
         with open_folder(files.root, _real_parts(files, parts[:-1]), create=True) as folder:
             yield folder, parts[-1]
@@ -202,14 +209,17 @@ def _mode(folder: Folder, name: str) -> int | None:
         found = folder.stat(name)
     except FileNotFoundError:
         return None
+
     if stat.S_ISLNK(found.st_mode):
         raise PathRefusedError(
             f"{name} is a link; expected the file itself, put it in place of the link"
         )
+
     if not stat.S_ISREG(found.st_mode):
         raise PathRefusedError(
             f"{name} is no file; expected a file there, move away what has its name"
         )
+
     return stat.S_IMODE(found.st_mode)
 
 
@@ -241,11 +251,13 @@ def _write_whole(folder: Folder, temporary: str, data: bytes, *, mode: int | Non
         failpoint(Failpoint.TEMPORARY_FILE)
         if mode is not None and hasattr(os, "fchmod"):
             os.fchmod(descriptor, mode)
+
         file.write(data)
         file.flush()
         os.fsync(descriptor)
         if os.fstat(descriptor).st_size != len(data):
             raise OSError(errno.ENOSPC, "short write")
+
         failpoint(Failpoint.FSYNC)
 
 
@@ -256,6 +268,7 @@ def _link(folder: Folder, temporary: str, name: str) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
+
         # Such a disk has no names that two can ask for at once; somebody may come between the look
         # and this.
         _rename(folder, temporary, name)
@@ -272,6 +285,7 @@ def _rename(folder: Folder, temporary: str, name: str) -> None:
         except PermissionError:
             if os.name != "nt" or time.monotonic() > deadline:
                 raise
+
             time.sleep(_PAUSE_ON_WINDOWS)
         else:
             return

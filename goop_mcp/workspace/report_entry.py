@@ -61,6 +61,7 @@ def log_of_report(report: ReportView, *, time: str) -> tuple[AdlEntry, ...]:
         found.append(
             AdlEntry(kind="DECISION", time=time, description=decision, action=action, files=files)
         )
+
     return tuple(found)
 
 

@@ -64,6 +64,7 @@ def create_project(files: ProjectFiles, *, name: str, now: str) -> Scaffolded:
     done = {
         document_path(document): _create(files, document, text) for document, text in texts.items()
     }
+
     return Scaffolded(
         created=tuple(path for path, created in done.items() if created),
         kept=tuple(path for path, created in done.items() if not created),

@@ -83,11 +83,13 @@ def archive_session(files: ProjectFiles, id: str, *, dry_run: bool = False) -> A
         raise WorkspaceError(
             f"session {id} has {state}; expected one of {', '.join(sorted(FINISHED))}"
         )
+
     packed = list(_contents(files, session_folder(id)))
     archive = _archive(id, packed)
     if not dry_run:
         place_file(files, session_archive(id), archive, advice="another archive has its name")
         _check(files, session_archive(id), archive)
+
     return ArchivedSession(
         id=id,
         path=session_archive(id),
@@ -112,10 +114,12 @@ def _contents(files: ProjectFiles, folder: str) -> Iterator[_Packed]:
         stamp, content = files.stamp(path), files.read_bytes(path)
         if stamp is None or content is None:
             raise WorkspaceError(f"{path} went away while it was packed; call again")
+
         left -= len(content)
         if left < 0 or number >= _MOST_FILES:
             most = f"{MOST_BYTES:,} bytes or {_MOST_FILES:,} files"
             raise WorkspaceError(f"{folder} holds more than {most}; pack it by hand")
+
         yield _Packed(path, stamp, content)
 
 
@@ -126,6 +130,7 @@ def _walk(files: ProjectFiles, folder: str) -> Iterator[str]:
             raise PathRefusedError(
                 f"{path} is a link, which is not packed; remove it, or put the file itself there"
             )
+
         kind = files.kind(path)
         if kind is FileKind.FOLDER:
             yield from _walk(files, path)
@@ -147,6 +152,7 @@ def _archive(id: str, packed: list[_Packed]) -> bytes:
             member.size, member.mode = len(each.content), _MODE
             member.mtime = each.stamp.changed_ns // 1_000_000_000
             tar.addfile(member, io.BytesIO(each.content))
+
     return buffer.getvalue()
 
 
@@ -164,6 +170,7 @@ def _remove(files: ProjectFiles, folder: str, packed: list[_Packed]) -> Iterator
         with open_folder(files.root, files.resolve(parent)) as place:
             if files.stamp(each.path) == each.stamp:
                 place.unlink(name)
+
     left = list(_walk(files, folder))
     yield from left
     if not left:

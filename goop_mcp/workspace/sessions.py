@@ -50,6 +50,7 @@ def create_session(
         raise PathRefusedError(
             f"session {excerpt(id, 60)!r} has another form; expected YYYYMMDD-HHMMSS-slug"
         )
+
     folder = session_folder(id)
     state = {"session_id": id, "status": "CREATED", "agent": agent, "created_at": created_at}
     contents = {
@@ -61,6 +62,7 @@ def create_session(
     }
     for name, text in contents.items():
         create_file(files, f"{folder}/{name}", text.encode())
+
     return folder
 
 
@@ -81,7 +83,9 @@ def read_session(files: ProjectFiles, id: str) -> SessionFolder:
     result = _object(files, f"{folder}/{_RESULT}", faults)
     if result is not None and not result:
         faults.append(f"{_RESULT} is empty in session {id}")
+
     status = (state or {}).get("status")
+
     return SessionFolder(
         id=id,
         files=present,
@@ -120,4 +124,5 @@ def _object(files: ProjectFiles, path: str, faults: list[str]) -> Mapping[str, J
             f"{path} cannot be read at line {parsed.line}, column {parsed.column}: {parsed.message}"
         )
         return None
+
     return parsed

@@ -110,12 +110,15 @@ def read_state(
         kept = read_state_text(files) if session is None else None
     except StoreError as error:
         return StateFault(message=str(error), line=1, column=1)
+
     if kept is not None:
         return parse_state(kept)
+
     try:
         text = files.read_text(document_path(STATE, session=session))
     except DocumentUnreadableError as error:
         return StateFault(message=str(error), line=1, column=1)
+
     return None if text is None else parse_state(text)
 
 
@@ -128,12 +131,15 @@ def parse_state(text: str) -> ProjectState | StateFault:
     parsed = parse_object(text)
     if isinstance(parsed, JsonFault):
         return StateFault(message=parsed.message, line=parsed.line, column=parsed.column)
+
     reader = _Reader(parsed)
     state = reader.state(text)
     if reader.fault is None:
         return state
+
     keys, expected = reader.fault
     line, column = line_and_column(text, _place(text, keys))
+
     return StateFault(message=f"{'.'.join(keys)} is not {expected}", line=line, column=column)
 
 
@@ -159,6 +165,7 @@ class _Reader:
             revision if isinstance(revision, int) and not isinstance(revision, bool) else None
         )
         execution = self._object(("execution",))
+
         return ProjectState(
             shape=self.shape,
             profile=_profile(self.shape, phase),
@@ -200,6 +207,7 @@ class _Reader:
             if not isinstance(value, Mapping):
                 self._wrong(way[:depth], "an object")
                 return {}
+
         return value if isinstance(value, Mapping) else {}
 
     def _find(self, key: str) -> tuple[tuple[str, ...], JsonValue]:
@@ -222,6 +230,7 @@ class _Reader:
             return 0
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
+
         self._wrong(keys, "an integer from 0")
         return 0
 
@@ -239,12 +248,15 @@ class _Reader:
 def _shape(values: _Values) -> StateShape:
     if "activeWorkflowId" in values:
         return StateShape.VERSION_2_WORKFLOWS
+
     version = values.get("version")
     if "project_state" in values or "version" not in values:
         return StateShape.BEFORE_VERSION_1
     if isinstance(version, bool) or version not in (1, 2):
         return StateShape.UNKNOWN
+
     workflows = isinstance(values.get("workflows"), Mapping)
+
     # The version
     return StateShape.VERSION_2 if version == 2 or workflows else StateShape.VERSION_1  # noqa: PLR2004
 
@@ -273,9 +285,11 @@ def _place(text: str, keys: tuple[str, ...]) -> int:
         found = next((member for member in members(text, at) if member.key == key), None)
         if found is None:
             break
+
         at = found.start
         if text[at] != "{":
             break
+
     return at or 0
 
 

@@ -103,16 +103,19 @@ def current_state(
             f"{name} cannot be read at line {state.line}, column {state.column}: {state.message};"
             " it is left as it is, mend it by hand or take the newest checkpoint"
         )
+
     if not state.writable:
         raise StateReadOnlyError(
             f"{name} has the form {state.shape}, which is read and never written; expected"
             " version 1"
         )
+
     if seen is not None and seen != state.token:
         raise StateMovedError(
             f"{name} has changed since it was read: it is at {state.token}, in phase {state.phase};"
             " read it and decide again"
         )
+
     return state
 
 
@@ -127,6 +130,7 @@ def plan_change(
     unknown = sorted(set(change.values) - _KEYS)
     if unknown:
         raise ValueError(f"{', '.join(unknown)}: no key of workflow that is changed by itself")
+
     move = Move(
         start=state.phase,
         target=change.phase or state.phase,
@@ -137,9 +141,11 @@ def plan_change(
     # An unknown phase that is kept is nobody's move.
     if kind is MoveKind.ILLEGAL and change.phase is not None:
         raise _illegal(move)
+
     values: dict[str, Scalar] = dict(change.values)
     if move.start != move.target:
         values = {**resets(move), **values, "phase": move.target}
+
     values["lastActivity"] = now
     text = _written(state.text, values, revision=revision, phase=move.target)
     after = parse_state(text)
@@ -147,6 +153,7 @@ def plan_change(
         raise StateCorruptError(
             f"{STATE} would become unreadable: {after.message}; nothing was written"
         )
+
     return PlannedState(before=state, after=after, move=kind)
 
 
@@ -163,8 +170,10 @@ def _written(text: str, values: Mapping[str, Scalar], *, revision: int | None, p
     top = {member.key: member for member in members(text)}
     if "workflow" not in top:
         raise StateCorruptError(f"{STATE} has no object workflow; it is left as it is, add one")
+
     found = {member.key for member in members(text, top["workflow"].start)}
     changes: list[_Change] = []
+
     for key, value in values.items():
         # Absent means false or 0: an old file gains no keys that say nothing.
         names = [name for name in (key, snake_case(key)) if name in found] or (
@@ -177,6 +186,7 @@ def _written(text: str, values: Mapping[str, Scalar], *, revision: int | None, p
             for name in (key, snake_case(key))
             if name in top and name not in ("phase", "mode")
         ]
+
     if "status" in found:
         changes.append((("workflow", "status"), phase))
     if revision is not None:

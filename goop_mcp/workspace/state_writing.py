@@ -50,8 +50,11 @@ class StatePlan:
             if found.token != planned.before.token:
                 planned = plan_change(found, self.change, now=self.now, revision=self.revision)
                 continue
+
             replace_file(files, document_path(STATE), planned.after.text.encode())
+
             return planned.after
+
         raise StateMovedError(
             f"{document_path(STATE)} is changed by another program again and again; try again later"
         )
@@ -82,11 +85,13 @@ def plan_state(
         writing.add_event(
             NewEvent(kind="decision", author=author, text=text, created_at=now, document=ADL)
         )
+
     before, after = sha256(state.text.encode()), sha256(planned.after.text.encode())
     path = document_path(STATE)
     writing.set_projection(
         Projection(path=path, revision=revision, sha256=before, pending_sha256=after)
     )
+
     return StatePlan(planned=planned, change=change, now=now, revision=revision, seen=seen)
 
 
@@ -98,6 +103,7 @@ def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | Non
     row = next((row for row in reading.projections() if row.path == document_path(STATE)), None)
     if row is None or row.pending_sha256 is None:
         return None
+
     state = read_state(files)
     if (
         not isinstance(state, ProjectState)
@@ -105,6 +111,7 @@ def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | Non
         or not state.writable
     ):
         return None
+
     events = reading.events(after_revision=row.revision - 1)
     event = next(
         (event for event in events if event.kind == "state" and event.revision == row.revision),
@@ -112,8 +119,10 @@ def interrupted_change(reading: Reading, files: ProjectFiles) -> StatePlan | Non
     )
     if event is None:
         return None
+
     change = change_from_json(event.text)
     planned = plan_change(state, change, now=event.created_at, revision=row.revision)
+
     return StatePlan(planned=planned, change=change, now=event.created_at, revision=row.revision)
 
 

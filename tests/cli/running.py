@@ -118,6 +118,7 @@ def run_command_on_terminal(
     """Run `command` on a terminal of 80 columns."""
     terminal, side_of_program = pty.openpty()
     termios.tcsetwinsize(terminal, (TERMINAL_ROWS, TERMINAL_COLUMNS))
+
     with subprocess.Popen(
         command,
         stdin=side_of_program,
@@ -129,7 +130,9 @@ def run_command_on_terminal(
         os.close(side_of_program)
         written = _read_all(terminal)
         code = process.wait(SECONDS)
+
     os.close(terminal)
+
     return Ended(code, written.decode().replace("\r\n", "\n"))
 
 
@@ -142,7 +145,10 @@ def _read_all(terminal: int) -> bytes:
         except OSError:
             # Linux answers with an input/output error once the other side is closed.
             return written
+
         if not piece:
             return written
+
         written += piece
+
     raise TimeoutError(f"the program said nothing for {SECONDS} seconds")

@@ -73,6 +73,7 @@ def test_a_log_that_a_killed_server_left_is_not_replayed_over_the_backup(backup:
         store = open_store(None, project=backup.parent)
         add_named(store, *(f"late-{number}" for number in range(20)))
         os.kill(os.getpid(), signal.SIGKILL)
+
     os.waitpid(child, 0)
     assert (backup.parent / f"{NAME}-wal").stat().st_size > 0
 
@@ -158,6 +159,7 @@ def test_a_backup_is_written_over_nothing_unasked(backup: Path) -> None:
         ended = in_project(backup.parent, "backup", name)
         assert (ended.code, ended.out) == (2, "")
         assert said in ended.err
+
     assert in_project(backup.parent, "backup", NAME, "--force").code == 2
     assert in_project(backup.parent, "backup", "copy.db", "--force").code == 0
 

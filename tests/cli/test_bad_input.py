@@ -54,6 +54,7 @@ def test_a_file_without_permission_is_refused(
     reply.touch(mode=0)
     with ordinary_rights():
         code = main(["check", str(reply)])
+
     said = capsys.readouterr()
     sentence = f"'{reply}' may not be read by you; change its permissions."
     assert_refused(Ended(code, said.out, said.err), sentence)

@@ -32,7 +32,9 @@ def said_on_terminal(command: str, folder: Path) -> str:
     for case in CASES.iterdir():
         if not (folder / case.name).is_symlink():
             (folder / case.name).symlink_to(case)
+
     shell = ["/bin/sh", "-c", f'PATH="{programs}:$PATH"; {command}']
+
     return run_command_on_terminal(shell, cwd=folder, env={"NO_COLOR": "1"}).out
 
 

@@ -71,6 +71,7 @@ def project(tmp_path: Path) -> Path:
         *("--agent", "goop-executor", "--session", "s1", "--key", "w2t3"),
     )
     assert (ended.code, ended.out, ended.err) == (0, "saved: memory 1\n", "")
+
     return tmp_path
 
 
@@ -96,6 +97,7 @@ def test_what_is_saved_is_shown_whole(project: Path) -> None:
     )
     assert (shown["idempotency_key"], shown["revision"]) == ("w2t3", 1)
     ended = memory(project, "show", "1")
+
     for word in (
         TITLE,
         "decision, importance 0.8",
@@ -174,6 +176,7 @@ def test_a_search_that_finds_nothing_is_no_failure_and_says_how_to_ask_better(
 def test_a_list_goes_on_where_it_stopped(project: Path) -> None:
     for number in range(3):
         memory(project, "save", f"T{number}", f"Number {number}.")
+
     first = memory(project, "list", "--limit", "2")
     assert [line.split()[-1] for line in first.out.splitlines()] == ["T2", "T1"]
     assert first.err == "goop-mcp: these are the newest 2; --before 3 goes on.\n"
@@ -341,6 +344,7 @@ def test_on_a_terminal_everything_fits_and_the_content_is_asked_for(project: Pat
         ended = run_on_terminal("memory", *arguments, cwd=project, env={"NO_COLOR": "1"})
         assert ended.code == 0
         assert max(map(len, ended.out.splitlines())) <= 80
+
     asked = run_on_terminal("memory", "save", "x", cwd=project)
     assert (asked.code, asked.out) == (
         2,
@@ -405,6 +409,7 @@ def test_neither_an_export_nor_an_import_holds_all_memories_at_once(tmp_path: Pa
         # 60 MB of texts; the pages of the database in memory and a few hundred memories are a third
         # of that.
         assert int(ended.stderr.rpartition(b"\n")[2]) < 60_000
+
     assert (tmp_path / "all.jsonl").stat().st_size > 60_000_000
 
 

@@ -35,6 +35,7 @@ def folder(tmp_path: Path) -> Path:
         ("without.md", WITHOUT_TICKET),
     ):
         (tmp_path / name).write_text(text, encoding="utf-8")
+
     return tmp_path
 
 
@@ -82,6 +83,7 @@ def test_rules_of_a_module_are_found_where_python_looks_for_modules(folder: Path
     (package / "__init__.py").touch()
     (package / "rules.py").write_text(FILE, encoding="utf-8")
     path = f"{package.parent}:{Path(__file__).parents[2]}"
+
     for named, code in (("shop.rules", 1), ("shop.rules:WARNING", 0)):
         assert (
             run("check", "--rules", named, "without.md", cwd=folder, env={"PYTHONPATH": path}).code

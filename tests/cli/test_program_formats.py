@@ -121,7 +121,9 @@ def test_sarif_describes_every_rule_that_was_violated() -> None:
     for result, finding in zip(execution["results"], findings, strict=True):
         assert described[result["ruleIndex"]]["id"] == result["ruleId"] == finding.rule
         assert result["level"] == LEVELS[finding.severity]
+
     assert {rule["id"] for rule in described} == {finding.rule for finding in findings}
+
     for rule in described:
         assert rule == {
             "id": rule["id"],
@@ -223,12 +225,14 @@ def test_github_properties_and_messages_cannot_break_out() -> None:
     text = MENDABLE.replace("COMPLETE", "100%::error file=x,line=1::y")
     lines = render_github(outcome(text, file="a,b:c%\n::d.md")).splitlines()
     assert len(lines) == len(validate(text).findings)
+
     for line in lines:
         assert "file=a%2Cb%3Ac%25%0A%3A%3Ad.md,line=" in line
         properties, separator, message = line.partition("::")[2].partition("::")
         assert separator
         assert properties.count(",") == 3
         assert "%0A" in message
+
     assert any("100%25::error file=x,line=1::y" in line for line in lines)
 
 

@@ -88,6 +88,7 @@ def test_a_session_is_handed_over(tmp_path: Path) -> None:
     copied("profile_0x", tmp_path)
     with working_in(tmp_path) as workplace:
         record(workplace, report("W2.T1"))
+
     built = run("handoff", "session", cwd=tmp_path)
     written = run(
         "handoff",

@@ -23,6 +23,7 @@ def repaired(content: bytes) -> bytes:
         capture_output=True,
         timeout=300,
     )
+
     return ended.stdout
 
 

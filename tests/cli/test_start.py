@@ -93,8 +93,10 @@ def open_as_soon_as_read(fifo: Path, process: subprocess.Popen[str]) -> int:
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise
+
         with suppress(subprocess.TimeoutExpired):
             pytest.fail(f"the program ended with {process.wait(0.05)} before it read")
+
     pytest.fail(f"the program read nothing for {SECONDS} seconds")
 
 
@@ -109,6 +111,7 @@ def interrupted(process: subprocess.Popen[str]) -> str:
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 return process.communicate(timeout=LONGEST_END)[1]
+
         pytest.fail(f"the program went on for {SECONDS} seconds")
     finally:
         process.kill()
@@ -118,11 +121,13 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> N
     fifo = tmp_path / "reply.md"
     os.mkfifo(fifo)
     command = [*PROGRAM, "check", str(fifo)]
+
     with subprocess.Popen(
         command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True
     ) as process:
         writer = open_as_soon_as_read(fifo, process)
         said = interrupted(process)
+
     os.close(writer)
     assert (process.returncode, said.strip()) == (130, "")
 
@@ -147,7 +152,9 @@ def test_an_interrupt_while_the_program_is_loaded_ends_with_130_and_without_a_tr
         for line in process.stderr:
             if line.split()[-1] == module:
                 break
+
         said = interrupted(process)
+
     assert "Traceback" not in said
     assert process.returncode == 130
 

@@ -50,14 +50,17 @@ def main() -> int:
     if reason := _SUITE.install():
         print(f"not tested: {reason}", file=sys.stderr)
         return NOT_TESTED
+
     with tempfile.TemporaryDirectory(prefix="goop-conformance-") as folder:
         place = Path(folder)
         # The limits stay on; this one is never met.
         options = ("--transport", "streamable-http", "--rate-limit", "100000")
         with served(*options, project=place, program="tests.conformance.fixture") as server:
             outcomes = {revision: _run(server.mcp, revision, place) for revision in _SCORED}
+
     _print_table(outcomes)
     scores = [_score(revision, found) for revision, found in outcomes.items()]
+
     return 0 if all(scores) else 1
 
 
@@ -100,6 +103,7 @@ def _run(url: str, revision: str, place: Path) -> dict[str, Outcome]:
         raise RuntimeError(
             f"the suite ended with {ended.returncode}: {(ended.stderr or ended.stdout)[-1000:]}"
         )
+
     return outcomes
 
 

@@ -110,6 +110,7 @@ def _add_declared(server: MCPServer) -> None:
             raise MCPError(
                 MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool needs sampling", data=wanted
             )
+
         return "The client has sampling."
 
     @server.tool()
@@ -117,6 +118,7 @@ def _add_declared(server: MCPServer) -> None:
         """Ask only what the client can answer."""
         if ctx.input_responses:
             return "Answered."
+
         can = ctx.client_capabilities
         asked: dict[str, InputRequest] = {}
         if can is not None and can.sampling is not None:

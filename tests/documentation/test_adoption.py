@@ -39,6 +39,7 @@ def create_session(project: Path, text: str) -> subprocess.CompletedProcess[str]
     program = project / "goop-mcp"
     program.write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n', encoding="utf-8")
     program.chmod(0o700)
+
     return subprocess.run(
         ["/bin/sh", "-c", f'PATH="$PWD:$PATH"\n{script}\ncreate_session {SESSION}'],
         cwd=project,
@@ -72,6 +73,7 @@ def test_the_schema_is_put_in_place_and_sessions_are_created_only_with_a_sound_p
 
     for agent in PILOT:
         assert create_session(tmp_path, prompt(agent)).stdout == f"started {SESSION}\n"
+
     refused = create_session(tmp_path, prompt(PILOT[0]).replace("<mode>spawn", "<mode>fork"))
 
     assert (refused.returncode, refused.stdout) == (1, "")

@@ -39,6 +39,7 @@ def command_of(words: list[str]) -> click.Command:
         assert inner is not None, f"there is no command {words[0]}"
         command = inner
         del words[0]
+
     return command
 
 

@@ -154,4 +154,5 @@ def test_what_a_page_shows_the_program_to_say_is_real(page: str, tmp_path: Path)
         folder.mkdir()
         for reply in fences(STARTED, "xml"):
             (folder / "reply.md").write_text(reply.text, encoding="utf-8")
+
         assert said_on_terminal(example["command"], folder) == example["output"], example["command"]

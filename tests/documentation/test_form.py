@@ -102,10 +102,12 @@ def test_whatever_is_written_into_the_form_comes_out_as_the_program_writes_it(
     for fields, answer in zip(forms, said(forms), strict=True):
         if answer["faults"]:
             continue
+
         try:
             built = build_request(**fields)
         except ValueError:
             continue
+
         assert answer["prompt"] == built.text
 
 

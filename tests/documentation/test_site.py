@@ -48,6 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         timeout=300,
     )
     assert ended.returncode == 0, ended.stderr
+
     return folder / "html"
 
 
@@ -96,6 +97,7 @@ def test_every_link_inside_the_site_leads_somewhere(site: Path) -> None:
                 ids[target] = set(found(target, "//@id")) if target.suffix == ".html" else set()
             if target not in ids or (parts.fragment and parts.fragment not in ids[target]):
                 broken.append(f"{page.name}: {address}")
+
     assert not broken
 
 

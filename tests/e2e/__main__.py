@@ -21,11 +21,13 @@ def main(arguments: Sequence[str]) -> int:
     for client in CLIENTS:
         print(client.absence() or f"{client.package}@{client.version} is there", flush=True)
         client.install()
+
     command = [*_without_network(), sys.executable, *_PYTEST, *arguments]
     ended = subprocess.run(command, cwd=ROOT, check=False)
     absences = [absence for client in CLIENTS if (absence := client.absence()) is not None]
     for absence in absences:
         print(f"not tested: {absence}", file=sys.stderr)
+
     return ended.returncode or int(bool(absences))
 
 
@@ -34,6 +36,7 @@ def _without_network() -> list[str]:
     unshare, shell = shutil.which("unshare"), shutil.which("sh")
     if unshare is None or shell is None:
         return []
+
     command = [unshare, "--map-root-user", "--net", shell, "-c", _INSIDE, "sh"]
     allowed = subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0
     print(
@@ -44,6 +47,7 @@ def _without_network() -> list[str]:
         ),
         flush=True,
     )
+
     return command if allowed else []
 
 

@@ -85,6 +85,7 @@ def run_claude(
     environment = claude_environment(sandbox, model)
     if not background:
         environment["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
+
     tools = ["Agent", "mcp__goop__validate_report", "mcp__plugin_goop-mcp_goop__validate_report"]
     command: list[str | Path] = [
         CLAUDE_CODE.path,
@@ -94,6 +95,7 @@ def run_claude(
         "stream-json",
         "--verbose",
     ]
+
     return sandbox.run([*command, *arguments, "--allowedTools", *tools], environment=environment)
 
 

@@ -51,18 +51,21 @@ class Client:
         """Say why it cannot be run; None when it can."""
         if self.path.exists():
             return None
+
         told = self.folder / "absent.txt"
         reason = (
             told.read_text(encoding="utf-8")
             if told.exists()
             else "it was not installed; run make e2e"
         )
+
         return f"{self.package}@{self.version} is not there: {reason}"
 
     def install(self) -> None:
         """Install it unless it is there; the reason why that did not work is kept for whoever skips a test."""
         if self.path.exists():
             return
+
         self.folder.mkdir(parents=True, exist_ok=True)
         fault = self._run_npm()
         told = self.folder / "absent.txt"
@@ -75,14 +78,17 @@ class Client:
         npm = shutil.which("npm")
         if npm is None:
             return NO_NPM
+
         wanted = f"{self.package}@{self.version}"
         command = [npm, "install", "--prefix", str(self.folder), "--no-audit", "--no-fund", wanted]
+
         try:
             ended = subprocess.run(
                 command, check=False, capture_output=True, text=True, timeout=_LONGEST_INSTALL
             )
         except subprocess.TimeoutExpired:
             return f"npm took longer than {_LONGEST_INSTALL} seconds"
+
         if ended.returncode:
             return f"npm ended with {ended.returncode}: {ended.stderr.strip()[-400:]}"
         return None if self.path.exists() else f"npm installed no command {self.program}"
@@ -130,6 +136,7 @@ class Sandbox:
             "/usr/bin",
             "/bin",
         ]
+
         return {
             "PATH": os.pathsep.join(folders),
             "HOME": str(self.home),
@@ -151,6 +158,7 @@ class Sandbox:
             check=False,
             timeout=_LONGEST_RUN,
         )
+
         return Ended(ended.returncode, ended.stdout, ended.stderr, time.monotonic() - began)
 
 
@@ -159,10 +167,12 @@ def make_sandbox(folder: Path) -> Sandbox:
     sandbox = Sandbox(folder / "project", folder / "home", folder / "scratch", folder / "programs")
     for place in (sandbox.project, sandbox.home, sandbox.scratch, sandbox.programs):
         place.mkdir(parents=True)
+
     program = sandbox.programs / "goop-mcp"
     start = f'PYTHONPATH="{ROOT}" PYTHONUTF8=1 exec "{sys.executable}" -m goop_mcp "$@"'
     program.write_text(f"#!/bin/sh\n{start}\n", encoding="utf-8")
     program.chmod(0o755)
+
     return sandbox
 
 

@@ -87,12 +87,14 @@ def _message(value: Json) -> Message:
         return Message("assistant", "", (".".join(str(part) for part in called if part),))
     if value.get("type") == "function_call_output":
         return Message("tool", "\n".join(_texts(value.get("output"))))
+
     calls = [
         str(block.get("name"))
         for block in _objects(value.get("content"))
         if block.get("type") == "tool_use"
     ]
     calls += [_tool_name(call) for call in _objects(value.get("tool_calls"))]
+
     return Message(str(value.get("role")), "\n".join(_texts(value.get("content"))), tuple(calls))
 
 
@@ -114,9 +116,11 @@ def _texts(content: object) -> Iterator[str]:
     """Yield every text of a content, which is a string or blocks, with blocks in the results of tools."""
     if isinstance(content, str):
         yield content
+
     for block in _objects(content):
         if isinstance(block.get("text"), str):
             yield str(block["text"])
+
         yield from _texts(block.get("content"))
 
 

@@ -120,6 +120,7 @@ def served(sandbox: Sandbox, model: ScriptedModel) -> Iterator["Served"]:
     environment = sandbox.environment(
         {**opencode_environment(model), "OPENCODE_SERVER_PASSWORD": _PASSWORD}
     )
+
     with subprocess.Popen(
         command,
         cwd=sandbox.project,
@@ -164,7 +165,9 @@ class Served:
         # As above
         with urllib.request.urlopen(request, timeout=_PATIENCE) as response:  # noqa: S310
             value = json.load(response)
+
         assert isinstance(value, dict)
+
         return value
 
 
@@ -175,4 +178,5 @@ def _address(process: subprocess.Popen[str]) -> str:
         found = re.search(r"http://127\.0\.0\.1:\d+", line)
         if found:
             return found[0]
+
     raise AssertionError("opencode serve ended before it listened")

@@ -73,9 +73,11 @@ def _main(conversation: Conversation) -> str | ToolCall:
     told = conversation.said_by("user")
     if "GOOP-OWN" in told:
         return _report(conversation)
+
     delegate = next((name for name in _DELEGATING if name in conversation.tools), None)
     if delegate is None or conversation.has_called(delegate):
         return _wait(conversation) or DONE
+
     marks = " ".join(mark for mark in _MARKS if mark in told)
     kind = "general-purpose" if "GOOP-FREE" in told else _agent_kind(told)
     prompt = f"GOOP-SUB {marks} add the login endpoint"
@@ -121,6 +123,7 @@ def _report(conversation: Conversation) -> str:
     told = conversation.said_by("user")
     if "GOOP-SAME" in told:
         return BAD_REPORTS[0]
+
     # A main agent without an envelope owes none.
     bad = BAD_REPORTS[1:] if "GOOP-OWN" in told else BAD_REPORTS
     if "GOOP-STUBBORN" in told:

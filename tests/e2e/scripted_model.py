@@ -147,6 +147,7 @@ def _message(
             "input": said.arguments,
         }
         stop = "tool_use"
+
     message: dict[str, object] = {
         "id": f"msg_{number:04}",
         "type": "message",
@@ -157,6 +158,7 @@ def _message(
         "stop_sequence": None,
         "usage": _USAGE,
     }
+
     return message, stop
 
 
@@ -168,6 +170,7 @@ def _events(conversation: Conversation, said: str | ToolCall, number: int) -> by
     else:
         block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": said.name, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
+
     events: list[tuple[str, Json]] = [
         ("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
         ("content_block_start", {"index": 0, "content_block": block}),
@@ -179,6 +182,7 @@ def _events(conversation: Conversation, said: str | ToolCall, number: int) -> by
         ),
         ("message_stop", {}),
     ]
+
     return _stream(events)
 
 
@@ -198,6 +202,7 @@ def _response(said: str | ToolCall, number: int) -> bytes:
             "arguments": json.dumps(said.arguments),
             **({"namespace": namespace} if namespace else {}),
         }
+
     head = {"id": f"resp_{number:04}"}
     usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
     events: list[tuple[str, Json]] = [
@@ -205,6 +210,7 @@ def _response(said: str | ToolCall, number: int) -> bytes:
         ("response.output_item.done", {"item": item}),
         ("response.completed", {"response": {**head, "usage": usage}}),
     ]
+
     return _stream(events)
 
 
@@ -225,6 +231,7 @@ def _completion(conversation: Conversation, said: str | ToolCall, number: int) -
         delta["tool_calls"] = [
             {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
         ]
+
     end = "stop" if isinstance(said, str) else "tool_calls"
     chunks: list[Json] = [
         {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
@@ -238,4 +245,5 @@ def _completion(conversation: Conversation, said: str | ToolCall, number: int) -
         "object": "chat.completion.chunk",
     }
     lines = "".join(f"data: {json.dumps({**head, **chunk})}\n\n" for chunk in chunks)
+
     return f"{lines}data: [DONE]\n\n".encode()

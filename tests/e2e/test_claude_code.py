@@ -180,6 +180,7 @@ def test_the_plugin_is_installed_from_its_marketplace(
     for words in (["marketplace", "add", marketplace], ["install", "goop-mcp@goop-tools"]):
         ended = run_plugin_command(sandbox, *words)
         assert ended.code == 0, ended.out + ended.err
+
     assert_ended_well(run_claude(sandbox, model, f"GOOP-MAIN delegate agent={IN_PLUGIN}"))
     assert requests_to_mend(model) == 1
     assert MENDED in handed_back(model)

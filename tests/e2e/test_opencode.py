@@ -50,7 +50,9 @@ def wait_for_feedback(model: ScriptedModel) -> Conversation:
         for each in list(model.conversations):
             if OPENING in each.said_by("user"):
                 return each
+
         time.sleep(0.1)
+
     raise AssertionError("the main agent was not asked to mend its report")
 
 

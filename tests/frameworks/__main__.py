@@ -52,10 +52,12 @@ def main() -> int:
             f" {[each.name for each in ENVIRONMENTS]}"
         )
         return 2
+
     results = {each: _tested(each) for each in ENVIRONMENTS if not wanted or each.name in wanted}
     print()
     for environment, result in results.items():
         print(f"{environment.name:18}{', '.join(environment.packages):44}{result}")
+
     return int(any(result.startswith("failed") for result in results.values()))
 
 
@@ -65,6 +67,7 @@ def _tested(environment: Environment) -> str:
     problem = _install(environment, folder)
     if problem:
         return f"failed: does not install ({problem})"
+
     files = [f"tests/frameworks/test_{name}.py" for name in environment.tests]
     # Warnings are the frameworks' own here.
     command = [_python(folder), "-m", "pytest", "-q", "-W", "default", "--disable-warnings", *files]
@@ -73,6 +76,7 @@ def _tested(environment: Environment) -> str:
     )
     print(done.stdout, done.stderr, sep="", flush=True)
     summary = done.stdout.strip().rpartition("\n")[2]
+
     return summary if done.returncode == 0 else f"failed: {summary}"
 
 
@@ -81,6 +85,7 @@ def _install(environment: Environment, folder: Path) -> str:
     stamp, wanted = folder / "installed", _fingerprint(environment)
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return ""
+
     venv.create(folder, with_pip=True, clear=True)
     own = ["--editable", str(ROOT)]
     rounds = (
@@ -91,6 +96,7 @@ def _install(environment: Environment, folder: Path) -> str:
             ["--no-deps", *own],
         ]
     )
+
     for words in rounds:
         command = [
             _python(folder),
@@ -106,7 +112,9 @@ def _install(environment: Environment, folder: Path) -> str:
         )
         if done.returncode:
             return done.stderr.strip().rpartition("\n")[2]
+
     stamp.write_text(wanted, encoding="utf-8")
+
     return ""
 
 

@@ -38,6 +38,7 @@ async def with_client(prompt: str, address: str) -> dict[str, Any]:
     async for message in query(prompt=prompt, options=options):
         if isinstance(message, ResultMessage):
             result = message.result or ""
+
     return {"result": result, "outcomes": [shown(outcome) for outcome in outcomes]}
 
 
@@ -45,6 +46,7 @@ async def with_command(prompt: str, environment: dict[str, str]) -> dict[str, An
     """Ask the program itself, and again with --resume."""
     agent = claude_code(program=str(PROGRAM), environment=environment)
     outcome = await ask_until_accepted(agent, prompt, protocol="goop_report")
+
     return {
         "result": outcome.text,
         "outcomes": [shown(outcome)],
@@ -68,6 +70,7 @@ def main() -> None:
             scene = asyncio.run(with_client(prompt, address))
         else:
             scene = asyncio.run(with_command(prompt, {**os.environ, "ANTHROPIC_BASE_URL": address}))
+
     json.dump(scene, sys.stdout)
 
 

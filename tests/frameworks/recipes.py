@@ -36,6 +36,7 @@ def names_of(heading: str, **given: object) -> dict[str, Any]:
     for recipe in re.findall(r"^```python\n(.*?)^```$", section[1], re.MULTILINE | re.DOTALL):
         # Our own page
         exec(compile(recipe, f"frameworks.md, {heading}", "exec"), defined)  # noqa: S102
+
     return defined
 
 

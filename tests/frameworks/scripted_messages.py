@@ -64,6 +64,7 @@ def scripted_messages(*, bad: str, good: str, feedback: str) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
+
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
@@ -122,6 +123,7 @@ def _events(body: dict[str, Any], block: dict[str, Any]) -> bytes:
         ),
         ("message_stop", {}),
     ]
+
     return b"".join(
         f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
         for name, data in events

@@ -171,6 +171,7 @@ async def test_the_counts_of_1200_open_conversations_are_kept() -> None:
     for text in (BAD_STATUS, BAD_STATUS):
         for number in range(1200):
             await answer(hooks, event(text, session_id=str(number)))
+
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
         ("no_progress", 2)
     ] * 1200
@@ -191,8 +192,10 @@ def played(tmp_path: Path, *arguments: str) -> dict[str, Any]:
         or subprocess.run([*WITHOUT_NETWORK, "true"], check=False).returncode
     ):
         pytest.skip("no namespace without network can be made here (unshare -rn)")
+
     for name in ("home", "scratch"):
         (tmp_path / name).mkdir()
+
     environment = {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": str(tmp_path / "home"),
@@ -219,6 +222,7 @@ def played(tmp_path: Path, *arguments: str) -> dict[str, Any]:
     )
     assert done.returncode == 0, done.stderr
     scene: dict[str, Any] = json.loads(done.stdout)
+
     return scene
 
 

@@ -117,6 +117,7 @@ def test_on_stop_receives_the_outcome_of_a_task_whose_model_fails(
     failing = crew(scripted(*before, ConnectionError("the model is gone")), guardrail=guardrail)
     with pytest.raises(Exception, match="gone"):
         asyncio.run(failing.akickoff()) if is_async else failing.kickoff()
+
     assert crewai_event_bus.flush()
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
         ("agent_error", 1 + len(before))
@@ -174,6 +175,7 @@ def test_on_stop_receives_the_outcome_of_a_task_that_fails_after_another_one_was
     guardrail = envelope_guardrail(on_stop=outcomes.append)
     with pytest.raises(Exception, match="gone"):
         several(guardrail, scripted(GOOD), scripted(ConnectionError("the model is gone"))).kickoff()
+
     assert crewai_event_bus.flush()
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
         ("accepted", 1),
@@ -186,5 +188,6 @@ def test_on_stop_receives_a_report_that_was_never_accepted_once() -> None:
     guardrail = envelope_guardrail(on_stop=outcomes.append)
     with pytest.raises(NotAcceptedError):
         crew(scripted(BAD_STATUS), guardrail=guardrail).kickoff()
+
     assert crewai_event_bus.flush()
     assert [each.stopped_because for each in outcomes] == ["no_progress"]

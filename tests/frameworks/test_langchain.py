@@ -50,9 +50,11 @@ class ScriptedModel(BaseChatModel):
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(reply, BaseException):
             raise reply
+
         message = (
             AIMessage(reply) if isinstance(reply, str) else reply.model_copy(update={"id": None})
         )
+
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def bind_tools(self, *_: object, **__: object) -> "ScriptedModel":
@@ -212,6 +214,7 @@ def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(is_async: bool)
     agent = create_agent(model, tools=[], middleware=[EnvelopeMiddleware(on_stop=outcomes.append)])
     with pytest.raises(ConnectionError):
         asyncio.run(agent.ainvoke(TASK)) if is_async else agent.invoke(TASK)
+
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("agent_error", 2)]
     assert outcomes[0].text == BAD_STATUS
 
@@ -238,6 +241,7 @@ def test_on_stop_receives_the_outcome_of_a_run_that_is_cancelled() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
+
     assert [each.stopped_because for each in outcomes] == ["cancelled"]
 
 
@@ -341,4 +345,5 @@ def test_usage_of_the_tools_before_a_call_of_the_model_that_fails_is_counted() -
     )
     with pytest.raises(ConnectionError):
         agent.invoke(TASK)
+
     assert outcomes[0].usage.tokens == 20

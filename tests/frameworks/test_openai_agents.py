@@ -70,6 +70,7 @@ class ScriptedModel(Model):
         reply = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
+
         output = message(reply) if isinstance(reply, str) else reply
         return ModelResponse(output=[output], usage=Usage(total_tokens=15), response_id=None)
 
@@ -397,6 +398,7 @@ async def test_on_stop_receives_the_outcome_of_a_run_that_is_cancelled() -> None
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
     assert [outcome.stopped_because for outcome in outcomes] == ["cancelled"]
 
 
@@ -410,6 +412,7 @@ async def test_the_deadline_bounds_a_call_of_the_model() -> None:
         checked = await run_checked(
             Agent(name="worker", model=Hanging()), TASK, policy=RetryPolicy(deadline=0.2)
         )
+
     assert checked.outcome.stopped_because == "deadline"
 
 
@@ -430,6 +433,7 @@ async def test_a_session_keeps_what_was_said_also_where_the_policy_raises() -> N
     policy = RetryPolicy(when_exhausted="raise", ways=("fresh",))
     with pytest.raises(NotAcceptedError):
         await run_checked(worker, TASK, run_options={"session": session}, policy=policy)
+
     assert kinds(await session.get_items()) == ["user", "assistant"] * 2
 
 
@@ -442,6 +446,7 @@ async def test_twenty_runs_against_a_dead_provider_make_few_calls(at_once: bool)
     else:
         for _ in range(20):
             await run_checked(worker, TASK, policy=FAST)
+
     # Those under way when the fifth fails cannot be called back.
     assert len(model.heard) <= (20 if at_once else 5)
 
@@ -462,6 +467,7 @@ async def test_runs_of_one_agent_share_a_budget_at_once_when_their_usage_is_know
     worker = Agent(name="worker", model=model)
     with shared_budget(max_tokens=100):
         all_checked = await asyncio.gather(*[run_checked(worker, TASK) for _ in range(20)])
+
     assert sum(each.outcome.accepted for each in all_checked) == 7
     assert model.most > 1
 

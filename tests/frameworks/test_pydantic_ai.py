@@ -70,6 +70,7 @@ async def test_the_run_ends_after_the_attempts_of_the_policy() -> None:
     )
     with pytest.raises(NotAcceptedError) as caught:
         await agent.run("Implement the login form.")
+
     assert caught.value.outcome.stopped_because == "attempts"
     assert len(scripted.heard) == 3
 
@@ -139,6 +140,7 @@ def answering(*replies: messages.ModelResponsePart | Exception, tokens: int = 15
         reply = replies[min(len(heard), len(replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
+
         usage = RequestUsage(input_tokens=tokens - 5, output_tokens=5) if tokens else RequestUsage()
         return messages.ModelResponse(parts=[reply], usage=usage)
 
@@ -216,6 +218,7 @@ async def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(
     )
     with pytest.raises(ValueError, match="gone"):
         await agent.run("Implement it.")
+
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
         ("agent_error", 1 + len(before))
     ]
@@ -240,6 +243,7 @@ async def test_the_deadline_bounds_a_call_of_the_model() -> None:
     agent = by_capability(FunctionModel(hang), policy=policy, on_stop=outcomes.append)
     with anyio.fail_after(20), pytest.raises(TimeoutError, match="deadline passed"):
         await agent.run("Implement it.")
+
     assert [each.stopped_because for each in outcomes] == ["deadline"]
 
 
@@ -248,6 +252,7 @@ async def test_the_same_report_again_ends_the_run_of_the_capability_with_every_a
     agent = by_capability(answering(messages.TextPart(BAD_STATUS)), on_stop=outcomes.append)
     with pytest.raises(NotAcceptedError) as caught:
         await agent.run("Implement it.")
+
     assert caught.value.outcome.stopped_because == outcomes[0].stopped_because == "no_progress"
     assert len(outcomes) == 1
 
@@ -276,6 +281,7 @@ async def test_usage_of_a_run_that_fails_is_that_of_its_tools_or_unknown(
     agent = by_capability(answering(*parts), tools=[look_up], on_stop=outcomes.append)
     with pytest.raises(ValueError, match="gone"):
         await agent.run("Implement it.")
+
     used = [each.usage and each.usage.tokens for each in outcomes[0].attempts]
     assert used == [15] * (1 + len(replies))
 

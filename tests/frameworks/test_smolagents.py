@@ -35,15 +35,18 @@ class ScriptedModel(Model):
         answer = self.replies[min(len(self.heard), len(self.replies)) - 1]
         if isinstance(answer, BaseException):
             raise answer
+
         function = ChatMessageToolCallFunction(name="final_answer", arguments={"answer": answer})
         if answer is None:
             function = ChatMessageToolCallFunction(name="look_up", arguments={})
+
         call = ChatMessageToolCall(id="1", type="function", function=function)
         used = (
             None
             if self.tokens is None
             else TokenUsage(input_tokens=self.tokens - 5, output_tokens=5)
         )
+
         return ChatMessage(
             role=MessageRole.ASSISTANT, content="", tool_calls=[call], token_usage=used
         )
@@ -70,6 +73,7 @@ def test_the_same_report_again_interrupts_the_run_and_keeps_every_attempt() -> N
     defined = names_of("smolagents", model=model)
     with pytest.raises(AgentError, match="interrupted"):
         defined["work"]()
+
     [outcome] = defined["outcomes"]
     assert outcome.stopped_because == "no_progress"
     assert [attempt.reply for attempt in outcome.attempts] == [BAD_STATUS] * 2
@@ -118,6 +122,7 @@ def test_usage_is_that_of_the_steps_calls_of_tools_included(has_callbacks: bool)
     agent = agent_of(ScriptedModel(BAD_STATUS, None, GOOD, GOOD), check, **options)
     for _ in range(2):
         assert agent.run(TASK) == GOOD
+
     assert [
         [each.usage and each.usage.tokens for each in outcome.attempts] for outcome in outcomes
     ] == [[15, 30], [15]]
@@ -136,6 +141,7 @@ def test_on_stop_receives_the_outcome_of_a_run_whose_model_fails(before: list[st
     model = ScriptedModel(*before, ConnectionError("the model is gone"))
     with pytest.raises(AgentError, match="gone"):
         agent_of(model, check, step_callbacks=check.step_callbacks).run(TASK)
+
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
         ("agent_error", 1 + len(before))
     ]
@@ -149,6 +155,7 @@ def test_on_stop_receives_the_outcome_of_a_run_that_is_interrupted_from_the_keyb
     )
     with pytest.raises(KeyboardInterrupt):
         agent.run(TASK)
+
     assert [each.stopped_because for each in outcomes] == ["cancelled"]
 
 
@@ -168,6 +175,7 @@ def test_a_run_within_the_handling_of_another_error_has_not_failed() -> None:
         agent_of(
             ScriptedModel(None, BAD_STATUS, GOOD), check, step_callbacks=check.step_callbacks
         ).run(TASK)
+
     assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [("accepted", 2)]
 
 

@@ -38,6 +38,7 @@ def judge_share(seed: int, first: int, count: int) -> Share:
         chance = random.Random(f"laws:{seed}:{number}")
         share.broken += [(number, problem) for problem in broken_laws(reply(seed, number), chance)]
         share.tried += 1
+
     return share
 
 
@@ -45,6 +46,7 @@ def main() -> int:
     """Print what came of all replies, and return the exit code."""
     asked = _arguments()
     started, total, shown = time.monotonic(), Share(), 0
+
     try:
         for share in _shares(asked, deadline=started + asked.seconds):
             total.tried += share.tried
@@ -60,9 +62,11 @@ def main() -> int:
         total.broken.append(
             (-1, "a process was killed: by its limit of processor time, or for want of memory")
         )
+
     for number, problem in total.broken[: asked.shown]:
         sys.stdout.write(f"seed {asked.seed}, reply {number}: {problem[:300]}\n")
         _keep(asked.folder, asked.seed, number)
+
     kinds = Counter(problem.split(":")[0][:60] for _, problem in total.broken)
     sys.stdout.write("".join(f"{count:>9,}  {kind}\n" for kind, count in kinds.most_common(20)))
     seconds = time.monotonic() - started
@@ -70,6 +74,7 @@ def main() -> int:
         f"{total.tried:,} of {asked.inputs:,} replies in {seconds:.0f} s, {len(total.broken)}"
         " broken laws\n"
     )
+
     return int(bool(total.broken))
 
 
@@ -84,6 +89,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--folder", type=Path, default=ROOT / "build" / "fuzz", help="where such replies are kept"
     )
+
     return parser.parse_args()
 
 
@@ -93,12 +99,14 @@ def _shares(asked: argparse.Namespace, *, deadline: float) -> Iterator[Share]:
         last = asked.first + asked.inputs
         todo = iter(range(asked.first, last, _SHARE))
         running = []
+
         for first in todo:
             running.append(pool.submit(judge_share, asked.seed, first, min(_SHARE, last - first)))
             if len(running) >= 2 * asked.processes:
                 yield running.pop(0).result()
             if time.monotonic() > deadline:
                 break
+
         for future in running:
             if not future.cancel():
                 yield future.result()

@@ -38,6 +38,7 @@ def broken_laws(text: str, chance: random.Random) -> Iterator[str]:
     """Yield what is wrong with the judgement on `text`; costly laws are looked at now and then, as `chance` has it."""
     signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, _NEVER_ENDS)
+
     try:
         yield from _looked_at(text, chance)
     except NeverEndsError:
@@ -59,6 +60,7 @@ def _looked_at(text: str, chance: random.Random) -> Iterator[str]:
         seconds := _least_seconds(text)
     ) > _allowed(text):
         yield f"takes {seconds:.2f} s for {len(text):,} characters"
+
     yield from _unsound(lenient, text)
     route(lenient, RoutingContext())
     if lenient.accepted:
@@ -66,6 +68,7 @@ def _looked_at(text: str, chance: random.Random) -> Iterator[str]:
             yield from _repaired_is_rejected(lenient)
         if len(lenient.candidates) == 1 and chance.random() < 3 * _SOMETIMES:
             yield from _beginning_is_accepted(lenient, text, chance)
+
     if chance.random() < _SOMETIMES:
         yield from _strict_differs(lenient, text)
     if chance.random() < _SOMETIMES:
@@ -87,6 +90,7 @@ def _least_seconds(text: str) -> float:
         start = time.process_time()
         validate(text)
         tries.append(time.process_time() - start)
+
     return min(tries)
 
 
@@ -99,9 +103,11 @@ def _unsound(verdict: Verdict, text: str) -> Iterator[str]:
         yield "rejected without feedback"
     if sum(candidate.chosen for candidate in verdict.candidates) > 1:
         yield "two candidates are chosen"
+
     json.dumps(verdict.to_dict()).encode()
 
     lines = text.split("\n")
+
     for finding in verdict.findings:
         if finding.line is not None and not 1 <= finding.line <= len(lines):
             yield f"{finding.rule} stands on line {finding.line} of {len(lines)}"
@@ -113,6 +119,7 @@ def _unsound(verdict: Verdict, text: str) -> Iterator[str]:
                 f"{finding.rule} stands in column {finding.column} of a line of"
                 f" {len(lines[finding.line - 1])}"
             )
+
     named = [candidate.line for candidate in verdict.candidates]
     named += [repair.line for repair in verdict.repairs if repair.line is not None]
     if not all(1 <= line <= len(lines) for line in named):
@@ -122,6 +129,7 @@ def _unsound(verdict: Verdict, text: str) -> Iterator[str]:
 def _repaired_is_rejected(lenient: Verdict) -> Iterator[str]:
     if lenient.repaired_text is None:
         return
+
     again = validate(lenient.repaired_text, protocol=lenient.protocol or "auto")
     if not again.accepted:
         rules = {finding.rule for finding in again.of_severity(Severity.ERROR)}
@@ -133,6 +141,7 @@ def _beginning_is_accepted(lenient: Verdict, text: str, chance: random.Random) -
     without_end = _WITHOUT_END & _rules(lenient) or "_CONTEXT" in text
     if lenient.span is None or lenient.read_text != text or without_end:
         return
+
     cut = text[: chance.randrange(lenient.span[0], lenient.span[1])]
     short = validate(cut)
     # Another envelope before it counts where too little is left to know that this one was one.
@@ -149,6 +158,7 @@ def _strict_differs(lenient: Verdict, text: str) -> Iterator[str]:
         _rules(strict) != _rules(lenient) or strict.envelope != lenient.envelope
     ):
         yield "strict and lenient mode read differently"
+
     if strict.accepted and not lenient.accepted:
         yield "accepted in strict mode only"
     if validate(text, mode=mode) != strict:

@@ -205,6 +205,7 @@ def reply(seed: int, number: int) -> str:
     text = chance.choice(samples())
     for _ in range(chance.randint(1, _MOST_CHANGES)):
         text = chance.choice(_CHANGES)(text, chance)
+
     return text[:_LONGEST]
 
 
@@ -219,6 +220,7 @@ def samples() -> Sequence[str]:
     texts = [path.read_bytes().decode("utf-8", "surrogateescape") for path in files]
     texts += [each.text for each in load_corpus()]
     texts += [COMPLETE_REPLY, REQUEST_PROMPT, FACTORY_REPLY, ""]
+
     return [text for text in dict.fromkeys(texts) if len(text) <= _LONGEST_SAMPLE]
 
 
@@ -284,6 +286,7 @@ def _single_characters(text: str, chance: random.Random) -> str:
         letters[chance.randrange(len(letters))] = chr(
             chance.choice([chance.randrange(128), chance.randrange(0x3000)])
         )
+
     return "".join(letters)
 
 

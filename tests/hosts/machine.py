@@ -44,7 +44,9 @@ class Machine:
             patch.chdir(self.project)
             for name, value in self.environment().items():
                 patch.setenv(name, value)
+
             code = main(arguments)
+
         return Ended(code, *(stream.detach().getvalue().decode() for stream in (out, err)))
 
     def environment(self, path: str | None = None) -> Mapping[str, str]:
@@ -70,6 +72,7 @@ class Machine:
             for file in sorted(root.rglob("*")):
                 if file.is_file() and ".local" not in file.parts:
                     found[file.relative_to(root.parent).as_posix()] = file.read_bytes()
+
         return found
 
     def folders(self) -> set[Path]:

@@ -59,6 +59,7 @@ def program(folder: Path, body: str) -> str:
         encoding="utf-8",
     )
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
     return str(file)
 
 
@@ -413,9 +414,12 @@ def ended(process: int) -> None:
             )
         except FileNotFoundError:
             return
+
         if state == "Z":
             return
+
         time.sleep(0.01)
+
     pytest.fail(f"process {process} still runs")
 
 

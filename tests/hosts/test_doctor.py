@@ -29,6 +29,7 @@ def examined(
     for check in told["checks"]:
         found.setdefault(check["subject"], []).append(check)
         assert (check["cure"] is None) == (check["outcome"] == "ok")
+
     return found
 
 
@@ -223,6 +224,7 @@ def test_two_programs_on_the_path_are_told(machine: Machine, tmp_path: Path) -> 
         folder.mkdir()
         (folder / "goop-mcp").write_text("#!/bin/sh\n")
         (folder / "goop-mcp").chmod(0o755)
+
     path = os.pathsep.join([*map(str, folders), "/usr/bin", "/bin"])
     ((message, cure),) = warnings(examined(machine, code=0, path=path)["PATH"])
     assert (
@@ -242,6 +244,7 @@ def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> 
     for age, name in ((200, "old"), (100, "new")):
         checkpoint = machine.write(f".goopspec/checkpoints/{name}.json", "{}")
         os.utime(checkpoint, (1_000_000 - age, 1_000_000 - age))
+
     ((message, cure),) = faults(examined(machine, code=1)["project"])
     assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
     assert (
@@ -279,6 +282,7 @@ def test_a_database_of_a_newer_version_is_told(machine: Machine) -> None:
     (machine.project / ".goopspec").mkdir()
     with apsw.Connection(str(machine.project / ".goopspec/goop.db")) as connection:
         connection.execute(f"PRAGMA application_id={0x676F6F70}; PRAGMA user_version=99")
+
     ((message, cure),) = faults(examined(machine, code=1)["database"])
     assert "has version 99 of the tables" in message
     assert cure == "install the newest goop-mcp, then restart the hosts"

@@ -165,6 +165,7 @@ def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> 
     done_here(machine, "install", host, "--instructions")
     for kept in (machine.home / ".local").rglob("record.json"):
         kept.unlink()
+
     done_here(machine, "uninstall", host)
     after = file.read_bytes().decode()
     assert "goop-mcp" not in after
@@ -521,14 +522,17 @@ def test_a_fault_at_the_second_file_leaves_the_first_as_it_was(
 ) -> None:
     if text is not None:
         machine.write(".mcp.json", text)
+
     seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
     changes = plan_install(seat, Launch(command="goop-mcp", why="a test"), records)
     machine.write(".claude", "somebody was faster")
     before = machine.files()
+
     with pytest.raises(
         ConfigurationError, match=r"settings\.json was not written.*; no file was changed$"
     ):
         carry_out(changes, records)
+
     assert machine.files() == before
     assert all(records.read(change.target) is None for change in changes)
 
@@ -545,6 +549,7 @@ def test_a_fault_at_the_second_file_of_an_uninstall_leaves_the_first_installed(
     before = machine.files()
     with pytest.raises(ConfigurationError, match=r"settings\.json cannot be removed"):
         carry_out(changes, records)
+
     assert machine.files() == before
     assert records.read(changes[0].target) == known[0]
 

@@ -46,14 +46,17 @@ def values(draw: st.DrawFn, depth: int, *, only_object: bool = False) -> str:
             if only_object
             else json.dumps(draw(st.sampled_from([1, None, "x // y", "/* ,} */", True])))
         )
+
     keys = draw(st.lists(KEYS, max_size=3, unique=True))
     entries = []
     for key in keys:
         name = f"{json.dumps(key)}{draw(GAPS)}:{draw(GAPS)}" if kind == "object" else ""
         entries.append(f"{draw(GAPS)}{name}{draw(values(depth - 1))}{draw(GAPS)}")
+
     inside = ",".join(entries) + (
         draw(st.sampled_from(["", "," + draw(GAPS)])) if entries else draw(GAPS)
     )
+
     return f"{{{inside}}}" if kind == "object" else f"[{inside}]"
 
 

@@ -28,8 +28,10 @@ def test_a_missing_framework_is_named_with_the_extra_that_brings_it(
     package, extra = FRAMEWORKS[name]
     for module in (f"{FOLDER}.{name}", f"{FOLDER}.langchain_messages"):
         monkeypatch.delitem(sys.modules, module, raising=False)
+
     # None stands for a module that is not there.
     monkeypatch.setitem(cast("dict[str, ModuleType | None]", sys.modules), package, None)
+
     with pytest.raises(
         PackageMissingError, match=rf"{package} is not installed; pip install 'goop-mcp\[{extra}\]'"
     ):

@@ -18,6 +18,7 @@ def test_the_counts_of_1200_open_conversations_are_kept() -> None:
         for number in range(1200):
             with reviews.of(number) as review:
                 review.hear(reply)
+
     assert len(outcomes) == 1200
     assert {(each.stopped_because, len(each.attempts)) for each in outcomes} == {("attempts", 2)}
 
@@ -39,9 +40,11 @@ def test_conversations_that_broke_off_are_told_when_they_go(
     for number in range(4):
         with reviews.of(number) as review:
             review.hear(BAD_STATUS)
+
     assert [each.stopped_because for each in outcomes] == ["cancelled"]
 
     now[0] = 25 * 60 * 60.0
     with reviews.of("another day") as review:
         assert review.hear(GOOD) is None
+
     assert [each.stopped_because for each in outcomes] == ["cancelled"] * 4 + ["accepted"]

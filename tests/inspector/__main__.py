@@ -106,7 +106,9 @@ def main() -> int:
     if reason := _INSPECTOR.install():
         print(f"not tested: {reason}", file=sys.stderr)
         return NOT_TESTED
+
     faults = 0
+
     with tempfile.TemporaryDirectory(prefix="goop-inspector-") as folder:
         place = Path(folder)
         for way, target in _ways(place):
@@ -114,7 +116,9 @@ def main() -> int:
                 fault = _ask(question, target, place)
                 faults += bool(fault)
                 print(f"{way:26}{question.name:28}{fault or 'ok'}", flush=True)
+
     print(f"\n{faults} faults")
+
     return 1 if faults else 0
 
 
@@ -124,6 +128,7 @@ def _ways(place: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     stdio = (*serve_command(project=place), "--cwd", str(ROOT))
     yield "stdio, 2025", stdio
     yield "stdio, 2026", (*stdio, "--protocol-era", "modern")
+
     # The limits stay on; this one is never met.
     with served("--transport", "http", "--rate-limit", "100000", project=place) as server:
         streamable = (server.mcp, "--transport", "http")
@@ -148,6 +153,7 @@ def _ask(question: Question, target: tuple[str, ...], home: Path) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"NO ANSWER within {_LONGEST_RUN} s"
+
     # Errors of the protocol are told on stderr; everything else there is dropped with it.
     said = (ended.stdout or ended.stderr).replace(r"\"", '"')
     missing = [words for words in question.holds if words not in said]

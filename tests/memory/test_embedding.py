@@ -110,6 +110,7 @@ async def test_vectors_of_another_size_and_without_likeness_are_passed_over() ->
 async def test_memories_get_their_vectors_after_they_are_saved_and_once_only(store: Store) -> None:
     for number in range(70):
         save(store, f"invoice {number}")
+
     save(store, "redis cookie token=tiger-4711")
     embedder = CountingEmbedder()
 
@@ -137,6 +138,7 @@ async def test_an_embedder_finds_by_meaning_in_a_store_that_is_opened_anew(tmp_p
 async def test_filters_count_before_the_nearest_are_cut_off(store: Store) -> None:
     for number in range(60):
         save(store, f"login login {number}")
+
     save(store, "redis cookie money", type="todo")
     await embed_memories(store, TopicEmbedder())
 

@@ -62,6 +62,7 @@ def test_a_forgotten_memory_is_named_and_gone(store: Store) -> None:
     assert list_memories(store) == []
     with pytest.raises(MemoryNotFoundError, match=f"memory {id} was forgotten on 20"):
         get_memory(store, id)
+
     with pytest.raises(MemoryNotFoundError, match="was forgotten"):
         forget_memory(store, id)
 
@@ -82,8 +83,10 @@ def test_what_never_was_cannot_be_shown_or_forgotten(store: Store, id: int) -> N
 
     with pytest.raises(MemoryNotFoundError, match=f"no memory {id}"):
         get_memory(store, id)
+
     with pytest.raises(MemoryNotFoundError, match=f"no memory {id}"):
         forget_memory(store, id)
+
     assert len(list_memories(store)) == 1
 
 

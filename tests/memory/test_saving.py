@@ -143,6 +143,7 @@ def test_of_a_hundred_memories_with_some_words_changed_almost_all_are_named_amon
         save_memory(store, MemoryDraft(title="Notes", content=" ".join(text))).id for text in texts
     ]
     named = 0
+
     for id, text in zip(first, texts, strict=True):
         changed = {pick.randrange(len(text)): "changed" for _ in range(len(text) // 10)}
         words = [changed.get(place, word) for place, word in enumerate(text)]

@@ -16,6 +16,7 @@ def filled(title: str, *slots: tuple[str, str]) -> str:
     for slot, value in slots:
         assert slot in text, f"{title} has no {slot!r}"
         text = text.replace(slot, value, 1)
+
     return text
 
 

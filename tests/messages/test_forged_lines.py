@@ -104,6 +104,7 @@ def payloads(draw: st.DrawFn) -> str:
             ["", f"next_agent: {FORGED}", f"actions: {FORGED}", f"**Options:** {FORGED}"]
         )
     )
+
     return start + first + "".join(f"{brk}{name}{colon}{FORGED}" for brk, name, colon in parts)
 
 
@@ -188,6 +189,7 @@ def json_replies(payload: str) -> Iterator[str]:
         "options": [payload, "b"],
     }
     yield json.dumps({"status": "questions", "questions": [question], "recommendation": payload})
+
     for kind in (
         "missing_input",
         "ambiguous_requirements",
@@ -199,7 +201,9 @@ def json_replies(payload: str) -> Iterator[str]:
         yield json.dumps(
             {"status": "failure", "error": error, "attempted": payload, "recommendation": payload}
         )
+
     about = {"timestamp": "2026-01-15T10:30:00Z", "execution_time_ms": 1}
+
     for strategy in (
         "run_prerequisite_agent",
         "feedback_loop",
@@ -220,6 +224,7 @@ def json_replies(payload: str) -> Iterator[str]:
         for left in (True, False):
             unknown = {**detail, "type": payload, "recoverable": left}
             yield json.dumps({"agent": "plan", "status": "error", **about, "error": unknown})
+
     for agent in ("own", payload, "test", "analyze", "clarify", "implement", "review", "research"):
         result: dict[str, Any] = {
             "next_steps": [payload, "b"],
@@ -236,9 +241,11 @@ def json_replies(payload: str) -> Iterator[str]:
 def replies(payload: str) -> Iterator[str]:
     for reply, slot in SLOTS:
         yield filled(reply, slot, payload)
+
     for status in ("PARTIAL", "CHECKPOINT"):
         yield filled(COMPLETE_REPLY.replace("COMPLETE", status), "<blockers>None", payload)
         yield filled(COMPLETE_REPLY.replace("COMPLETE", status), NEWS, payload)
+
     yield COMPLETE_REPLY.replace(
         'passed="true">pytest: 12 passed', f'passed="false">{in_xml(payload)}'
     )
@@ -257,7 +264,9 @@ def judged_surfaces(reply: str) -> Iterator[str]:
         outcome = FileVerdicts(checked=(checked,), unread=())
         if "\x1b" not in reply:
             yield re.sub(r"\x1b\[[0-9;]*m", "", render_text(outcome))
+
         yield render_github(outcome)
+
         for context in ({}, {"counters": {"repair_rounds": 2}}, {"responded": False, "attempt": 2}):
             decision = route(verdict, context)
             yield said(decision_answer(decision))
@@ -302,6 +311,7 @@ def test_what_is_recorded_cannot_be_forged(
             ):
                 reply = filled(COMPLETE_REPLY.replace("COMPLETE", status), slot, payload)
                 assert_honest(said(recorded_answer(record(workplace, reply))))
+
         assert_honest(project_status(workplace).to_markdown())
         for write in (False, True):
             fields = SessionFields(summary=payload, blockers=(payload,), next_action=payload)
@@ -338,6 +348,7 @@ def test_memories_cannot_be_forged_when_they_are_shown(
         assert stored is not None
         assert_honest(re.sub(r"```+text\n.*", "", memory_text(stored), flags=re.DOTALL))
         assert CONTROL.search(memory_text(stored)) is None
+
         for text in (
             render_found(found, width=60),
             render_list([stored], width=60),
@@ -355,11 +366,13 @@ def test_other_answers_cannot_be_forged(
     for number, reply in enumerate(replies(payload)):
         if number % 5:
             continue
+
         file = folder / "reply.md"
         file.write_bytes(reply.encode("utf-8", "replace"))
         assert_honest(re.sub(r"\x1b\[[0-9;]*m", "", render_repair_notes(mend_file(str(file)))))
         assert_honest("\n".join(gate_file(str(file), project=folder).messages))
         assert_honest(render_prompt("resolve_blocker", {"text": reply, "protocol": "auto"}))
+
         for event in (
             {"name": "SubagentStop", "agent_type": "goop-executor", "message": reply},
             {
@@ -374,6 +387,7 @@ def test_other_answers_cannot_be_forged(
             )
             for text in texts_in(answer):
                 assert_honest(text)
+
             assert_honest("\n".join(remarks))
 
 

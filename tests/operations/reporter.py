@@ -22,6 +22,7 @@ def record_many(project: Path, name: str, count: int) -> None:
             recorded = record(workplace, report(summary=summary, new_session=new_session))
             if recorded.status != "recorded":
                 raise SystemExit(f"{summary} is {recorded.status}")
+
             os.write(acknowledged, f"{summary}\n".encode())
 
 

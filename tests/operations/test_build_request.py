@@ -125,8 +125,10 @@ def test_what_is_built_is_accepted_or_refused_with_a_sentence(
         )
     except RequestFieldsError:
         return
+
     for verdict in judge_both(built.text):
         assert verdict.accepted
+
     assert request_of(built.verdict).task_details == details
     assert request_of(built.verdict).constraints == (tuple(constraints) or None)
 
@@ -192,6 +194,7 @@ def test_fields_of_which_no_request_can_be_made_are_refused(
 def test_the_agents_of_the_specification_are_accepted_and_others_unless_a_list_is_given() -> None:
     for agent in [*HANDOFF_AGENTS, "someone-else"]:
         assert build_request(**FIELDS, target_agent=agent).verdict.findings == ()
+
     assert build_request(
         **FIELDS, target_agent="test-agent", agents=HANDOFF_AGENTS
     ).verdict.accepted

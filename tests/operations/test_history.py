@@ -28,6 +28,7 @@ def bytes_moved(workplace: Workplace, calls: range) -> dict[str, float]:
         assert (answer.status, answer.remarks) == ("recorded", ())
         for kind, values in moved.items():
             values.append(int(after[kind]) - int(before[kind]))
+
     return {kind: statistics.median(values) for kind, values in moved.items()}
 
 
@@ -40,6 +41,7 @@ def test_a_call_moves_as_many_bytes_after_ten_thousand_reports_as_after_a_thousa
         project = tmp_path / str(loaded)
         project.mkdir()
         load_reports(make_database(project), loaded, tasks=5)
+
         with working_in(project) as workplace:
             # The first call brings the documents up to what was loaded.
             bytes_moved(workplace, range(3))
@@ -88,10 +90,12 @@ def test_a_database_that_was_restored_is_read_again(tmp_path: Path) -> None:
         workplace.store.backup(tmp_path / "copy.db")
         for task in ("W1.T2", "W1.T3"):
             record(workplace, report(task=task))
+
         assert take_picture(workplace).records.done == ("W1.T3", "W1.T2", "W1.T1")
 
         workplace.store.restore(tmp_path / "copy.db")
         assert take_picture(workplace).records.done == ("W1.T1",)
         for task in ("W1.T4", "W1.T5"):
             record(workplace, report(task=task))
+
         assert take_picture(workplace).records.done == ("W1.T5", "W1.T4", "W1.T1")

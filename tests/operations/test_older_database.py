@@ -26,10 +26,12 @@ def older(tmp_path: Path) -> Iterator[Application]:
     with working_in(tmp_path) as workplace:
         for number in range(2):
             record(workplace, report(summary=f"Early {number}."))
+
     shutil.copy(database, tmp_path / "copy.db")
     with working_in(tmp_path) as workplace:
         for number in range(3):
             record(workplace, report(summary=f"Late {number}."))
+
     shutil.copy(tmp_path / "copy.db", database)
     with Application(Settings(project=tmp_path)) as application:
         yield application

@@ -93,6 +93,7 @@ def test_names_count_in_their_project_only(project: Path) -> None:
     for stranger in ("reviewer", "code-reviewer-2", "qa-12", "my code-reviewer"):
         reply = OWN.replace("code-reviewer", stranger)
         assert BAD_NAME in rules_of(check_workspace(reply, project), Severity.ERROR), stranger
+
     assert check_workspace(OWN.replace("code-reviewer", "qa-1"), project).accepted
 
 

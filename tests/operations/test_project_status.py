@@ -44,6 +44,7 @@ def test_looking_at_any_project_changes_nothing_and_is_told_in_the_style(
     for message in status.to_markdown().split("\n---\n"):
         if message.strip():
             assert check_message(message.strip() + "\n\n---\n") == ()
+
     assert files_below(tmp_path) == before
 
 

@@ -45,6 +45,7 @@ def _filled(example: str, status: Status) -> str:
     example = example.replace("COMPLETE|PARTIAL|BLOCKED|CHECKPOINT", status)
     if status is Status.BLOCKED:
         example = example.replace("<blockers>None<", "<blockers>Which provider?<")
+
     example = example.replace("goop-[type]", "goop-tester").replace(
         "/goop-[command]", "/goop-accept"
     )
@@ -54,6 +55,7 @@ def _filled(example: str, status: Status) -> str:
     )
     example = re.sub(r"\[[a-z][^\]]+\]", "Added the login endpoint", example)
     example = re.sub(r'"[NX]"', '"1"', re.sub(r'"[MY]"', '"2"', example))
+
     return re.sub(r"([\w-]+)(?:\|[\w-]+)+", r"\1", example)
 
 

@@ -66,10 +66,12 @@ def test_no_more_is_read_from_a_pipe_than_from_a_file(pipe: Path) -> None:
 
     endless = Thread(target=write_without_end)
     endless.start()
+
     with pytest.raises(
         UnreadableFileError, match="has more than 5,000 bytes, the most that is read; cut it"
     ):
         read_text(str(pipe), stdin=None, most_bytes=5_000, advice="cut it")
+
     endless.join(LONG)
 
     assert not endless.is_alive()

@@ -112,6 +112,7 @@ def test_a_database_that_cannot_be_written_does_not_break_the_call(
         outcome = run(
             "asyncio", lambda: ask_until_accepted(Scripted(GOOD), "Implement it.", hooks=hooks)
         )
+
     assert outcome.accepted
     assert "a hook failed" in caplog.text
 

@@ -267,6 +267,7 @@ def test_a_phase_ends_by_itself_only_behind_its_gate(
     with_state(tmp_path, phase=phase, **facts)
     if plan:
         (tmp_path / ".goopspec/BLUEPRINT.md").write_text(plan, encoding="utf-8")
+
     with working_in(tmp_path) as workplace:
         record(workplace, report("W1.T1", phase=phase, wave="1"))
         assert state_of(workplace).phase == expected
@@ -351,6 +352,7 @@ def test_the_diary_is_read_as_one_after_many_reports(todo: Workplace) -> None:
     before = len(read_chronicle(todo.files.read_text(".goopspec/CHRONICLE.md") or "").activities)
     for number in range(5):
         record(todo, report(summary=f"Step {number}."))
+
     assert (
         len(read_chronicle(todo.files.read_text(".goopspec/CHRONICLE.md") or "").activities)
         == before + 5
@@ -420,6 +422,7 @@ def test_reports_of_other_protocols_are_recorded_too(empty: Workplace) -> None:
     for path in sorted((ROOT / "tests/cases/speckit").glob("*success*")):
         recorded = record(empty, path.read_text(encoding="utf-8"))
         found += recorded.status == "recorded"
+
     assert found
     assert {each.protocol for each in rows(empty)[0]} == {"speckit"}
 

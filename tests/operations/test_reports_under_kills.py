@@ -39,19 +39,23 @@ def restarted(project: Path) -> int:
         chronicle = files.read_text(".goopspec/CHRONICLE.md") or ""
         for kept in acknowledged(project):
             assert sum(kept in report.envelope for report in reports) == 1
+
         for report in reports:
             own = [event for event in events if event.revision == report.revision]
             assert {"report", "state"} <= {event.kind for event in own}
             assert all(event.text in chronicle for event in own if event.kind == "report")
+
         handoffs = [event for event in events if event.kind == "handoff"]
         if handoffs:
             text = files.read_text(".goopspec/HANDOFF.md") or ""
             assert f"<!-- goop:rev {handoffs[-1].revision} -->" in text
             assert read_handoff(text).phase == "execute"
+
         state = read_state(files)
         assert isinstance(state, ProjectState)
         assert state.revision == (reports[0].revision if reports else None)
         assert not [name for name in files.names(".goopspec") if name.endswith(".goop-tmp")]
+
         return len(reports)
 
 
@@ -64,11 +68,13 @@ def test_an_orchestrator_killed_at_any_step_loses_nothing(
 
     with started(tmp_path, "a", "5", str(point), str(nth)) as writer:
         assert writer.wait(timeout=300) == -signal.SIGKILL
+
     reports = restarted(tmp_path)
 
     assert 0 <= reports - len(acknowledged(tmp_path)) <= 1
     with started(tmp_path, "b", "2") as writer:
         assert writer.wait(timeout=300) == 0
+
     assert restarted(tmp_path) == reports + 2
 
 

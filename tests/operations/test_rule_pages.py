@@ -40,6 +40,7 @@ def test_every_rule_stands_in_its_family_with_both_weights() -> None:
             if rule.family == family
         ]
         assert listed == expected
+
     assert set(re.findall(r"^\| `([a-z_]+/[^`]+)`", rules_markdown(), re.MULTILINE)) == set(RULES)
 
 

@@ -60,6 +60,7 @@ def test_a_version_has_a_schema_exactly_when_the_engine_knows_it(version: str) -
         found = find_schema("goop_report", version).version == "0.1.6"
     except UnknownNameError:
         found = False
+
     assert found == known
 
 

@@ -218,6 +218,7 @@ def test_a_command_that_is_none_is_refused_with_what_to_give(todo: Workplace) ->
         SessionFieldsError, match="give next_command as one command such as /goop-execute"
     ):
         built(todo, write=True, next_command="npm test")
+
     assert todo.store.read(lambda reading: reading.events()) == []
     assert not todo.files.exists(HANDOFF)
 

@@ -55,6 +55,7 @@ def test_adoption_failure_rate_and_most_common_errors_are_told_from_what_was_rec
 ) -> None:
     for prompt in (PROMPT, "Please do it.", "Please do that."):
         count_gate(store, gate(prompt, "prompt.md"))
+
     heard(store, BAD_STATUS, GOOD)
     stats = project_stats(store)
     assert stats.adoption.line == "XML handoff adoption: 33.33% (1 / 3)"
@@ -203,6 +204,7 @@ def test_recorded_and_rejected_reports_are_counted_once_there_is_a_database(tmp_
         assert record(workplace, report(phase="execute")).status == "duplicate"
         assert record(workplace, BAD_STATUS, expected_agent="goop-planner").status == "rejected"
         values = project_stats(workplace.store).to_dict()
+
     assert (values["replies"]["accepted"], values["replies"]["rejected"]) == (1, 1)
     assert values["reports"] == {"COMPLETE": 1}
     assert "goop_report/unknown-status" in {error["rule"] for error in values["errors"]}

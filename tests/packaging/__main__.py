@@ -30,14 +30,17 @@ def main() -> int:
     """Do everything and return the exit code."""
     if not _done("tools", install_tools):
         return 1
+
     failed = [name for name, step in CHECKS.items() if not _done(name, step)]
     if not WHEEL.exists():
         return 1
+
     failed += [named for named in sys.argv[1:] if version_of(Path(named)) is None]
     pythons = find_pythons(sys.argv[1:])
     if not pythons:
         print("there is no Python 3.11 or newer with venv on this machine; name one as an argument")
         return 1
+
     trials = {
         f"Python {version}": _trial(version, python, WHEEL) for version, python in pythons.items()
     }
@@ -48,6 +51,7 @@ def main() -> int:
     print(
         f"failed: {', '.join(failed)}" if failed else f"all well; what is published lies in {DIST}"
     )
+
     return int(bool(failed))
 
 
@@ -57,6 +61,7 @@ def _done(name: str, step: Callable[[], str]) -> bool:
     except ProgramFailedError as error:
         print(f"{name:22}failed: {error}", flush=True)
         return False
+
     return True
 
 
@@ -94,6 +99,7 @@ def _readable_for_registries() -> str:
     chosen = [word for rule in rules for word in ("--rule", rule)]
     paths = (ROOT / "server.json", ROOT / "plugins" / "claude-code" / "goop-mcp")
     run([tool("skillsaw"), "lint", "--strict", "--no-custom-rules", *chosen, *paths])
+
     return "as its schema says; front matter of the plugin: YAML"
 
 
@@ -111,6 +117,7 @@ def _run_by_uvx() -> str:
         ]
         said = run([tool("uv"), *words, "--version"], cwd=Path(place)).strip()
         speaks_mcp(str(tool("uv")), [*words, "serve"], Path(place))
+
     return f"{said}; serves MCP"
 
 
@@ -126,6 +133,7 @@ def _bundled() -> str:
         # What has to be installed first takes longer than a client waits.
         run([tool(launch.command), *launch.arguments[:-1], "--version"])
         speaks_mcp(str(tool(launch.command)), launch.arguments, project, launch.environment)
+
     return f"{BUNDLE.name}: {count} files ({BUNDLE.stat().st_size // 1024} KiB); serves MCP"
 
 

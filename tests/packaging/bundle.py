@@ -38,6 +38,7 @@ def stage_bundle(folder: Path) -> Path:
     """Lay down the contents of the bundle in `folder`, which must not exist, and return it."""
     folder.mkdir(parents=True)
     shutil.copy(MANIFEST, folder / "manifest.json")
+
     for name in CONTENTS:
         source, target = ROOT / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +46,7 @@ def stage_bundle(folder: Path) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, target)
+
     return folder
 
 
@@ -60,6 +62,7 @@ def unpack_bundle(bundle: Path, folder: Path, *, project: Path) -> Launch:
     """Unpack `bundle` into `folder` and return what a host makes of its manifest when only `project` is chosen."""
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(folder)
+
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     answers = {name: asked.get("default", "") for name, asked in manifest["user_config"].items()}
     answers["project_dir"] = str(project)
@@ -74,4 +77,5 @@ def unpack_bundle(bundle: Path, folder: Path, *, project: Path) -> Launch:
 
     said = manifest["server"]["mcp_config"]
     environment = {name: filled_in(text) for name, text in said["env"].items()}
+
     return Launch(said["command"], [filled_in(word) for word in said["args"]], environment)

@@ -27,6 +27,7 @@ def find_pythons(named: Iterable[str] = ()) -> dict[str, Path]:
         version = version_of(program)
         if version is not None:
             found.setdefault(version, program)
+
     return dict(
         sorted(found.items(), key=lambda pair: [int(part) for part in re.findall(r"\d+", pair[0])])
     )
@@ -44,7 +45,9 @@ def version_of(program: Path) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
+
     version, _, new_enough = asked.stdout.strip().partition(" ")
+
     return version if asked.returncode == 0 and new_enough == "True" else None
 
 

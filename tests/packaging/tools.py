@@ -68,9 +68,11 @@ def run(command: Sequence[str | Path], *, cwd: Path = ROOT) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ProgramFailedError(f"{Path(words[0]).name}: {error}") from error
+
     if ended.returncode:
         said = (ended.stderr.strip() or ended.stdout.strip())[-_TOLD:]
         raise ProgramFailedError(f"{Path(words[0]).name} ended with {ended.returncode}: {said}")
+
     return ended.stdout
 
 
@@ -87,9 +89,11 @@ def install_tools() -> str:
     folder, stamp = CACHE / "tools", CACHE / "tools" / "installed"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == repr(TOOLS):
         return _INSTALLED
+
     venv.create(folder, with_pip=True, clear=True)
     run([tool("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS])
     stamp.write_text(repr(TOOLS), encoding="utf-8")
+
     return _INSTALLED
 
 
@@ -104,6 +108,8 @@ def install_mcpb() -> Path:
         npm = shutil.which("npm")
         if npm is None:
             raise ProgramFailedError(NO_NPM)
+
         folder.mkdir(parents=True, exist_ok=True)
         run([npm, "install", "--prefix", folder, "--no-audit", "--no-fund", MCPB])
+
     return command

@@ -45,6 +45,7 @@ def try_distribution(python: Path, distribution: Path) -> Trial:
                 name: _outcome(partial(step, home / "bin", elsewhere))
                 for name, step in STEPS.items()
             }
+
     return Trial(outcomes)
 
 
@@ -116,9 +117,11 @@ def speaks_mcp(
     """
     environment = {**clean_environment(), **variables}
     server = StdioServerParameters(command=command, args=arguments, cwd=project, env=environment)
+
     for era in ("auto", "legacy"):
         with connect(server, era) as client:
             answer = client.tool("validate_report", text=REPORT.read_text(encoding="utf-8"))
+
         judged = (answer.structured_content or {}).get("verdict")
         if judged != "accepted":
             raise ProgramFailedError(f"the server ({era}) judged a good report as {judged}")

@@ -72,10 +72,12 @@ def patterns_of_the_package() -> list[CompiledPattern]:
 
     re.compile = noting  # type: ignore[assignment]
     package = importlib.import_module("goop_mcp")
+
     for module in pkgutil.walk_packages(package.__path__, "goop_mcp."):
         # Adapters need frameworks that are not installed here, and compile no patterns.
         if not module.name.startswith(("goop_mcp.hosts.frameworks", "goop_mcp.__main__")):
             importlib.import_module(module.name)
+
     re.compile = compile_pattern
 
     return [
@@ -113,8 +115,10 @@ def _repetitions(tree: Iterable[Any], before: str) -> Iterator[tuple[str, str]]:
             _, most, body = argument
             if int(most) > _UNBOUNDED:
                 yield from ((before, text) for text in _shortest(body) if text)
+
         for part in _parts(name, argument):
             yield from _repetitions(part, before)
+
         before += _shortest([(operator, argument)])[0]
 
 
@@ -123,6 +127,7 @@ def _own_characters(tree: Iterable[Any]) -> Iterator[str]:
         name = str(operator)
         if name in ("LITERAL", "IN"):
             yield from _shortest([(operator, argument)])
+
         for part in _parts(name, argument):
             yield from _own_characters(part)
 
@@ -144,6 +149,7 @@ def _shortest(tree: Iterable[Any]) -> list[str]:
         texts = [texts[0] + choice for choice in choices] + [
             text + choices[0] for text in texts[1:]
         ]
+
     return texts
 
 
@@ -153,6 +159,7 @@ def _choices(name: str, argument: Argument) -> list[str]:
         if least:
             return [text * int(least) for text in _shortest(body)]
         return ["", *(_shortest(body) if int(most) else [])]
+
     if name in ("BRANCH", "ATOMIC_GROUP", "SUBPATTERN"):
         return [text for part in _parts(name, argument) for text in _shortest(part)]
     if name == "LITERAL":
@@ -172,6 +179,7 @@ def _in_class(members: Sequence[Any]) -> list[str]:
         for character in dict.fromkeys([*named, *_CANDIDATES])
         if _holds(members, character)
     ]
+
     return held[:_IN_A_CLASS] or ["a"]
 
 
@@ -208,6 +216,7 @@ def main() -> None:
     )
     for each in given or patterns_of_the_package():
         _try(each)
+
     sys.stdout.write("ALL TRIED\n")
 
 

@@ -101,6 +101,7 @@ def spoiled(draw: st.DrawFn, protocol: str) -> str:
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 40)))
         text = text[:start] + draw(st.sampled_from(["", text[start:end] * 2]) | PIECES) + text[end:]
+
     return text
 
 
@@ -128,4 +129,5 @@ def slipped(draw: st.DrawFn, protocol: str) -> str:
     )
     for name in draw(st.lists(st.sampled_from(sorted(_SLIPS)), max_size=4, unique=True)):
         text = _SLIPS[name](text)
+
     return text

@@ -344,12 +344,14 @@ def changed(base: str, changes: Values) -> Values:
         place: Any = values
         for step in steps:
             place = place[int(step)] if isinstance(place, list) else place[step]
+
         if not isinstance(place, list):
             place[last] = value
         elif int(last) < len(place):
             place[int(last)] = value
         else:
             place.append(value)
+
     return values
 
 

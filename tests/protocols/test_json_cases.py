@@ -63,6 +63,7 @@ def test_findings_of_a_case_point_into_its_text_and_the_verdict_is_json(
             assert finding.column <= len(lines[finding.line - 1]) + 1
             if finding.found and finding.path:
                 assert finding.found[:20] in " ".join(lines[finding.line - 1 :])
+
     assert json.loads(json.dumps(verdict.to_dict())) == verdict.to_dict()
 
 

@@ -53,6 +53,7 @@ def test_page_of_speckit_names_every_field_and_word() -> None:
 
     for word in (*fields, *AGENTS, *ERROR_TYPES, *STRATEGIES, *DERIVED_STRATEGIES):
         assert f"`{word}`" in page, word
+
     for field in (*WORKFLOW, *FEEDBACK):
         assert f'"{field.name}"' in page
 
@@ -83,6 +84,7 @@ def test_prompt_of_speckit_leads_to_an_answer_without_a_fault(agent: str) -> Non
     if agent == FILLED["<next-agent>"]:
         values["result"]["next_steps"] = ["tasks"]
         error = error.replace('{"agent": "plan"', '{"agent": "specify"')
+
     verdict = judge(json.dumps(values), "speckit", "strict")
     assert weighty_rules(verdict) <= {"speckit/success-with-failed-gate"}
     whole = {

@@ -23,6 +23,7 @@ def assert_sound(verdict: Verdict, text: str) -> None:
     assert verdict.accepted <= (verdict.envelope is not None)
     assert json.loads(json.dumps(verdict.to_dict())) == verdict.to_dict()
     lines = text.split("\n")
+
     for finding in verdict.findings:
         if finding.line is not None and finding.column is not None:
             assert 1 <= finding.line <= len(lines)
@@ -56,6 +57,7 @@ def test_repaired_text_has_no_fault_of_form_and_says_the_same(
         lenient
     ):  # Markdown cannot say all that JSON is asked for
         assert weighty_rules(strict) <= weighty_rules(lenient)
+
     assert {repair.rule for repair in lenient.repairs} & weighty_rules(strict) == set()
     assert strict.envelope == lenient.envelope
 

@@ -20,14 +20,17 @@ def main() -> int:
     if missing := reference_program():
         sys.stderr.write(f"not tested: {missing}\n")
         return NOT_TESTED
+
     _print(["the same work, through MCP", *(product.name for product in _PRODUCTS)])
     _print(["---", *("---" for _ in _PRODUCTS)])
     whole = True
+
     for work in WORKS:
         outcomes = {product.name: _runs(product, work) for product in _PRODUCTS}
         runs = f", {work.runs} runs" if work.runs > 1 else ""
         _print([f"{work.name}{runs}", *(_told(each) for each in outcomes.values())])
         whole &= all(_is_whole(work, outcome) for outcome in outcomes[OURS.name])
+
     return int(not whole)
 
 
@@ -53,6 +56,7 @@ def _told(outcomes: list[Outcome]) -> str:
     ]
     strays = sum(len(outcome.strays) for outcome in outcomes)
     left = f", {strays} stray files" if strays else ""
+
     return (f"{kept[0]} ({shares[0]})" if len(outcomes) == 1 else ", ".join(shares)) + left
 
 

@@ -163,6 +163,7 @@ def reference_program() -> str:
                 f" {result.returncode})"
             )
             return f"{what}; see whether npm's registry answers"
+
     return ""
 
 

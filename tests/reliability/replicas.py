@@ -69,7 +69,9 @@ def kill_replicas(
                 report.kills += 1
                 for each in done:
                     each.result(timeout=10 * PATIENCE)
+
             load.check(pair[1 - number % 2].mcp)
+
     return report
 
 
@@ -97,6 +99,7 @@ class _Load:
             reached = self._changed.wait_for(
                 lambda: len(self._acknowledged) >= count, timeout=10 * PATIENCE
             )
+
         if not reached:
             self._report.faults.append(
                 f"{self._prefix}: {len(self._acknowledged)} of {count} saves before the kill"
@@ -125,6 +128,7 @@ class _Load:
                 return _call(http, next(turns), "save_memory", arguments, era=era)
             except httpx2.TransportError:
                 self._report.repeated += 1
+
         raise TimeoutError(f"{title} was not saved in {_TRIES} tries")
 
     def _note(self, id: JsonValue, title: str) -> None:
@@ -134,6 +138,7 @@ class _Load:
                 self._report.faults.append(
                     f"{title} got the id {id} of {self._report.acknowledged[id]}"
                 )
+
             self._acknowledged[id] = self._report.acknowledged[id] = title
             self._changed.notify_all()
 
@@ -152,6 +157,7 @@ def _call(
         capabilities = "io.modelcontextprotocol/clientCapabilities"
         params["_meta"] = {"io.modelcontextprotocol/protocolVersion": era, capabilities: {}}
         headers |= {"Mcp-Method": "tools/call", "Mcp-Name": tool}
+
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     answer = http.post(address, json=body, headers=headers)
     assert answer.status_code == 200, answer.text
@@ -167,7 +173,9 @@ def _call(
         )
         if not text:
             raise httpx2.ReadError("the stream ended without an answer")
+
     result = json.loads(text)["result"]
     assert not result.get("isError"), result
     structured: dict[str, JsonValue] = result["structuredContent"]
+
     return structured

@@ -88,8 +88,10 @@ def kill_servers(rounds: int, *, seed: int, folder: Path, servers: int = 8) -> S
                 chance,
                 report,
             )
+
         if report.faults:
             break
+
     return report
 
 
@@ -101,12 +103,14 @@ def _one_project(
         json.dumps(STATE, indent=2) + "\n", encoding="utf-8"
     )
     told = _Told()
+
     with ExitStack() as stack:
         running: list[StdioServer] = []
         for number in rounds:
             running += [stack.enter_context(serve(project)) for _ in range(servers - len(running))]
             running = _one_round(running, number, chance, told)
             _look(project, number, told)
+
     report.take(told)
 
 
@@ -126,11 +130,14 @@ def _one_round(
     ]
     with ThreadPoolExecutor(len(servers)) as pool:
         alive = list(pool.map(_Writer.write, writers))
+
     for writer in writers:
         told.saves |= writer.saves
         told.records |= writer.records
         told.faults += writer.faults
+
     told.kills += alive.count(False)
+
     return [server for server, lives in zip(servers, alive, strict=True) if lives]
 
 
@@ -152,16 +159,19 @@ class _Writer:
             if number == self.death:
                 timer = threading.Timer(self.delay, self.server.kill)
                 timer.start()
+
             try:
                 self.write_one(f"{self.name}-{number}", records=number % 3 == 2)
             except ServerGoneError:
                 if self.death is None:
                     raise
                 return False
+
         if self.death is not None:
             # All was written before the timer ran out.
             timer.join()
             return False
+
         return True
 
     def write_one(self, name: str, *, records: bool) -> None:
@@ -174,6 +184,7 @@ class _Writer:
                 "save_memory", title=f"Note {name}", content=f"What was learned in {name}."
             )
             place, id = _part(answer, "structuredContent"), "id"
+
         number, revision = place.get(id), place.get("revision")
         if isinstance(number, int) and isinstance(revision, int):
             kept = self.records if records else self.saves
@@ -200,6 +211,7 @@ def _look(project: Path, number: int, told: _Told) -> None:
         writer = _Writer(server, f"{number}-again", None, 0.0)
         writer.write_one(writer.name, records=True)
         told.restart = max(told.restart, time.monotonic() - began)
+
     told.records |= writer.records
     told.faults += writer.faults
     store = open_store(None, project=project)
@@ -278,4 +290,5 @@ def _file_faults(project: Path, rows: _Rows) -> list[str]:
         "stray files": strays,
         "state.json has lost its phase": state["workflow"]["phase"] != "execute",
     }
+
     return [f"{what}: {value}" for what, value in said.items() if value]

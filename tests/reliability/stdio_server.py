@@ -124,11 +124,13 @@ class StdioServer:
         """End the input of the server, wait for its end and return what it said on stderr; may be called twice."""
         if self._said.closed:
             return ""
+
         try:
             self._process.communicate(timeout=_PATIENCE)
         except (BrokenPipeError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
+
         self._said.seek(0)
         with self._said as said:
             return said.read().decode(errors="replace")
@@ -171,9 +173,13 @@ class StdioServer:
             ready, _, _ = select.select([output], [], [], max(deadline - time.monotonic(), 0))
             if not ready:
                 raise TimeoutError(f"server {self.pid} has not answered within {_PATIENCE:g} s")
+
             chunk = os.read(output, 1 << 16)
             if not chunk:
                 raise ServerGoneError(f"server {self.pid} has ended")
+
             self._unread += chunk
+
         line, _, self._unread = self._unread.partition(b"\n")
+
         return line

@@ -40,6 +40,7 @@ def refusal(project: Path, answer: Answer) -> str:
     assert "incident" not in text
     assert str(project) not in text
     assert str(Path.home()) not in text
+
     return text
 
 
@@ -69,10 +70,12 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
     database = tmp_path / ".goopspec" / "goop.db"
     database.parent.mkdir()
     database.write_bytes(b"What is this?\n" * 1000)
+
     with serve(tmp_path) as server:
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
             assert ".goopspec/goop.db is no database; it is left as it is: put a copy back" in text
+
         still_answers(server)
         assert database.read_bytes() == b"What is this?\n" * 1000
         database.rename(tmp_path / "aside")
@@ -84,33 +87,42 @@ def test_a_damaged_database_is_named_and_not_mended_by_guessing(tmp_path: Path) 
     with serve(tmp_path) as server:
         for number in range(30):
             saved(server, f"Note {number}")
+
     database = tmp_path / ".goopspec" / "goop.db"
     with apsw.Connection(str(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     connection.close()
     damaged = bytearray(database.read_bytes())
     damaged[4096:] = b"\xa5" * (len(damaged) - 4096)
     database.write_bytes(damaged)
+
     with serve(tmp_path) as server:
         for tool in CALLS:
             assert "is damaged; it is left as it is: put a copy back" in refusal(
                 tmp_path, call(server, tool)
             )
+
         still_answers(server)
+
     assert database.read_bytes() == damaged
 
 
 def test_a_database_of_a_newer_program_is_refused_with_both_versions(tmp_path: Path) -> None:
     with serve(tmp_path) as server:
         saved(server)
+
     with apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")) as connection:
         connection.execute("PRAGMA user_version = 99")
+
     connection.close()
+
     with serve(tmp_path) as server:
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
             assert "has version 99 of the tables" in text
             assert "install the newest goop-mcp" in text
+
         still_answers(server)
 
 
@@ -118,13 +130,16 @@ def test_a_link_in_place_of_the_database_is_not_followed(tmp_path: Path) -> None
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere.db"
     (project / ".goopspec").mkdir(parents=True)
     (project / ".goopspec" / "goop.db").symlink_to(elsewhere)
+
     with serve(project) as server:
         for tool in CALLS:
             text = refusal(project, call(server, tool))
             assert "is a symbolic link, which is not followed; put the file itself there" in text
+
         elsewhere.write_bytes(b"")
         assert "symbolic link" in refusal(project, call(server, "save_memory"))
         still_answers(server)
+
     assert elsewhere.read_bytes() == b""
 
 
@@ -139,6 +154,7 @@ def test_in_a_folder_that_must_not_be_written_reading_finds_nothing_and_saving_s
         text = refusal(tmp_path, call(server, "save_memory"))
         assert "must not be written; give this user write permission" in text
         still_answers(server)
+
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,13 +162,16 @@ def test_in_a_folder_that_must_not_be_written_reading_finds_nothing_and_saving_s
 def test_a_database_in_a_folder_that_must_not_be_written_is_named(tmp_path: Path) -> None:
     with serve(tmp_path) as server:
         saved(server)
+
     for name in ("goop.db-wal", "goop.db-shm"):
         (tmp_path / ".goopspec" / name).unlink(missing_ok=True)
+
     with serve(
         tmp_path, within=["unshare", "-rm", "sh", "-c", _READ_ONLY_DISK, "sh", str(tmp_path)]
     ) as server:
         for tool in CALLS:
             assert "give this user write permission" in refusal(tmp_path, call(server, tool))
+
         still_answers(server)
 
 
@@ -167,6 +186,7 @@ def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path, 
         free = os.statvfs(disk)
         (disk / "ballast").write_bytes(bytes(free.f_bavail * free.f_frsize - room * 1024))
         acknowledged: list[int] = []
+
         while not (
             answer := server.call(
                 "save_memory",
@@ -179,6 +199,7 @@ def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path, 
             assert isinstance(structure["id"], int)
             acknowledged.append(structure["id"])
             assert len(acknowledged) < 1000
+
         assert "there is no room left" in (text := refusal(tmp_path, answer))
         assert "make room on the disk and try again" in text
         still_answers(server)
@@ -210,12 +231,15 @@ def test_who_waits_for_a_hung_writer_is_told_its_process_while_reading_goes_on(
             ]
             answers = server.call_together("save_memory", calls)
             assert time.monotonic() - began < LONG / 2
+
             for answer in answers:
                 assert f"process {os.getpid()} since 2026-01-15T10:30:00+00:00" in refusal(
                     tmp_path, answer
                 )
+
             assert ids_found(server, "sessions") == [first]
             still_answers(server)
+
         # What was refused is not stored behind the caller's back.
         assert saved(server, "Another") == first + 1
         assert ids_found(server, "waits") == []
@@ -258,6 +282,7 @@ def test_paths_in_a_memory_are_text_and_in_a_handoff_they_are_refused(tmp_path: 
         "task_details": "Write it down.",
         "deliverables": [{"kind": "file", "path": "notes.md"}],
     }
+
     with serve(project) as server:
         answer = server.call(
             "save_memory", title="Paths", content="x", source_files=["../../etc/passwd", "C:\\x"]
@@ -267,6 +292,7 @@ def test_paths_in_a_memory_are_text_and_in_a_handoff_they_are_refused(tmp_path: 
         outside: JsonValue = [{"kind": "file", "path": "../outside.md"}]
         refusal(project, server.call("build_handoff", **{**handoff, "deliverables": outside}))
         still_answers(server)
+
     assert [path.name for path in tmp_path.iterdir()] == ["project"]
 
 
@@ -300,6 +326,7 @@ def test_any_question_is_answered_and_a_stored_word_stays_findable(tmp_path: Pat
                 refusal(tmp_path, answer)
             if "\0" not in odd and len(odd) < 500:
                 assert wanted in ids_found(server, f"{odd} redis {odd}"), odd
+
         structure = server.call("search_memory", queries=string.punctuation)["structuredContent"]
         assert isinstance(structure, dict)
         assert structure["items"] == []
@@ -318,6 +345,7 @@ def test_what_is_too_long_or_holds_nul_is_refused_or_cut_with_a_word_about_it(
                 refusal(tmp_path, answer)
             else:
                 assert ids_found(server, query) == [wanted]
+
         for title, content in (
             ("x" * 100_000, "y"),
             ("x", huge),
@@ -327,6 +355,7 @@ def test_what_is_too_long_or_holds_nul_is_refused_or_cut_with_a_word_about_it(
             ("x", " "),
         ):
             refusal(tmp_path, server.call("save_memory", title=title, content=content))
+
         assert saved(server, "Next") == wanted + 1
 
 
@@ -342,6 +371,7 @@ def test_postgresql_that_goes_away_is_a_retryable_error_and_all_goes_on_when_it_
                 text = refusal(tmp_path, call(server, tool))
                 assert "hunter2" not in text
                 assert "again" in text
+
             still_answers(server)
             postgres.start_again()
             second = saved(server, "Another")
@@ -350,4 +380,5 @@ def test_postgresql_that_goes_away_is_a_retryable_error_and_all_goes_on_when_it_
                 str(first),
                 str(second),
             ]
+
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ from tests.reliability.replicas import kill_replicas
 def test_a_replica_killed_under_load_loses_nothing_and_every_client_goes_on(tmp_path: Path) -> None:
     with Server(durable=True) as postgres, postgres.database() as database:
         report = kill_replicas(database, tmp_path, rounds=1, clients=4, saves=30)
+
     assert report.faults == []
     assert report.kills == 1
     assert len(report.acknowledged) == 4 * 30

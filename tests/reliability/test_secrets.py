@@ -43,6 +43,7 @@ def report(planted: Planted, number: int = 0) -> str:
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)
+
     return text
 
 
@@ -151,6 +152,7 @@ def later_answers(server: StdioServer) -> list[tuple[str, bytes]]:
     ]
     answers += [server.call("get_memory", id=id) for id in range(1, 400, 7)]
     answers += [server.request("resources/list", {}), server.request("prompts/list", {})]
+
     return [
         (f"answer {number}", json.dumps(answer).encode()) for number, answer in enumerate(answers)
     ]
@@ -161,6 +163,7 @@ def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> Non
     everything: list[Planted] = []
     own: list[str] = []
     failed: list[str] = []
+
     with serve(tmp_path, options=options, GOOP_LOG_LEVEL="DEBUG") as server:
         for seed, (name, call) in enumerate([*WRITING.items(), *JUDGING.items(), *ASKING.items()]):
             # All of them where something is written; elsewhere one in four, others each time.
@@ -177,11 +180,14 @@ def test_a_secret_given_to_any_tool_is_afterwards_nowhere(tmp_path: Path) -> Non
                     own += found_in(
                         [(f"the answer of {name}", json.dumps(answer).encode())], [each]
                     )
+
         with serve(tmp_path) as another:
             later = later_answers(another)
+
         running = files_of(tmp_path)
         chronicle = (tmp_path / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
         said = server.close().encode()
+
     assert b"save_memory" in said
     assert len(running) > len(plant(0))
     assert found_in([*running, *files_of(tmp_path), *later, ("the log", said)], everything) == []
@@ -199,6 +205,7 @@ def test_at_least_nineteen_of_twenty_secrets_are_counted_when_they_are_saved(
             save(server, each, number).get("structuredContent")
             for number, each in enumerate(planted)
         ]
+
     missed = [
         each.kind
         for each, answer in zip(planted, answers, strict=True)
@@ -266,4 +273,5 @@ def test_a_secret_given_to_a_command_is_afterwards_nowhere(tmp_path: Path, comma
             timeout=300,
         )
         said.append((f"output of {command} ({result.returncode})", result.stdout + result.stderr))
+
     assert found_in([*files_of(tmp_path), *said], planted) == []

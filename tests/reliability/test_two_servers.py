@@ -78,6 +78,7 @@ def test_what_one_server_saves_the_other_finds_at_once(database: Database, tmp_p
             again = save(reading, name)
             assert (again["status"], again["id"]) == ("duplicate", saved["id"])
             revisions.append(number(saved["revision"]))
+
         assert revisions == sorted(set(revisions))
         first = structure(one.call("search_memory", queries="w0"))["items"]
         assert isinstance(first, list)
@@ -99,6 +100,7 @@ def test_a_report_that_is_repeated_on_the_other_server_is_recorded_once(
         assert record(one, "W1.T3") == ("duplicate", later)
         for server in (one, other):
             assert not server.call("project_status").get("isError")
+
     # Files belong to one machine; what several share lies in the database.
     assert [list((tmp_path / name).iterdir()) for name in ("a", "b")] == [[], []]
 
@@ -117,21 +119,25 @@ def test_one_server_killed_under_load_loses_nothing_and_the_client_goes_on_with_
                 if each == killed_at:
                     # In the middle of this call or of the next one.
                     threading.Timer(0.003, server.kill).start()
+
                 try:
                     acknowledged[f"{name}{each}"] = save(server, f"{name}{each}")["id"]
                 except ServerGoneError:
                     server = other_again
                     # The same call, which may have been done already.
                     acknowledged[f"{name}{each}"] = save(server, f"{name}{each}")["id"]
+
             return acknowledged
 
         with replica(database, tmp_path / "c") as other_again, ThreadPoolExecutor(2) as pool:
             dying = pool.submit(write, one, "x", killed_at=saves // 2)
             living = pool.submit(write, other, "y")
             acknowledged = dying.result() | living.result()
+
         assert len(acknowledged) == len(set(map(str, acknowledged.values()))) == 2 * saves
         for name, id in acknowledged.items():
             assert structure(other.call("get_memory", id=id))["title"] == f"Note {name}"
+
         revisions = [
             number(structure(other.call("get_memory", id=id))["revision"])
             for id in range(1, 2 * saves + 1)

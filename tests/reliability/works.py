@@ -74,8 +74,10 @@ def do_work(product: Product, work: Work, folder: Path, *, seed: int) -> Outcome
         for writer in writers[: work.killed]:
             writer.death = chance.randint(1, work.saves - 1)
             writer.delay = chance.uniform(0, _LONGEST_DELAY)
+
         with ThreadPoolExecutor(len(writers)) as pool:
             acknowledged = [title for titles in pool.map(_Writer.save, writers) for title in titles]
+
     return Outcome(
         tuple(acknowledged), tuple(product.stored(folder)), tuple(product.strays(folder))
     )
@@ -105,6 +107,7 @@ class _Writer:
                 for title, answer in zip(titles, answers, strict=True)
                 if self.product.acknowledges(answer)
             ]
+
         return list(self._one_by_one(titles))
 
     def _one_by_one(self, titles: Sequence[str]) -> Iterator[str]:
@@ -112,6 +115,7 @@ class _Writer:
             if number == self.death:
                 # Other calls go on meanwhile: nobody knows at which step it comes.
                 threading.Timer(self.delay, self.server.kill).start()
+
             tool, arguments = self.product.saving(title)
             try:
                 answer = self.server.call(tool, **arguments)
@@ -119,5 +123,6 @@ class _Writer:
                 if self.death is None:
                     raise
                 return
+
             if self.product.acknowledges(answer):
                 yield title

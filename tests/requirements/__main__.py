@@ -33,10 +33,12 @@ def requirements_page() -> str:
     ]
     reasons = deferred_reasons()
     family = ""
+
     for entry in load_ledger().values():
         if entry.family != family:
             family = entry.family
             lines += ["", f"## {family}"]
+
         where = f"Source: {entry.source}. Check: {entry.check}"
         lines += [
             "",
@@ -46,6 +48,7 @@ def requirements_page() -> str:
         ]
         if entry.id in reasons:
             lines += ["", f"Not proved yet: {reasons[entry.id]}."]
+
     return "\n".join(lines) + "\n"
 
 
@@ -54,6 +57,7 @@ def main() -> None:
     if sys.argv[1:] == ["page"]:
         sys.stdout.write(requirements_page())
         return
+
     ledger = load_ledger()
     reasons = deferred_reasons()
     tied = {tie.id for tie in read_ties()[0]} & ledger.keys()
@@ -63,12 +67,14 @@ def main() -> None:
 
     row = "{:<18} {:>5} {:>9} {:>8} {:>6}".format
     print(row("family", "tied", "deferred", "missing", "total"))
+
     for family, total in families.items():
         missing = sum(
             entry.family == family and entry.id not in tied and entry.id not in reasons
             for entry in ledger.values()
         )
         print(row(family, tied_by_family[family], deferred_by_family[family], missing, total))
+
     print(
         row("all", len(tied), len(reasons), len(ledger.keys() - tied - reasons.keys()), len(ledger))
     )

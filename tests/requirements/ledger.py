@@ -38,7 +38,9 @@ def load_ledger() -> dict[str, Requirement]:
         entry = Requirement(**json.loads(line))
         if entry.id in ledger:
             raise ValueError(f"requirement {entry.id} stands twice in requirements.jsonl")
+
         ledger[entry.id] = entry
+
     return ledger
 
 

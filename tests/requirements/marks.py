@@ -14,10 +14,12 @@ def requirement(*ids: str) -> pytest.MarkDecorator:
     """
     if not ids:
         raise ValueError("requirement() needs at least one id, for example requirement('G-45')")
+
     for wrong_id in (id for id in ids if id not in load_ledger()):
         nearest = nearest_id(wrong_id)
         hint = f"; did you mean {nearest}?" if nearest else ""
         raise ValueError(
             f"requirement {wrong_id!r} is not in tests/requirements/requirements.jsonl{hint}"
         )
+
     return pytest.mark.requirement(*ids)

@@ -33,9 +33,11 @@ def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:
     """Return the ties in all Python files below `folder`, and the uses of `requirement` that tie nothing."""
     ties: list[Tie] = []
     strays: list[StrayTie] = []
+
     for path in sorted(folder.rglob("*.py")):
         if path.parent == TESTS_FOLDER / "requirements":
             continue
+
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         attached = {
             id(call)
@@ -43,9 +45,11 @@ def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:
             for call in ast.walk(place)
             if _is_requirement(call)
         }
+
         for call in ast.walk(tree):
             if not _is_requirement(call):
                 continue
+
             place = f"{path.relative_to(folder).as_posix()}:{call.lineno}"
             ids = _literal_ids(call)
             if id(call) not in attached:
@@ -56,6 +60,7 @@ def read_ties(folder: Path = TESTS_FOLDER) -> tuple[list[Tie], list[StrayTie]]:
                 strays.append(StrayTie(place, "its ids are no plain strings"))
             else:
                 ties.extend(Tie(requirement_id, place) for requirement_id in ids)
+
     return ties, strays
 
 

@@ -359,8 +359,10 @@ def test_a_protocol_that_does_not_exist_is_refused_before_anybody_is_asked() -> 
     agent = Scripted(GOOD)
     with pytest.raises(UnknownNameError):
         ask(agent, protocol="goop_raport")
+
     with pytest.raises(UnknownNameError):
         ask(agent, expected=Expectations(phase="exekute"))
+
     assert agent.heard == []
 
 
@@ -425,6 +427,7 @@ def test_terms_of_the_wrong_kind_are_refused_before_anybody_is_asked(
     agent = Scripted(GOOD)
     with pytest.raises(TypeError, match=words):
         ask(agent, **terms)
+
     assert agent.heard == []
 
 

@@ -234,6 +234,7 @@ def test_agents_that_ask_others_do_not_wait_for_each_other(backend: str) -> None
                 self.all_are_there.set()
             if message.text == "Lead.":  # the first call of all runs alone
                 await self.all_are_there.wait()
+
             inner = await ask_until_accepted(Model(), "Inner.", protocol="goop_report")
             return Reply(text=GOOD if inner else BAD_STATUS, usage=Usage(tokens=10))
 
@@ -300,7 +301,9 @@ def test_a_call_that_is_cancelled_while_it_waits_leaves_the_budget_as_it_was(bac
                 await anyio.sleep(0.01)
                 waiting.cancel()
                 go_on.set()
+
             last = await ask_until_accepted(Counting(GOOD, usage=THOUSAND), "c")
+
         return waiting.outcome, last
 
     cancelled, last = run(backend, call)
@@ -326,6 +329,7 @@ def test_nobody_waits_for_the_budget_beyond_the_deadline() -> None:
                 await anyio.sleep(1)
                 await waiting.run()
                 group.cancel_scope.cancel()
+
         return waiting.outcome, trio.current_time() - began
 
     clock = MockClock(autojump_threshold=0)
@@ -381,8 +385,10 @@ def test_whatever_happens_everybody_ends_and_nothing_stays_reserved(
                     if crowd.chance.random() < 0.3:
                         await anyio.sleep(0.002)
                         asking.cancel()
+
             await shared.run()
             budget = shared._budget._outer
+
         assert budget is not None
         return len(budget._held), len(budget._waiting)
 

@@ -131,6 +131,7 @@ def test_a_task_cancelled_by_asyncio_itself_keeps_its_attempts() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
         assert asking.outcome is not None
         assert asking.outcome.stopped_because == "cancelled"
         assert results(asking.outcome) == ["rejected", "failed"]
@@ -203,6 +204,7 @@ def test_an_agent_that_ends_the_program_is_not_called_cancelled() -> None:
     asking = Asking(Job(agent, "Do it."))
     with pytest.raises(SystemExit):
         run("asyncio", asking.run)
+
     assert [each.error for each in asking.attempts] == ["SystemExit: 3"]
 
 
@@ -213,6 +215,7 @@ def test_a_call_is_made_outside_the_loop_and_run_once(backend: str) -> None:
     assert run(backend, asking.run).accepted
     with pytest.raises(RuntimeError, match="was run before"):
         run(backend, asking.run)
+
     assert stopped == [asking.outcome]
 
 

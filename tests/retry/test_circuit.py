@@ -88,6 +88,7 @@ def test_a_probe_that_gets_through_closes_the_circuit() -> None:
         again = [await ask(provider) for _ in range(3)]
         provider.down = True
         broken = await ask(provider)
+
         return [refused, *again, broken]
 
     refused, *again, broken = on_test_clock(call)
@@ -109,6 +110,7 @@ def test_only_one_call_at_a_time_probes() -> None:
         async with anyio.create_task_group() as group:
             for each in askings:
                 group.start_soon(each.run)
+
         return [each.outcome for each in askings]
 
     on_test_clock(call)
@@ -134,6 +136,7 @@ def test_a_probe_that_is_cancelled_lets_another_one_through() -> None:
         agent.hang = True
         with anyio.move_on_after(5):
             await ask(agent)
+
         agent.hang = provider.down = False
         return await ask(agent)
 

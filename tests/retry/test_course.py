@@ -138,6 +138,7 @@ def test_no_agent_is_asked_more_often_than_the_policy_says(
         history.append(
             replace(answers[len(history)], message=step.message.text, way=step.message.way)
         )
+
     replies = [each for each in history if each.verdict is not None]
     assert len(replies) <= policy.max_attempts
     assert len(history) <= policy.max_attempts * (policy.call_retries + 1) + policy.call_retries

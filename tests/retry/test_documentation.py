@@ -32,6 +32,7 @@ def names() -> dict[str, Any]:
     for example in EXAMPLES:
         # Our own page
         exec(compile(example, "middleware.md", "exec"), defined)  # noqa: S102
+
     return defined
 
 

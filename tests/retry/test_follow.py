@@ -369,6 +369,7 @@ def test_it_never_goes_on_from_what_the_router_refuses(replies: list[str], first
         assert step.outcome.accepted or "continue_next" not in {
             action.value for action in step.decision.actions
         }
+
     assert sum(len(step.outcome.attempts) for step in journey.steps) == len(script.heard)
     if journey.finished:
         assert journey.decision is not None

@@ -200,6 +200,7 @@ def test_outcomes_and_errors_come_whole_out_of_another_process(copy: Callable[[A
     policy = RetryPolicy(max_attempts=1, when_exhausted="raise")
     with pytest.raises(NotAcceptedError) as caught:
         ask_until_accepted_sync(Scripted(BAD_STATUS), "Do it.", policy=policy)
+
     again = copy(caught.value)
     assert (str(again), again.outcome) == (str(caught.value), caught.value.outcome)
     unknown = copy(goop_mcp.UnknownNameError("protocol", "x", ["auto"]))

@@ -48,6 +48,7 @@ def test_a_hook_that_fails_is_logged_and_changes_nothing(
     hooks = [Hooks(**{place: hook}) for hook in (broken, broken_at_once, heard.append)]
     with caplog.at_level(logging.ERROR):
         outcome = ask(backend, *hooks)
+
     assert outcome.accepted
     assert len(outcome.attempts) == 2
     assert len(heard) == (1 if place == "on_stop" else 2), (

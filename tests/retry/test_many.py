@@ -34,6 +34,7 @@ class Crowd:
         self.most = max(self.most, self.now)
         if number + 1 < len(self.waiting):
             await self.waiting[number + 1].wait()
+
         self.waiting[number].set()
         self.now -= 1
         return GOOD.replace("The work is done.", f"Number {number}.")
@@ -65,6 +66,7 @@ def test_no_more_than_the_limit_are_asked_at_once(backend: str) -> None:
         most = max(most, now)
         for _ in range(5):
             await anyio.lowlevel.checkpoint()
+
         now -= 1
         return GOOD
 
@@ -117,8 +119,10 @@ def test_a_job_that_cannot_be_done_stops_all_before_anybody_is_asked() -> None:
     agent = Scripted(GOOD)
     with pytest.raises(TypeError):
         run("asyncio", lambda: ask_many([Job(agent, "Do it."), Job(None, "Do it.")]))  # type: ignore[arg-type]  # wrong
+
     with pytest.raises(ValueError, match="limit is 0"):
         run("asyncio", lambda: ask_many([Job(agent, "Do it.")], limit=0))
+
     assert agent.heard == []
 
 

@@ -74,6 +74,7 @@ def test_agents_that_are_wrapped_jobs_and_journeys_are_held_to_the_rules_too() -
         )
         agents = {"goop-executor": Scripted(WITHOUT_TICKET, WITH_TICKET)}
         journey = await follow(agents, "goop-executor", "Build it.", rules=[TICKET])
+
         return [wrapped, *many, journey.steps[0].outcome]
 
     outcomes: list[Outcome] = run("asyncio", each)
@@ -147,6 +148,7 @@ def test_who_wants_an_error_gets_one_with_the_failure_as_its_cause(
         NotAcceptedError, match="the last reply could not be judged: rule shop/ticket-missing"
     ) as caught:
         ask(RetryPolicy(when_exhausted="raise"))
+
     assert isinstance(caught.value.__cause__, RuleFailedError)
     assert caught.value.outcome.text == WITH_TICKET
 
@@ -168,6 +170,7 @@ def test_a_rule_of_no_use_is_refused_before_anybody_is_asked() -> None:
     ):
         with pytest.raises(RuleRefusedError):
             ask()
+
     assert agent.heard == []
 
 

@@ -48,6 +48,7 @@ def test_what_contradicts_itself_names_the_fields(
 ) -> None:
     with pytest.raises(PolicyError) as caught:
         RetryPolicy(**fields)  # type: ignore[arg-type]  # wrong on purpose
+
     assert all(name in str(caught.value) for name in named), str(caught.value)
     assert isinstance(caught.value, GoopError | ValueError)
 

@@ -91,6 +91,7 @@ def test_the_end_raises_with_every_attempt_where_the_policy_says_so() -> None:
     review.hear(BAD_STATUS)
     with pytest.raises(NotAcceptedError) as caught:
         review.hear(CUT_OFF)
+
     assert outcomes == [caught.value.outcome]
     assert [attempt.reply for attempt in outcomes[0].attempts] == [BAD_STATUS, CUT_OFF]
 
@@ -104,6 +105,7 @@ def test_what_on_stop_raises_is_logged_and_changes_nothing(
     review = Review(on_stop=fail)
     with caplog.at_level(logging.ERROR):
         assert review.hear(GOOD) is None
+
     assert review.outcome.accepted
     assert "on_stop failed" in caplog.text
 

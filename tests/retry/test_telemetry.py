@@ -39,6 +39,7 @@ def parents(span: ReadableSpan) -> list[str]:
     while span.parent is not None:
         span = by_id[span.parent.span_id]
         names.append(span.name)
+
     return names
 
 

@@ -41,6 +41,7 @@ def asked(agent: Any, policy: RetryPolicy) -> tuple[Outcome, float]:  # noqa: AN
         return outcome, trio.current_time() - began
 
     result: tuple[Outcome, float] = on_test_clock(ask)
+
     return result
 
 
@@ -348,6 +349,7 @@ def test_nobody_is_asked_when_others_spend_the_budget_during_a_pause() -> None:
                 group.start_soon(waiting.run)
                 await anyio.sleep(0.5)
                 group.start_soon(Asking(Job(Counting(GOOD, usage=Usage(tokens=10)), "b")).run)
+
         assert waiting.outcome is not None
         return waiting.outcome
 

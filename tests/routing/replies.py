@@ -60,6 +60,7 @@ def report(*edits: tuple[str, str]) -> str:
     for old, new in edits:
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times"
         text = text.replace(old, new)
+
     return text
 
 

@@ -119,12 +119,14 @@ def _places(value: object, way: tuple[str | int, ...] = ()) -> list[tuple[str | 
             for key, each in value.items()
             for place in [(*way, key), *_places(each, (*way, key))]
         ]
+
     if isinstance(value, list):
         return [
             place
             for key, each in enumerate(value)
             for place in [(*way, key), *_places(each, (*way, key))]
         ]
+
     return []
 
 
@@ -141,10 +143,13 @@ def _changed_json(draw: st.DrawFn, protocol: str) -> str:
         owner: Any = values
         for key in way:
             owner = owner[key]
+
         owner[last] = draw(_VALUES)
+
     if draw(st.booleans()):
         owner = values.get("result") if isinstance(values.get("result"), dict) else values
         owner[draw(st.sampled_from([*_SPOTS, *_MORE]))] = draw(_VALUES)
+
     return json.dumps(values)
 
 

@@ -159,6 +159,7 @@ def test_a_batch_goes_on_only_when_nothing_runs_and_the_request_is_accepted(
         verdict = replace(
             verdict, verdict="rejected", findings=(*verdict.findings, not_found("docs/other.md"))
         )
+
     decision = route(verdict, {"batch": {SESSION: own, **others}})
 
     ended = {own, *others.values()} <= {"COMPLETED", "FAILED"}
@@ -176,10 +177,12 @@ def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
             and values["verdict"] != "BLOCKING"
             and values["confidence"] in (None, "high", "medium")
         )
+
     if protocol == "speckit":
         return values["status"] == "success" and not stops_in(
             values["agent"], values["result"] or {}
         )
+
     return protocol == "agent_request"
 
 
@@ -202,6 +205,7 @@ def stops_in(agent: str, result: Mapping[str, Any]) -> bool:
         "implement": result.get("completion_percentage", 0) < 100,
         "research": result.get("confidence_level") == "LOW",
     }
+
     return bool(stops.get(agent.removeprefix("speckit-").removeprefix("speckit.")))
 
 
@@ -220,8 +224,10 @@ def test_a_row_sets_only_what_it_names(verdict: Verdict, context: RoutingContext
 
     for name in ("next_agent", "instruction", "next_command", "new_session", "retry"):
         assert name in carried or getattr(decision, name) is None
+
     for name in ("files_to_read", "questions", "flags", "issues", "results"):
         assert name in carried or getattr(decision, name) == ()
+
     handoff = verdict.envelope.handoff if isinstance(verdict.envelope, Report) else None
     own = (handoff.blockers,) if handoff is not None else ()
     assert "blockers" in carried or decision.blockers in ((), own)
@@ -260,6 +266,7 @@ def test_no_automatic_way_goes_round_for_ever(verdict: Verdict) -> None:
         Action.FEEDBACK_LOOP,
     }
     stored: dict[str, Any] = {}
+
     for _ in range(8):
         decision = route(verdict, RoutingContext.from_dict(stored))
         changes = decision.to_dict()["state_changes"]

@@ -466,6 +466,7 @@ def test_s15_success_without_next_step_is_finished(steps: list[str] | None) -> N
     values = json.loads(answer("review"))
     if steps is None:
         del values["result"]["next_steps"]
+
     decision = speckit(json.dumps(values, indent=1))
 
     assert (decision.rule, actions(decision)) == ("S15", ["finish"])

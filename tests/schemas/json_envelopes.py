@@ -163,6 +163,7 @@ def envelopes(draw: st.DrawFn, protocol: str) -> dict[str, Json]:
         found = list(places(envelope))
         if not found:
             break
+
         container, key = found[draw(st.integers(0, len(found) - 1))]
         if draw(st.booleans()):
             container[key] = deepcopy(VALUES[draw(st.integers(0, len(VALUES) - 1))])
@@ -171,4 +172,5 @@ def envelopes(draw: st.DrawFn, protocol: str) -> dict[str, Json]:
             container[name] = deepcopy(VALUES[draw(st.integers(0, len(VALUES) - 1))])
         else:
             del container[key]
+
     return envelope

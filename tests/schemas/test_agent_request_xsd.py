@@ -72,7 +72,9 @@ class Element:
         element.text = self.text
         for key, value in self.attributes:
             element.set(key.replace("other:", "{urn:other}"), value)
+
         element.extend([child.tree(namespace) for child in self.children])
+
         return element
 
 
@@ -80,10 +82,12 @@ def section_2_1_accepts(root: Element, namespace: str | None) -> bool:
     """Judge by the facts of section 2.1, without a schema."""
     if namespace != NAMESPACE or root.name != "agent_request" or root.text.strip(XML_BLANKS):
         return False
+
     names = [child.name for child in root.children]
     in_order = [name for name in PARTS for _ in range(names.count(name))]
     counts = all(least <= names.count(name) <= most for name, (least, most) in PARTS.items())
     attributes = {key for key, _ in root.attributes} <= ROOT_ATTRIBUTES
+
     return (
         names == in_order
         and counts
@@ -98,6 +102,7 @@ def part_accepted(part: Element) -> bool:
     if part.name == "deliverables":
         kinds = [child.name for child in part.children]
         return holds_only(part, KINDS) and kinds == sorted(kinds, key=KINDS.index)
+
     return text_only(part) and part.text in WORDS.get(part.name, {part.text})
 
 
@@ -108,6 +113,7 @@ def holds_only(part: Element, names: tuple[str, ...]) -> bool:
         or not all(child.name in names for child in part.children)
     ):
         return False
+
     return all(
         file_accepted(child) if child.name == "file" else text_only(child)
         for child in part.children
@@ -192,6 +198,7 @@ def spoilt(draw: st.DrawFn, element: Element = GOOD) -> Element:
         return replace(element, text=draw(TEXTS))
     elif change == "attributes":
         return replace(element, attributes=draw(ATTRIBUTES))
+
     return replace(element, children=tuple(children))
 
 
@@ -259,10 +266,12 @@ def test_the_twin_accepts_every_good_example_without_a_namespace_and_refuses_the
     envelope = ENVELOPE.search(text)
     if envelope is None or "instructor-workflow.org/agent-handoff" in envelope[0]:
         return
+
     try:
         accepted = CORRECTED.validate(etree.fromstring(envelope[0]))
     except etree.XMLSyntaxError:
         accepted = False
+
     good = case.expected["strict"] != "errors" or rules <= BEYOND | OF_PLACE
     assert accepted == good, CORRECTED.error_log
 
@@ -346,6 +355,7 @@ def test_schemas_are_installed_where_the_protocol_looks_for_them(tmp_path: Path)
     )
     for place in places:
         assert (tmp_path / place).read_bytes() == (FOLDER / Path(place).name).read_bytes()
+
     assert install_schemas("agent_request", tmp_path) == places
     assert sorted(path.name for path in (tmp_path / ".claude" / "schemas").iterdir()) == sorted(
         Path(place).name for place in places
@@ -361,6 +371,7 @@ def test_a_schema_that_was_changed_is_not_overwritten(tmp_path: Path) -> None:
         UnwritableFileError, match="is there already and says something else; move it away first"
     ):
         install_schemas("agent_request", tmp_path)
+
     assert {(tmp_path / place).read_text(encoding="utf-8") for place in places} == {"mine"}
 
 

@@ -77,6 +77,7 @@ def assert_agreement(envelope: str) -> bool:
         accepted = SCHEMA.validate(parse(envelope))
     except etree.XMLSyntaxError:
         accepted = False
+
     faults = {
         finding.rule
         for finding in validate(envelope, protocol="goop_report", mode="strict").findings
@@ -85,7 +86,9 @@ def assert_agreement(envelope: str) -> bool:
     agree = accepted == (not faults & STRUCTURE)
     if TEMPLATE_TEXT in faults:  # a schema can tell it from a word or a number only
         agree = not (accepted and faults & STRUCTURE)
+
     assert agree, f"{envelope}\nschema: {complaints}\nengine: {sorted(faults)}"
+
     return accepted
 
 
@@ -133,6 +136,7 @@ def test_schema_and_engine_agree_when_one_of_28_elements_is_changed(
     for root, element in copies(FULL):
         change(element)
         answers.append(assert_agreement(write(root)))
+
     assert (len(answers), answers.count(False)) == (28, refused)
 
 
@@ -142,6 +146,7 @@ def test_schema_and_engine_agree_wherever_a_value_stands(value: str) -> None:
         if not len(element) and element.tag not in ("wave", "task"):
             element.text = value
             assert_agreement(write(root))
+
     for root, element in copies(FULL):
         for name in element.attrib:
             before = element.attrib[name]

@@ -65,7 +65,9 @@ def assert_agreement(envelope: Any, protocol: str) -> bool:  # noqa: ANN401
     agree = accepted == (not errors - BEYOND_STRUCTURE)
     if template_text := errors & TEMPLATE_TEXT:  # a schema can tell it from a word or a number only
         agree = not (accepted and errors - BEYOND_STRUCTURE - template_text)
+
     assert agree, f"{text}\nschema: {complaints}\nengine: {sorted(errors)}"
+
     return accepted
 
 
@@ -100,6 +102,7 @@ def test_schema_and_engine_agree_on_every_case_that_is_plain_json(case: JsonCase
     except ValueError:
         assert "json/loose-syntax" in case.rules
         return
+
     assert_agreement(envelope, case.protocol)
 
 

@@ -73,10 +73,12 @@ def main(path: str) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
+
         while True:
             ready, _, _ = select.select([door, sys.stdin], [], [])
             if door not in ready:
                 return
+
             caller, _ = door.accept()
             with caller:
                 _fork(caller)
@@ -98,10 +100,12 @@ def _serve(caller: socket.socket, arguments: list[str], streams: list[int]) -> i
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+
     code = program(arguments)
     sys.stdout.flush()
     sys.stderr.flush()
     caller.send(str(code).encode())
+
     return code
 
 

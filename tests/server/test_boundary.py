@@ -49,6 +49,7 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Connection]:
     server = GoopServer("faulty", middleware=[log_timing, paging(2)])
     for tool in (crash, foreseen, refuse, long_text, count_up):
         server.tool()(tool)
+
     server.resource("goop://crash")(crash)
     server.resource("goop://crash/{protocol}")(crash_about)
     server.prompt()(crash)
@@ -83,6 +84,7 @@ def test_crash_of_a_resource_is_told_as_an_incident_too(
 ) -> None:
     with pytest.raises(MCPError) as refusal:
         faulty.read(uri)
+
     assert refusal.value.code == INTERNAL_ERROR
     assert incident_in(refusal.value.message, caplog).exc_info
 
@@ -92,6 +94,7 @@ def test_crash_of_a_prompt_is_told_as_an_incident_too(
 ) -> None:
     with pytest.raises(MCPError) as refusal:
         faulty.prompt("crash")
+
     assert refusal.value.code == INTERNAL_ERROR
     assert incident_in(refusal.value.message, caplog).exc_info
 
@@ -127,11 +130,13 @@ def test_lists_come_in_pages_until_there_is_no_cursor(faulty: Connection) -> Non
     names: list[str] = []
     sizes: list[int] = []
     cursor: str | None = None
+
     while cursor is not None or not names:
         page = faulty.call(partial(faulty.client.list_tools, cursor=cursor))
         names += [tool.name for tool in page.tools]
         sizes.append(len(page.tools))
         cursor = page.next_cursor
+
     assert names == ["crash", "foreseen", "refuse", "long_text", "count_up"]
     assert sizes == [2, 2, 1]
 
@@ -149,6 +154,7 @@ def test_time_of_each_request_is_logged_without_its_content(
     faulty.tool("count_up", number=41)
     with pytest.raises(MCPError):
         faulty.read("goop://crash")
+
     lines = [
         record.getMessage()
         for record in caplog.records

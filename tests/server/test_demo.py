@@ -157,6 +157,7 @@ def test_verdicts_of_the_demo_are_those_of_the_engine_on_its_two_replies(story: 
     for reply, told in ((first_reply, first_verdict), (second_reply, second_verdict)):
         assert reply.reply is not None
         assert told.verdict == VerdictModel.model_validate(validate(reply.reply).to_dict())
+
     assert first_verdict.verdict is not None
     assert feedback.feedback == first_verdict.verdict.feedback
 

@@ -52,7 +52,9 @@ class Receiver(ThreadingHTTPServer):
             except Empty:
                 missing = [part for part in parts if part not in text]
                 raise AssertionError(f"{missing} did not come; faults: {self.faults}") from None
+
             text += str(message)
+
         return text
 
 
@@ -98,6 +100,7 @@ def test_a_server_sends_spans_and_figures_to_the_collector_that_is_named(
     server = StdioServerParameters(
         command=sys.executable, args=command, env=environment(**variables)
     )
+
     with connect(server, era) as connection:
         connection.tool("validate_report", text=BAD_STATUS)
         connection.tool("save_memory", title="A title", content="Some content.")
@@ -110,6 +113,7 @@ def test_a_server_sends_spans_and_figures_to_the_collector_that_is_named(
             "goop_report/unknown-status",
             "db.client.operation.duration",
         )
+
     assert str(tmp_path) not in text
     assert "Some content" not in text
 

@@ -32,6 +32,7 @@ def answer_of(host: Connection, text: str, **values: str) -> dict[str, object]:
     result = host.tool("hook_check", text=text, **arguments)
     said = json.loads(text_of(result))
     assert isinstance(said, dict)
+
     return said
 
 

@@ -25,6 +25,7 @@ def test_server_says_who_it_is_and_when_to_use_it(connection: Connection) -> Non
 def test_made_up_cursor_is_refused(connection: Connection, listing: str) -> None:
     with pytest.raises(MCPError) as refusal:
         connection.call(lambda: getattr(connection.client, listing)(cursor="7"))
+
     assert (refusal.value.code, refusal.value.message) == (
         INVALID_PARAMS,
         "invalid cursor; leave it out to begin with the first page",
@@ -45,6 +46,7 @@ def test_two_servers_list_everything_in_the_same_order(era: str) -> None:
                     fresh.call(client.list_prompts).prompts,
                 )
             )
+
     assert listings[0] == listings[1]
 
 
@@ -68,8 +70,10 @@ def test_manual_names_every_tool_argument_resource_and_prompt() -> None:
                 *tool.input_schema["properties"],
                 *(tool.output_schema or {})["properties"],
             ]
+
         for prompt in opened.call(client.list_prompts).prompts:
             names += [prompt.name, *(argument.name for argument in prompt.arguments or [])]
+
     page_of_a_rule = {
         "id",
         "lenient",

@@ -48,6 +48,7 @@ def test_a_record_is_one_json_object_without_secrets(capsys: pytest.CaptureFixtu
     start("json")
     with answering(REQUEST):
         log.warning("first\nsecond %s", SECRET)
+
     (line,) = lines(capsys)
     record = json.loads(line)
     assert datetime.fromisoformat(record.pop("time")).utcoffset() == timedelta(0)
@@ -69,6 +70,7 @@ def test_a_traceback_stands_in_the_object_and_what_is_not_known_is_left_out(
         raise RuntimeError(f'"quoted" {SECRET} \u2028')
     except RuntimeError:
         log.exception("it broke")
+
     (line,) = lines(capsys)
     record = json.loads(line)
     assert line.isascii()
@@ -107,6 +109,7 @@ def test_a_line_of_text_names_the_request_that_it_belongs_to(
     log.info("before")
     with answering(REQUEST):
         log.info("within")
+
     log.info("after")
     ends = [line.split(" INFO ")[1] for line in lines(capsys)]
     assert ends == [
@@ -143,6 +146,7 @@ def test_the_request_is_known_in_worker_threads_and_in_the_writer_of_the_databas
             await anyio.to_thread.run_sync(
                 lambda: store.write(lambda _: seen.append(current_request()))
             )
+
         store.close()
 
     async def serve_all() -> None:
@@ -186,10 +190,12 @@ def test_an_id_of_a_session_is_cut_where_a_library_tells_it(
     id = uuid4()
     library = logging.getLogger("mcp.server.sse")
     library.warning("could not find the session %s or /messages/?session_id=%s", id, id.hex)
+
     try:
         raise RuntimeError(f"the session {id.hex} is gone")
     except RuntimeError:
         library.exception("it broke")
+
     log.warning("incident %s in a tool", id.hex)
     found, broke, own = lines(capsys)
     assert str(id) not in found + broke

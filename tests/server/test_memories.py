@@ -114,6 +114,7 @@ def test_what_is_saved_is_found_read_and_forgotten(memory: Connection) -> None:
         "s1",
         "w2t3",
     )
+
     for word in (
         "RS256",
         "The key lives an hour",
@@ -204,6 +205,7 @@ def test_there_being_more_is_told(memory: Connection) -> None:
         memory.tool(
             "save_memory", title=f"Session {number}", content=f"Number {number} lives in Redis."
         )
+
     result = memory.tool("search_memory", queries="redis session")
     assert (len(found(result).items), found(result).total, found(result).has_more) == (5, 7, True)
     assert text_of(result).startswith("5 of 7 found, a larger limit shows more; ")
@@ -446,6 +448,7 @@ def test_two_servers_on_one_postgres_share_a_project_and_no_other(
         assert found(other.tool("search_memory", queries="jose")).items == []
         second.tool("forget_memory", id=id)
         assert re.match(rf"memory {id} was forgotten", refused(first, "get_memory", id=id))
+
     assert list(tmp_path.iterdir()) == []
 
 

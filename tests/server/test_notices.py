@@ -55,6 +55,7 @@ def serving(take_stamps: Callable[[Collection[str]], Mapping[str, object]]) -> G
         lifespan=notices.watching,
     )
     server.tell_changes(notices)
+
     return server
 
 
@@ -69,10 +70,12 @@ async def test_a_client_of_the_earlier_era_hears_of_a_change_once(spec: anyio.Pa
     async with legacy(serve(spec)) as (client, heard):
         for uri in (URI, URI, OTHER):
             await client.subscribe_resource(uri)
+
         await spec.write_text("second", encoding="utf-8")
         await heard.wait_for_count(1)
         await spec.write_text("third", encoding="utf-8")
         await heard.wait_for_count(2)
+
     assert heard.uris == [URI, URI]
 
 
@@ -88,10 +91,12 @@ async def test_who_unsubscribes_hears_no_more(spec: anyio.Path) -> None:
     async with legacy(server) as (client, heard), legacy(server) as (second, control):
         for each in (client, second):
             await each.subscribe_resource(URI)
+
         await client.unsubscribe_resource(URI)
         await client.unsubscribe_resource(OTHER)
         await spec.write_text("second", encoding="utf-8")
         await control.wait_for_count(1)
+
     assert heard.uris == []
 
 
@@ -109,8 +114,10 @@ async def test_others_hear_on_when_the_first_client_has_left(spec: anyio.Path) -
         async with legacy(server) as (first, _):
             await first.subscribe_resource(URI)
             await second.subscribe_resource(URI)
+
         await spec.write_text("second", encoding="utf-8")
         await heard.wait_for_count(1)
+
     assert heard.uris == [URI]
 
 
@@ -121,6 +128,7 @@ async def test_a_resource_that_vanishes_and_comes_back_is_told_twice(spec: anyio
         await heard.wait_for_count(1)
         await spec.write_text("again", encoding="utf-8")
         await heard.wait_for_count(2)
+
     assert heard.uris == [URI, URI]
 
 
@@ -140,10 +148,12 @@ async def test_a_subscription_made_during_a_look_hears_of_the_next_change() -> N
         said[URI] = "second"
         with anyio.fail_after(PATIENCE):
             await looking.wait()
+
         await client.subscribe_resource(OTHER)
         said[OTHER] = "second"
         go_on.set()
         await heard.wait_for_count(2)
+
     assert heard.uris == [URI, OTHER]
 
 
@@ -157,6 +167,7 @@ async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is
             raise StoreUnavailableError(
                 "the database cannot be reached; call again when it is back"
             )
+
         return dict.fromkeys(uris, said[-1])
 
     async with legacy(serving(take_stamps)) as (client, heard):
@@ -164,10 +175,12 @@ async def test_while_the_database_cannot_be_asked_nothing_is_told_and_nothing_is
         said.append("away")
         with anyio.fail_after(PATIENCE):
             await asked_in_vain.wait()
+
         said.append("second")
         await heard.wait_for_count(1)
         said.append("third")
         await heard.wait_for_count(2)
+
     assert heard.uris == [URI, URI]
 
 
@@ -177,6 +190,7 @@ async def test_a_stream_that_is_given_up_before_it_begins_takes_no_place(spec: a
     async def note(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "subscriptions/listen":
             asked.set()
+
         try:
             return await call_next(ctx)
         finally:
@@ -191,6 +205,7 @@ async def test_a_stream_that_is_given_up_before_it_begins_takes_no_place(spec: a
 
     server = serve(spec)
     server.middleware.insert(0, note)
+
     async with Client(server) as client:
         with anyio.fail_after(PATIENCE):
             async with all_threads_taken():
@@ -198,7 +213,9 @@ async def test_a_stream_that_is_given_up_before_it_begins_takes_no_place(spec: a
                     tasks.start_soon(listen)
                     await asked.wait()
                     tasks.cancel_scope.cancel()
+
                 await ended.wait()
+
             await listen()
 
 
@@ -208,6 +225,7 @@ async def all_threads_taken() -> AsyncIterator[None]:
     borrowers = [object() for _ in range(int(limiter.available_tokens))]
     for each in borrowers:
         limiter.acquire_on_behalf_of_nowait(each)
+
     try:
         yield
     finally:
@@ -219,6 +237,7 @@ async def test_a_long_address_is_kept_by_nobody(spec: anyio.Path) -> None:
     async with legacy(serve(spec)) as (client, _):
         with pytest.raises(MCPError, match="an address has more than 2,000 characters"):
             await client.subscribe_resource("goop://" + "x" * 2_000)
+
     async with Client(serve(spec)) as later:
         with pytest.raises(MCPError, match="an address has more than 2,000 characters"):
             async with later.listen(resource_subscriptions=["goop://" + "x" * 2_000]):
@@ -231,5 +250,6 @@ async def test_more_subscriptions_than_are_the_share_of_a_client_are_refused(
     async with legacy(serve(spec)) as (client, _):
         for number in range(1000):
             await client.subscribe_resource(f"goop://memories/{number}")
+
         with pytest.raises(MCPError, match="one client may have 1,000 subscriptions"):
             await client.subscribe_resource(URI)

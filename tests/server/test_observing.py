@@ -82,6 +82,7 @@ def test_names_that_a_client_made_up_stay_out(server: Connection) -> None:
     server.tool(f"steal-{SECRET}", text="my own words")
     with pytest.raises(MCPError):
         server.prompt(f"leak-{SECRET}")
+
     assert served("tools/call _OTHER")["gen_ai.tool.name"] == "_OTHER"
     assert served("prompts/get _OTHER")["error.type"] == "-32602"
     ours = [span for span in EXPORTER.get_finished_spans() if span.kind is trace.SpanKind.SERVER]
@@ -153,6 +154,7 @@ def test_the_trace_of_a_client_goes_on_in_the_server(server: Connection) -> None
             await server.client.call_tool(
                 "validate_report", {"text": GOOD}, meta=cast("RequestParamsMeta", meta)
             )
+
         return outer.get_span_context().trace_id
 
     trace_id = server.call(call)
@@ -186,6 +188,7 @@ def test_one_id_is_in_the_span_in_the_log_and_in_what_the_agent_is_told(
 ) -> None:
     with caplog.at_level(logging.INFO):
         said = text_of(faulty.tool("crash"))
+
     id = served("tools/call crash")["goop.request.id"]
     assert f"incident {id}," in said
     assert f"incident {id} in the tool crash" in caplog.text

@@ -104,9 +104,11 @@ def test_no_other_client_waits_for_a_rule_that_takes_long(era: str, tmp_path: Pa
         "agent_type": "goop-executor",
         "active": "false",
     }
+
     with connect(create_server(settings), era) as client:
         for tool in ("validate_report", "route_next_action", "record_report"):
             assert "all clients" not in text_of(client.tool(tool, text=WITH_TICKET))
+
         assert "all clients" not in text_of(client.tool("hook_check", text=WITH_TICKET, **told))
         client.prompt("repair_report", text=WITH_TICKET)
 
@@ -132,6 +134,7 @@ def test_however_much_a_rule_says_its_answer_is_one_that_clients_take(
     with connect(create_server(Settings(project=tmp_path, rules=(str(file),))), era) as client:
         result = client.tool("validate_report", text=WITH_TICKET)
         check_against_schema(result, client.tools()["validate_report"])
+
     assert len(json.dumps(result.structured_content).encode()) <= MOST_BYTES
 
 
@@ -145,6 +148,7 @@ def test_a_rule_that_fails_is_an_error_that_names_it_and_the_server_goes_on(
             assert result.is_error
             assert "rule shop/ticket-missing failed: LookupError (incident " in text_of(result)
             assert "line" not in text_of(result)
+
         assert not client.tool("validate_report", text="No envelope.").is_error
 
 

@@ -47,6 +47,7 @@ def project(
     transport, era = request.param
     copied("profile_0x", tmp_path)
     in_process = starting(preloaded, "serve", "--project", str(tmp_path))
+
     with connect(
         create_server(Settings(project=tmp_path)) if transport == "memory" else in_process, era
     ) as opened:
@@ -86,6 +87,7 @@ def test_the_documents_that_are_there_are_listed_and_read_as_they_stand(
     present = [name for name in DOCUMENTS if (tmp_path / ".goopspec" / name).exists()]
     assert len(present) == 6
     assert list(listed(project)) == [f"goop://project/{name}" for name in present]
+
     for name in present:
         contents = project.read(f"goop://project/{name}")
         assert contents.text.encode() == (tmp_path / ".goopspec" / name).read_bytes()
@@ -122,6 +124,7 @@ def test_what_cannot_be_read_says_why_without_an_absolute_path(
     (folder / "ADL.md").write_bytes(b"fine\ncaf\xe9")
     with (folder / "CHRONICLE.md").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
+
     (folder / "BLUEPRINT.md").unlink()
     (folder / "BLUEPRINT.md").mkdir()
     said = {
@@ -172,6 +175,7 @@ def test_documents_and_ids_are_completed(project: Connection) -> None:
     assert offered("goop://memories/{id}", "id", "") == []
     for number in range(3):
         project.tool("save_memory", title=f"T{number}", content=f"Number {number}.")
+
     assert offered("goop://memories/{id}", "id", "") == ["3", "2", "1"]
 
 
@@ -182,6 +186,7 @@ def test_more_ids_than_are_offered_are_told(tmp_path: Path) -> None:
             save_memory(
                 application.store, MemoryDraft(title=f"T{number}", content=f"Number {number}.")
             )
+
         ref = ResourceTemplateReference(uri="goop://memories/{id}")
         offered = client.call(
             lambda: client.client.complete(ref, {"name": "id", "value": ""})
@@ -216,6 +221,7 @@ def shared(
     """Connect to a server beside an agent: with the folder of the project, and the database of all machines."""
     copied("profile_0x", tmp_path)
     settings = Settings(project=tmp_path, database=DatabaseUrl(database.url()), project_id="shop")
+
     with (
         Application(settings) as application,
         connect(create_server(settings, application=application), request.param) as opened,
@@ -273,12 +279,14 @@ def test_a_database_that_cannot_be_asked_hides_no_other_resource(tmp_path: Path,
     url = DatabaseUrl("postgresql://goop@127.0.0.1:9/goop")
     copied("profile_0x", tmp_path)
     settings = Settings(project=tmp_path, database=url, project_id="shop")
+
     with connect(create_server(settings), era) as alone:
         assert {SPEC, "goop://project/CHRONICLE.md", "goop://project/HANDOFF.md"} <= {
             *listed(alone)
         }
         assert alone.read(SPEC).text.encode() == (tmp_path / ".goopspec" / "SPEC.md").read_bytes()
         said = refused(alone, "goop://project/CHRONICLE.md", INTERNAL_ERROR)
+
     assert said.startswith("postgresql://goop@127.0.0.1:9/goop cannot be reached")
 
 
@@ -314,10 +322,12 @@ async def subscribed(project: Path, era: str, *uris: str) -> AsyncIterator[tuple
     """Connect to a server process and subscribe to `uris` in the way of the era."""
     heard = Heard()
     handler = heard.note if era == "legacy" else None
+
     async with Client(stdio_server(project), mode=era, message_handler=handler) as client:
         if era == "legacy":
             for uri in uris:
                 await client.subscribe_resource(uri)
+
             yield client, heard
         else:
             async with listening(client, *uris) as listener:
@@ -338,6 +348,7 @@ async def test_a_change_by_another_process_is_told(tmp_path: Path, era: str) -> 
         forget = ["-m", "goop_mcp", "memory", "forget", "1", "--project", str(tmp_path)]
         await anyio.run_process([sys.executable, *forget])
         await heard.wait_for(MEMORY)
+
     assert heard.uris == [SPEC, MEMORY]
 
 
@@ -352,6 +363,7 @@ async def test_a_document_in_the_folder_of_the_workflow_is_followed(
             "# another one", encoding="utf-8"
         )
         await heard.wait_for(SPEC)
+
     assert heard.uris == [SPEC]
 
 
@@ -367,6 +379,7 @@ async def test_subscribing_makes_nothing_and_an_unknown_address_is_no_fault(
         (tmp_path / ".goopspec").mkdir()
         (tmp_path / ".goopspec" / "SPEC.md").write_text("# first", encoding="utf-8")
         await heard.wait_for(SPEC)
+
     assert heard.uris == [SPEC]
     assert [path.name for path in (tmp_path / ".goopspec").iterdir()] == ["SPEC.md"]
 

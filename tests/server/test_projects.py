@@ -134,6 +134,7 @@ def test_fifty_reports_at_once_are_all_recorded(todo: Connection, tmp_path: Path
         async with anyio.create_task_group() as tasks:
             for number in range(50):
                 tasks.start_soon(record_one, number)
+
         return answers
 
     answers = todo.call(record_all)
@@ -154,6 +155,7 @@ def test_what_one_server_recorded_the_next_one_knows(tmp_path: Path, era: str) -
     with connect(server, era) as first:
         first.tool("record_report", text=project.reply)
         first.tool("build_handoff", kind="session", write=True)
+
     with connect(server, era) as second:
         status = StatusModel.model_validate(second.tool("project_status").structured_content)
         again = second.tool("record_report", text=project.reply)

@@ -19,6 +19,7 @@ def test_every_prompt_that_ships_is_listed_with_its_arguments(connection: Connec
     shipped = list_prompts()
     assert [each.name for each in listed] == [each.name for each in shipped]
     assert {"goop_report", "repair_report"} <= {each.name for each in listed}
+
     for ours, theirs in zip(shipped, listed, strict=True):
         assert (theirs.title, theirs.description) == (ours.title, ours.description)
         arguments = [

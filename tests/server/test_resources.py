@@ -15,6 +15,7 @@ def unknown(connection: Connection, uri: str) -> str:
     """Read a resource that must not exist, and return what is said about it."""
     with pytest.raises(MCPError) as refusal:
         connection.read(uri)
+
     assert refusal.value.code == -32602
     assert refusal.value.data == {"uri": uri}
     return refusal.value.message

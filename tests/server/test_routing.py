@@ -62,6 +62,7 @@ def test_stored_state_changes_are_the_context_of_the_next_call(connection: Conne
     text = case("016_executor_complete.xml").replace(">COMPLETE<", ">PARTIAL<")
     rules: list[str] = []
     stored: dict[str, JsonValue] = {}
+
     for _ in range(4):
         decision = connection.tool(
             "route_next_action", text=text, context=stored

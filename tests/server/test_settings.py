@@ -57,6 +57,7 @@ def test_log_level_is_read_in_any_case(given: str) -> None:
 def test_unknown_log_level_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(GoopError) as refusal:
         read_settings({"GOOP_LOG_LEVEL": "WARN"})
+
     assert (
         str(refusal.value)
         == "GOOP_LOG_LEVEL is 'WARN'; expected one of DEBUG, INFO, WARNING, ERROR, CRITICAL; did"
@@ -71,10 +72,12 @@ def test_record_with_a_traceback_is_one_line_on_stderr(
     monkeypatch.setattr(root, "handlers", [])
     monkeypatch.setattr(root, "level", root.level)
     configure_logging("INFO", clean=lambda text: text)
+
     try:
         raise RuntimeError("first\r\nsecond")
     except RuntimeError:
         logging.getLogger("goop_mcp.test").exception("it broke\nhere")
+
     captured = capsys.readouterr()
     assert captured.out == ""
     (line,) = captured.err.splitlines()
@@ -92,6 +95,7 @@ def test_log_format_is_read_in_any_case(given: str) -> None:
 def test_unknown_log_format_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(SettingsError) as refusal:
         read_settings({"GOOP_LOG_FORMAT": "jsonl"})
+
     assert (
         str(refusal.value)
         == "GOOP_LOG_FORMAT is 'jsonl'; expected one of text, json; did you mean json?"

@@ -88,6 +88,7 @@ def running(command: list[str] = SERVE, **variables: str) -> Iterator[Process]:
         # A pipe that was broken on purpose has something left to flush.
         for stream in (process.stdout, process.stderr):
             stream.close()
+
         process.stdin.close()
 
 
@@ -170,6 +171,7 @@ def test_signal_leaves_all_that_was_saved_in_one_file(
         assert "saved: memory 1" in json.dumps(saved)
         process.popen.send_signal(number)
         assert process.ended()[0] == code
+
     assert [path.name for path in (tmp_path / ".goopspec").glob("goop.db*")] == ["goop.db"]
 
 
@@ -180,6 +182,7 @@ def test_signal_ends_the_server_while_another_program_holds_the_lock(
     folder = tmp_path / ".goopspec"
     folder.mkdir()
     file = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+
     try:
         take_lock(file)
         with running([*SERVE, "--project", str(tmp_path)]) as process:
@@ -203,6 +206,7 @@ def test_lines_that_are_no_messages_do_not_stop_the_server() -> None:
         process.open()
         for line in (b"hello?", b"[]", b"\xff\xfe", b"", b'{"jsonrpc":"2.0"', b'{"id":1}', b"null"):
             process.write(line)
+
         answer = explain(process, id=7)
         assert answer["id"] == 7
         assert "result" in answer
@@ -238,6 +242,7 @@ def test_log_goes_to_stderr_one_line_a_record() -> None:
         process.stdin.close()
         assert process.ended()[0] == 0
         lines = process.stderr.read().decode().splitlines()
+
     assert len(lines) >= 3
     assert all(" INFO " in line for line in lines)
     assert any("initialize answered in" in line for line in lines)
@@ -310,6 +315,7 @@ def after_serving_nobody(told: str) -> str:
         text=True,
         timeout=BOUND,
     )
+
     return finished.stdout.strip()
 
 

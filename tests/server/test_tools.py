@@ -253,6 +253,7 @@ def test_text_of_three_megabytes_is_refused(connection: Connection) -> None:
 def test_text_of_twenty_megabytes_is_refused_where_no_network_refuses_it_before(era: str) -> None:
     with connected("stdio", era) as connection:
         lines = refused(connection, "validate_report", text="x" * 20_000_000)
+
     assert lines[1:] == [
         "- text is a string of 20,000,000 characters; expected a string of at most 2,097,152"
         " characters"
@@ -343,6 +344,7 @@ def test_a_text_that_is_json_stays_a_text_and_a_quoted_list_is_a_list(tmp_path: 
         assert (memory["agent"], memory["session_id"]) == ('{"name": "x"}', "null")
         for queries in ('{"a": "b"}', '["a", "b"]'):
             assert not connection.tool("search_memory", queries=queries).is_error
+
         assert not connection.tool(
             "save_memory", title="C", content="D", concepts='["quoted"]'
         ).is_error

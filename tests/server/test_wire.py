@@ -38,6 +38,7 @@ def ends(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
     else:
         one, other = socket.socketpair()
         pair = one.detach(), other.detach()
+
     yield pair
     for descriptor in pair:
         with suppress(OSError):
@@ -114,7 +115,9 @@ def test_answers_that_nobody_reads_yet_are_whole_when_they_are_read() -> None:
         process.open()
         for number in range(1, ANSWERS + 1):
             process.write(message("tools/list", number).rstrip())
+
         answers = [process.answer() for _ in range(ANSWERS)]
+
     assert {answer["id"] for answer in answers} == set(range(1, ANSWERS + 1))
     assert all("result" in answer for answer in answers)
 
@@ -128,10 +131,12 @@ def test_server_answers_over_a_socket_as_some_hosts_give_it() -> None:
         theirs.close()
         ours.settimeout(PATIENCE)
         ours.sendall(message("initialize", 1))
+
         with ours.makefile("rb") as answers:
             assert json.loads(answers.readline())["id"] == 1
             ours.shutdown(socket.SHUT_WR)
             assert answers.read() == b""
+
         assert process.wait(PATIENCE) == 0
 
 
@@ -154,6 +159,7 @@ def test_requests_that_came_before_the_end_of_input_are_answered(
             check=False,
             timeout=PATIENCE,
         )
+
     assert ended.returncode == 0
     lines = (answered.read_bytes() if taken == "file" else ended.stdout).splitlines()
     assert sorted(json.loads(line)["id"] for line in lines) == list(range(1, 20))
@@ -183,12 +189,14 @@ def test_a_line_that_is_too_large_is_refused_by_its_id_and_the_next_is_answered(
     around = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
     params = {"params": {"name": "validate_report", "arguments": {"id": 3, "text": padding}}}
     line = json.dumps(around | params if order == "id first" else params | around).encode()
+
     with running() as process:
         process.open()
         process.write(line)
         refusal = process.answer()
         process.write(message("ping", 8).rstrip())
         assert process.answer()["id"] == 8
+
     assert refusal["id"] == 7
     assert "the line has more than 33,554,432 bytes" in json.dumps(refusal["error"])
 
@@ -207,6 +215,7 @@ def test_a_line_of_too_many_values_is_refused_before_it_is_read() -> None:
         refusal = process.answer()
         process.write(json.dumps({**call, "id": 8, "params": {"name": "x" * 300_000}}).encode())
         second = process.answer()
+
     assert refusal["id"] == 7
     assert "more than 10,000 values" in json.dumps(refusal["error"])
     assert second["id"] == 8

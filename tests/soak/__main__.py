@@ -20,11 +20,13 @@ def main() -> int:
     seconds = parser.parse_args().minutes * 60
     with tempfile.TemporaryDirectory() as folder:
         outcome = soak(Path(folder), quiet=seconds / 10, mixed=seconds * 9 / 10)
+
     holds = (
         outcome.ratio <= MOST_RATIO and outcome.growth <= MOST_GROWTH_MB and not outcome.has_failed
     )
     Console().print(table(outcome))
     Console().print("holds" if holds else "does not hold", style="green" if holds else "red")
+
     return 0 if holds else 1
 
 
@@ -63,6 +65,7 @@ def table(outcome: Outcome) -> Table:
         "attacks", "", ", ".join(f"{name} {count:,}" for name, count in outcome.attacks.items()), ""
     )
     found.add_row("lines of the log", "", f"{len(outcome.said.splitlines()):,}", "")
+
     return found
 
 

@@ -46,6 +46,7 @@ class Connection:
             "Mcp-Method": "tools/call",
             "Mcp-Name": tool,
         }
+
         return self.post(body, headers)
 
     def close(self) -> None:

@@ -40,6 +40,7 @@ def send_large_messages(port: int, token: str) -> None:
         if field.version == VERSIONS[1]
         else {}
     )
+
     try:
         connection.post(field.message(value), headers)
     finally:
@@ -81,6 +82,7 @@ def stay_silent(port: int, _: str) -> None:
         for _number in range(_SOCKETS):
             opened = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
             opened.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n")
+
         time.sleep(2)
 
 
@@ -92,6 +94,7 @@ def read_nothing(port: int, token: str) -> None:
         said = stream.recv(4_096) + stream.recv(4_096)
         path = said.partition(b"data: ")[2].partition(b"\r\n")[0].decode()
         connection = Connection(port, token)
+
         try:
             for number in range(30):
                 message = {"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": {}}
@@ -132,6 +135,7 @@ def attack(port: int, seconds: float, tokens: list[str]) -> dict[str, int]:
             # The server may close any of these connections, as it should.
             with suppress(OSError, http.client.HTTPException):
                 each(port, token)
+
             counts[each.__name__] += 1
             time.sleep(_PAUSE)
 
@@ -141,8 +145,10 @@ def attack(port: int, seconds: float, tokens: list[str]) -> dict[str, int]:
     ]
     for thread in threads:
         thread.start()
+
     for thread in threads:
         thread.join()
+
     return counts
 
 

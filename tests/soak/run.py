@@ -88,12 +88,15 @@ def soak(folder: Path, *, quiet: float, mixed: float) -> Outcome:
         shown = [tokens[name] for name in names[HONEST:]]
         command = [sys.executable, "-m", "tests.soak.hostile", str(server.port), str(mixed), *shown]
         memory: list[float] = []
+
         with subprocess.Popen(
             command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
         ) as hostile:
             beside = measure(server, honest, mixed, memory)
             attacks, _ = hostile.communicate(timeout=120)
+
         server.stop()
+
         return Outcome(alone, beside, memory, json.loads(attacks), server.said())
 
 
@@ -111,21 +114,26 @@ def measure(
                 status: int | str = _step(connection, number)
             except (OSError, http.client.HTTPException) as error:
                 status = type(error).__name__
+
             phase.seconds.append(time.perf_counter() - started)
             phase.statuses[status] += 1
             number += 1
             time.sleep(_PAUSE)
+
         connection.close()
 
     workers = [threading.Thread(target=work, args=(token,)) for token in tokens]
     for worker in workers:
         worker.start()
+
     while time.monotonic() < end:
         time.sleep(min(1.0, seconds / 30))
         if memory is not None:
             memory.append(resident_mb(server.process.pid) or 0.0)
+
     for worker in workers:
         worker.join()
+
     return phase
 
 
@@ -142,6 +150,7 @@ def _step(connection: Connection, number: int) -> int:
             status, answer = connection.call("explain_rule", rule="xml/unescaped")
         case _:
             status, answer = connection.call("validate_report", text=_REPORT)
+
     if status == http.client.OK and b'"isError":true' in answer:
         return 0
     return status

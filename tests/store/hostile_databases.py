@@ -85,6 +85,8 @@ def plant(project: Path, *statements: str) -> Path:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     for statement in statements:
         connection.execute(statement.replace("ENDLESS", _ENDLESS))
+
     connection.pragma("wal_checkpoint", "TRUNCATE")
     connection.close()
+
     return path

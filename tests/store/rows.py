@@ -100,4 +100,5 @@ def found(
     hits = store.read(
         lambda reading: reading.search(words, operator=operator, wanted=wanted, limit=limit)
     )
+
     return [hit.memory.id for hit in hits]

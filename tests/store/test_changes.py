@@ -58,6 +58,7 @@ def test_a_fault_in_a_change_takes_all_of_it_back_and_is_raised_again(store: Sto
 
     with pytest.raises(OddFaultError):
         store.write(change)
+
     assert store.read(lambda reading: (count(reading), reading.events(), reading.revision())) == (
         0,
         [],
@@ -74,6 +75,7 @@ def test_a_fault_in_a_question_is_raised_again_and_the_next_one_is_answered(stor
 
     with pytest.raises(ZeroDivisionError):
         store.read(ask)
+
     assert store.read(count) == 1
 
 
@@ -114,6 +116,7 @@ def test_a_fault_in_what_follows_is_logged_and_takes_nothing_back(
 
     with caplog.at_level(logging.ERROR):
         stored = store.write(lambda writing: writing.add_memory(new_memory("one")), then=follow)
+
     assert store.read(lambda reading: reading.memory(stored.id)) == stored
     assert "is stored" in caplog.text
 
@@ -140,10 +143,13 @@ def test_a_writer_that_waits_too_long_is_told_who_writes(
         for waiting in (store, open_again()):
             with pytest.raises(StoreBusyError) as told:
                 waiting.write(lambda writing: writing.add_event(EVENT), timeout=0.1)
+
             assert told.value.retryable
             assert str(told.value)
+
         go_on.set()
         writing.result(LONGEST_WAIT)
+
     # Whoever gave up is not written for afterwards.
     add_named(store, "two")
     assert store.read(lambda reading: reading.events()) == []
@@ -155,6 +161,7 @@ def test_fifty_threads_that_save_at_once_all_keep_what_they_saved(store: Store) 
         read = [threads.submit(store.read, count) for _ in range(50)]
         ids = sorted(id for future in saved for id in future.result(LONGEST_WAIT))
         assert all(future.result(LONGEST_WAIT) <= 200 for future in read)
+
     memories = store.read(lambda reading: reading.memories(MemoryFilter()))
     assert ids == sorted(memory.id for memory in memories)
     assert len(set(ids)) == 200
@@ -189,6 +196,7 @@ def test_a_store_that_is_closed_lets_those_in_the_line_finish(
         closing.result(LONGEST_WAIT)
         # In time for the line, or told so; never lost in between.
         stored = 0 if isinstance(second.exception(LONGEST_WAIT), StoreError) else 1
+
     assert open_again().read(count) == stored
 
 

@@ -19,6 +19,7 @@ def table(folder: Path, kind: str, *, device: str | None = None) -> Path:
         f"3 0 {here} / /with\\040blank rw,relatime shared:5 master:2 - {kind} source rw,x=-\n"
         "broken\n"
     )
+
     return path
 
 

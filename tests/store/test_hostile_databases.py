@@ -36,8 +36,10 @@ def test_a_file_that_declares_something_else_is_refused_and_left_as_it_is(
     store = open_store(None, project=tmp_path)
     with pytest.raises(StoreCorruptError, match=rf"^\.goopspec/{DIFFERS}"):
         found(store, "one")
+
     with pytest.raises(StoreCorruptError, match=rf"^\.goopspec/{DIFFERS}"):
         add_named(store, "two")
+
     store.close()
 
     assert path.read_bytes() == before
@@ -50,6 +52,7 @@ def test_a_value_that_no_row_of_ours_holds_is_refused(tmp_path: Path, kind: str)
     store = open_store(None, project=tmp_path)
     with pytest.raises(StoreCorruptError, match=r"(holds a value|is longer than)"):
         store.read(lambda reading: (reading.memories(MemoryFilter()), reading.reports()))
+
     store.close()
 
 
@@ -113,6 +116,7 @@ def test_the_command_line_says_what_is_wrong_within_its_time_and_memory(
     assert status.returncode == 0
     if kind in FOREIGN_OBJECTS:
         assert ".goopspec/goop.db does not declare" in status.stdout
+
     assert (memories.returncode, memories.stdout) == (2, "")
     assert memories.stderr.startswith("goop-mcp: ")
     assert "move the file away" in memories.stderr

@@ -79,6 +79,7 @@ def test_a_second_memory_with_the_same_name_is_refused_and_nothing_is_written(
     values = asdict(new_memory("two")) | {field: getattr(new_memory("one"), field)}
     with pytest.raises(StoreError):
         add(store, new_memory("three"), type(new_memory("two"))(**values))
+
     assert listed(store) == [first.id]
     assert store.read(lambda reading: reading.revision()) == 1
 
@@ -91,6 +92,7 @@ def test_text_that_no_engine_keeps_is_refused_with_the_name_of_its_field(
     values = asdict(new_memory("odd")) | {field: (text,) if field == "facts" else text}
     with pytest.raises(StoreError, match=f"^{field} "):
         add(store, type(new_memory("odd"))(**values))
+
     assert listed(store) == []
 
 
@@ -279,6 +281,7 @@ def test_memories_are_found_by_sketch_those_that_share_most_and_the_rarest_first
         "e": (3, 3),
     }.items():
         add(store, replace(new_memory(name), sketches=sketches))
+
     assert sketched(store, 1, 3, 2**63 - 1) == [3, 1, 5, 2]
     assert sketched(store, 1, 3, 2**63 - 1, limit=2) == [3, 1]
     assert sketched(store, 3, 4) == [2, 5, 3, 1]

@@ -68,7 +68,9 @@ def test_no_folder_is_made_outside_of_the_project(tmp_path: Path) -> None:
             StoreError, match=r"the folder of \S*goop\.db does not exist; create it"
         ):
             add_named(store, "one")
+
         store.close()
+
     assert [each.name for each in tmp_path.iterdir()] == ["project"]
 
 
@@ -91,6 +93,7 @@ def test_other_urls_are_refused_with_what_was_expected_and_without_the_password(
 ) -> None:
     with pytest.raises(SettingsError) as told:
         open_store(url, project=tmp_path)
+
     assert "database" in str(told.value)
     assert SECRET not in str(told.value)
 

@@ -74,6 +74,7 @@ def test_the_newest_event_of_a_document_is_known_by_its_revision(store: Store) -
     assert newest("CHRONICLE.md") == 0
     for document in ("CHRONICLE.md", "ADL.md", "CHRONICLE.md", None):
         add(document)
+
     assert [newest(name) for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md")] == [3, 2, 0]
 
 
@@ -164,10 +165,13 @@ def test_an_attempt_is_recorded_once_and_a_change_whole_or_not_at_all(store: Sto
 def test_text_that_no_engine_keeps_is_refused(store: Store, text: str) -> None:
     with pytest.raises(StoreError, match=r"^text "):
         store.write(lambda writing: writing.add_event(replace(EVENT, text=text)))
+
     with pytest.raises(StoreError, match=r"^envelope "):
         store.write(lambda writing: writing.add_report(replace(REPORT, envelope=text)))
+
     with pytest.raises(StoreError, match=r"^reply "):
         store.write(lambda writing: writing.add_attempts([replace(ATTEMPT, reply=text)]))
+
     assert store.read(lambda reading: reading.revision()) == 0
 
 

@@ -70,6 +70,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(
     for use in both(store):
         with pytest.raises(StoreCorruptError, match=r"^\.goopspec/goop\.db is .*left as it is"):
             use()
+
     assert path.read_bytes() == content
 
 
@@ -79,8 +80,10 @@ def test_a_damaged_database_is_told_and_left_as_it_is(database: Path, store: Sto
     database.write_bytes(content)
     with pytest.raises(StoreCorruptError, match="damaged"):
         store.read(lambda reading: reading.memories(MemoryFilter()))
+
     with pytest.raises(StoreCorruptError):
         add_named(store, "two")
+
     assert store.check() != []
     store.close()
     assert database.read_bytes() == bytes(content)
@@ -104,6 +107,7 @@ def test_a_database_of_another_program_is_left_as_it_is(store: Store, tmp_path: 
     for use in both(store):
         with pytest.raises(StoreCorruptError, match="another program"):
             use()
+
     store.close()
     assert path.read_bytes() == before
 
@@ -140,6 +144,7 @@ def test_a_symbolic_link_in_place_of_the_file_is_refused(
     (tmp_path / ".goopspec" / name).symlink_to(target)
     with pytest.raises(StoreError, match="symbolic link"):
         add_named(store, "one")
+
     assert target.read_bytes() == b""
 
 
@@ -190,6 +195,7 @@ def test_a_copy_that_is_put_back_is_what_is_read_and_written(
     assert found(store, "two") == [2]
     for path in database.parent.glob("goop.db*"):
         path.unlink()
+
     (tmp_path / "copy").rename(database)
     assert found(store, "two") == []
     assert add_named(store, "three") == [2]
@@ -238,10 +244,12 @@ def test_without_free_file_handles_the_store_says_so_and_works_again_later(
     highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     taken: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, hard))
+
     try:
         with suppress(OSError):
             while True:
                 taken.append(os.open(os.devnull, os.O_RDONLY))
+
         for use in both(store):
             with pytest.raises(StoreError, match="too many files"):
                 use()
@@ -249,6 +257,7 @@ def test_without_free_file_handles_the_store_says_so_and_works_again_later(
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         for file in taken:
             os.close(file)
+
     assert add_named(store, "two") == [2]
     assert database.exists()
 

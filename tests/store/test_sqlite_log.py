@@ -60,6 +60,7 @@ def test_nothing_saved_is_lost_with_a_log_that_somebody_removes(
     remove(tmp_path, *suffixes)
     if reads_first:
         assert uids(store) == {"uid-before"}
+
     add_named(store, "after")
 
     assert uids(store) == {"uid-before", "uid-after"}
@@ -188,10 +189,12 @@ def test_a_database_that_was_read_only_for_a_while_is_written_again_without_a_re
     store.close()
     again = open_store(None, project=tmp_path)
     database = tmp_path / NAME
+
     with ordinary_rights():
         database.chmod(0o444)
         with pytest.raises(StoreReadOnlyError):
             add_named(again, "refused")
+
         database.chmod(0o600)
         add_named(again, "after")
 
@@ -208,14 +211,18 @@ def test_reading_while_a_database_is_read_only_does_not_keep_it_from_being_writt
     shutil.copytree(tmp_path / ".goopspec", project / ".goopspec")
     again = open_store(None, project=project)
     files = [project / f"{NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
+
     with ordinary_rights():
         for file in files:
             file.chmod(0o444)
+
         assert uids(again) == {"uid-before"}
         with pytest.raises(StoreReadOnlyError):
             add_named(again, "refused")
+
         for file in files:
             file.chmod(0o600)
+
         add_named(again, "after")
 
     assert uids(again) == {"uid-before", "uid-after"}

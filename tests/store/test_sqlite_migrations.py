@@ -112,8 +112,10 @@ def test_an_older_program_refuses_what_a_newer_one_has_changed_under_it(tmp_path
     add_named(new, "five")
     with pytest.raises(StoreVersionError):
         found(old, "one")
+
     with pytest.raises(StoreVersionError):
         add_named(old, "six")
+
     assert len(found(new, "four five six")) == 2
     old.close()
     new.close()
@@ -125,6 +127,7 @@ def test_a_step_that_fails_changes_nothing(tmp_path: Path) -> None:
     store = store_with(project, broken)
     with pytest.raises(OSError, match="no such table"):
         add_named(store, "four")
+
     store.close()
     assert version_of(project / ".goopspec" / "goop.db") == SHIPPED[-1].version
     assert found(store_with(project), "one") == [1]
@@ -188,11 +191,13 @@ def test_a_copy_that_finds_no_room_stops_the_step(tmp_path: Path) -> None:
     store = store_with(project, NEXT)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+
     try:
         with pytest.raises(StoreFullError, match="no room left"):
             add_named(store, "four")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
     assert not list((project / ".goopspec").glob("goop.db.version-*"))
     assert add_named(store, "four") == [4]
     store.close()

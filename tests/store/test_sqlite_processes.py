@@ -75,10 +75,12 @@ def test_a_hung_process_that_holds_the_lock_is_named(store: Store, tmp_path: Pat
                 StoreBusyError, match=rf"process {holder.pid} since 20\d\d-"
             ) as told:
                 store.write(lambda writing: writing.add_event(EVENT), timeout=0.3)
+
             assert told.value.retryable
             assert store.read(lambda reading: reading.revision()) == 0
         finally:
             holder.kill()
+
     # The kernel takes the lock from the dead, and nothing is written for the one who gave up.
     assert add_named(store, "one") == [1]
     assert store.read(lambda reading: reading.events()) == []
@@ -92,6 +94,7 @@ def test_a_program_that_ignores_the_lock_is_waited_for_and_told(
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusyError, match="does not wait in the line"):
         store.write(lambda writing: writing.add_event(EVENT), timeout=0.2)
+
     assert store.read(lambda reading: reading.revision()) == 1
     other.close()
     assert add_named(store, "two") == [2]
@@ -122,11 +125,13 @@ def test_a_database_that_may_not_be_written_is_told_and_left_as_it_is(open_to_al
     add_named(store, "one")
     store.close()
     before = {path.name: path.read_bytes() for path in (open_to_all / ".goopspec").iterdir()}
+
     for what in ("save", "read"):
         said = run_as_somebody_else(open_to_all, what)
         assert said.startswith("StoreReadOnlyError: .goopspec/"), said
         assert "give this user write permission" in said
         assert str(open_to_all) not in said
+
     assert {
         path.name: path.read_bytes() for path in (open_to_all / ".goopspec").iterdir()
     } == before
@@ -139,6 +144,7 @@ def test_a_read_only_file_in_a_folder_of_ones_own_is_told(open_to_all: Path) -> 
     folder = open_to_all / ".goopspec"
     for path in (open_to_all, folder):
         path.chmod(0o777)
+
     (folder / ".lock").chmod(0o666)
     (folder / "goop.db").chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
     assert run_as_somebody_else(open_to_all, "save").startswith(
@@ -157,6 +163,7 @@ def test_a_store_is_closed_at_once_while_a_hung_process_holds_the_lock(
             assert holder.stdout.readline().strip() == "holding"
             with pytest.raises(StoreBusyError):
                 store.write(lambda writing: writing.add_event(EVENT), timeout=0.1)
+
             began = time.monotonic()
             store.close()
             assert time.monotonic() - began < LONGEST_HOLD / 2

@@ -58,6 +58,7 @@ def test_an_exception_of_the_script_is_raised_and_the_message_kept() -> None:
 
     with pytest.raises(ConnectionError, match="gone"):
         agent.sync("Do it.")
+
     assert agent.sync("Again.") == COMPLETE_REPLY
     assert agent.texts == ["Do it.", "Again."]
 

@@ -161,6 +161,7 @@ def most_memory() -> int:
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

@@ -104,8 +104,11 @@ def only_root_is_open(cut: str) -> bool:
     """Return whether every element of `cut` but the root is closed and all that is required is there."""
     if not cut.rstrip().endswith(">") or cut.rstrip().endswith("?>"):
         return False
+
     depth = 0
     for tag in re.finditer(r"<(/?)[\w]+[^<>]*?(/?)>", re.sub(r"<!--.*?-->", "", cut)):
         depth += 0 if tag[2] else -1 if tag[1] else 1
+
     unfinished = cut.rfind("<") > cut.rfind(">")
+
     return depth == 1 and not unfinished and all(f"</{name}>" in cut for name in REQUIRED_PARTS)

@@ -320,6 +320,7 @@ def spoiled(draw: st.DrawFn, texts: st.SearchStrategy[str], *, most: int = 5) ->
             text = text[:end] if end > len(text) // 2 else text
         else:
             text = text[:start] + draw(_INSERTED) + text[start:]
+
     return text
 
 

@@ -751,6 +751,7 @@ def commit_subjects(seed: int, count: int) -> Iterator[str]:
     """Yield `count` subjects and sentences as people and agents write them."""
     chance = random.Random(seed)
     pick = chance.choice
+
     for _ in itertools.repeat(None, count):
         kind, scope = pick(_TYPES), pick(_SCOPES)
         what = f"{pick(_VERBS)} {pick(_THINGS)}{pick(_TAILS)}"

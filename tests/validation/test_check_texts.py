@@ -61,6 +61,7 @@ def reply_with(
     reply = COMPLETE_REPLY.replace(
         "<summary>Added the login endpoint.</summary>", f"<summary>{summary}</summary>"
     )
+
     return reply.replace(f'<check name="tests" passed="true">{_GOOD}</check>', check)
 
 

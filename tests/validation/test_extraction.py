@@ -232,6 +232,7 @@ def test_root_that_closes_itself_is_a_mention_and_nothing_that_was_cut_off() -> 
     for verdict in judge_both(f"{fenced(EXECUTOR)}\n<goop_report/>\n"):
         assert verdict.envelope == EXECUTOR_REPORT
         assert weighty_rules(verdict) == {"envelope/not-at-end"}
+
     for verdict in judge_both("Done.\n\n<goop_report/>\n"):
         assert not verdict.accepted
         assert "envelope/truncated" not in weighty_rules(verdict)

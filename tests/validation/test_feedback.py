@@ -104,6 +104,7 @@ def test_feedback_on_one_fault_says_what_was_found_and_what_to_write(name: str) 
     assert len(errors) == 1
     for part in (f"line {errors[0].line}", errors[0].rule, errors[0].fix):
         assert part in feedback
+
     if errors[0].found:
         assert errors[0].found in feedback
     if errors[0].expected:

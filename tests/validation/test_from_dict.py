@@ -52,6 +52,7 @@ def test_every_case_of_a_family_is_read_again_with_its_model(family: str, mode: 
             is_the_same(verdict)
             models += verdict.envelope is not None
             assert again(verdict).envelope == verdict.envelope
+
     assert models > 10
 
 
@@ -112,8 +113,10 @@ def test_values_that_are_nested_too_deeply_are_refused() -> None:
     child: dict[str, Any] = {"name": "a"}
     for _ in range(100_000):
         child = {"name": "a", "children": [child]}
+
     values = {**GOOD, "protocol": "agent_request", "envelope": {"extensions": [child]}}
     with pytest.raises(ValueError, match="nested too deeply"):
         Verdict.from_dict(values)
+
     while child.get("children"):
         child = child["children"].pop()

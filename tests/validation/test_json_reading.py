@@ -26,6 +26,7 @@ def mended(old: str, new: str) -> tuple[Reply, list[tuple[str, str]]]:
     assert lenient.repaired_text is not None
     assert judge(lenient.repaired_text, "factory", "strict").envelope == lenient.envelope
     assert all(repair.line for repair in lenient.repairs)
+
     return lenient.envelope, [(repair.before, repair.after) for repair in lenient.repairs]
 
 
@@ -155,6 +156,7 @@ def test_object_inside_of_a_wrapper_is_read_and_its_findings_keep_their_place() 
         finding = the_finding(verdict, "factory/vague-summary")
         assert finding.path == "/summary"
         assert '"Done"' in text.splitlines()[(finding.line or 0) - 1][: (finding.column or 0) + 10]
+
     assert (
         judge(text, "factory").repaired_text
         == judge(json.dumps(json.loads(text)), "factory").repaired_text

@@ -67,6 +67,7 @@ def is_read_by_commonmark(text: str) -> bool:
     """
     tokens = PARSER.parse(text)
     ends = {token.map[1] for token in tokens if token.type == "inline" and token.map is not None}
+
     return not any(
         token.type == "code_block" and token.map is not None and token.map[0] in ends
         for token in tokens

@@ -135,6 +135,7 @@ def test_a_rule_judges_the_envelopes_of_its_model_only() -> None:
     )
     for reply in REPLIES:
         validate(reply, rules=[rule])
+
     assert set(seen) == {Request, Response}
 
 

@@ -66,6 +66,7 @@ def assert_positions_inside(verdict: Verdict, text: str) -> None:
     for line, column in places:
         assert 1 <= line <= len(lines)
         assert 1 <= column <= len(lines[line - 1]) + 1
+
     lines_named = [candidate.line for candidate in verdict.candidates]
     lines_named += [repair.line for repair in verdict.repairs if repair.line is not None]
     assert all(1 <= line <= len(lines) for line in lines_named)

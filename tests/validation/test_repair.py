@@ -44,6 +44,7 @@ def test_every_mended_slip_is_listed_with_its_line_before_and_after(slip: Slip) 
     assert repairs
     lines = text.split("\n")
     line = text[: text.index(slip.new)].count("\n") + 1
+
     for repair in repairs:
         assert repair.rule == slip.rule
         assert repair.line == line

@@ -37,6 +37,7 @@ def assert_repaired(text: str, whole: str, rule: str) -> Verdict:
     assert lenient.repaired_text is not None
     assert validate(lenient.repaired_text, mode="strict").envelope == lenient.envelope
     assert rule in rules_of(strict, Severity.ERROR)
+
     return lenient
 
 

@@ -109,6 +109,7 @@ def test_each_slot_is_the_one_finding_for_a_text_of_xml(reply: str, field: str) 
         assert_one_finding(
             validate(text, protocol=PROTOCOL[reply], mode=MODES[number % 2]), Severity.ERROR, text
         )
+
     for number, value in enumerate(OPEN):
         text = in_xml(reply, field, value)
         verdict = validate(text, protocol=PROTOCOL[reply], mode=MODES[number % 2])
@@ -137,6 +138,7 @@ def _with(value: Any, path: tuple[Any, ...], new: object) -> str:  # noqa: ANN40
     holder = copy
     for step in path[:-1]:
         holder = holder[step]
+
     holder[path[-1]] = new
     return json.dumps(copy, indent=1)
 
@@ -150,6 +152,7 @@ def _json_replies() -> dict[str, tuple[str, Any]]:
         text = getattr(speckit_samples, name)
         if name.endswith("_REPLY"):
             replies[name] = ("speckit", json.loads(text[text.index("{") : text.rindex("}") + 1]))
+
     return replies
 
 
@@ -261,6 +264,7 @@ def test_each_slot_is_caught_in_the_markdown_of_factory(field: str) -> None:
     for value in values:
         verdict = validate(MARKDOWN.format(**{**GOOD_MARKDOWN, field: value}), protocol="factory")
         assert placeholders(verdict), value
+
     for path in PATHS:
         assert placeholders(
             validate(MARKDOWN.format(**{**GOOD_MARKDOWN, "path": path}), protocol="factory")
@@ -323,6 +327,7 @@ def test_each_slot_is_caught_in_the_sections_of_v1_and_look_alikes_stay(place: i
 
     for value in (value for value in WHOLE if "\n" not in value and value not in ("- ...", "- …")):
         assert [each.severity for each in placeholders(judged(value))] == [Severity.ERROR], value
+
     for value in (
         value for value in LOOK_ALIKES if "\n" not in value and not value.startswith(("#", "```"))
     ):
@@ -364,6 +369,7 @@ def chosen(text: str) -> str:
         .replace('="X"', '="1"')
         .replace('="Y"', '="2"')
     )
+
     return text.replace("<ISO8601>", "2026-01-15T10:30:00Z").replace("<next-agent>", "tasks")
 
 
@@ -373,12 +379,14 @@ def _forms() -> Iterator[tuple[str, str]]:
         for expected in (Expectations(), Expectations(agent="goop-executor", phase="execute")):
             for form in re.split(r"\nor ", family.skeleton(expected)):
                 yield family.name, form
+
         prompt = render_prompt(family.name, {})
         for fence in re.findall(
             r"^(`{3,5})(?:xml|json)\n(.*?)^\1$", prompt, re.MULTILINE | re.DOTALL
         ):
             if fence[1].startswith(("{", "<")):
                 yield family.name, fence[1]
+
         if family.name == "speckit":
             for agent in RESULTS:
                 yield (

@@ -134,7 +134,9 @@ def test_long_runs_take_time_linear_to_their_length(unit: str) -> None:
             began = time.thread_time()
             for place in Place:
                 template_text(text, place)
+
             least = min(least, time.thread_time() - began)
+
         return least
 
     short, long = cost(4_000), cost(64_000)

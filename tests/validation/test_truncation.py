@@ -48,12 +48,14 @@ def errors_of_cut(cut: str, mode: Mode, *, before: str, behind: str) -> set[str]
             judge(cut + ROOT_END)
         )
         assert [repair.rule for repair in verdict.repairs] == ["envelope/root-not-closed"]
+
     return rules_of(verdict, Severity.ERROR)
 
 
 def allowed_errors(cut: str, mode: Mode) -> list[set[str]]:
     if only_root_is_open(cut):
         return [set() if mode == "lenient" else {"envelope/root-not-closed"}]
+
     # Before the first child tag is whole, the root's start tag may as well be a mention in prose.
     maybe_mention = "<status>" not in cut
     return (

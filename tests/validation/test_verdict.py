@@ -168,6 +168,7 @@ def test_finding_points_at_the_value_in_the_text_as_given(
     edits = [(old, new)]
     if new == "<Summary>":
         edits.append(("</summary>", "</Summary>"))
+
     text = fenced(changed(EXECUTOR, *edits))
     at = text.index(value, text.index(new))
 

@@ -73,4 +73,5 @@ def opened(project: Path) -> sqlite3.Connection:
     )
     connection.executescript(_ROWS)
     connection.commit()
+
     return connection

@@ -39,6 +39,7 @@ def record(project: Path, name: str, count: int) -> None:
     """Record `count` entries, and append the text of each to a file of acknowledgements once it is done."""
     files, store = ProjectFiles(project), open_store(None, project=project)
     acknowledged = os.open(project / f"{name}.ack", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
     for number in range(count):
         text = f"- entry {name}-{number}."
         event = NewEvent(
@@ -54,6 +55,7 @@ def record(project: Path, name: str, count: int) -> None:
 
         store.write(change, then=apply)
         os.write(acknowledged, f"{text}\n".encode())
+
     store.close()
 
 

@@ -150,6 +150,7 @@ def test_what_people_wrote_stays_where_it_is(project: Project) -> None:
     project.path(CHRONICLE).write_bytes(before.encode())
     for _ in range(105):
         project.record()
+
     project.path(CHRONICLE).write_bytes(
         project.path(CHRONICLE).read_bytes().replace(b"Keep.", b"Keep this.")
     )
@@ -168,6 +169,7 @@ def test_an_old_entry_that_people_changed_is_theirs_and_ours_is_in_the_archive(
 ) -> None:
     for _ in range(MOST_ENTRIES):
         project.record()
+
     project.path(CHRONICLE).write_text(
         project.path(CHRONICLE).read_text().replace("- entry 1.", "- entry 1. Not so!")
     )
@@ -183,10 +185,12 @@ def test_while_a_conflict_is_open_the_archive_goes_on_and_nothing_is_doubled_aft
 ) -> None:
     for _ in range(MOST_ENTRIES):
         project.record()
+
     whole = project.path(CHRONICLE).read_text()
     project.path(CHRONICLE).write_text(whole.replace("- entry 90.", "- entry 90. Not so!"))
     for _ in range(30):
         project.record()
+
     [conflict] = project.store.read(open_conflicts)
     assert len(ENTRY.findall(project.path(conflict.ours).read_text())) <= MOST_ENTRIES
 
@@ -222,9 +226,11 @@ def test_entries_of_an_archived_time_that_come_back_with_an_old_file_go_again(
 ) -> None:
     for _ in range(MOST_ENTRIES):
         project.record()
+
     old = project.path(CHRONICLE).read_text()
     for _ in range(3):
         project.record()
+
     first = old[
         old.index("<!-- goop:rev 1 -->") : old.index("<!-- goop:end 1 -->")
         + len("<!-- goop:end 1 -->")
@@ -262,6 +268,7 @@ def test_a_writer_killed_at_any_step_leaves_every_entry_once(
     first = Project(tmp_path)
     for _ in range(MOST_ENTRIES):
         first.record()
+
     first.store.close()
 
     killed(tmp_path, "a", "6", str(point), str(nth))
@@ -298,6 +305,7 @@ def test_an_append_that_was_cut_off_anywhere_is_completed(tmp_path: Path) -> Non
         assert both.is_done(files) == (end == len(whole))
         both.apply(files)
         assert archive.read_bytes() == whole, end
+
     assert whole.startswith(before)
 
 
@@ -320,6 +328,7 @@ def test_an_archive_that_cannot_be_used_keeps_no_entry_from_being_recorded(
 ) -> None:
     for _ in range(MOST_ENTRIES + 1):
         project.record()
+
     archive = project.path(".goopspec/archive/CHRONICLE-2026-01.md")
     archive.rename(archive.with_name("kept"))
     archive.mkdir()
@@ -345,6 +354,7 @@ def test_an_archive_that_leads_elsewhere_is_not_followed(project: Project, tmp_p
     (tmp_path / part.path).symlink_to(tmp_path / "elsewhere.md")
     with pytest.raises(PathRefusedError):
         part.apply(project.files)
+
     assert not (tmp_path / "elsewhere.md").exists()
 
 
@@ -355,6 +365,7 @@ def test_on_a_shared_database_document_and_archive_are_rendered_as_files_would_b
     nothing = ProjectFiles(project.root / "elsewhere")
     for number in range(130):
         project.record(now=JANUARY if number < 20 else FEBRUARY)
+
     events = project.store.read(lambda reading: reading.events(document="CHRONICLE.md"))
     for event in events:
         new = NewEvent(**{each.name: getattr(event, each.name) for each in fields(NewEvent)})
@@ -363,10 +374,12 @@ def test_on_a_shared_database_document_and_archive_are_rendered_as_files_would_b
     text = find_project_document(nothing, "CHRONICLE.md", recorded=shared)
 
     assert text == project.path(CHRONICLE).read_text()
+
     for name in ("CHRONICLE-2026-01.md", "CHRONICLE-2026-02.md"):
         file = project.path(f".goopspec/archive/{name}").read_text()
         assert read_archive(nothing, name, recorded=shared) == file
         assert read_archive(project.files, name) == file
+
     shared.close()
 
 

@@ -62,6 +62,7 @@ def two_commits_that_begin_alike(folder: Path) -> list[str]:
     """Make commits whose ids have the first four digits in common: reckoned first, so that git starts only twice."""
     like = git(folder, "cat-file", "commit", "HEAD").partition("\n\n")[0]
     seen: dict[bytes, str] = {}
+
     for number in itertools.count():
         text = f"{like}\n\nfeat: {number}\n"
         begin = hashlib.sha1(
@@ -69,7 +70,9 @@ def two_commits_that_begin_alike(folder: Path) -> list[str]:
         ).digest()[:2]
         if begin in seen:
             break
+
         seen[begin] = text
+
     return [
         git(folder, "hash-object", "-t", "commit", "-w", "--stdin", given=each)
         for each in (seen[begin], text)
@@ -199,6 +202,7 @@ def test_hostile_configuration_of_the_repository_runs_nothing(
     hooks.mkdir()
     for name in ("post-checkout", "pre-auto-gc", "reference-transaction", "post-index-change"):
         (hooks / name).symlink_to(program)
+
     for key, value in {
         "core.fsmonitor": program,
         "core.hooksPath": hooks,
@@ -220,6 +224,7 @@ def test_hostile_configuration_of_the_repository_runs_nothing(
         "core.repositoryFormatVersion": "1",
     }.items():
         git(project.folder, "config", key, str(value))
+
     canary.unlink(missing_ok=True)
 
     found = check(project, with_commit(project, "deadbee" * 5 + "deadb"))
@@ -436,6 +441,7 @@ def test_a_checkout_that_is_laid_out_like_a_bare_repository_discloses_nothing(
     shutil.move(project.folder / ".git", project.folder.parent / "kept.git")
     for name in ("HEAD", "config"):
         shutil.copy(folder / ".git" / name, project.folder / name)
+
     (project.folder / "refs").mkdir()
     write(project.folder, "objects/info/alternates", f"{folder / '.git' / 'objects'}\n")
 

@@ -208,6 +208,7 @@ def test_files_that_may_be_empty_and_entries_of_git_count_as_written(
 ) -> None:
     for empty in ("pkg/__init__.py", "pkg/py.typed", "pkg/.gitkeep"):
         write(project.folder, empty, "")
+
     (project.folder / "link").symlink_to("src")
     git(project.folder, "init", "--quiet", "deps/lib")
 
@@ -341,6 +342,7 @@ def test_files_that_a_speckit_answer_names_are_looked_for_each_by_what_was_done(
 ) -> None:
     for path in ("src/old.py", "src/dead.py"):
         write(project.folder, path)
+
     found = [(finding.rule, finding.found) for finding in check(project, PLAN_ANSWER).findings]
 
     assert found == [

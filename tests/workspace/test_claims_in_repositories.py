@@ -35,6 +35,7 @@ class Scene:
         )
         reply = report("W1.T1", wave="1").replace("<files/><commits/>", claims)
         assert claims in reply
+
         return check_workspace(reply, self.folder, mode=mode, expected=Expectations(base=base))
 
 
@@ -46,6 +47,7 @@ def _elements(lines: str, known: Mapping[str, str]) -> str:
         made.append(
             line[1:] if line.startswith("|") else f'<file path="{path}" action="{action}">x</file>'
         )
+
     return "\n".join(made)
 
 
@@ -68,6 +70,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     git(folder, "init", "--quiet")
     for path in ("src/a.py", "src/b.py", "src/old.py", "docs/plan.md", "assets/logo.png"):
         write(folder, path, f"{path}\n")
+
     base = commit(folder, "feat: first")
     other = _on_a_branch(folder)
     write(folder, "src/a.py", "changed\n")
@@ -96,6 +99,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
         "upper": head.upper(),
         "cut": head[:39] + ("0" if head[39] != "0" else "1"),
     }
+
     return Scene(folder, ids)
 
 
@@ -417,6 +421,7 @@ def test_file_that_was_changed_since_the_base_counts_however_many_commits_there_
     for number in range(3):
         write(folder, f"src/{number}.py")
         commit(folder, f"feat: {number}")
+
     here = Scene(folder, {})
 
     assert weighty(here.judge("modified src/b.py", mode="strict", base=base)) == set()
@@ -436,6 +441,7 @@ def test_files_are_compared_without_being_opened_and_nothing_of_the_repository_r
     program.chmod(0o755)
     write(folder, ".gitattributes", "* filter=evil diff=evil\n")
     commit(folder, "chore: attributes")
+
     for key in (
         "filter.evil.clean",
         "filter.evil.process",
@@ -444,6 +450,7 @@ def test_files_are_compared_without_being_opened_and_nothing_of_the_repository_r
         "diff.external",
     ):
         git(folder, "config", key, str(program))
+
     canary.unlink(missing_ok=True)
     (folder / "src/b.py").touch()
 

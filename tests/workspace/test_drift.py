@@ -70,6 +70,7 @@ def test_each_document_of_the_folder_is_found_and_a_missing_optional_one_is_no_f
 ) -> None:
     for name in ("PROJECT_KNOWLEDGE_BASE.md", "RESEARCH.md", "HANDOFF.md"):
         (files.root / ".goopspec" / name).write_text("# x\n")
+
     whole = read_project(files)
     (files.root / ".goopspec" / "RESEARCH.md").unlink()
     (files.root / ".goopspec" / "HANDOFF.md").unlink()

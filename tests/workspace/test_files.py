@@ -31,6 +31,7 @@ def project(tmp_path: Path) -> ProjectFiles:
     (root / "docs" / "secret.md").symlink_to(tmp_path / "outside" / "secret.md")
     (root / "docs" / "loop").symlink_to("loop")
     (root / ".goopspec" / "ADL.md").symlink_to(tmp_path / "outside" / "secret.md")
+
     return ProjectFiles(root)
 
 
@@ -80,6 +81,7 @@ def generated_paths(root: Path) -> list[str]:
         "",
         "docs/\ud800.md",
     ]
+
     return [spellings(chance.choice(targets), chance) for _ in range(CASES)]
 
 
@@ -92,6 +94,7 @@ def test_none_of_500_generated_paths_escapes(project: ProjectFiles) -> None:
             assert project.kind(path) is not FileKind.OTHER, path
         except (PathRefusedError, DocumentUnreadableError) as error:
             refusals.append(str(error).replace(path[:60], ""))
+
         with pytest.raises(WorkspaceError):
             replace_file(project, path, b"overwritten")
 
@@ -126,6 +129,7 @@ def test_a_link_put_in_place_during_the_call_leads_nowhere(project: ProjectFiles
     (outside / "plan.md").write_bytes(SECRET)
     (root / "docs" / "kept.md").write_bytes(b"the plan\n")
     seen = {b"the plan\n": 0, None: 0}
+
     with subprocess.Popen(
         [sys.executable, "-c", SWAPPER, str(root), str(outside)], stdout=subprocess.PIPE, text=True
     ) as swapper:
@@ -137,6 +141,7 @@ def test_a_link_put_in_place_during_the_call_leads_nowhere(project: ProjectFiles
                     seen[project.read_bytes("docs/plan.md")] += 1
                 except (PathRefusedError, DocumentUnreadableError):
                     continue
+
             assert swapper.poll() is None, "the swapping has stopped"
         finally:
             swapper.kill()

@@ -98,19 +98,23 @@ def test_folder_that_cannot_be_written_is_read(tmp_path: Path, log: bool) -> Non
     connection = opened(tmp_path / "running")
     if not log:
         connection.close()
+
     shutil.copytree(tmp_path / "running", tmp_path / "left", ignore=shutil.ignore_patterns("*-shm"))
     connection.close()
     folder = tmp_path / "left" / ".goopspec"
     before = seen(tmp_path / "left")
     for file in folder.iterdir():
         file.chmod(0o444)
+
     folder.chmod(0o555)
+
     try:
         with ordinary_rights():
             assert state_of(tmp_path / "left").phase == "execute"
             work = read_work(ProjectFiles(tmp_path / "left"), "login")
     finally:
         folder.chmod(0o755)
+
     assert work is not None
     assert work.done == ("W1.T1", "W1.T2")
     assert seen(tmp_path / "left") == before
@@ -173,8 +177,10 @@ def test_command_line_and_server_show_it(tmp_path: Path) -> None:
         "No key for the payment service (high)",
     ):
         assert text in out
+
     with connect(create_server(Settings(project=tmp_path)), ERAS[0]) as connection:
         content = connection.tool("project_status").structured_content
+
     assert content is not None
     assert [check["status"] for check in content["verifications"]] == ["passed", "failed"]
     assert content["profile"] == "v1"

@@ -50,6 +50,7 @@ def restarted(project: Path, before: str | None) -> list[str]:
         )
         assert store.read(open_conflicts) == ()
         assert [name for name in files.names(".goopspec") if name.endswith(".goop-tmp")] == []
+
         return texts
     finally:
         store.close()
@@ -64,11 +65,13 @@ def test_a_writer_killed_at_any_step_loses_nothing(
 
     with started(tmp_path, "a", "5", str(point), str(nth)) as writer:
         assert writer.wait(timeout=300) == -signal.SIGKILL
+
     texts = restarted(tmp_path, before)
 
     assert 0 <= len(texts) - len(acknowledged(tmp_path)) <= 1
     with started(tmp_path, "b", "2") as writer:
         assert writer.wait(timeout=300) == 0
+
     assert len(restarted(tmp_path, before)) == len(texts) + 2
 
 
@@ -77,6 +80,7 @@ def test_many_writers_of_which_half_are_killed_lose_nothing(tmp_path: Path) -> N
     before = copied("windows", tmp_path).read_text(CHRONICLE)
 
     writers = [started(tmp_path, name, "25") for name in "abcdef"]
+
     try:
         deadline = time.monotonic() + 60
         for writer in writers[::2]:
@@ -88,7 +92,9 @@ def test_many_writers_of_which_half_are_killed_lose_nothing(tmp_path: Path) -> N
             ):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     writer.wait(timeout=0.01)
+
             writer.kill()
+
         assert [writer.wait(timeout=300) for writer in writers[1::2]] == [0, 0, 0]
     finally:
         for writer in writers:

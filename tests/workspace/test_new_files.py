@@ -62,6 +62,7 @@ def test_file_that_says_something_else_is_never_overwritten(
         UnwritableFileError, match=rf"^{PLACE} is there already and says something else; move it"
     ):
         place_file(project, PLACE, b"a long")
+
     assert files(project.root) == {PLACE: text}
 
 
@@ -113,6 +114,7 @@ def test_no_link_out_of_the_project_is_followed(
         (PathRefusedError, UnwritableFileError), match=r"through a link|is there already"
     ):
         place_file(project, PLACE, b"a")
+
     assert list(outside.iterdir()) == []
 
 
@@ -152,6 +154,7 @@ def test_whatever_the_place_nothing_is_written_outside(
     path = "/".join(parts)
     with pytest.raises(PathRefusedError):
         place_file(ProjectFiles(project), path, b"a")
+
     assert not may_create(path)
     assert set(top.rglob("*")) - set(project.rglob("*")) == before
 

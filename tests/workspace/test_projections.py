@@ -233,6 +233,7 @@ def test_where_people_changed_our_entry_their_file_is_left_alone(
 def test_a_conflict_grows_in_its_own_file_until_it_is_settled(project: Project) -> None:
     for text in ("one", "two"):
         project.record(text)
+
     project.edit(project.read().replace("one", "1"))
     for text in ("three", "four"):
         project.record(text)
@@ -253,6 +254,7 @@ def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(
 ) -> None:
     for text in ("one", "two"):
         project.record(text)
+
     project.edit(project.read().replace("one", "1"))
     project.record("three")
 
@@ -264,6 +266,7 @@ def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(
 def test_a_conflict_is_over_when_our_entry_stands_there_again(project: Project) -> None:
     for text in ("one", "two"):
         project.record(text)
+
     sound = project.read()
     project.edit(sound.replace("one", "1"))
     project.record("three")
@@ -278,6 +281,7 @@ def test_a_conflict_is_over_when_our_entry_stands_there_again(project: Project) 
 def test_a_conflict_file_that_people_edited_is_not_overwritten_either(project: Project) -> None:
     for text in ("one", "two"):
         project.record(text)
+
     project.edit(project.read().replace("one", "1"))
     project.record("three")
     project.edit("mine now", ".goopspec/CHRONICLE.conflict-3.md")
@@ -290,6 +294,7 @@ def test_a_conflict_file_that_people_edited_is_not_overwritten_either(project: P
 def test_a_file_with_the_name_of_a_conflict_is_not_overwritten(project: Project) -> None:
     for text in ("one", "two"):
         project.record(text)
+
     project.edit(project.read().replace("one", "1"))
     project.edit("mine", ".goopspec/CHRONICLE.conflict-3.md")
 
@@ -308,6 +313,7 @@ def test_a_chronicle_that_cannot_be_read_is_left_alone(project: Project, broken:
         path.symlink_to("../diary.md")
     else:
         path.write_bytes("Grüße".encode("latin-1"))
+
     before = path.read_bytes()
 
     plan = project.record("one")
@@ -464,6 +470,7 @@ def test_a_new_session_takes_in_what_people_added(diary: Project) -> None:
 def test_a_document_that_is_gone_is_rendered_again(project: Project) -> None:
     for text in ("one", "two"):
         project.record(text)
+
     before = project.read()
     (project.root / CHRONICLE).unlink()
 

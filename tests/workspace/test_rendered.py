@@ -74,6 +74,7 @@ def show_in_files(folder: Path) -> None:
 
     for document, text in SAID:
         store.write(change(document, text), then=then)
+
     store.close()
 
 
@@ -86,6 +87,7 @@ def test_a_rendered_document_is_what_a_file_would_hold(
         folder.mkdir()
         if case is not None:
             copied(case, folder)
+
     before = sorted(without.rglob("*"))
     show_in_files(with_files)
     for document, text in SAID:
@@ -96,6 +98,7 @@ def test_a_rendered_document_is_what_a_file_would_hold(
             rendered(shared, ProjectFiles(without), name)
             == (with_files / ".goopspec" / name).read_bytes().decode()
         )
+
     assert sorted(without.rglob("*")) == before
 
 

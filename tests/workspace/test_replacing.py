@@ -56,6 +56,7 @@ def test_a_link_in_place_of_the_file_is_refused(project: ProjectFiles) -> None:
 
     with pytest.raises(PathRefusedError, match="is a link"):
         replace_file(project, PATH, b"ours")
+
     assert (project.root / "diary.md").read_bytes() == b"a person's diary"
 
 
@@ -67,6 +68,7 @@ def test_a_folder_that_leads_out_is_refused(
 
     with pytest.raises(PathRefusedError, match="leads out of the project"):
         replace_file(project, PATH, b"ours")
+
     assert list(elsewhere.iterdir()) == []
 
 
@@ -100,6 +102,7 @@ def test_the_contract_and_the_plan_are_laid_down_once_and_then_only_read(
 
     with pytest.raises(PathRefusedError, match="is not ours to write"):
         replace_file(project, f".goopspec/{name}", b"another contract")
+
     assert project.read_bytes(f".goopspec/{name}") == b"headings"
 
 
@@ -180,6 +183,7 @@ def test_a_file_that_does_not_fit_leaves_the_old_one_and_no_stray(
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+
     try:
         with pytest.raises(
             UnwritableFileError,
@@ -219,4 +223,5 @@ def test_a_folder_that_may_not_be_written_is_told(project: ProjectFiles) -> None
             replace_file(project, PATH, b"new")
     finally:
         (project.root / ".goopspec").chmod(0o755)
+
     assert project.read_bytes(PATH) == b"old"

@@ -104,6 +104,7 @@ def test_git_sees_the_documents_and_neither_the_database_nor_locks(tmp_path: Pat
     )
     for name in ours:
         (folder / name).touch()
+
     # Found by PATH
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)  # noqa: S607
 

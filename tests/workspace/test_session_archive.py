@@ -30,6 +30,7 @@ def session(root: Path, id: str, status: str = "COMPLETED") -> Path:
     )
     (folder / "notes").mkdir()
     (folder / "notes" / "ä b.txt").write_bytes(b"\x00\xff")
+
     return folder
 
 
@@ -81,6 +82,7 @@ def test_a_session_in_which_somebody_may_work_is_left_alone(status: str, tmp_pat
     assert finished_sessions(files) == ()
     with pytest.raises(WorkspaceError, match=r"expected one of CANCELLED, COMPLETE"):
         archive_session(files, OLD)
+
     assert contents(tmp_path / SESSIONS / OLD) == before
 
 
@@ -92,6 +94,7 @@ def test_a_session_that_is_not_there_is_said_to_have_no_state(tmp_path: Path) ->
 def test_only_sessions_that_began_before_a_time_are_chosen(tmp_path: Path) -> None:
     for id in (OLD, NEW):
         session(tmp_path, id)
+
     files = ProjectFiles(tmp_path)
 
     assert finished_sessions(files) == (OLD, NEW)
@@ -117,6 +120,7 @@ def test_another_archive_of_the_same_name_is_never_written_over(tmp_path: Path) 
 
     with pytest.raises(UnwritableFileError, match="another archive has its name"):
         archive_session(ProjectFiles(tmp_path), OLD)
+
     assert (tmp_path / SESSIONS / f"{OLD}.tar.gz").read_bytes() == b"somebody's"
     assert (folder / "prompt.md").exists()
 
@@ -128,6 +132,7 @@ def test_a_folder_with_a_link_in_it_is_left_alone(target: str, tmp_path: Path) -
 
     with pytest.raises(PathRefusedError, match="is a link, which is not packed"):
         archive_session(ProjectFiles(tmp_path), OLD)
+
     assert (folder / "prompt.md").exists()
     assert not (tmp_path / SESSIONS / f"{OLD}.tar.gz").exists()
 
@@ -135,6 +140,7 @@ def test_a_folder_with_a_link_in_it_is_left_alone(target: str, tmp_path: Path) -
 def test_the_command_packs_what_is_finished_and_old_and_tells_of_each(tmp_path: Path) -> None:
     for id in (OLD, NEW):
         session(tmp_path, id)
+
     call = ["handoff", "archive", "--older-than", "30", "--project", str(tmp_path)]
 
     tried = run(*call, "--dry-run")

@@ -53,6 +53,7 @@ def test_results_come_as_a_list_in_order_and_a_missing_one_is_reported(tmp_path:
     files = ProjectFiles(tmp_path)
     for id in (ID, OTHER):
         create_session(files, id, prompt="x", created_at=NOW)
+
     (tmp_path / "docs/.scratch/sessions" / ID / "result.json").unlink()
     (tmp_path / "docs/.scratch/sessions" / OTHER / "result.json").write_text(
         '{"service_status": "up"}'

@@ -170,6 +170,7 @@ def test_a_corrupt_state_is_never_written_and_stays_as_it_is(tmp_path: Path) -> 
         StateCorruptError, match="line 6, column 1: it ends in the middle; it is left as it is"
     ):
         current_state(files)
+
     assert files.read_text(".goopspec/state.json") == text_of("corrupt", "state.json")
 
 
@@ -286,6 +287,7 @@ def test_a_state_that_has_moved_is_refused_with_what_it_is_now(tmp_path: Path) -
 
     with pytest.raises(StateMovedError, match="in phase accept; read it and decide again") as moved:
         current_state(files, seen=seen)
+
     assert moved.value.retryable
 
 
@@ -332,6 +334,7 @@ def test_unknown_keys_and_their_order_survive_every_write(
     }
     for name in ("project_state", "activeWorkflowId", "workflows", "revision"):
         values.pop(name, None)
+
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only) + end
 
     state = parse_state(text)

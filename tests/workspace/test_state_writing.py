@@ -120,6 +120,7 @@ def test_a_caller_who_named_the_state_is_told_when_it_moved_meanwhile(
 
     with pytest.raises(StateMovedError):
         plan.apply(files)
+
     assert files.read_text(STATE) == text
 
 

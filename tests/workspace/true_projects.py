@@ -100,6 +100,7 @@ def memory_of(folder: Path, *titles: str) -> Store:
             created_at="2026-01-15T10:30:00Z",
         )
         store.write(lambda writing, new=new: writing.add_memory(new))  # type: ignore[misc] # mypy infers no default
+
     return store
 
 
@@ -143,4 +144,5 @@ def make_project(folder: Path) -> Project:
     write(folder, "src/other.py")
     write(folder, ".goopspec/state.json", json.dumps(STATE))
     write(folder, ".goopspec/BLUEPRINT.md", BLUEPRINT)
+
     return Project(folder, sha, memory_of(folder, MEMORY), base, loose)

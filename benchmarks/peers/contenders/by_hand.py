@@ -44,6 +44,7 @@ def _read(text: str, *, recover: bool) -> str | None:
         )
     except etree.XMLSyntaxError:
         return None
+
     if root is None or root.findtext("status") not in _STATUSES:
         return None
     return root.findtext("summary")

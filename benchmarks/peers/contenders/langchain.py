@@ -74,6 +74,7 @@ def _read_xml(text: str) -> str | None:
         root = XMLOutputParser().parse(text)
     except ValueError:  # its own exception, and that of the parser below it
         return None
+
     parts = root.get("goop_report") if isinstance(root, dict) else None
     return next((part["summary"] for part in parts or [] if "summary" in part), None)
 

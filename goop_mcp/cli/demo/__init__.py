@@ -62,11 +62,13 @@ def demo(format: Literal["text", "json"], colour: str) -> int:
             f"\nThat is the main job, from a faulty reply to a new session, in {seconds:.1f}"
             " seconds.\n"
         )
+
     if answered and not passed:
         complain(
             f"the story went wrong at {told[-1].name}: its outcome was not expected; please"
             " report it"
         )
+
     return 0 if passed else 1
 
 

@@ -39,8 +39,10 @@ class Stage:
         heading = Text(f"{number}. {step.title}", style="bold")
         for line in ("", Rule(heading, align="left", style="dim"), step.words, ""):
             console.print(line)
+
         for part in _parts(step):
             console.print(Padding(part, (0, 0, 0, 2)))
+
         # The console fills up lines with blanks; copied text should have none.
         show(
             "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines()),
@@ -63,6 +65,7 @@ def _parts(step: Step) -> list[RenderableType]:
                 word_wrap=True,
             )
         )
+
     if step.verdict is not None:
         parts.append(_findings(step.verdict))
     if step.feedback is not None:
@@ -73,6 +76,7 @@ def _parts(step: Step) -> list[RenderableType]:
         parts.append(
             Text(f"{step.decision.message.rstrip()}\n\nactions: {', '.join(step.decision.actions)}")
         )
+
     return parts
 
 
@@ -80,9 +84,11 @@ def _findings(verdict: VerdictModel) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
     for width in (7, 7, None):
         table.add_column(width=width)
+
     mended = {(repair.rule, repair.line): repair for repair in verdict.repairs}
     for finding in verdict.findings:
         table.add_row(*_cells(finding, mended.get((finding.rule, finding.line))))
+
     return table
 
 
@@ -95,4 +101,5 @@ def _cells(finding: FindingModel, repair: RepairModel | None) -> tuple[str, Text
         what.append(f"\n- {repair.before}", style="red").append(
             f"\n+ {repair.after}", style="green"
         )
+
     return (f"line {finding.line}" if finding.line is not None else "", kind, what)

@@ -147,6 +147,7 @@ async def _search(scene: Scene) -> Step:
     told, values = await _call(scene.client, "search_memory", {"queries": [*QUERIES]})
     found = FoundModel.model_validate(values)
     asked = " and ".join(f'"{query}"' for query in QUERIES)
+
     return Step(
         name="search",
         title="The next agent finds it",
@@ -164,6 +165,7 @@ async def _hand_over(scene: Scene) -> Step:
     }
     told, values = await _call(scene.client, "build_handoff", arguments)
     handoff = HandoffModel.model_validate(values)
+
     return Step(
         name="hand_over",
         title="The session hands over",
@@ -178,8 +180,10 @@ async def _hand_over(scene: Scene) -> Step:
 async def _resume(scene: Scene) -> Step:
     async with Client(server_of(scene.project)) as next_session:
         status = StatusModel.model_validate((await _call(next_session, "project_status", {}))[1])
+
     handoff = await anyio.Path(scene.project, _HANDOFF).read_text(encoding="utf-8")
     instructions = handoff.partition("## Next Session Instructions\n\n")[2].partition("\n\n---")[0]
+
     return Step(
         name="resume",
         title="A new session begins",
@@ -221,6 +225,7 @@ async def _call(client: Client, tool: str, arguments: dict[str, JsonValue]) -> t
     answer = await client.call_tool(tool, arguments)
     if answer.is_error:
         raise MCPError(INTERNAL_ERROR, f"{tool} gave no answer")
+
     text = "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
     return text, answer.structured_content
 

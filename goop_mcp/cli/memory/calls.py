@@ -42,6 +42,7 @@ def with_store(command: Callable[..., int]) -> Callable[..., int]:
 
     for option in (PROJECT_ID, DATABASE, PROJECT):
         run = option(run)
+
     return run
 
 
@@ -65,6 +66,7 @@ def _opened(project: str | None, database: str | None, project_id: str | None) -
         *others, last = [_told(each) for each in error.findings if each.severity is Severity.ERROR]
         for fault in others:
             complain(fault)
+
         raise _NotDoneError(last) from error
     except MemoryNotFoundError as error:
         raise _NotDoneError(str(error)) from error

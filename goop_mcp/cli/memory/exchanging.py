@@ -59,6 +59,7 @@ def export(
         raise WrongCallError(
             "markdown is written on our scale only; leave out --scale, or write --as jsonl"
         )
+
     written = 0
 
     def each() -> Iterator[StoredMemory]:
@@ -75,6 +76,7 @@ def export(
     else:
         write_file(file, document, force=force)
         complain(f"{counted(written, 'memory', 'memories')} written to {file}")
+
     return 0
 
 
@@ -107,8 +109,10 @@ def import_command(
 def _tell_lines(report: ImportReport) -> None:
     for remark in report.unread:
         complain(f"line {remark.line} was not taken: {remark.message}")
+
     for remark in report.remarks:
         complain(f"line {remark.line}: {remark.message}")
+
     if report.left_out:
         complain(f"{report.left_out} more such lines are not listed")
 

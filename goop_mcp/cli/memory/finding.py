@@ -45,6 +45,7 @@ def _with_filters(command: _Command) -> _Command:
         ),
     ):
         command = option(command)
+
     return command
 
 
@@ -76,6 +77,7 @@ def search(
         raise WrongCallError(
             "no query is given; write what is looked for, in quotes if it has several words"
         )
+
     request = SearchRequest(
         queries=queries, types=types, concepts=concepts, min_importance=min_importance, limit=limit
     )
@@ -86,6 +88,7 @@ def search(
     )
     for note in notes if form == "text" else ():
         complain(note)
+
     return 0
 
 
@@ -125,4 +128,5 @@ def list_command(
         complain("no memory fits; goop-mcp memory save keeps one")
     elif form == "text" and len(found) == limit:
         complain(f"these are the newest {limit}; --before {found[-1].id} goes on")
+
     return 0

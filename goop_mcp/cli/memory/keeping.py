@@ -88,6 +88,7 @@ def save(
     )
     saved = save_memory(store, draft)
     present(saved.to_dict(), _saved(saved), form=form)
+
     return 0
 
 
@@ -123,6 +124,7 @@ def _content(given: str | None) -> str:
         return given
     if given is None and (sys.stdin is None or sys.stdin.isatty()):
         raise WrongCallError("no content is given; write it behind the title, or pipe it in")
+
     advice = "a memory holds 64 KiB; save where the text is"
     return read_text(STDIN, stdin=standard_input(), most_bytes=_LARGEST_CONTENT, advice=advice)
 

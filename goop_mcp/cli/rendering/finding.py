@@ -29,6 +29,7 @@ def render_findings(
     lines = checked.text.split("\n") if findings else []
     repairs = list(checked.verdict.repairs)
     width = None if width is None else min(width, _WIDEST)
+
     return [
         "".join(
             f"{line}\n" for line in _block(finding, _take(repairs, finding), name, lines, width)
@@ -53,6 +54,7 @@ def _take(repairs: list[Repair], finding: Finding) -> Repair | None:
     for index, repair in enumerate(repairs):
         if (repair.rule, repair.message, repair.line) == wanted:
             return repairs.pop(index)
+
     return None
 
 
@@ -65,6 +67,7 @@ def _block(
     if repair is not None:
         yield from _labelled("mended:", shown(repair.before), width)
         yield from _labelled("    to:", shown(repair.after) or "(taken out)", width)
+
     yield from _labelled("fix:", shown(finding.fix), width)
 
 

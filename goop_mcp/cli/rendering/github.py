@@ -21,6 +21,7 @@ def render_github(outcome: FileVerdicts) -> str:
         f"::error {_properties(unread.file, title='unreadable file')}::{_escape(unread.message)}\n"
         for unread in outcome.unread
     ]
+
     return "".join([*findings, *unread])
 
 
@@ -37,7 +38,9 @@ def _properties(
     if file == STDIN:
         place = "" if line is None else f":{line}:{column}"
         return f"title={_escape_property(f'<stdin>{place} {title}')}"
+
     known = {"file": file, "line": line, "col": column, "title": title}
+
     return ",".join(
         f"{key}={_escape_property(str(value))}" for key, value in known.items() if value is not None
     )

@@ -19,4 +19,5 @@ def render_listing(rows: Iterable[tuple[str, str]], *, width: int | None, widest
     rows = list(rows)
     longest = max((len(name) for name, _ in rows), default=0) + 2
     formatter.write_dl(rows, col_max=longest if width is None else min(longest, widest_name + 2))
+
     return formatter.getvalue()

@@ -56,12 +56,14 @@ def render_memory(memory: StoredMemory, *, width: int | None) -> str:
     for name, value in rows:
         if value:
             lines += _labelled(f"{name}:", value, width)
+
     inside = None if width is None else width - len(_THEIRS)
     content = [
         f"{_THEIRS}{line}"
         for each in memory.content.splitlines()
         for line in _wrapped(each, inside)
     ]
+
     return "".join(f"{line}\n" for line in [*lines, "", *content])
 
 
@@ -75,6 +77,7 @@ def render_import(report: ImportReport) -> str:
         (report.redactions, "secrets or private parts taken out"),
     ]
     told = [f"{number} {what}" for number, what in numbers if number]
+
     return f"{', '.join(told) or 'nothing to import'}\n"
 
 

@@ -12,12 +12,15 @@ def render_page(markdown: str, *, width: int | None) -> str:
     """Return `markdown` with its sentences wrapped to `width` cells, and its code as it is; None wraps nothing."""
     if width is None:
         return markdown
+
     lines: list[str] = []
     fence = ""
+
     for line in markdown.splitlines():
         if fence or line.startswith(_FENCE):
             lines.append(line)
             fence = "" if line == fence else fence or line
         else:
             lines.extend(textwrap.wrap(line, min(width, _WIDEST), break_on_hyphens=False) or [""])
+
     return "\n".join(lines) + "\n"

@@ -24,5 +24,7 @@ def render_repair_notes(outcome: MendedFile, *, width: int | None = None) -> str
             finding for finding in verdict.findings if (finding.rule, finding.line) in mended
         )
         last = f"{len(verdict.repairs)} mended" if mended else "nothing to mend, printed as it is"
+
     blocks = render_findings(outcome.checked, findings, width=width)
+
     return "\n".join([*blocks, f"{file_name(outcome.checked)}: {last}\n"])

@@ -45,6 +45,7 @@ def render_sarif(outcome: FileVerdicts) -> str:
         "results": [result for checked in outcome.checked for result in _results(checked, ids)],
     }
     document: Json = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
     return json_text(document)
 
 
@@ -100,6 +101,7 @@ def _location(file: str, finding: Finding, lines: list[str]) -> Json:
             "startColumn": finding.column,
             "endColumn": min(finding.column + length, len(line) + 1),
         }
+
     location: dict[str, Json] = {"physicalLocation": physical}
     if finding.path is not None:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.path, "kind": "element"}]
@@ -110,9 +112,12 @@ def _uri(file: str) -> str:
     """Return `file` as a reference relative to the current folder; outside of it, as it was named."""
     if file == STDIN:
         return "stdin"
+
     path = Path(file)
     if path.is_absolute():
         if not path.is_relative_to(Path.cwd()):
             return path.as_uri()
+
         path = path.relative_to(Path.cwd())
+
     return quote(os.fsencode(path.as_posix()))

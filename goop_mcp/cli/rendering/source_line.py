@@ -27,6 +27,7 @@ def point_at(line: str, column: int, found: str | None, *, room: int) -> tuple[s
     text = left + "".join(piece for piece, _ in pieces[start:end]) + right
     indent = len(left) + sum(widths[start:mark])
     marked = min(mark + marked_length(line, column, found), end)
+
     return text, " " * indent + "^" * max(1, sum(widths[mark:marked]))
 
 
@@ -55,6 +56,7 @@ def _pieces(line: str) -> list[tuple[str, int]]:
         width = len(piece) if character.isascii() or len(piece) > 1 else _width(character)
         pieces.append((piece, width))
         cell += width
+
     return pieces
 
 
@@ -69,13 +71,16 @@ def _window(widths: list[int], mark: int, room: int) -> tuple[int, int]:
     room -= 2 * len(_CUT)
     start = end = mark
     left = right = True
+
     while left or right:
         left = start > 0 and widths[start - 1] <= room
         if left:
             start -= 1
             room -= widths[start]
+
         right = end < len(widths) and widths[end] <= room
         if right:
             room -= widths[end]
             end += 1
+
     return start, end

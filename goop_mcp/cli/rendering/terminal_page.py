@@ -25,4 +25,5 @@ def render_terminal_page(markdown: str, *, width: int, colour: bool) -> str:
     )
     literal = _TAKEN_FOR_MARKUP.sub(lambda found: found[1] or f"\\{found[2]}", markdown)
     console.print(Markdown(literal, hyperlinks=False))
+
     return drawn.getvalue()

@@ -25,7 +25,9 @@ def _file(checked: CheckedFile, width: int | None) -> str:
         blocks.append(f"… and {counted(verdict.omitted, 'more finding')}\n")
     if len(verdict.candidates) > 1:
         blocks.append(_candidates(verdict))
+
     blocks.append(_summary(file_name(checked), verdict))
+
     return "\n".join(blocks)
 
 
@@ -63,4 +65,5 @@ def _total(outcome: FileVerdicts) -> str:
         (unread, "not read"),
     ]
     total = counted(len(outcome.checked) + unread, "file")
+
     return f"{total}: {', '.join(f'{number} {what}' for number, what in numbers if number)}\n"

@@ -73,8 +73,10 @@ def answer_event(
     answer = _ANSWERS.get(event.name)
     if answer is None:
         return {}, ()
+
     session = _Session(event, environment, rules)
     said, remarks = answer(session)
+
     return said, (*session.remarks, *remarks)
 
 
@@ -84,9 +86,11 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         return {}, ()  # the main agent waits for its subagents, and stops again when they are done
     if not main and not policy.owes(event.agent_type or ""):
         return {}, ()
+
     text, remarks = _last_words(event)
     if text is None:
         return {}, remarks
+
     judging = stopping.judging
     turn = judging.Turn(
         agent=event.agent_type,
@@ -99,7 +103,9 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     )
     if not judging.is_owed(turn, policy):
         return {}, remarks
+
     judge = _in_project(session).judge if policy.check_workspace else None
+
     try:
         outcome = judging.judge_turn(
             turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
@@ -108,7 +114,9 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         # The host's log is read by few; that reports pass without having been judged is for the
         # person to know.
         return {"systemMessage": f"goop-mcp lets a report pass that was not judged: {error}"}, ()
+
     told, faults = _record(session, turn, outcome)
+
     return judging.hook_answer(outcome) or told, (*remarks, *faults)
 
 
@@ -127,16 +135,19 @@ def _record(
     """
     if not session.policy.record or outcome.verdict is None or outcome.number is None:
         return {}, ()
+
     try:
         told = _in_project(session).record(turn, outcome, session=session.event.session)
     except GoopError as error:
         return {}, (str(error),)
+
     return ({"systemMessage": told} if told else {}), ()
 
 
 def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
     if event.message is not None:
         return event.message, ()
+
     try:
         text = claude_code.transcript.last_words(event.transcript) if event.transcript else None
     except OSError as error:
@@ -146,6 +157,7 @@ def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
                 " unread"
             ),
         )
+
     return text, (
         ()
         if text is not None
@@ -192,6 +204,7 @@ def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
         or not policy.owes(agent)
     ):
         return {}, ()
+
     return _mark_unaccepted(session, agent, event.result), ()
 
 
@@ -218,6 +231,7 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
     verdict = stopping.judging.judge_text(turn, session.policy, rules=session.rules)
     if verdict.accepted:
         return {}
+
     errors = stopping.judging.describe_errors(verdict)
     name = excerpt(agent, _MOST_OF_A_NAME) if agent else "this agent"
     words = (
@@ -225,6 +239,7 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
         " the reply says. Give its text to route_next_action, which says who continues, or start"
         " anew."
     )
+
     return _context(session, words)
 
 

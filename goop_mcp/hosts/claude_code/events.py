@@ -52,13 +52,16 @@ def read_event(content: bytes) -> HookEvent:
         raise EventError(
             f"standard input is {what}; expected the event of a hook as one JSON object"
         ) from None
+
     name = values.get("hook_event_name") if isinstance(values, Mapping) else None
     if not isinstance(values, Mapping) or not isinstance(name, str):
         raise EventError(
             "standard input names no event; expected an object with a text hook_event_name"
         )
+
     response = values.get("tool_response")
     response = response if isinstance(response, Mapping) else {}
+
     return HookEvent(
         name=name,
         session=_text(values, "session_id"),

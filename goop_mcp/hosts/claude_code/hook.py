@@ -40,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
             f"the hook failed and lets everything pass ({type(error).__name__}: {error}); please"
             " report this"
         )
+
     return 0
 
 
@@ -53,6 +54,7 @@ def _end_within(seconds: float) -> Iterator[None]:
     limit = threading.Timer(seconds, _give_up, (seconds,))
     limit.daemon = True
     limit.start()
+
     try:
         yield
     finally:
@@ -76,14 +78,18 @@ def _answer(arguments: Sequence[str]) -> None:
             f" of {known}, for example: goop-mcp hook claude-code"
         )
         return
+
     with _end_within(_SECONDS):
         event = read_event(_read_input())
+
     seconds = _SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS
     # Rules may print when they judge, and the answer has to be all that is there.
     with _end_within(seconds), redirect_stdout(sys.stderr):
         answer, remarks = answer_event(event, os.environ, rules=tuple(options[1::2]))
+
     for remark in remarks:
         _say(remark)
+
     if answer:
         _write(json.dumps(answer).encode())
 
@@ -91,6 +97,7 @@ def _answer(arguments: Sequence[str]) -> None:
 def _read_input() -> bytes:
     if sys.stdin is None:
         return b""
+
     content = bytearray()
     while piece := os.read(sys.stdin.fileno(), _PIECE):
         content += piece
@@ -98,6 +105,7 @@ def _read_input() -> bytes:
             raise GoopError(
                 f"the event has more than {_MOST_BYTES:,} bytes; it was let pass unread"
             )
+
     return bytes(content)
 
 

@@ -79,6 +79,7 @@ class InProject:
                 )
                 count_judgement(application.store, judgement)
                 return None
+
             return self._record(turn, application, judged, session=session)
 
     def _record(
@@ -98,6 +99,7 @@ class InProject:
             )
         except GoopError as error:
             return f"goop-mcp accepted a report and could not record it: {error}"
+
         if recorded.status == "rejected":
             return f"goop-mcp accepted a report and did not record it: {recorded.decision.message}"
         return None

@@ -34,9 +34,12 @@ def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
             document = parse((target.read() or b"").decode("utf-8"))
         except (ConfigurationError, UnicodeDecodeError):
             continue
+
         switches = document.get((_KEY,)) if isinstance(document, Document) else None
+
         for name, on in switches.items() if isinstance(switches, Mapping) else ():
             if name.startswith(_OURS):
                 found.pop(name, None)
                 found |= {name: Plugin(name, target.shown)} if on is True else {}
+
     return list(found.values())

@@ -22,8 +22,10 @@ def state_folder(environment: Mapping[str, str]) -> str:
     given = environment.get("CLAUDE_PLUGIN_DATA")
     if given:
         return given
+
     variable, parts = _PLACES.get(sys.platform, _ELSEWHERE)
     named = environment.get(variable)
     # Pathlib is slow to load
     home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
+
     return os.path.join(home, "goop-mcp")  # noqa: PTH118 - as above

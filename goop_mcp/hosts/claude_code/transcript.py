@@ -18,15 +18,18 @@ def last_words(path: str) -> str | None:
     """
     found: list[str] = []
     message_id: object = None
+
     for message in _messages_backwards(read_end(path, most=_MOST_BYTES)):
         if found and message.get("id") != message_id:
             break
+
         text = _text(message.get("content"))
         if text:
             found.append(text)
             message_id = message.get("id")
             if message_id is None:
                 break
+
     return "\n".join(reversed(found)) if found else None
 
 
@@ -34,10 +37,12 @@ def _messages_backwards(content: bytes) -> Iterator[Mapping[str, object]]:
     for line in reversed(content.split(b"\n")):
         if b'"assistant"' not in line:
             continue
+
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             continue
+
         if isinstance(entry, Mapping) and entry.get("type") == "assistant":
             message = entry.get("message")
             if isinstance(message, Mapping):
@@ -47,10 +52,12 @@ def _messages_backwards(content: bytes) -> Iterator[Mapping[str, object]]:
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
+
     blocks = content if isinstance(content, list) else []
     texts = [
         block.get("text")
         for block in blocks
         if isinstance(block, Mapping) and block.get("type") == "text"
     ]
+
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -56,11 +56,13 @@ def shake_hands(
             raise HandshakeError(
                 f"it cannot be started ({(error.strerror or str(error)).lower()})"
             ) from error
+
         talk = _Talk(process, errors, deadline=began + timeout)
         try:
             server, tools = talk.greet()
         finally:
             talk.end()
+
     return Greeting(
         name=str(server.get("name", "")),
         version=str(server.get("version", "")),
@@ -93,6 +95,7 @@ class _Talk:
             if isinstance(listed, list)
             else []
         )
+
         return server if isinstance(server, dict) else {}, tuple(map(str, tools))
 
     def end(self) -> None:
@@ -105,7 +108,9 @@ class _Talk:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+
                 self._reader.join(_ENDING_SECONDS)
+
             if stream is not None:
                 _close(stream)
 
@@ -122,6 +127,7 @@ class _Talk:
     def _send(self, message: Mapping[str, object]) -> None:
         if self._process.stdin is None:
             raise TypeError("a talk needs a pipe")
+
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
@@ -133,8 +139,10 @@ class _Talk:
             line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
         except queue.Empty:
             raise HandshakeError("it does not answer in time") from None
+
         if not line:
             raise self._silence()
+
         try:
             value = json.loads(line)
         except ValueError:
@@ -142,6 +150,7 @@ class _Talk:
             raise HandshakeError(
                 f"it writes {said!r} to standard output, where only MCP may stand"
             ) from None
+
         return value if isinstance(value, dict) else {}
 
     def _silence(self) -> HandshakeError:
@@ -150,9 +159,11 @@ class _Talk:
             code: object = self._process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             code = "no code"
+
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LAST_WORDS))
         words = " ".join(self._errors.read().decode("utf-8", "replace").split())
+
         return HandshakeError(
             f"it ends with {code}{f': {words}' if words else ' and says nothing'}"
         )

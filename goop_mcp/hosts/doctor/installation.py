@@ -30,12 +30,14 @@ def _sqlite() -> Check:
         from goop_mcp.store.sqlite.connection import refuse_unsafe_sqlite  # noqa: PLC0415
     except ImportError as error:
         return fault("SQLite", f"its driver cannot be loaded ({error})", "install goop-mcp again")
+
     version = apsw.sqlite_lib_version()
     try:
         refuse_unsafe_sqlite(version)
     except StoreError as error:
         message, _, cure = str(error).partition("; ")
         return fault("SQLite", message, cure)
+
     return fine("SQLite", f"version {version}")
 
 
@@ -48,6 +50,7 @@ def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
             f"no {PROGRAM} is found on it, so hosts start it as {' '.join(launch.words)}",
             f"install it for good ({_INSTALL}), or leave it so",
         )
+
     if len(found) > 1:
         others = ", ".join(str(path) for path in found[1:])
         return warning(
@@ -56,6 +59,7 @@ def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
             " is not",
             "uninstall those that are not needed",
         )
+
     if not _is_this_one(found[0], around):
         return warning(
             "PATH",
@@ -63,6 +67,7 @@ def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
             f" ({around.prefix})",
             "uninstall one of them, or run the doctor of the one that hosts start",
         )
+
     return fine("PATH", f"{found[0]}")
 
 
@@ -74,15 +79,18 @@ def _programs_on(path: str) -> list[Path]:
             program = Path(folder or ".") / name
             if program.is_file() and os.access(program, os.X_OK):
                 found.setdefault(program.resolve(), program)
+
     return list(found.values())
 
 
 def _is_this_one(program: Path, around: Surroundings) -> bool:
     if program.resolve().is_relative_to(around.prefix.resolve()):
         return True
+
     try:
         first_line = program.read_bytes()[:4096]
     except OSError:
         return True
+
     # What pip writes outside of the environment names the interpreter in its first lines.
     return os.fsencode(around.prefix) in first_line

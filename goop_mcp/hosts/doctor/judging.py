@@ -48,6 +48,7 @@ def check_judging(
     """Yield whether plugins can start goop-mcp, and whether an event is answered twice."""
     path = environment.get("PATH")
     starter = next((found for name in _STARTERS if (found := shutil.which(name, path=path))), None)
+
     for judge in judges:
         if judge.is_plugin and starter is None:
             cure = (
@@ -58,6 +59,7 @@ def check_judging(
             )
         elif judge.is_plugin:
             yield fine(host.title, f"{judge.name} is on and starts {starter}")
+
     if len(judges) > 1:
         names = " and ".join(judge.name for judge in judges)
         cures = " or ".join(dict.fromkeys(judge.cure for judge in judges))

@@ -24,6 +24,7 @@ def check_project(files: ProjectFiles) -> Iterator[Check]:
     if files.kind(FOLDER) is not FileKind.FOLDER:
         yield fine("project", f"{files.root} has no {FOLDER}; it is made when something is saved")
         return
+
     yield _state(files)
     for remark in read_policy(str(files.root))[1]:
         yield warning("project", remark, "mend the file, or remove it")
@@ -39,14 +40,17 @@ def check_database(application: Application) -> Iterator[Check]:
                 f"{store.location} is not there yet; the first memory or report creates it",
             )
             return
+
         for remark in store.warnings:
             what, _, cure = remark.partition("; ")
             yield warning("database", what, cure)
+
         revision = store.read(lambda reading: reading.revision())
         damage = store.check()
     except (StoreError, SettingsError) as error:
         yield _broken(error)
         return
+
     if damage:
         yield fault(
             "database",
@@ -78,12 +82,15 @@ def _state(files: ProjectFiles) -> Check:
         state = read_state(files)
     except GoopError as error:
         return fault("project", str(error), f"put the file itself at {_STATE}")
+
     if state is None:
         return fine("project", f"{files.root} has no {_STATE}")
     if not isinstance(state, StateFault):
         return fine("project", f"{_STATE} is sound, phase {state.phase}")
+
     newest = read_checkpoints(files).newest
     repair = f"mend that place by hand{_offer(newest) if newest is not None else ''}"
+
     return fault(
         "project",
         f"{_STATE} is broken in line {state.line}, column {state.column}: {state.message}",

@@ -61,14 +61,19 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
             for check in _check_seat(seat, servers, judges):
                 registered = True
                 yield check
+
         if host.name == "claude-code":
             judges += plugins_that_judge(project, environment)
+
         for check in (*_twice(host, servers), *check_judging(host, judges, environment)):
             registered = True
             yield check
+
         for server in servers:
             yield _start(server)
+
         registered = registered or bool(servers)
+
     if not registered:
         yield warning(
             "hosts",
@@ -84,6 +89,7 @@ def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Itera
         if isinstance(parts, Asset):
             yield from _asset(seat, target, parts, is_registered=len(found) > before, judges=judges)
             continue
+
         try:
             data = target.read()
             document = (
@@ -102,9 +108,11 @@ def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Itera
                 f"save {target.shown} as UTF-8",
             )
             continue
+
         known = _written(target)
         if document is not None:
             found.extend(_servers(seat, target, document, parts, known))
+
         yield from _elements(
             seat,
             target,
@@ -162,9 +170,11 @@ def _elements(
     """Yield hooks that are missing, doubled, or start a program that is not there."""
     missing = []
     answered = 0
+
     for part in parts:
         if not isinstance(part, Element):
             continue
+
         value = None if document is None else document.get(part.keys)
         elements = value if isinstance(value, list) else []
         ours = [element for element in elements if is_our_element(element) or element in known]
@@ -177,6 +187,7 @@ def _elements(
             yield warning(
                 seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", cure
             )
+
         for words in filter(None, map(_hook_words, ours)):
             if _program(words[0], seat) is None:
                 yield fault(
@@ -184,6 +195,7 @@ def _elements(
                     f"{target.shown} lets {place} start {words[0]}, which is not there",
                     f"goop-mcp install {seat.host.name} --scope {seat.scope} --replace",
                 )
+
     if answered:
         judges.append(Judging(name=f"the hooks in {target.shown}", cure=removal(seat)))
     if missing and is_registered:
@@ -207,12 +219,15 @@ def _asset(
     except ConfigurationError as error:
         yield fault(seat.host.title, str(error), cure)
         return
+
     if data is None:
         if is_registered:
             yield warning(
                 seat.host.title, f"{target.shown} is not there: bad reports are not sent back", cure
             )
+
         return
+
     judges.append(Judging(name=f"the plugin {target.shown}", cure=removal(seat)))
     if data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
         yield warning(
@@ -240,16 +255,19 @@ def _start(server: _Found) -> Check:
             f"{where} starts {server.words[0]}, which is not goop-mcp",
             "rename that server",
         )
+
     program = _program(server.words[0], server.seat)
     if program is None:
         return fault(
             host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", cure
         )
+
     words = tuple(_filled(word, server.seat) for word in server.words)
     variables = {name: _filled(value, server.seat) for name, value in server.variables.items()}
     environment = {**server.seat.environment, **variables}
     if host.name == "claude-code":
         environment["CLAUDE_PROJECT_DIR"] = str(server.seat.project)
+
     try:
         greeting = shake_hands(
             (program, *words[1:]),
@@ -259,12 +277,14 @@ def _start(server: _Found) -> Check:
         )
     except HandshakeError as error:
         return fault(host.title, f"{where} does not work: {error}", cure)
+
     said = f"{where} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
     if greeting.version != __version__:
         other = f"{where} starts goop-mcp {greeting.version}, and this is {__version__}"
         return warning(
             host.title, other, "install the newest one in both places, then restart the host"
         )
+
     if greeting.seconds > _SLOW:
         return warning(host.title, f"{said}, which some hosts do not wait for", _haste(server))
     if host.name in _FROM_THE_DESKTOP and not Path(server.words[0]).is_absolute():
@@ -275,6 +295,7 @@ def _start(server: _Found) -> Check:
             f"if it does not start there: goop-mcp install {host.name} --replace --command"
             f" {program}",
         )
+
     return fine(host.title, said)
 
 
@@ -285,6 +306,7 @@ def _haste(server: _Found) -> str:
             f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx"
             " install goop-mcp"
         )
+
     return (
         "run the doctor again when the machine is less busy; start the host anew where the server"
         " is missing in it"
@@ -297,6 +319,7 @@ def _program(name: str, seat: Seat) -> str | None:
     if "/" in name or "\\" in name:
         path = seat.project / name
         return str(path) if path.is_file() else None
+
     return shutil.which(name, path=seat.environment.get("PATH"))
 
 
@@ -308,4 +331,5 @@ def _filled(text: str, seat: Seat) -> str:
     for name, value in seat.environment.items():
         for form in (f"${{env:{name}}}", f"{{env:{name}}}", f"${{{name}}}"):
             text = text.replace(form, value) if form in text else text
+
     return text

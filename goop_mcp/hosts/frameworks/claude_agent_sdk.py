@@ -52,6 +52,7 @@ def envelope_hooks(
     """
     _check_policy(terms)
     hook = _StopHook(OpenReviews(**terms), terms.get("expected") or NOTHING_EXPECTED, main_thread)
+
     return {
         "SubagentStop": [HookMatcher(matcher=agents, hooks=[hook.on_subagent])],
         "Stop": [HookMatcher(hooks=[hook.on_main])],
@@ -64,6 +65,7 @@ def _check_policy(terms: ReviewTerms) -> None:
         raise PolicyError(
             f"max_attempts is {policy.max_attempts}; the host allows {_MOST_ATTEMPTS} at most"
         )
+
     if policy.when_exhausted == "raise":
         raise PolicyError(
             "when_exhausted is raise; a hook has nobody to raise to, so expected return and an"
@@ -86,6 +88,7 @@ class _StopHook:
         try:
             if event.get("agent_type") == "":
                 return {}  # the host's own subagent, such as the one that compacts a conversation
+
             expected = replace(
                 self._expected, agent=self._expected.agent or event.get("agent_type")
             )
@@ -127,6 +130,7 @@ def _last_text(event: Event) -> str:
     text = event.get("last_assistant_message")
     if isinstance(text, str):
         return text
+
     path = event.get("agent_transcript_path") or event.get("transcript_path")
     return _last_in_transcript(Path(path)) if path else ""
 
@@ -135,12 +139,14 @@ def _last_in_transcript(path: Path) -> str:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         lines = file.read().splitlines()
+
     for line in reversed(lines):
         entry = json.loads(line) if line.startswith(b'{"') else {}
         if entry.get("type") == "assistant":
             content = entry["message"]["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             return "\n".join(block["text"] for block in blocks if block.get("type") == "text")
+
     return ""
 
 
@@ -148,6 +154,7 @@ def _farewell(review: Review) -> HookJSONOutput:
     outcome = review.outcome
     if outcome.accepted:
         return {}
+
     last = review.attempts[-1]
     why = last.error or ", ".join(sorted({rule for rule, _ in last.findings_key}))
     return {"systemMessage": f"the report was not accepted ({outcome.stopped_because}): {why}"}

@@ -95,17 +95,20 @@ class CommandLineAgent:
         text = f"{self._history}{message.text}" if goes_on and session is None else message.text
         if session is None:
             self._session_cost = None
+
         try:
             answer = self.read(await self._run(_sendable(text), session))
         except CommandFailedError as failure:
             failure.usage = self._used(failure)
             if failure.session is not None:
                 self.session, self._unanswered = failure.session, message.text
+
             raise
 
         check_type("the answer that read made", answer, Answer, "Answer(...)")
         self.session, self._unanswered = answer.session, None
         self._history = f"{text}\n\nYou answered:\n\n{answer.text}\n\n"
+
         return Reply(text=answer.text, usage=self._used(answer), conversation_id=answer.session)
 
     def _used(self, ended: "Answer | CommandFailedError") -> Usage | None:
@@ -113,6 +116,7 @@ class CommandLineAgent:
         usage = ended.usage
         if usage is None or usage.cost is None:
             return usage
+
         before, self._session_cost = self._session_cost, usage.cost
         if before is None or not ended.sums_cost:
             return usage
@@ -125,13 +129,16 @@ class CommandLineAgent:
                 f"command returned {excerpt(repr(words), 80)}; expected a list of words, the"
                 " program first"
             )
+
         given = text.encode() if self.on_stdin else None
+
         try:
             done = await run_program(
                 words, given=given, folder=self.folder, environment=self.environment
             )
         except OSError as error:
             raise CommandFailedError(_why_not(error, words[0])) from error
+
         output = done.output.decode(errors="replace")
         if done.exit_code:
             said = (done.errors.decode(errors="replace") or output).strip().rpartition("\n")[2]
@@ -139,6 +146,7 @@ class CommandLineAgent:
                 f"{words[0]} ended with exit code {done.exit_code}: {excerpt(said)}"
             )
             raise self._reported_failure(output) or bare
+
         return output
 
     def _reported_failure(self, output: str) -> CommandFailedError | None:
@@ -155,6 +163,7 @@ class CommandLineAgent:
         except Exception:
             # What a failed program wrote need not be an answer that `read` understands.
             return None
+
         return None
 
 
@@ -169,11 +178,13 @@ def _why_not(error: OSError, program: str) -> str:
             f"the message is too long for the words of a command ({program}); expected it on"
             " standard input"
         )
+
     reason = (error.strerror or "unknown reason").lower()
     if error.filename not in (None, program):
         return (
             f"{program} cannot be run in {error.filename} ({reason}); name a folder that is there"
         )
+
     return f"{program} cannot be run ({reason}); install it or name its place"
 
 
@@ -264,6 +275,7 @@ def _read_claude(output: str) -> Answer:
 
     subtype = _text(result.get("subtype")) or "no subtype"
     why = text if isinstance(text, str) and text else subtype
+
     raise CommandFailedError(
         f"claude gave no result ({excerpt(why, 200)})",
         status_code=_number(result.get("api_error_status")) or _refused_with(why),
@@ -291,6 +303,7 @@ def _used_by_claude(result: Mapping[str, Any]) -> Usage | None:
 
     read = _number(used.get("input_tokens"))
     cached = [_number(used.get(name)) or 0 for name in _CACHED]
+
     return Usage(
         input_tokens=None if read is None else read + sum(cached),
         output_tokens=_number(used.get("output_tokens")),
@@ -304,6 +317,7 @@ def _refused_with(text: str) -> int | None:
         digits = text.partition(words)[2][:3]
         if digits.isascii() and digits.isdecimal():
             return int(digits)
+
     return None if _USAGE_LIMIT not in text else _TOO_MANY_REQUESTS
 
 
@@ -322,6 +336,7 @@ def _read_opencode(output: str) -> Answer:
     events = [_parsed(line, "opencode") for line in output.splitlines() if line.startswith("{")]
     steps: list[list[str]] = [[]]
     usage, failure = None, None
+
     for event in events:
         part = _object(event.get("part"))
         if event.get("type") == "step_start":
@@ -334,13 +349,16 @@ def _read_opencode(output: str) -> Answer:
             usage = used if usage is None else usage + used
         elif event.get("type") == "error":
             failure = _object(event.get("error"))
+
     if not events:
         raise CommandFailedError("opencode wrote no events; expected one JSON object a line")
 
     session = _text(events[-1].get("sessionID"))
     if failure is not None:
         raise _opencode_failure(failure, session, usage)
+
     text = next(("\n".join(step) for step in reversed(steps) if step), "")
+
     return Answer(text=text, session=session, usage=usage)
 
 
@@ -350,6 +368,7 @@ def _opencode_failure(
     data = _object(error.get("data"))
     why = _text(data.get("message")) or _text(error.get("name")) or "it does not say why"
     retryable = data.get("isRetryable")
+
     return CommandFailedError(
         f"opencode gave no result ({excerpt(why, 200)})",
         status_code=_number(data.get("statusCode")),
@@ -366,6 +385,7 @@ def _used_in_step(part: Mapping[str, Any]) -> Usage:
     cache = _object(tokens.get("cache"))
     read, written = _number(tokens.get("input")), _number(tokens.get("output"))
     cached = [_number(cache.get(name)) or 0 for name in ("read", "write")]
+
     return Usage(
         input_tokens=None if read is None else read + sum(cached),
         output_tokens=(
@@ -382,6 +402,7 @@ def _parsed(text: str, program: str) -> dict[str, Any]:
         raise CommandFailedError(
             f"{program} wrote {excerpt(text, 200)!r}; expected JSON"
         ) from error
+
     if not isinstance(value, dict):
         raise CommandFailedError(f"{program} wrote {excerpt(text, 200)!r}; expected a JSON object")
     return value

@@ -45,6 +45,7 @@ def envelope_guardrail(
         if review is None or review.stopped or _is_first(output):
             review = Review(**ended)
             current.set(review)
+
         feedback = review.hear(_reply(output))
         return (True, output.raw) if feedback is None else (False, feedback)
 
@@ -56,13 +57,16 @@ def envelope_guardrail(
             and str(failure) == str(NotAcceptedError(review.outcome))
         ):
             return  # reported when the review ended
+
         if review is None or review.stopped:
             # The task before it ended; this one failed before its first output.
             review = Review(**ended)
+
         review.fail(failure)
 
     _failed[guardrail] = failed
     _listen_to_crewai()
+
     return guardrail
 
 

@@ -84,6 +84,7 @@ class EnvelopeMiddleware(AgentMiddleware):
         )
         if message is None:
             return None
+
         before, new = (
             state.get("envelope_replies") or [],
             said_by(message, text=_reply_in(message, state)),
@@ -148,6 +149,7 @@ class EnvelopeMiddleware(AgentMiddleware):
                 finished.get("envelope_replies") or said_since_task(finished["messages"]),
                 self._terms,
             )
+
         return outcome_of(said_since_task(finished), self._terms)
 
 
@@ -160,9 +162,11 @@ def _reply_in(message: AIMessage, state: EnvelopeState) -> str | None:
         return str(message.text)
     if state.get("structured_response") is None:
         return None
+
     last = state["messages"][-1]
     call = next(
         (each for each in message.tool_calls if each["id"] == getattr(last, "tool_call_id", None)),
         None,
     )
+
     return None if call is None else reply_text(call["args"])

@@ -51,7 +51,9 @@ def check_terms(terms: ReviewTerms) -> ReviewTerms:
             "deadline is given; messages bear no time, so expected None and a shared_budget around"
             " the call"
         )
+
     Review(**terms)
+
     return terms
 
 
@@ -80,6 +82,7 @@ def said_since_task(messages: Sequence[AnyMessage]) -> list[Said]:
     ]
     since = messages[tasks[-1] + 1 :] if tasks else messages
     following = [*since[1:], None]
+
     return [
         said_by(message, text=str(message.text) if _is_judged(message, after) else None)
         for message, after in zip(since, following, strict=True)
@@ -99,7 +102,9 @@ def recalled(said: Sequence[Said], terms: ReviewTerms) -> Review:
             continue
         if review.stopped:
             review = Review(**terms)
+
         review.recall(each["text"], usage=usage_of_last(said[:number]))
+
     return review
 
 

@@ -38,6 +38,7 @@ class EnvelopeCheck:
         said = said_since_task(state["messages"])
         if not said or not isinstance(state["messages"][-1], AIMessage) or said[-1]["text"] is None:
             return {}
+
         feedback = resumed(said[:-1], self._terms).hear(said[-1]["text"], usage=usage_of_last(said))
         return {} if feedback is None else {"messages": [feedback_message(feedback)]}
 

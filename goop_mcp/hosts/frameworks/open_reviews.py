@@ -50,8 +50,10 @@ class OpenReviews:
             _, review = self._reviews.get(conversation, (0.0, None))
             if review is None:
                 review = Review(**(self._terms | changed))
+
             self._reviews[conversation] = now, review
             self._reviews.move_to_end(conversation)
+
             while (
                 len(self._reviews) > _MOST
                 or next(iter(self._reviews.values()))[0] < now - _KEPT_SECONDS
@@ -61,4 +63,5 @@ class OpenReviews:
         # Not under the lock: what `on_stop` does is the caller's.
         for each in abandoned:
             each.cancel()
+
         return review

@@ -69,6 +69,7 @@ async def run_checked(
     state = None if isinstance(task, str) else task
     conversation = _Runs(agent, run_options or {}, state=state)
     outcome = await _outcome_of(conversation, _task_of(task), _reporting(terms, on_stop))
+
     return CheckedRun(outcome, conversation.result)
 
 
@@ -76,6 +77,7 @@ def _reporting(terms: Terms, on_stop: OnStop | None) -> Terms:
     """Return `terms` with `on_stop` as one more of their hooks."""
     if on_stop is None:
         return terms
+
     given = terms.get("hooks", ())
     hooks = (given,) if isinstance(given, Hooks) else given
     return terms | Terms(hooks=(*hooks, Hooks(on_stop=on_stop)))
@@ -88,7 +90,9 @@ async def _outcome_of(conversation: "_Runs", task: str, terms: Terms) -> Outcome
     except NotAcceptedError:
         await conversation.keep_in_session()
         raise
+
     await conversation.keep_in_session()
+
     return outcome
 
 
@@ -102,11 +106,13 @@ def _text_of_input(given: object) -> str:
     """Return what the user asked for: the text itself, or that of the user's messages in a list."""
     if not isinstance(given, list):
         return reply_text(given)
+
     asked = [
         each.get("content")
         for each in given
         if isinstance(each, dict) and each.get("role") == "user"
     ]
+
     return "\n\n".join(reply_text(content) for content in asked) or reply_text(given)
 
 
@@ -130,6 +136,7 @@ def checked_output(
         conversation = _Runs(agent, run_options or {}, first=result)
         task = _text_of_input(result.input)
         outcome = await _outcome_of(conversation, task, _reporting(terms, on_stop))
+
         return (
             outcome.text
             if outcome.accepted or hand_on_unaccepted
@@ -143,8 +150,10 @@ def _not_accepted(agent: Agent[Any], outcome: Outcome) -> str:
     last = outcome.attempts[-1] if outcome.attempts else None
     if outcome.stopped_because == "interrupted" and last is not None:
         return f"{agent.name} did not finish: {last.failure}. Do not take its task for done."
+
     rules = sorted({rule for rule, _ in last.findings_key}) if last else []
     broken = f", which broke {', '.join(rules)}" if rules else ""
+
     return (
         f"{agent.name} was asked {len(outcome.attempts)} times and sent no report that can be acted"
         f" upon{broken}. Do not take its task for done."
@@ -234,8 +243,11 @@ class _Runs:
             tools = ", ".join(sorted({each.name or "a tool" for each in self.result.interruptions}))
             waiting = AgentInterruptedError(f"the run waits for a person to approve {tools}")
             waiting.usage = usage
+
             raise waiting
+
         text = reply_text(self.result.final_output)
+
         return Reply(text=text, usage=usage, conversation_id=self._conversation_id())
 
     def _conversation_id(self) -> str | None:
@@ -246,6 +258,7 @@ class _Runs:
             self._before_task = _before_task(
                 await self._session.get_items(), is_under_way=self._state is not None
             )
+
         agent, given, changed = self._next_run(message)
         options = {**self._options, **changed}
         progress = options["hooks"] = _Progress(agent, self._options.get("hooks"))
@@ -268,8 +281,11 @@ class _Runs:
             # Where the attempt looks for what a failed call used; set each time, as one may be
             # raised twice.
             vars(failure)["usage"] = usage
+
             raise
+
         self._failed = self._state = None
+
         return _tokens(_total(self.result.context_wrapper.usage) - before)
 
     def _next_run(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
@@ -299,6 +315,7 @@ class _Runs:
                 [*(self._before_task or ()), _user(message)],
                 self._outside_session(),
             )
+
         return self._agent, message.text, {}
 
     def _continued(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
@@ -312,6 +329,7 @@ class _Runs:
                 else {"previous_response_id": self.result.last_response_id}
             )
             return agent, message.text, changed
+
         return agent, [*self.result.to_input_list(), _user(message)], self._outside_session()
 
     def _outside_session(self) -> dict[str, Any]:

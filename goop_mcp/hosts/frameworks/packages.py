@@ -16,6 +16,7 @@ def needing(package: str, *, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
+
         raise PackageMissingError(
             f"the package {package} is not installed; pip install 'goop-mcp[{extra}]'", name=package
         ) from error

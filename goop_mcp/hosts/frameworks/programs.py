@@ -40,12 +40,14 @@ async def run_program(
     """
     output, errors = bytearray(), bytearray()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
+
     # A session of its own makes it one group with what it starts. Shielded, as only what is known
     # can be ended.
     with anyio.CancelScope(shield=True):
         process = await anyio.open_process(
             words, stdin=source, cwd=folder, env=environment, start_new_session=True
         )
+
     async with process:
         try:
             async with anyio.create_task_group() as group:
@@ -53,11 +55,13 @@ async def run_program(
                 group.start_soon(_collect, process.stderr, errors)
                 if given is not None:
                     group.start_soon(_give, process, given)
+
                 exit_code = await process.wait()
                 group.cancel_scope.deadline = anyio.current_time() + _GRACE_SECONDS
         except BaseException:
             _end(process)
             raise
+
     return Finished(exit_code, output, errors)
 
 
@@ -78,6 +82,7 @@ async def _give(process: Process, given: bytes) -> None:
 def _end(process: Process) -> None:
     if process.returncode is not None:
         return
+
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

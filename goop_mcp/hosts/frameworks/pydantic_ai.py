@@ -80,8 +80,10 @@ class EnvelopeCheck(AbstractCapability[Any]):
         left = run.review.time_left
         if left is None:
             return await handler(request_context)
+
         with anyio.move_on_after(max(0.0, left)):
             return await handler(request_context)
+
         raise DeadlinePassedError("the deadline passed before the model answered")
 
     async def before_output_process(
@@ -98,7 +100,9 @@ class EnvelopeCheck(AbstractCapability[Any]):
                 # The run goes on all the same: several outputs in one response, or another check.
                 run.counted += run.review.outcome.usage.tokens or 0
                 run.review = Review(**self._terms)
+
             _judge(run.review, ctx, output, usage=run.usage(ctx))
+
         return output
 
 
@@ -137,14 +141,17 @@ def _reply(run: RunContext[Any], output: object) -> str:
     """Return what the model sent for `output`: its text, or the arguments of the tool for structured output."""
     if isinstance(output, str):
         return output
+
     response = next(
         (each for each in reversed(run.messages) if isinstance(each, ModelResponse)), None
     )
     if response is None:
         return reply_text(output)
+
     for part in response.parts:
         if isinstance(part, ToolCallPart) and part.tool_call_id == run.tool_call_id:
             return str(part.args_as_json_str())
+
     return str(response.text or reply_text(output))
 
 
@@ -157,5 +164,7 @@ def _usage_since(run: RunContext[Any], review: Review, *, counted: int = 0) -> U
     ]
     if not used or not all(used):
         return None
+
     counted += sum((each.usage and each.usage.tokens) or 0 for each in review.attempts)
+
     return Usage(tokens=sum(used) - counted)

@@ -16,7 +16,9 @@ def reply_text(answer: object) -> str:
         return str(answer)
     if answer is None:
         return ""
+
     values = answer if isinstance(answer, dict | list | tuple) else _values(answer)
+
     return (
         values
         if isinstance(values, str)

@@ -73,17 +73,21 @@ class EnvelopeCheck:
         if agent not in self._last_step:
             for kind, callback in self.step_callbacks.items():
                 agent.step_callbacks.register(kind, callback)
+
         run = self._run_of(agent)
         if run.review.stopped:
             # Another check refused an answer that this one accepted, and the agent went on.
             run = self._runs[agent] = _Run(run.task, Review(**self._terms), run.counted)
+
         run.is_answered = True
+
         try:
             feedback = run.review.hear(reply_text(final_answer))
         except NotAcceptedError:
             # What a check raises is taken for the agent's error, and the agent would go on.
             agent.interrupt()
             raise
+
         if feedback is not None:
             raise ValueError(feedback)
         return True
@@ -92,6 +96,7 @@ class EnvelopeCheck:
         """Count what a step used, and report a review that has ended or a run that fails in this step."""
         if self._last_step.get(agent) is step:
             return  # registered twice: by the caller and at the first answer
+
         self._last_step[agent] = step
         run = self._run_of(agent)
 
@@ -99,6 +104,7 @@ class EnvelopeCheck:
         if run.is_answered:
             if usage is not None:
                 run.review.settle(usage)
+
             # The step itself is added to the memory when its callbacks are done.
             run.counted, run.is_answered = len(agent.memory.steps) + 1, False
 

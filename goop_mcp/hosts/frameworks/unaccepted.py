@@ -19,4 +19,5 @@ def ending_terms(terms: ReviewTerms, *, hand_on_unaccepted: bool) -> ReviewTerms
     )
     ended = terms | ReviewTerms(policy=policy)
     Review(**ended)
+
     return ended

@@ -81,6 +81,7 @@ def values_of(memory: StoredMemory, scale: ImportanceScale = "ours") -> dict[str
         ),
         "created_at": memory.created_at,
     }
+
     return {name: value for name, value in values.items() if value not in (None, [])}
 
 
@@ -98,6 +99,7 @@ def entry_from_values(given: Mapping[str, Value], *, line: int) -> Entry:
         raise EntryError(
             f"uid is {excerpt(uid, 40)!r}; expected letters, digits, dots and hyphens, 100 at most"
         )
+
     draft = MemoryDraft(
         title=texts.get("title", ""),
         content=texts.get("content", ""),
@@ -112,6 +114,7 @@ def entry_from_values(given: Mapping[str, Value], *, line: int) -> Entry:
     )
     created_at = _time(values["created_at"]) if "created_at" in values else None
     said = tuple(LineRemark(line, message) for message in remarks)
+
     return Entry(line=line, draft=draft, uid=uid, created_at=created_at, remarks=said)
 
 
@@ -146,7 +149,9 @@ def _read_time(value: Value) -> datetime:
         or not 0 <= value <= _LARGEST_MILLISECONDS
     ):
         raise ValueError("no time")
+
     seconds = value if value <= _LARGEST_SECONDS else value / 1000
+
     return datetime.fromtimestamp(seconds, UTC)
 
 

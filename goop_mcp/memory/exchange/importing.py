@@ -106,8 +106,10 @@ def import_memories(
     while some := list(islice(ready, _ENTRIES_A_TRANSACTION)):
         outcomes = store.write(partial(_add_all, some, clock), timeout=timeout)
         _count(some, outcomes, report)
+
     report.unread.sort(key=lambda remark: remark.line)
     report.remarks.sort(key=lambda remark: remark.line)
+
     return report
 
 
@@ -127,6 +129,7 @@ def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Rea
     except MemoryRefusedError as error:
         report.leave_out(LineRemark(entry.line, str(error)))
         return None
+
     said = [
         LineRemark(entry.line, finding.message)
         for finding in prepared.findings
@@ -134,6 +137,7 @@ def _prepare(entry: Entry, scale: ImportanceScale, report: ImportReport) -> _Rea
     ]
     for remark in (*entry.remarks, *said):
         report.remark(remark)
+
     return _Ready(entry, prepared)
 
 
@@ -151,14 +155,18 @@ def _add(ready: _Ready, clock: Clock, writing: Writing) -> _Added:
             "unread",
             f"memory {known.id} has this uid and says something else; it was kept as it is",
         )
+
     if known is not None or writing.memory_by_fingerprint(prepared.fingerprint) is not None:
         return _Added("duplicate")
+
     holder = writing.memory_by_key(prepared.idempotency_key)
     if holder is not None:
         prepared = replace(prepared, idempotency_key=f"words:{prepared.fingerprint}")
+
     uid, created_at = entry.uid or uuid4().hex, entry.created_at or written(clock())
     writing.add_memory(new_memory(prepared, uid=uid, created_at=created_at))
     remark = f"idempotency_key left out: memory {holder.id} holds it" if holder is not None else ""
+
     return _Added("saved", remark)
 
 
@@ -171,8 +179,10 @@ def _count(some: Sequence[_Ready], outcomes: Sequence[_Added], report: ImportRep
                 report.leave_out(remark)
             else:
                 report.remark(remark)
+
         if added.outcome == "saved":
             report.saved += 1
             report.redactions += ready.prepared.redactions
+
         report.duplicates += added.outcome == "duplicate"
         report.forgotten += added.outcome == "forgotten"

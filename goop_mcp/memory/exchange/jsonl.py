@@ -30,6 +30,7 @@ def read_jsonl(lines: Iterable[str]) -> Iterator[Entry | LineRemark]:
         line = given.removeprefix("\ufeff") if number == 1 else given
         if not line.strip():
             continue
+
         try:
             yield _entry(line, number)
         except EntryError as error:
@@ -47,6 +48,7 @@ def _entry(line: str, number: int) -> Entry:
         raise EntryError(
             "a number too long or too much nesting; expected one object on the line"
         ) from error
+
     if not isinstance(values, dict):
         raise EntryError("no JSON object; expected one with title and content")
     return entry_from_values(values, line=number)

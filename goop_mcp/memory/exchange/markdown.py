@@ -57,8 +57,10 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Entry | LineRemark]:
             yield _entry(start, title, section, unread)
         except EntryError as error:
             yield LineRemark(start, str(error))
+
         yield from unread
         unread.clear()
+
     yield from unread
 
 
@@ -68,21 +70,25 @@ def _sections(given: Iterable[str], unread: list[LineRemark]) -> Iterator[tuple[
     lines: Lines = []
     size = 0
     fence = ""
+
     for number, each in enumerate(given, 1):
         line = each.removeprefix("\ufeff") if number == 1 else each
         if not fence and line.startswith(_SECTION):
             yield from _section(head, lines, unread)
             head, lines, size = (number, line[len(_SECTION) :].strip()), [], 0
             continue
+
         size += len(line) + 1
         # No memory is as long: what follows changes nothing about its being refused.
         if size <= _LONGEST_SECTION:
             lines.append((number, line))
+
         opened = _FENCE.fullmatch(line)
         if fence and line.rstrip("\r") == fence:
             fence = ""
         elif not fence and opened and head:
             fence = opened[1]
+
     yield from _section(head, lines, unread)
 
 
@@ -92,6 +98,7 @@ def _section(
     if head is not None:
         yield *head, lines
         return
+
     _report([(number, line) for number, line in lines if line.strip() != _TITLE], unread)
 
 
@@ -100,6 +107,7 @@ def _entry(start: int, title: str, lines: Lines, unread: list[LineRemark]) -> En
     strays: Lines = []
     fence = ""
     content: list[str] | None = None
+
     for number, line in lines:
         if fence and line.rstrip("\r") == fence:
             fence = ""
@@ -111,11 +119,14 @@ def _entry(start: int, title: str, lines: Lines, unread: list[LineRemark]) -> En
             values[field[1]] = _value(field[1], field[2])
         else:
             strays.append((number, line))
+
     if content is None or fence:
         raise EntryError(
             "no content in a fence; expected ```text, the content and ``` below the fields"
         )
+
     _report(strays, unread)
+
     return entry_from_values({**values, "content": "\n".join(content)}, line=start)
 
 

@@ -45,6 +45,7 @@ class AttemptFile:
             entries = self._read()
             attempt, said = decide(entries[key][1] if key in entries else None)
             self._write({**entries, key: (self._now, attempt)})
+
         return said
 
     def forget(self, key: str) -> int:
@@ -58,7 +59,9 @@ class AttemptFile:
                     entries = self._read()
                     _, attempt = entries.pop(key, (0.0, None))
                     self._write(entries)
+
                 return requests_of(attempt)
+
         return 0
 
     def is_let_go(self, prefix: str) -> bool:
@@ -70,6 +73,7 @@ class AttemptFile:
             entries = self._read()
         except OSError:
             return False
+
         return any(one.over for key, (_, one) in entries.items() if key.startswith(prefix))
 
     def _read(self) -> _Entries:
@@ -79,7 +83,9 @@ class AttemptFile:
             values = json.loads(content or b"{}")
         except (ValueError, RecursionError):
             return {}
+
         read = _entries(values) if isinstance(values, dict) else {}
+
         return {
             key: entry for key, entry in read.items() if abs(self._now - entry[0]) < _KEPT_SECONDS
         }
@@ -94,6 +100,7 @@ class AttemptFile:
         beside = f"{self._path}.new"
         with os.fdopen(_open(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             file.write(json.dumps(values).encode())
+
         os.replace(beside, self._path)  # noqa: PTH105 - as above
 
     @contextmanager
@@ -106,7 +113,9 @@ class AttemptFile:
                     raise OSError(
                         f"{NAME} is in use by another process for over {_PATIENCE:.0f} seconds"
                     )
+
                 time.sleep(_PAUSE)
+
             yield
         finally:
             os.close(lock)
@@ -131,4 +140,5 @@ def _entries(values: Mapping[str, object]) -> _Entries:
                 read[key] = (at, Attempt(asked, reply, findings, over))
             case _:
                 continue
+
     return read

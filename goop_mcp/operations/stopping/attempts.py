@@ -42,9 +42,11 @@ def weigh(before: Attempt | None, rejection: Rejection, *, limit: int) -> tuple[
     """
     if before is not None and before.over and not rejection.again:
         before = None
+
     outcome = _outcome(before, rejection, limit)
     asked = before.asked if before is not None else 0
     asks = outcome is Outcome.ASK
+
     return Attempt(asked + asks, rejection.reply, rejection.findings, over=not asks), outcome
 
 

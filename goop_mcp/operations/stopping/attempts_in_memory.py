@@ -27,6 +27,7 @@ class AttemptsInMemory:
             self._kept[key] = attempt
             while len(self._kept) > _MOST_ENTRIES:
                 del self._kept[next(iter(self._kept))]
+
         return said
 
     def forget(self, key: str) -> int:

@@ -49,6 +49,7 @@ def brief_subagent(agent: str, policy: StopPolicy, *, project: str) -> str:
     family = next(each for each in families_of(profile) if each.name == wanted)
     rules = _RULES.format(skeleton=family.skeleton(expected))
     more = _MORE_RULES[profile] if wanted == "goop_report" else ""
+
     return f"{rules}{more}\n{first_reading(project)}"
 
 

@@ -157,13 +157,16 @@ def judge_turn(
             asked + 1,
             "accepted_at_last" if asked >= policy.ask_again else "accepted",
         )
+
     rejection = Rejection(
         reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again
     )
     asked, outcome, fault = _count(turn, rejection, policy, attempts)
     if outcome is Outcome.ASK:
         return SendBack(for_last_message(verdict.feedback or ""), verdict, asked, told=fault)
+
     told = _tell(turn, verdict, asked, outcome)
+
     return LetPass(verdict, f"{told} ({fault})" if fault else told, asked + 1, _ENDED[outcome])
 
 
@@ -190,6 +193,7 @@ def describe_errors(verdict: Verdict) -> str:
         for each in errors[:_MOST_NAMED]
     ]
     left = len(errors) - len(named) + verdict.omitted
+
     return ", ".join(named) + (f" and {left} more" if left else "")
 
 
@@ -215,6 +219,7 @@ def _count(
                 " only."
             ),
         )
+
     return asked, outcome, None
 
 

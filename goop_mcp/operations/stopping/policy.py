@@ -62,18 +62,22 @@ def read_policy(project: str) -> tuple[StopPolicy, tuple[str, ...]]:
         return StopPolicy(), (
             f"{FILE} cannot be read ({error.strerror or error}); the defaults hold",
         )
+
     if content is None:
         return StopPolicy(), ()
+
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
         return StopPolicy(), (
             f"{FILE} is no JSON ({_place(error)}); the defaults hold until it is mended",
         )
+
     if not isinstance(values, Mapping):
         return StopPolicy(), (
             f"{FILE} holds no object; expected {{…}} with the keys of the documentation",
         )
+
     return _read(values)
 
 
@@ -89,7 +93,9 @@ def _read(values: Mapping[str, object]) -> tuple[StopPolicy, tuple[str, ...]]:
                 f"{FILE}: {key} is {json.dumps(values[key])[:60]}; expected {expected}; the default"
                 " holds"
             )
+
     usable = {key: value for key, value in values.items() if key in _KEYS and _KEYS[key][0](value)}
+
     return _policy(usable), tuple(sorted(remarks))
 
 

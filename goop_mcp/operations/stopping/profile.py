@@ -42,11 +42,14 @@ def read_profile(project: str) -> "Profile":
         return "v1"
     if _KEYS_OF_V1 & _read_object(folder, "config.json").keys():
         return "v1"
+
     state = _read_object(folder, "state.json")
     if "activeWorkflowId" in state:
         return "v1"
+
     workflow = state.get("workflow")
     phase = workflow.get("phase") if isinstance(workflow, Mapping) else None
+
     return "v1" if isinstance(phase, str) and phase.strip().lower() == "discuss" else "0.x"
 
 
@@ -57,4 +60,5 @@ def _read_object(folder: str, name: str) -> Mapping[str, object]:
         values = json.loads(content or b"{}")
     except (OSError, ValueError, RecursionError):
         return {}
+
     return values if isinstance(values, Mapping) else {}

@@ -15,8 +15,10 @@ def read_whole(path: str, *, most: int) -> bytes | None:
         file = _open(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+
     with os.fdopen(file, "rb") as reader:
         content = reader.read(most + 1)
+
     if len(content) > most:
         raise OSError(f"it has more than {most:,} bytes")
     return content
@@ -38,7 +40,9 @@ def _open(path: str) -> int:
         )
     except ValueError:  # NUL or half of a character
         raise OSError("its path is none that a file can have") from None
+
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise OSError("it is no file")
+
     return file

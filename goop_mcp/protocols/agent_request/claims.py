@@ -13,6 +13,7 @@ def claims_of(request: Request) -> Claims:
     """
     if request.partial:
         return NO_CLAIMS
+
     files = [each for each in request.deliverables or () if each.kind == "file"]
     claims = [
         FileClaim(
@@ -24,4 +25,5 @@ def claims_of(request: Request) -> Claims:
         for number, each in enumerate(files, 1)
         if each.path
     ]
+
     return Claims(files=tuple(claims), session=request.session_id)

@@ -56,6 +56,7 @@ def read_dialect(text: str, *, dialect: Dialect, limits: Limits = DEFAULT_LIMITS
     """
     if dialect not in get_args(Dialect):
         raise UnknownNameError("dialect", dialect, get_args(Dialect))
+
     verdict = pipeline.validate(text, (AGENT_REQUEST,), protocol="agent_request", limits=limits)
     whole = (
         verdict.envelope
@@ -66,6 +67,7 @@ def read_dialect(text: str, *, dialect: Dialect, limits: Limits = DEFAULT_LIMITS
     if whole is not None:
         read = _fan_out if dialect == "fan-out" else _conversation
         requests = tuple(DialectRequest(request=each, gaps=_gaps(each)) for each in read(whole))
+
     return DialectReading(dialect=dialect, requests=requests, verdict=verdict)
 
 

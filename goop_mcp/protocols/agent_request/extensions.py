@@ -33,6 +33,7 @@ def _read(element: Element, *, own: str, parent: str = "", mixed: bool = False) 
     words = [element.text, *(child.tail for child in element)]
     between = len(element) > 0 and any(word and not word.isspace() for word in words)
     tail = element.tail if mixed and element.tail else ""
+
     return Extension(
         name=name.localname,
         namespace=namespace,
@@ -60,10 +61,12 @@ def _write(extension: Extension, declared: dict[str | None, str]) -> Iterator[st
         raise NotWritableError(
             f"extension {extension.name[:40]!r} is no element name; use letters, digits, - and _"
         )
+
     prefix = extension.prefix if extension.namespace else None
     new: dict[str | None, str] = {}
     if declared.get(prefix, "") != (extension.namespace or ""):
         new[prefix] = extension.namespace or ""
+
     attributes = [
         _attribute(key, value, declared | new, new) for key, value in extension.attributes
     ]
@@ -74,6 +77,7 @@ def _write(extension: Extension, declared: dict[str | None, str]) -> Iterator[st
     yield f"<{tag}{''.join(spaces)}{''.join(attributes)}>{write_text(extension.text)}"
     for child in extension.children:
         yield from _write(child, declared | new)
+
     yield f"</{tag}>{write_text(extension.tail)}"
 
 
@@ -86,11 +90,13 @@ def _attribute(
         return f" {name.localname}={write_attribute(value)}"
     if name.namespace == _XML:
         return f" xml:{name.localname}={write_attribute(value)}"
+
     known = {**declared, **new}
     prefix = next((each for each, uri in known.items() if each and uri == name.namespace), None)
     if prefix is None:
         prefix = next(f"a{number}" for number in range(len(known) + 1) if f"a{number}" not in known)
         new[prefix] = name.namespace
+
     return f" {prefix}:{name.localname}={write_attribute(value)}"
 
 
@@ -100,6 +106,7 @@ def write_text(text: str) -> str:
         raise NotWritableError(
             f"{text[:40]!r} holds a control character; remove it, XML cannot carry it"
         )
+
     return (
         text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     )

@@ -87,6 +87,7 @@ class AgentRequestFamily:
                     for block in blocks
                 ]
             )
+
         return PromptExtraction(
             source=found.source,
             blocks=blocks,
@@ -123,6 +124,7 @@ class AgentRequestFamily:
                 " expected one"
             )
             return Reading(block.start, [xml_rules.MALFORMED.problem(message, offset=0)])
+
         reading = self._read_tree(text, block, expected, limits)
         request, refused = reading.model, reading.envelope.refused
         if request is not None and reading.partial:
@@ -132,6 +134,7 @@ class AgentRequestFamily:
                 *_control_characters(reading),
                 *run_checks(MODEL_RULES, request, expected),
             ]
+
         if not refused:
             reading.problems += placement_problems(text, block, others, fences)
         return Reading(
@@ -176,6 +179,7 @@ class AgentRequestFamily:
                 f"no <agent_request> block was found, but {excerpt(near[0], 60)}; expected"
                 " <agent_request>"
             )
+
         if not text.strip():
             return "the prompt is empty; expected an <agent_request> block or prose"
         return "no XML handoff block was found; the agent has to read the prose"
@@ -200,7 +204,9 @@ def _control_characters(reading: XmlReading[Request]) -> Iterator[Problem]:
     """Yield a problem for each file whose tag held a control character: without it the path is another one."""
     if reading.repaired is None:
         return
+
     source = reading.envelope.source
+
     for where, place in reading.envelope.scan.places.items():
         tag = source[place.start : place.tag_end]
         if _FILE.fullmatch(where) and (held := FORBIDDEN.search(tag) or _REFERENCE.search(tag)):

@@ -28,8 +28,10 @@ def put_in_fence(text: str, span: tuple[int, int], envelope: str) -> str:
     fence = next((each for each in find_fences(text) if each.holds(start)), None)
     if fence is None:
         return _wrapped(text[:start], envelope, text[end:], line_end)
+
     before, run, longer = _opened(text, fence, envelope, collides=end > fence.end)
     after = _closed(text[end:], longer, line_end) if longer != run else text[end:]
+
     return before + text[fence.start : start] + envelope + after
 
 
@@ -39,9 +41,11 @@ def _wrapped(before: str, envelope: str, after: str, line_end: str) -> str:
         before += line_end
     else:
         before = before[: len(before) - len(begun)]
+
     run = _longer("`" * (_LEAST - 1), envelope)
     rest = after.lstrip(" \t")
     gap = "" if not rest or rest.startswith(("\n", "\r\n")) else line_end
+
     return f"{before}{run}xml{line_end}{envelope}{line_end}{run}{gap}{rest}"
 
 
@@ -53,6 +57,7 @@ def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[
     opening = _OPENING.fullmatch(line)
     if opening is None:
         return text[: fence.start], "", ""
+
     run = opening["run"]
     longer = _longer(run, envelope) if collides else run
     if opening["language"].lower() != "xml":
@@ -60,6 +65,7 @@ def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[
         line = f"{opening['indent']}{longer}xml{rest}"
     else:
         line = line.replace(run, longer, 1)
+
     return text[:at] + line + ending, run, longer
 
 
@@ -69,6 +75,7 @@ def _closed(after: str, run: str, line_end: str) -> str:
     if closing is None:
         gap = "" if not after or after.startswith(("\n", "\r\n")) else line_end
         return f"{line_end}{run}{gap}{after}"
+
     return closing["before"] + run + after[closing.end() :]
 
 

@@ -58,6 +58,7 @@ def for_people(
     if not errors:
         yield from _warnings(findings, file_name, schema=schema, schema_present=schema_present)
         return
+
     yield from refusal(errors, verdict, file_name=file_name, schema=schema, place=place)
     yield "❌ Invalid XML handoff in prompt file"
     yield "ℹ️  Fix XML errors or remove XML block to proceed"
@@ -86,8 +87,10 @@ def refusal(
         yield f"❌ Invalid XML handoff in {line(file_name)}"
         yield from _syntax_lines(malformed, verdict)
         yield "ℹ️  Fix XML syntax errors or remove XML block to proceed"
+
     if invalid:
         yield from _schema_block(invalid, schema)
+
     for each in paths:
         yield from _path_block(each, place)
 
@@ -107,10 +110,12 @@ def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> I
         yield from _syntax_lines(malformed, verdict)
         yield f"ℹ️  Fix XML syntax errors in {file_name}"
         yield "ℹ️  Or remove XML block to use freeform Markdown handoff"
+
     if others:
         yield "❌ XML handoff validation failed (schema violation)"
         for each in others:
             yield from _log_lines(each)
+
         yield from _log_advice(others, file_name)
 
 
@@ -139,6 +144,7 @@ def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
     mismatches = list(islice(_mismatches(verdict), _MOST_LINES)) if malformed else []
     for number, words in mismatches:
         yield f"   Line {number}: {words}"
+
     for each in errors:
         if each.rule != "xml/malformed" or not mismatches or _EXTRA in each.message:
             message = _sentence(each)
@@ -148,6 +154,7 @@ def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
 def _mismatches(verdict: Verdict) -> Iterator[tuple[int, str]]:
     if verdict.span is None:
         return
+
     start, end = verdict.span
     source = SourceText(verdict.read_text)
     for offset, words in tag_mismatches(verdict.read_text[start:end]):
@@ -172,14 +179,17 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
     yield "❌ XML handoff validation failed (schema violation)"
     for each in errors:
         yield f"   {_element_line(each)}"
+
     listed = {
         _name(each): each.expected for each in errors if each.expected and _name(each) in _TYPES
     }
     for name, words in listed.items():
         of_name = f" of {name}" if len(listed) > 1 else ""
         yield f"ℹ️  Allowed values{of_name}: {', '.join(words or ())}"
+
     if any(each.rule == _MISSING_FIELD for each in errors):
         yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"
+
     yield f"ℹ️  Schema: {_schema_of(errors, schema)}"
 
 
@@ -202,6 +212,7 @@ def _element_line(finding: Finding) -> str:
             f"Element {_owner(finding)}: '{_found(finding)}' is not a valid value of the atomic"
             f" type '{_TYPES[name]}'"
         )
+
     return _placed(finding)
 
 
@@ -220,6 +231,7 @@ def _owner(finding: Finding) -> str:
     path = finding.path or ""
     if "/@" not in path:
         return f"'{_name(finding)}'"
+
     element = path.rpartition("/@")[0].rpartition("/")[2].partition("[")[0]
     return f"'{element}', attribute '{_name(finding)}'"
 
@@ -249,6 +261,7 @@ def _log_advice(errors: Sequence[Finding], file_name: str) -> Iterator[str]:
         _name(each) for each in errors if each.expected and _name(each) in _TYPES
     ):
         yield f"ℹ️  Fix {name} value in {file_name} or consult schema documentation"
+
     if any(each.rule == _MISSING_FIELD for each in errors):
         yield "ℹ️  Add missing field to XML handoff"
         yield f"ℹ️  Required fields: {_REQUIRED_FIELDS}"

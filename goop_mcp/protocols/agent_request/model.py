@@ -156,6 +156,7 @@ class Request:
         """Return the request that `to_dict` wrote. Raises ValueError, which names the place."""
         if not isinstance(values, Mapping):
             raise ValueError("the request is no object; expected what to_dict wrote")
+
         attributes = values.get("extra_attributes", {})
         if not isinstance(attributes, Mapping):
             raise ValueError("extra_attributes is no object; expected what to_dict wrote")

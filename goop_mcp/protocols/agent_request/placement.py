@@ -65,6 +65,7 @@ def foreign_blocks(text: str, fences: Sequence[Fence]) -> list[Problem]:
             problems.append(
                 FOREIGN_BLOCK.problem(message, offset=root.start(1) - 1, found=f"<{shown}>")
             )
+
     return problems
 
 
@@ -91,10 +92,12 @@ def placement_problems(
         problems.append(_unfenced(text, block))
     else:
         problems += _fence_problems(text, block, fence)
+
     if others:
         lines = ", ".join(str(text.count("\n", 0, each.start) + 1) for each in others[:8])
         message = f"{len(others) + 1} requests in one prompt, others on line {lines}; expected one"
         problems.append(MULTIPLE_REQUESTS.problem(message, offset=0))
+
     return problems
 
 
@@ -122,6 +125,7 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
             before=excerpt(opening, 40),
             after=f"{run}xml",
         )
+
     before = _BLANK.match(text, fence.start, block.start)
     if before is not None and before.end() < block.start:
         message = "text in the fence before <agent_request>; expected the request and nothing else"

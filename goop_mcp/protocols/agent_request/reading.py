@@ -100,6 +100,7 @@ class RequestReader(XmlValueReader):
         """Return the request of an `<agent_request>` tree."""
         if root.tag not in ("agent_request", f"{_OWN}agent_request"):
             self.tangled = True
+
         parts = self._parts(root)
         deliverables = self._deliverables(parts.get("deliverables"))
         given = self._attributes(root)
@@ -131,6 +132,7 @@ class RequestReader(XmlValueReader):
             extensions=tuple(self._extensions),
         )
         self.template_texts(root)
+
         return request
 
     # Elements
@@ -140,6 +142,7 @@ class RequestReader(XmlValueReader):
         parts: dict[str, Element] = {}
         stray = root.text if root.text and not root.text.isspace() else ""
         order: list[int] = []
+
         for child in root:
             name = _own_name(child)
             if name not in _PLACES:
@@ -151,8 +154,10 @@ class RequestReader(XmlValueReader):
                 order.append(_PLACES[name])
                 if child.attrib:
                     self._strange_attributes(child, f"{_ROOT}/{name}", frozenset())
+
             if child.tail and not child.tail.isspace():
                 stray += child.tail
+
         if stray:
             self._stray_text(stray, _ROOT)
         if not all(one < other for one, other in pairwise(order)):
@@ -212,17 +217,21 @@ class RequestReader(XmlValueReader):
                     message, path=path, found=excerpt(slots[0]), fix=fix
                 )
             )
+
         return text
 
     def _constraints(self, element: Element | None) -> tuple[str, ...] | None:
         if element is None:
             return None
+
         path = f"{_ROOT}/constraints"
         constraints = []
+
         for number, child in enumerate(self._items(element, path, frozenset({"constraint"})), 1):
             text = self._free_text(child, f"{path}/constraint[{number}]")
             if text:
                 constraints.append(text)
+
         if not constraints:
             self._no_constraint(element, path)
         return tuple(constraints)
@@ -246,15 +255,19 @@ class RequestReader(XmlValueReader):
         if element is None:
             self.missing(path)
             return None
+
         counts: dict[str, int] = {}
         deliverables = []
+
         for child in self._items(element, path, _KINDS):
             kind = _own_name(child)
             number = counts[kind] = counts.get(kind, 0) + 1
             deliverables.append(self._deliverable(child, kind, f"{path}/{kind}[{number}]"))
+
         if not deliverables:
             message = "deliverables is empty; expected at least one <file>, <decision> or <report>"
             self.report(task.NO_DELIVERABLES.problem(message, path=path))
+
         return tuple(deliverables)
 
     def _deliverable(self, element: Element, kind: str, path: str) -> Deliverable:
@@ -263,8 +276,10 @@ class RequestReader(XmlValueReader):
             if element.attrib:
                 self._strange_attributes(element, path, frozenset())
             return Deliverable(kind="decision" if kind == "decision" else "report", text=text)
+
         if not _OF_FILES.issuperset(element.attrib):
             self._strange_attributes(element, path, _OF_FILES)
+
         required: bool | None = True
         if "required" in element.attrib:
             required = self.attribute_word(element, "required", path, _BOOLEAN)
@@ -277,6 +292,7 @@ class RequestReader(XmlValueReader):
         if written is None:
             self.missing(where)
             return None
+
         path = written.strip(XML_BLANKS)
         if not path:
             self.empty(where)
@@ -289,19 +305,23 @@ class RequestReader(XmlValueReader):
             if meant != path:
                 element.set("path", meant)
             return meant
+
         return path
 
     def _items(self, element: Element, path: str, names: frozenset[str]) -> list[Element]:
         """Return the children that have one of `names`; keep the others."""
         items: list[Element] = []
         stray = element.text if element.text and not element.text.isspace() else ""
+
         for child in element:
             if _own_name(child) in names:
                 items.append(child)
             else:
                 self._extension(child, path)
+
             if child.tail and not child.tail.isspace():
                 stray += child.tail
+
         if stray:
             # Constraints of which none can be read have a finding of their own.
             self._stray_text(stray, path, told=not items and "constraint" in names)
@@ -327,6 +347,7 @@ class RequestReader(XmlValueReader):
             message = f"element <{shown}> is in a namespace of its own; kept"
             self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
             return
+
         self.tangled = self.tangled or (
             name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values()
         )
@@ -347,6 +368,7 @@ class RequestReader(XmlValueReader):
         )
         if told:
             return
+
         message = f"text outside of any element: {excerpt(words, 60)!r}; kept"
         self.report(
             structure.UNKNOWN_ELEMENT.problem(
@@ -382,6 +404,7 @@ class RequestReader(XmlValueReader):
                 message = f"attribute {excerpt(name, 60)} is not in the schema; kept"
                 where = f"{_ROOT}/@{etree.QName(name).localname}"
                 self.report(structure.UNKNOWN_ATTRIBUTE.problem(message, path=where))
+
         return given
 
     def _name(self, given: Mapping[str, str], name: str, root: Element) -> str:
@@ -398,6 +421,7 @@ class RequestReader(XmlValueReader):
         raw = given.get(name)
         if raw is None:
             return None
+
         value = read(raw)
         if value is None:
             self._unread.append((name, raw))
@@ -407,6 +431,7 @@ class RequestReader(XmlValueReader):
                     message, path=f"{_ROOT}/@{name}", found=excerpt(raw)
                 )
             )
+
         return value
 
 

@@ -31,6 +31,7 @@ def find_cycle(start: str, waits_for: Mapping[str, Collection[str]]) -> tuple[st
     way: dict[str, None] = {}
     done: set[str] = set()
     ahead = [iter((start,))]
+
     while ahead:
         session = next(ahead[-1], None)
         if session is None:
@@ -43,4 +44,5 @@ def find_cycle(start: str, waits_for: Mapping[str, Collection[str]]) -> tuple[st
         elif session not in done:
             way[session] = None
             ahead.append(iter(waits_for.get(session, ())))
+
     return ()

@@ -19,6 +19,7 @@ def tag_mismatches(source: str) -> Iterator[tuple[int, str]]:
     """
     opened: list[str] = []
     hidden_until = 0
+
     for found in _MARKUP.finditer(source):
         if found.start() < hidden_until:
             continue

@@ -36,9 +36,12 @@ def write_request(request: Request, *, xsd_compat: bool = False) -> str:
         raise NotWritableError(
             "a request that was cut off cannot be written as a whole one; ask for it again"
         )
+
     if xsd_compat:
         request = _for_schema(request)
+
     namespace = f' xmlns="{NAMESPACE}"' if xsd_compat else ""
+
     return "\n".join(_lines(request, namespace)) + "\n"
 
 
@@ -54,6 +57,7 @@ def write_prompt(
     longest = max((len(run) for run in _BACKTICKS.findall(envelope)), default=0)
     fence = "`" * max(_LEAST_BACKTICKS, longest + 1)
     prose = f"\n{context.strip()}\n" if context.strip() else ""
+
     return f"# Task: {' '.join(title.split())}\n\n{fence}xml\n{envelope}{fence}\n{prose}"
 
 
@@ -78,9 +82,11 @@ def _for_schema(request: Request) -> Request:
             f"the literal schema has no room for {', '.join(refused)[:200]}; leave it out or write"
             " without xsd_compat"
         )
+
     deliverables = tuple(
         sorted(request.deliverables or (), key=lambda each: _KINDS.index(each.kind))
     )
+
     return replace(request, deliverables=deliverables, constraints=request.constraints or None)
 
 
@@ -98,9 +104,11 @@ def _lines(request: Request, namespace: str) -> Iterator[str]:
             for line in _leaf("constraint", each, indent="    ")
         ]
         yield from _container("constraints", constraints, request)
+
     if request.deliverables is not None:
         deliverables = [line for each in request.deliverables for line in _deliverable(each)]
         yield from _container("deliverables", deliverables, request)
+
     yield from _leaf("backlog_notes", request.backlog_notes)
     yield from _extensions(request, "", "  ")
     yield "</agent_request>"
@@ -123,6 +131,7 @@ def _attributes(request: Request) -> Iterator[str]:
     for name, value in named.items():
         if value is not None:
             yield f" {name}={write_attribute(value)}"
+
     yield from _extra_attributes(request)
 
 
@@ -133,8 +142,10 @@ def _extra_attributes(request: Request) -> Iterator[str]:
             raise NotWritableError(
                 f"{local[:40]!r} is no name of an attribute; use letters, digits, - and _"
             )
+
         if namespace:
             yield f" xmlns:x{number}={write_attribute(namespace.removeprefix('{'))}"
+
         prefix = f"x{number}:" if namespace else ""
         yield f" {prefix}{local}={write_attribute(value)}"
 
@@ -150,6 +161,7 @@ def _deliverable(deliverable: Deliverable) -> Iterator[str]:
     if deliverable.kind != "file":
         yield from _leaf(deliverable.kind, deliverable.text, indent="    ")
         return
+
     path = "" if deliverable.path is None else f" path={write_attribute(deliverable.path)}"
     required = (
         "" if deliverable.required is None else f' required="{str(deliverable.required).lower()}"'
@@ -163,14 +175,17 @@ def _leaf(
     """Yield an element with text; lines of a longer text stand on their own, indented, so that no fence ends there."""
     if text is None:
         return
+
     start, end = f"{indent}<{name}{attributes}>", f"</{name}>"
     written = write_text(text)
     if "\n" not in written:
         yield f"{start}{written}{end}"
         return
+
     yield start
     for line in written.split("\n"):
         yield f"  {indent}{line}" if line else ""
+
     yield f"{indent}{end}"
 
 

@@ -39,13 +39,16 @@ def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
     # "Always verify existence" (Implementation Notes)
     if expected.files_checked or reply.partial:
         return []
+
     count = len([None for each in reply.deliverables or () if each.path and each.path.strip()])
     if not count:
         return []
+
     what = "a deliverable was" if count == 1 else f"{count} deliverables were"
     message = (
         f"{what} not looked for, since no workspace is known; expected a check where the project"
         " lies"
     )
+
     # Said of the reply as a whole: where it begins will do.
     return [NOT_CHECKED.problem(message, path="/deliverables", offset=0)]

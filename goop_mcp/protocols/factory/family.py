@@ -43,7 +43,9 @@ def _rank(value: Mapping[str, object]) -> int:
     """Return how much an object looks like a reply: by a known status or two fields, or by a status alone."""
     if _is_marked(value) or len(tables.KEYS & value.keys()) >= _LEAST_KEYS:
         return _REPLY
+
     known = _has_known_status(value) and "agent" not in value
+
     return (
         _WEAK
         if known or (value.keys() <= tables.KEYS and isinstance(value.get("status"), str))
@@ -82,6 +84,7 @@ class FactoryFamily:
         """Return the last Markdown reply in `text`, None when there is none."""
         del limits
         block = find_markdown(text)
+
         return (
             None
             if block is None
@@ -99,6 +102,7 @@ class FactoryFamily:
         text = extraction.source.read
         if not isinstance(block, JsonBlock):
             return read_markdown(text, block, expected)
+
         bounds = bounds_of(expected)
         reading = read_json(
             block.object,
@@ -116,6 +120,7 @@ class FactoryFamily:
                 *run_checks(MODEL_RULES, reply, expected),
                 *unchecked_files(reply, expected),
             ]
+
         return Reading(
             start=block.start,
             problems=problems,

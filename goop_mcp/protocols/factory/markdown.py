@@ -122,6 +122,7 @@ def find_markdown(text: str) -> Block | None:
     openings = list(_OPENING.finditer(text))
     if not openings:
         return None
+
     fences = Regions((start, end) for start, end, _ in fence_spans(text))
     starts = [each.start() + len(each[0]) - len(each[0].lstrip()) for each in openings]
     blocks = [
@@ -130,6 +131,7 @@ def find_markdown(text: str) -> Block | None:
         if not fences.hold(start, each.end())
     ]
     last = choose_last(hide_thoughts(text, blocks))
+
     return None if last is None else replace(last, end=len(text), complete=True)
 
 
@@ -149,6 +151,7 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     )
     problems = [named, *(problem for problem in read.problems if _can_be_said(problem))]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
+
     return Reading(
         start=block.start,
         problems=problems,
@@ -179,9 +182,11 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
         values["error"] = _error(sections, places)
     else:
         _success(values, sections, places)
+
     for name in ("recommendation", "attempted"):
         if name in sections and (words := sections[name].words()):
             values[name] = words
+
     return values
 
 
@@ -208,13 +213,16 @@ def _sections(source: str, after: int) -> dict[str, _Section]:
         if each["name"].strip().lower() in _SECTIONS
     ]
     sections: dict[str, _Section] = {}
+
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(source)
         name = _SECTIONS[heading["name"].strip().lower()]
         text = source[heading.end() : end]
         if name in ("summary", "recommendation", "attempted", "error", "context"):
             text = text[: len(text) - len(text.lstrip())] + text.lstrip().partition("\n\n")[0]
+
         sections.setdefault(name, _Section(text, heading.end()))
+
     return sections
 
 
@@ -224,6 +232,7 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
         path = _DELIVERABLE.search(text)
         if path is None:
             continue
+
         each: JsonObjectValue = {
             "path": (path["quoted"] or path["slot"] or path["bare"].rstrip(":,")).strip()
         }
@@ -231,8 +240,10 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
         rest = text[dash.end() if dash else path.end() :].strip(" )")
         if rest:
             each["description"] = rest
+
         places.places[f"/deliverables/{len(found)}"] = offset
         found.append(each)
+
     return found
 
 
@@ -241,16 +252,20 @@ def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> lis
     found: list[JsonObjectValue] = []
     context = sections["context"].words() if "context" in sections else None
     least: int | None = None
+
     for text, offset, indent in sections["questions"].items() if "questions" in sections else ():
         least = indent if least is None else min(least, indent)
         if indent > least and found:
             found[-1].setdefault("options", []).append(text)
             continue
+
         places.places[f"/questions/{len(found)}"] = offset
         found.append({"id": f"q{len(found) + 1}", "question": text})
+
     for each in found:
         if context is not None:
             each["context"] = context
+
     return found
 
 
@@ -268,4 +283,5 @@ def _issues(section: _Section) -> list[JsonObjectValue]:
         name = _ISSUE_ID.match(text)
         title = text[name.end() :] if name else text
         found.append({"id": name["id"] if name else f"B{number}", "title": title})
+
     return found

@@ -58,11 +58,13 @@ def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Rep
     reader.fields(own, values, "")
     if not values.keys() <= _OWN_KEYS[status]:
         reader.fields(_OTHER_FIELDS[status], values, "")
+
     reader.template_texts(values)
     broken = [problem.rule for problem in reader.problems]
     whole = not (broken and any(rule in _INCOMPLETE for rule in broken)) and _holds_its_part(
         values, status
     )
+
     return ValuesReading(_reply(values, status), reader.problems, whole)
 
 

@@ -24,7 +24,9 @@ def write_reply(reply: Reply) -> str:
         raise NotWritableError(
             "a reply that was cut off cannot be written as a whole one; ask the agent again"
         )
+
     values = _values(reply)
+
     try:
         return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
@@ -40,13 +42,17 @@ def _values(part: Any) -> dict[str, Any]:  # noqa: ANN401
         value = getattr(part, each.name)
         if each.name in _NEVER_WRITTEN or value is None or (value == () and each.default == ()):
             continue
+
         values[each.name] = _plain(value)
+
     for name, value in part.extensions.items():
         if any(name == each.name and name not in _NEVER_WRITTEN for each in fields(part)):
             raise NotWritableError(
                 f"extension {name!r} is called like a field of the reply; set the field itself"
             )
+
         values[name] = value
+
     return values
 
 

@@ -102,6 +102,7 @@ def is_open_slot(text: str) -> bool:
 def _says_none(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
+
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     bare = folded.strip(_EDGES)
     if bare in _NONE:
@@ -111,8 +112,10 @@ def _says_none(text: str) -> bool:
         return True
     if _denies(bare):
         return True
+
     at = next((at for at, char in enumerate(bare) if char in _SEPARATORS), -1)
     head, rest = bare[:at].strip(_EDGES), bare[at:].strip(_EDGES)
+
     # "None - ready for review" says none; "None, but the key is missing" does not.
     return (
         at > 0
@@ -129,6 +132,7 @@ def _denies(text: str) -> bool:
         word in _DENIALS or word in _OBSTACLES or word in _FILLERS for word in words
     ):
         return False
+
     if denials[0] == "not":
         return "blocked" in words or "blocking" in words
     return denials[0] in _ALONE or any(word in _OBSTACLES for word in words)

@@ -30,7 +30,9 @@ def claims_of(report: Envelope) -> Claims:
     """Return the claims of `report`; one that was cut off claims nothing (D-16), nor does any other envelope."""
     if not isinstance(report, Report) or report.partial:
         return NO_CLAIMS
+
     artifacts = report.artifacts or Artifacts()
+
     return Claims(
         files=tuple(_files(artifacts)),
         commits=tuple(_commits(artifacts)),
@@ -75,6 +77,7 @@ def _tasks(report: Report) -> Iterator[TaskClaim]:
 def _state(state: State) -> Iterator[StateClaim]:
     if state.phase is not None:
         yield StateClaim(name="phase", value=state.phase.value, where=f"{_STATE}/phase")
+
     wave = state.wave or Counter(current=None, total=None)
     if wave.current is not None:
         yield StateClaim(name="wave", value=wave.current, where=f"{_STATE}/wave/@current")

@@ -85,6 +85,7 @@ class GoopReportFamily:
             from goop_mcp.protocols.goop_report.older_forms import read_older_form  # noqa: PLC0415
 
             return read_older_form(extraction, block, expected, limits)
+
         text = extraction.source.read
 
         def read_tree(root: "etree._Element") -> TreeReading[Report]:
@@ -100,6 +101,7 @@ class GoopReportFamily:
         elif report is not None:
             problems = [*problems, *run_checks(MODEL_RULES, report, expected)]
             problems += _text_behind(text, block)
+
         return Reading(
             start=block.start,
             problems=problems,
@@ -132,6 +134,7 @@ class GoopReportFamily:
                 f"no <goop_report> envelope was found, but {excerpt(near[0], 60)}; expected"
                 " <goop_report>"
             )
+
         if not text.strip():
             return "the reply is empty; expected a <goop_report> envelope at its end"
         return "no <goop_report> envelope was found; expected one at the end of the reply"
@@ -145,6 +148,7 @@ class GoopReportFamily:
             if expected.phase and expected.phase.isalpha()
             else "plan|specify|execute|accept|research"
         )
+
         return (
             '<goop_report version="0.1.6">\n'
             "<status>COMPLETE|PARTIAL|BLOCKED|CHECKPOINT</status>\n"
@@ -163,11 +167,14 @@ def _text_behind(text: str, block: Block) -> list[Problem]:
     # "Every agent response MUST include this XML block at the END of their response"
     if not block.complete:
         return []
+
     at = after_envelope(text, block.end)
     if at is None:
         return []
+
     found = excerpt(text[at : at + 400], 60)
     message = f"text follows the envelope: {found!r}; expected nothing after </goop_report>"
+
     return [NOT_AT_END.problem(message, offset=at - block.start, found=found)]
 
 

@@ -198,7 +198,9 @@ class Report:
         extensions: dict[str, list[str]] = {}
         for extension in self.extensions:
             extensions.setdefault(extension.name, []).append(extension.content)
+
         values["extensions"] = extensions
+
         return values
 
     @classmethod
@@ -209,14 +211,17 @@ class Report:
         """
         if not isinstance(values, Mapping):
             raise ValueError("the report is no object; expected what to_dict wrote")
+
         written = values.get("extensions", {})
         if not isinstance(written, Mapping) or not all(
             isinstance(each, list) for each in written.values()
         ):
             raise ValueError("extensions is no object of lists; expected what to_dict wrote")
+
         extensions = [
             {"name": name, "content": each}
             for name, contents in written.items()
             for each in contents
         ]
+
         return model_from(cls, {**values, "extensions": extensions})

@@ -49,10 +49,12 @@ def read_prose(text: str) -> ProseClaims:
     commits: list[Commit] = []
     rest: list[str] = []
     suspicious = False
+
     for number, line in enumerate(text.split("\n")):
         bare = _without_marker(line)
         if not bare:
             continue
+
         readable = number < _MOST_LINES and len(bare) <= _LONGEST_LINE
         if readable and (commit := commit_in(bare)) is not None:
             commits.append(commit)
@@ -64,6 +66,7 @@ def read_prose(text: str) -> ProseClaims:
             suspicious = suspicious or any(
                 is_path(_plain(word)) or _is_sha(_plain(word)) for word in words
             )
+
     return ProseClaims(
         files=tuple(files), commits=tuple(commits), rest=tuple(rest), suspicious=suspicious
     )
@@ -75,7 +78,9 @@ def commit_in(line: str) -> Commit | None:
     sha = _plain(first.rstrip(":"))
     if not _is_sha(sha):
         return None
+
     words = message.split()
+
     return Commit(
         sha=sha, message=" ".join(words[1:] if words[:1] and words[0] in _DASHES else words)
     )
@@ -91,11 +96,13 @@ def _file_in(line: str) -> FileChange | None:
         and is_path(_plain(rest[0]))
     ):
         return FileChange(path=_plain(rest[0]), action=action)
+
     path = _plain(first.rstrip(":") if not _plain(first).endswith(":") else first[:-1])
     if not is_path(path):
         return None
     if not rest:
         return FileChange(path=path, action=None)
+
     described = rest[1:] if rest[0] in _DASHES else rest
     action = action_of(described[0]) if described else None
     if rest[0] in _DASHES or action is not None:
@@ -103,6 +110,7 @@ def _file_in(line: str) -> FileChange | None:
             described if action is None else [word for word in described[1:] if word not in _DASHES]
         )
         return FileChange(path=path, action=action, description=" ".join(text))
+
     return None
 
 
@@ -115,6 +123,7 @@ def is_path(word: str) -> bool:
     """Return whether `word` can only be a path: with a slash between names, or with an extension."""
     if not word or word.startswith(("http:", "https:", "<")):
         return False
+
     name = word.rpartition("/")[2]
     dot = name.rfind(".")
     extension = dot > 0 and _EXTENSION.fullmatch(name[dot:]) is not None

@@ -137,6 +137,7 @@ class ReportReader(ValueReader):
         path = "/goop_report"
         if root.tag != "goop_report":
             self.tangled = True
+
         parts = self._parts(root, path, ROOT_PARTS)
         self._checklist(_CHECKLIST, parts)
         report_state = self._state(parts.get("state"))
@@ -148,6 +149,7 @@ class ReportReader(ValueReader):
                     path=f"{path}/task_id",
                 )
             )
+
         report = Report(
             version=self.attribute(root, "version") or None,
             status=self._status(parts.get("status"), f"{path}/status"),
@@ -163,6 +165,7 @@ class ReportReader(ValueReader):
             extensions=tuple(self._extensions),
         )
         self.template_texts(root)
+
         return report
 
     def _status(self, element: Element | None, path: str) -> Status | None:
@@ -177,9 +180,11 @@ class ReportReader(ValueReader):
         if element is None:
             self.missing(path)
             return None
+
         parts = self._parts(element, path, _STATE_PARTS)
         for name in ("wave", "task"):
             self._content_of_counter(parts.get(name), path)
+
         return State(
             phase=self.required_word(parts.get("phase"), f"{path}/phase", self._phases),
             wave=self.counter(parts.get("wave"), f"{path}/wave"),
@@ -200,6 +205,7 @@ class ReportReader(ValueReader):
         path = "/goop_report/artifacts"
         if element is None:
             return None
+
         parts = self._parts(element, path, _ARTIFACT_PARTS)
         files = self._items(parts.get("files"), f"{path}/files", "file")
         commits = self._items(parts.get("commits"), f"{path}/commits", "commit")
@@ -211,6 +217,7 @@ class ReportReader(ValueReader):
         for prose in self._prose:
             changes += prose.files
             made += prose.commits
+
         if changes and not made:
             self._gap("commit hash (if applicable)")
         return Artifacts(files=tuple(changes), commits=tuple(made))
@@ -221,6 +228,7 @@ class ReportReader(ValueReader):
             self.missing(f"{path}/@path")
         elif not name:
             self.empty(f"{path}/@path")
+
         return FileChange(
             path=name,
             action=self.attribute_word(element, "action", path, _FILE_ACTION),
@@ -247,6 +255,7 @@ class ReportReader(ValueReader):
             kind = None
         else:
             kind = self.attribute_word(element, "type", path, _MEMORY_TYPE)
+
         return SavedMemory(
             type=kind,
             importance=self._importance(
@@ -260,8 +269,10 @@ class ReportReader(ValueReader):
             importance = float(raw) if raw is not None and "_" not in raw else None
         except ValueError:
             importance = None
+
         if importance is not None and 0 <= importance <= 1:
             return importance
+
         what = "has no importance" if raw is None else f"importance is {excerpt(raw, 40)!r}"
         self.report(
             memory.IMPORTANCE_OUT_OF_RANGE.problem(
@@ -270,6 +281,7 @@ class ReportReader(ValueReader):
                 found=None if raw is None else excerpt(raw),
             )
         )
+
         return importance if importance is not None and isfinite(importance) else None
 
     def _verification(self, element: Element | None) -> tuple[Check, ...] | None:
@@ -285,6 +297,7 @@ class ReportReader(ValueReader):
             passed = None
         else:
             passed = self.attribute_word(element, "passed", path, BOOLEAN)
+
         name = self.attribute(element, "name")
         return Check(name=name, passed=passed, evidence=self.text(element) or "")
 
@@ -293,6 +306,7 @@ class ReportReader(ValueReader):
         if element is None:
             self.missing(path)
             return None
+
         parts = self._parts(element, path, _HANDOFF_PARTS)
         new_session = self.boolean(parts.get("suggest_new_session"), f"{path}/suggest_new_session")
         command = (
@@ -303,7 +317,9 @@ class ReportReader(ValueReader):
         blockers = self.text(parts.get("blockers"))
         if blockers and is_open_slot(blockers):
             self.placeholder(blockers, f"{path}/blockers", None)
+
         files = self._items(parts.get("files_to_read"), f"{path}/files_to_read", "file")
+
         return Handoff(
             ready=self.boolean(parts.get("ready"), f"{path}/ready"),
             next_action=self._next_action(parts.get("next_action"), f"{path}/next_action"),
@@ -334,6 +350,7 @@ class ReportReader(ValueReader):
             self.report(
                 handoff.SESSION_FLAG_MISSING.problem(message, path=f"{path}/suggest_new_session")
             )
+
         command = parts.get("next_command")
         if new_session and (command is None or not self.text(command)):
             message = (
@@ -347,12 +364,14 @@ class ReportReader(ValueReader):
     def _next_action(self, element: Element | None, path: str) -> NextAction | None:
         if element is None:
             return None
+
         raw = self.attribute(element, "agent")
         text = self.text(element) or ""
         if not raw:
             message = "next_action names no agent; expected who continues"
             self.report(handoff.NEXT_ACTION_WITHOUT_AGENT.problem(message, path=path))
             return NextAction(agent=None, text=text)
+
         agent = self.listed_name(raw, f"{path}/@agent", element, "agent", KNOWN_AGENTS)
         if agent in NEXT_AGENT_ALIASES:
             read_as = NEXT_AGENT_ALIASES[agent]
@@ -365,6 +384,7 @@ class ReportReader(ValueReader):
                 )
             )
             agent = read_as
+
         return NextAction(agent=agent, text=text)
 
     # Elements
@@ -373,6 +393,7 @@ class ReportReader(ValueReader):
         """Return the known children by name; keep the others as extensions, report doubles."""
         parts: dict[str, Element] = {}
         stray = [element.text] if element.text and not element.text.isspace() else []
+
         for child in element:
             tag = child.tag
             if tag not in known:
@@ -381,8 +402,10 @@ class ReportReader(ValueReader):
                 self._double(str(tag), path)
             else:
                 parts[str(tag)] = child
+
             if child.tail and not child.tail.isspace():
                 stray.append(child.tail)
+
         if stray:
             self._stray_text(stray, path)
         return parts
@@ -391,15 +414,19 @@ class ReportReader(ValueReader):
         """Return the children called `name`; keep the others as extensions."""
         if element is None:
             return []
+
         items: list[Element] = []
         stray = [element.text] if element.text and not element.text.isspace() else []
+
         for child in element:
             if child.tag == name:
                 items.append(child)
             else:
                 self._extension(child, path)
+
             if child.tail and not child.tail.isspace():
                 stray.append(child.tail)
+
         if stray:
             self._stray_text(stray, path)
         return items
@@ -409,6 +436,7 @@ class ReportReader(ValueReader):
         misspelt = name.lower() in GRAMMAR.names and name not in GRAMMAR.names.values()
         if misspelt or (child.tag != name and child.prefix is None):
             self.tangled = True
+
         plain = len(child) == 0 and not child.attrib and child.tag == name
         content = (
             clean(child.text)
@@ -434,6 +462,7 @@ class ReportReader(ValueReader):
             text = self._claims_in(text, path)
         if not text:
             return
+
         self._extensions.append(Extension(name=f"{path[13:]}/#text".lstrip("/"), content=text))
         found = excerpt(text, 60)
         message = f"text outside of any element: {found!r}; kept"
@@ -448,6 +477,7 @@ class ReportReader(ValueReader):
         prose = read_prose(text)
         if prose.files or prose.commits or (prose.suspicious and path != _ARTIFACTS):
             self._in_prose(text, f"{path}/text()", _PLACES_OF_CLAIMS[path])
+
         self._prose.append(prose)
         return "\n".join(prose.rest)
 

@@ -84,6 +84,7 @@ def lines_of(text: str, start: int, end: int) -> Iterator[SectionLine]:
             yield SectionLine(
                 clean(line[marker.end() :] if marker else line), at, fenced=bool(fence)
             )
+
         at += len(line)
 
 
@@ -98,6 +99,7 @@ def template_weight(text: str) -> Severity | None:
     bare = text.strip("* ")
     for after in _AFTER_SLOTS:
         bare = bare.removesuffix(after)
+
     weight = template_text(bare, prose=SECTIONS_PROSE)
     path, description = _at_dash(bare)
     path = path.strip("` ") if description else path
@@ -110,10 +112,12 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
     """Return what a line of ARTIFACTS names: a commit, several files, or one file, whatever its name."""
     if is_nothing(line) or _NO_FILES.match(line.lstrip("*_` ")):
         return [], []
+
     words = line.split(None, 1)
     named = words[1] if words[0].rstrip(":").lower() == "commit" and len(words) > 1 else line
     if (commit := commit_in(named)) is not None:
         return [], [commit]
+
     path, description = _at_dash(line)
     path, action = _with_action(path)
     action = action or _deleted(description)
@@ -123,6 +127,7 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
         if len(several) > 1 and all(is_path(part) for part in several)
         else [path.strip("`* ")]
     )
+
     return [
         FileChange(path=each, action=action, description=clean(description)) for each in paths
     ], []
@@ -134,6 +139,7 @@ def _at_dash(line: str) -> tuple[str, str]:
     if places:
         at, dash = min(places)
         return line[:at], line[at + len(dash) :]
+
     first, _, rest = line.partition(" ")
     if first.endswith(":") and is_path(first[:-1].strip("`*")):
         return first[:-1], rest
@@ -145,6 +151,7 @@ def _with_action(path: str) -> tuple[str, FileAction | None]:
     before, bracket, word = path.rstrip().rstrip(")]").rpartition(" (")
     if not bracket:
         before, bracket, word = path.rstrip().rstrip("]").rpartition(" [")
+
     action = action_of(word) if bracket else None
     return (before, action) if action is not None else (path, None)
 
@@ -165,6 +172,7 @@ def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:
             found[-1][0].append(line.text)
         elif not is_nothing(line.text):
             found.append(([line.text], line.offset))
+
     return [(_check(_name(texts[0]), "\n".join(texts)), offset) for texts, offset in found]
 
 
@@ -185,9 +193,11 @@ def _result(text: str) -> bool | None:
         return None
     if shown.passed or shown.all_passed or shown.exit_status == 0:
         return True
+
     rest, no_faults = _NO_FAULTS.subn("", text)
     passed = _PASS.search(rest) is not None or no_faults > 0
     failed = _FAIL.search(rest) is not None
+
     return passed if passed != failed else None
 
 

@@ -146,11 +146,13 @@ class SectionsFamily(GoopReportFamily):
             envelopes = super().find(source, limits)
             if envelopes.chosen is not None or not groups:
                 return envelopes
+
         blocks = [
             Block(root=FORM, start=group[0].heading, end=group[-1].end, why=EARLIER)
             for group in groups[-limits.candidates :]
         ]
         chosen = replace(blocks[-1], why=None)
+
         return Extraction(source=source, blocks=(*blocks[:-1], chosen), chosen=chosen)
 
     def find_older(self, text: str, limits: Limits) -> Extraction | None:
@@ -175,6 +177,7 @@ class SectionsFamily(GoopReportFamily):
         claims = super().claims(envelope)
         artifacts = envelope.artifacts if isinstance(envelope, Report) else None
         changes = {file.path: file for file in (artifacts.files if artifacts is not None else ())}
+
         return replace(
             claims,
             files=tuple(
@@ -199,6 +202,7 @@ class SectionsFamily(GoopReportFamily):
 def _claim(claim: "FileClaim", changes: Mapping[str | None, FileChange]) -> "FileClaim":
     if claim.kind != "touched":
         return claim
+
     change = changes.get(claim.path)
     first = change.description.split(" ", 1)[0].lower() if change is not None else ""
     if first in ("deleted", "removed"):
@@ -219,13 +223,16 @@ def _groups(text: str) -> list[list[_Section]]:
     ends = [*(each.start() for each in headings[1:]), len(text)]
     groups: list[list[_Section]] = []
     has_status = False
+
     for heading, end in zip(headings, ends, strict=False):
         name = heading[2].strip()
         if not groups or (name == "STATUS" and has_status):
             groups.append([])
             has_status = False
+
         groups[-1].append(_Section(name, heading.start(), heading.end(), end))
         has_status = has_status or name == "STATUS"
+
     return groups
 
 
@@ -241,6 +248,7 @@ class _SectionReader:
         for section in group:
             self._place(f"/{section.name}", section.heading)
             self._sections.setdefault(section.name, section)
+
         for name, first in self._sections.items():
             again = next((each for each in group if each.name == name and each is not first), None)
             if again is not None:
@@ -251,6 +259,7 @@ class _SectionReader:
     def reading(self) -> Reading:
         for name in _NAMES:
             self._look_at(name)
+
         status = self._status()
         summary, following = self._content("SUMMARY"), self._content("NEXT")
         artifacts, checks = self._artifacts(), self._checks()
@@ -278,6 +287,7 @@ class _SectionReader:
             *self._problems,
             *map(self._in_this_form, run_checks(_RULES, report, self._expected)),
         ]
+
         return Reading(
             start=self._block.start,
             problems=[*problems, *self._unchecked_code(report)],
@@ -295,7 +305,9 @@ class _SectionReader:
             message = f"section ## {name} is missing; expected all of {', '.join(_NAMES)}"
             added = f"Add ## {name} with its text{otherwise}."
             self._problems.append(MISSING_FIELD.problem(message, path=f"/{name}", fix=added))
+
             return
+
         content = self._content(name)
         if not content:
             self._report(
@@ -336,6 +348,7 @@ class _SectionReader:
             )
             self._report(PLACEHOLDER_LEFT, message, section, found=excerpt(content))
             return None
+
         word = _WORD.search(content)
         status = Status.__members__.get(word[0].upper()) if word else None
         if status is None:
@@ -344,31 +357,39 @@ class _SectionReader:
                 f"Begin ## STATUS with one of {', '.join(_STATUSES)}; work that failed is blocked."
             )
             self._report(UNKNOWN_STATUS, message, section, found=excerpt(content), fix=fix)
+
         return status
 
     def _artifacts(self) -> Artifacts | None:
         section = self._sections.get("ARTIFACTS")
         if section is None:
             return None
+
         files: list[FileChange] = []
         commits: list[Commit] = []
+
         for line in lines_of(self._text, section.start, section.end):
             named, made = files_and_commits(without_forbidden(line.text))
             for number in range(len(files), len(files) + len(named)):
                 self._place(f"/goop_report/artifacts/files/file[{number + 1}]", line.offset)
+
             for number in range(len(commits), len(commits) + len(made)):
                 self._place(f"/goop_report/artifacts/commits/commit[{number + 1}]", line.offset)
+
             files += named
             commits += made
+
         return Artifacts(files=tuple(files), commits=tuple(commits))
 
     def _checks(self) -> tuple[Check, ...] | None:
         section = self._sections.get("VERIFICATION")
         if section is None:
             return None
+
         checks = read_checks(lines_of(self._text, section.start, section.end))
         for number, (_, offset) in enumerate(checks, 1):
             self._place(f"/goop_report/verification/check[{number}]", offset)
+
         return tuple([check for check, _ in checks])
 
     def _unchecked_code(self, report: Report) -> list[Problem]:
@@ -382,11 +403,13 @@ class _SectionReader:
         ran = any(not shows_no_run(check) for check in report.verification or ())
         if report.status is not Status.COMPLETE or ran or not changed:
             return []
+
         message = (
             f"status is complete, {excerpt(changed[0], 60)!r} was changed, and no check that ran is"
             " reported; expected one line for each check under ## VERIFICATION"
         )
         fix = "Run the checks and write command and result under ## VERIFICATION."
+
         return [COMPLETE_WITHOUT_CHECK.problem(message, path="/VERIFICATION", fix=fix)]
 
     def _content(self, name: str) -> str:

@@ -29,13 +29,16 @@ def clean(text: str | None) -> str:
     """Return `text` without outer blanks and the indentation its lines share; "" when nothing of it can be seen."""
     if not text:
         return ""
+
     text = text.strip(XML_BLANKS)
     if not text.isascii() and not visible(text):
         return ""
     if "\n" not in text:
         return text
+
     first, *rest = text.split("\n")
     indentation = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+
     return "\n".join([first.rstrip(), *(line[indentation:].rstrip() for line in rest)])
 
 
@@ -52,6 +55,7 @@ class ValueReader(XmlValueReader):
         """Return true or false; None when absent or not readable."""
         if element is None:
             return None
+
         raw = self.text(element) or ""
         found = BOOLEAN.meanings.get(raw)
         return found if found is not None else self.odd(raw, path, BOOLEAN, element, None)
@@ -87,13 +91,16 @@ class ValueReader(XmlValueReader):
         raw = self.attribute(element, name) or ""
         if _is_number(raw):
             return int(raw)
+
         where = f"{path}/@{name}"
         if MARKS.search(raw) or is_template(raw, Place.NUMBER):
             self.placeholder(raw, where, None)
             return None
+
         seen = self.without_invisible(raw, where, element, name)
         if seen != raw and _is_number(seen):
             return int(seen)
+
         tag = path.rpartition("/")[2]
         what = f"{name} of <{tag}> is {excerpt(raw, 40)!r}" if raw else f"<{tag}> has no {name}"
         self.report(
@@ -101,6 +108,7 @@ class ValueReader(XmlValueReader):
                 f"{what}; expected a whole number from 0", path=where, found=excerpt(raw) or None
             )
         )
+
         return None
 
 

@@ -23,6 +23,7 @@ def write_report(report: Report) -> str:
         raise NotWritableError(
             "a report that was cut off cannot be written as a whole one; ask the agent again"
         )
+
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -35,6 +36,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _leaf("task_name", report.task_name)
     if report.state is not None:
         yield from _section("state", _state(report.state), report)
+
     yield from _leaf("summary", report.summary)
     if report.artifacts is not None:
         yield from _section("artifacts", _artifacts(report), report)
@@ -44,14 +46,17 @@ def _lines(report: Report) -> Iterator[str]:
             for memory in report.memory
         ]
         yield from _section("memory", saved, report)
+
     if report.verification is not None:
         checks = [
             _item("check", check.evidence, name=check.name, passed=_flag(check.passed))
             for check in report.verification
         ]
         yield from _section("verification", checks, report)
+
     if report.handoff is not None:
         yield from _section("handoff", _handoff(report.handoff, report), report)
+
     yield from _extensions(report.extensions, "", "  ")
     yield "</goop_report>"
 
@@ -81,11 +86,13 @@ def _artifacts(report: Report) -> Iterator[str]:
     artifacts = report.artifacts
     if artifacts is None:
         return
+
     files = [
         _item("file", file.description, path=file.path, action=file.action)
         for file in artifacts.files
     ]
     commits = [_item("commit", commit.message, sha=commit.sha) for commit in artifacts.commits]
+
     for name, items in (("files", files), ("commits", commits)):
         if items or any(
             extension.name.startswith(f"artifacts/{name}/") for extension in report.extensions
@@ -97,6 +104,7 @@ def _handoff(handoff: Handoff, report: Report) -> Iterator[str]:
     yield from _plain_leaf("ready", _flag(handoff.ready))
     if handoff.next_action is not None:
         yield _item("next_action", handoff.next_action.text, agent=handoff.next_action.agent)
+
     extended = any(
         extension.name.startswith("handoff/files_to_read/") for extension in report.extensions
     )
@@ -104,6 +112,7 @@ def _handoff(handoff: Handoff, report: Report) -> Iterator[str]:
         yield from _section(
             "files_to_read", [_item("file", path) for path in handoff.files_to_read], report, ""
         )
+
     yield f"<blockers>{_text(handoff.blockers or 'None')}</blockers>"
     yield from _plain_leaf("suggest_new_session", _flag(handoff.suggest_new_session))
     yield from _plain_leaf("next_command", handoff.next_command)
@@ -164,6 +173,7 @@ def _text(text: str) -> str:
         raise NotWritableError(
             f"{text[:40]!r} holds a control character; remove it, XML cannot carry it"
         )
+
     return (
         text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     )

@@ -25,10 +25,13 @@ def claims_of(response: Response) -> Claims:
     """
     if response.partial or response.status is not Status.SUCCESS:
         return NO_CLAIMS
+
     table = tables.RESULTS.get(plain_agent(response.agent or ""))
     if table is None or response.result is None:
         return NO_CLAIMS
+
     named = Fields(table).paths(dict(response.result), "/result")
+
     return Claims(files=tuple([_claim(where, path) for where, path in named if path.strip()]))
 
 

@@ -58,10 +58,12 @@ def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[in
     """
     by_start = {each.start: each for each in objects}
     found: list[ContextBlock] = []
+
     for marker in _MARKER.finditer(text):
         each = by_start.get(marker.end())
         if each is None:
             continue
+
         last = found[-1] if found else None
         given = ContextBlock(
             root="speckit", start=marker.start("kind"), end=each.end, complete=each.complete
@@ -80,13 +82,18 @@ def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[in
                 else None
             )
             given = joined or replace(given, feedback=each)
+
         if joined is not None:
             found.pop()
+
         found.append(given)
+
     if not found:
         return []
+
     ends = [*(each.start for each in found[1:]), len(text)]
     stops = sorted(answers)
+
     return [_with_request(text, each, end, stops) for each, end in zip(found, ends, strict=True)]
 
 
@@ -95,14 +102,18 @@ def _with_request(text: str, block: ContextBlock, end: int, stops: Sequence[int]
     request = _REQUEST.search(text, block.end, end) if complete else None
     if request is None:
         return replace(block, complete=complete)
+
     end = next((stop for stop in stops if request.end() <= stop < end), end)
     for fence in fence_spans(text):
         if fence[0] <= block.start < fence[1]:
             end = min(end, fence[1])
+
     words = text[request.end() : end]
     if "```" not in words.partition("\n")[2].rstrip().rpartition("\n")[0]:
         words = _without_closing_fence(words)
+
     last = request.end() + len(words.rstrip())
+
     return replace(
         block, complete=complete, request=(request.end(), last), end=max(last, block.end)
     )
@@ -130,6 +141,7 @@ class _ContextPlaces:
         name = path[1:].partition("/")[0]
         if name not in self.parts:
             return None
+
         shift, reading = self.parts[name]
         place = reading.places.locate(path[1 + len(name) :], found)
         return None if place is None else place + shift
@@ -149,12 +161,14 @@ def read_contexts(
     ) -> JsonReading[T] | None:
         if found is None:
             return None
+
         reading = read_json(
             found, text, limits, name=name, read_values=lambda values: read(values, bounds)
         )
         shift = found.start - block.start
         problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
         places.parts[name] = (shift, reading)
+
         return reading
 
     workflow, feedback = (
@@ -173,7 +187,9 @@ def read_contexts(
     if not given.partial:
         problems += _template_request(request, block)
         problems += run_checks(INPUT_RULES, given, expected)
+
     readings = [(WORKFLOW, workflow), (FEEDBACK, feedback)]
+
     return Reading(
         start=block.start,
         problems=problems,
@@ -200,11 +216,13 @@ def _template_request(request: str | None, block: ContextBlock) -> list[Problem]
         return []
     if template_text(request, prose=VALUE_RULES.prose) is not Severity.ERROR:
         return []
+
     message = (
         f"template text left in: USER_REQUEST is {excerpt(request, 60)!r}; expected the user's"
         " words"
     )
     offset = block.request[0] - block.start
+
     return [
         VALUE_RULES.placeholder.problem(
             message, path="/user_request", offset=offset, found=excerpt(request)
@@ -225,7 +243,9 @@ def _written(
             continue
         if reading.values is None or reading.partial or reading.model is None:
             return None
+
         parts.append(f"{name.upper()}:\n{written(reading.values)}\n")
+
     if request is not None:
         parts.append(f"USER_REQUEST: {request}\n")
     return "\n".join(parts)

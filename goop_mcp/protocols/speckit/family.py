@@ -95,8 +95,10 @@ class SpeckitFamily:
         """
         if isinstance(block, ContextBlock):
             return True
+
         value = _values(block)
         part = "result" in value or "error" in value or not block.complete
+
         return "agent" in value and "status" in value and part
 
     def read(
@@ -108,9 +110,11 @@ class SpeckitFamily:
             return read_contexts(text, block, expected, limits)
         if not isinstance(block, JsonBlock):
             raise TypeError(f"a block of {block.root} is none of speckit's")
+
         value = _values(block)
         if value and _rank(value) == _FRAGMENT and block.complete:
             return Reading(start=block.start, problems=[_without_envelope(value)])
+
         bounds = bounds_of(expected)
         reading = read_json(
             block.object,
@@ -124,6 +128,7 @@ class SpeckitFamily:
             response = replace(response, partial=True)
         elif response is not None:
             problems = [*problems, *run_checks(RESPONSE_RULES, response, expected)]
+
         return Reading(
             start=block.start,
             problems=problems,
@@ -155,12 +160,14 @@ class SpeckitFamily:
                 "no speckit answer was found among the braces; expected a JSON object with agent,"
                 " status and result"
             )
+
         return "no speckit answer was found; expected a JSON object with agent, status and result"
 
     def skeleton(self, expected: Expectations) -> str:
         """Return the smallest answer for the expected agent; the choices left open must be made."""
         agent = plain_agent(plain_agent_name(expected.agent)) if expected.agent else ""
         agent = agent if agent in tables.RESULTS else "<agent-name>"
+
         return (
             "{\n"
             f'  "agent": "{agent}",\n'
@@ -176,17 +183,20 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     text, objects = source.read, find_objects(source, _SHAPE, limits)
     if "_CONTEXT" not in text:
         return rank_blocks(text, objects, _SHAPE)
+
     given = find_contexts(text, objects, ())
     starts = {
         each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)
     }
     if not starts:
         return rank_blocks(text, objects, _SHAPE)
+
     others = [
         each for each in objects if each.start not in starts and _rank(each.value or {}) == _ANSWER
     ]
     answers = rank_blocks(text, others, _SHAPE)
     given = find_contexts(text, objects, [block.start for block in answers])
+
     return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
 
 

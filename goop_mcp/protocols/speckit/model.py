@@ -206,6 +206,7 @@ class WorkflowContext:
                 found.update(
                     {name: path for name in _FILES if isinstance(path := values.get(name), str)}
                 )
+
         return found
 
 

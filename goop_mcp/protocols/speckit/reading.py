@@ -62,6 +62,7 @@ def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         error=_error(error) if isinstance(error, dict) else None,
         extensions=others_in(values, _ENVELOPE_KEYS),
     )
+
     return _reading(response, reader)
 
 
@@ -77,13 +78,16 @@ _ERROR = Field(
 def _read_result(values: JsonObjectValue, status: Status | None, reader: ValueReader) -> None:
     if status is Status.SUCCESS:
         reader.fields((_RESULT,), values, "")
+
     result = values.get("result")
     if not isinstance(result, dict) or status is Status.ERROR:
         return
+
     agent = values.get("agent")
     table = tables.RESULTS.get(agent) if isinstance(agent, str) else None
     if table is not None:
         reader.fields(table, result, "/result")
+
     reader.fields(tables.NEXT_STEPS, result, "/result")
 
 
@@ -143,11 +147,13 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     reader.template_texts(values, but="previous_results")
     previous = values.get("previous_results")
     answers = previous if isinstance(previous, dict) else {}
+
     for agent, answer in answers.items():
         if isinstance(agent, str) and is_template(agent):
             reader.placeholder(agent, "/previous_results", agent, "the name of an agent")
         if isinstance(answer, dict):
             _check_paths(agent, answer, reader)
+
     context = WorkflowContext(
         workflow_id=text_in(values, "workflow_id"),
         feature_id=text_in(values, "feature_id"),
@@ -157,6 +163,7 @@ def read_workflow(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         },
         extensions=others_in(values, _WORKFLOW_KEYS),
     )
+
     return _reading(context, reader)
 
 
@@ -166,6 +173,7 @@ def _check_paths(agent: str, answer: Values, reader: ValueReader) -> None:
     result = answer.get("result")
     if table is None or not isinstance(result, dict):
         return
+
     seen = ValueReader(reader.rules, reader.bounds)
     seen.fields(table, result, f"/previous_results/{agent}/result")
     reader.problems += [problem for problem in seen.problems if problem.rule.family == "path"]
@@ -180,6 +188,7 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
     if listed == []:
         message = "issues_to_fix is empty; expected at least one issue"
         reader.problems.append(structure.MISSING_FIELD.problem(message, path="/issues_to_fix"))
+
     context = FeedbackContext(
         feedback_from=text_in(values, "feedback_from"),
         iteration=count_in(values, "iteration"),
@@ -191,6 +200,7 @@ def read_feedback(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[
         ),
         extensions=others_in(values, _FEEDBACK_KEYS),
     )
+
     return _reading(context, reader)
 
 

@@ -19,6 +19,7 @@ def response_schema() -> Schema:
     prefixes = "|".join(prefix.replace(".", r"\.") for prefix in PREFIXES)
     feedback = fields_schema(tables.FEEDBACK)
     feedback["properties"]["issues_to_fix"]["minItems"] = 1
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "goop://schemas/speckit/1.0",

@@ -82,9 +82,12 @@ class AgentName(Word):
             reader.problems.append(
                 agent_rules.AGENT_PREFIX.problem(message, path=f"{where}/{step}", found=found)
             )
+
             return plain
+
         if isinstance(value, str) and not value.strip():
             return value  # where an agent is needed, its absence is reported
+
         unlisted = (
             isinstance(value, str)
             and not is_template(value)
@@ -110,7 +113,9 @@ class Strategy(Word):
                 message, path=f"{where}/{step}", found=str(value)
             )
             reader.problems.append(problem)
+
             return value
+
         return Word.odd(self, value, where, step, reader)
 
 
@@ -122,10 +127,12 @@ class Timestamp(Formed):
         """See `Formed.fits`."""
         if not self.pattern.fullmatch(value):
             return False
+
         try:
             datetime.fromisoformat(value)
         except ValueError:  # the form of a time, but no such day
             return False
+
         return True
 
 

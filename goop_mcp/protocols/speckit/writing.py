@@ -28,6 +28,7 @@ def write_response(response: Response) -> str:
     """
     _refuse_partial(partial=response.partial)
     error = response.error
+
     return _json(
         {
             "agent": response.agent,
@@ -71,6 +72,7 @@ def write_input(given: AgentInput) -> str:
     if given.user_request is not None:
         _check_request(given.user_request)
         parts.append(f"USER_REQUEST: {given.user_request}\n")
+
     return "\n".join(parts)
 
 
@@ -79,6 +81,7 @@ def _check_request(words: str) -> None:
         raise NotWritableError(
             "the user's request is blank or has blanks around it; give the words alone"
         )
+
     if holds_marker(f"{words}\n"):
         raise NotWritableError(
             "a line of the user's request reads like a context; indent or reword it"
@@ -148,6 +151,7 @@ def _together(values: Mapping[str, JsonValue], extensions: Values) -> Values:
             raise NotWritableError(
                 f"extension {name!r} is called like a field of the envelope; set the field itself"
             )
+
     return {**{name: value for name, value in values.items() if value is not None}, **extensions}
 
 
@@ -159,6 +163,7 @@ def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
         raise NotWritableError(
             "a value cannot be said in JSON; use texts, numbers, lists and objects"
         ) from error
+
     return f"{text}\n"
 
 

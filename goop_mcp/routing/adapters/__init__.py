@@ -30,8 +30,10 @@ def protocol_of(verdict: Verdict) -> str | None:
     """Return the protocol of `verdict`, or the one that was asked for and not found; None when nobody knows."""
     if verdict.protocol is not None:
         return verdict.protocol
+
     for finding in verdict.findings:
         family, _, name = finding.rule.partition("/")
         if name in _TELLING_NAMES and family in ADAPTERS:
             return family
+
     return None

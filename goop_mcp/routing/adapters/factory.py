@@ -39,8 +39,10 @@ def _read(verdict: Verdict) -> ReportView:
     reply = verdict.envelope
     if not isinstance(reply, Reply):
         return ReportView(outcome=Outcome.INVALID)
+
     rejected = not verdict.accepted or reply.partial
     outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, reply)
+
     return ReportView(
         outcome=outcome,
         native_status=reply.status.value if reply.status else None,

@@ -48,6 +48,7 @@ def _read(verdict: Verdict) -> ReportView:
     report = verdict.envelope
     if not isinstance(report, Report):
         return ReportView(outcome=Outcome.INVALID)
+
     rejected = not verdict.accepted and _asks_for_repair(verdict)
     outcome = Outcome.INVALID if rejected or report.partial else first_outcome(OUTCOMES, report)
     return _view(report, outcome)

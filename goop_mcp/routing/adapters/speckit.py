@@ -39,8 +39,10 @@ def _has_critical_findings(response: Response) -> bool:
     """Return whether an analysis counts or lists a critical finding; where the two differ, the worse one counts."""
     if _agent(response) != "analyze":
         return False
+
     result = _result(response)
     listed = result.get("findings")
+
     return _above_zero(_inner(result, "findings_by_severity", "CRITICAL")) or any(
         isinstance(each, Mapping) and each.get("severity") == "CRITICAL"
         for each in (listed if isinstance(listed, list | tuple) else ())
@@ -79,6 +81,7 @@ def _leaves_tasks(response: Response) -> bool:
     """Return whether the percentage or the counts of an implementation leave a task; the worse one counts."""
     if _agent(response) != "implement":
         return False
+
     result = _result(response)
     percentage = result.get("completion_percentage")
     done, total = (number_of(result.get(name)) for name in ("tasks_completed", "tasks_total"))
@@ -120,9 +123,11 @@ def _read(verdict: Verdict) -> ReportView:
         return ReportView(outcome=Outcome.INPUT)
     if not isinstance(response, Response):
         return ReportView(outcome=Outcome.INVALID)
+
     rejected = not verdict.accepted or response.partial
     outcome = Outcome.INVALID if rejected else first_outcome(OUTCOMES, response)
     error = None if response.error is None else _error(response.error)
+
     return ReportView(
         outcome=outcome,
         native_status=response.status.value if response.status else None,

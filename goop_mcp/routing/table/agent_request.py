@@ -79,8 +79,10 @@ def _missing(case: Case) -> tuple[str, ...]:
     """Return the required files that the workspace check did not find, once the session has ended."""
     if not _is_request(case) or not has_ended(_state(case)):
         return ()
+
     findings = (*case.verdict.findings, *case.context.evidence)
     lost = [finding for finding in findings if finding.rule == _MISSING]
+
     return tuple(
         [
             each.path

@@ -111,6 +111,7 @@ def _failed_rules(case: Case) -> set[str]:
     values: dict[str, set[str]] = {}
     for error in case.faults:
         values.setdefault(error.rule, set()).update([] if error.found is None else [error.found])
+
     return {f"{rule}{_VALUES}{_digest(found)}" if found else rule for rule, found in values.items()}
 
 
@@ -123,6 +124,7 @@ def _feedback(case: Case) -> str:
     errors = case.verdict.of_severity(Severity.ERROR)
     if case.verdict.feedback and len(errors) == len(case.faults):
         return case.verdict.feedback
+
     faults = [replace(fault, severity=Severity.ERROR) for fault in case.faults]
     return compose_feedback(faults, no_envelope=False, skeleton="", limits=DEFAULT_LIMITS)
 
@@ -178,6 +180,7 @@ def _unplaced(case: Case) -> Filling:
                 _fault_in_words(each) for each in case.verdict.of_severity(Severity.ERROR)
             )
         }
+
     return {
         "blockers": (
             _what_could_not_be_placed(case, report.next[0].agent if report.next else None),
@@ -193,8 +196,10 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
             f"the session of this request is {case.context.session_state or 'over'}, and nothing is"
             " missing"
         )
+
     if case.outcome is Outcome.INPUT:
         return f"the text is an input for a {case.protocol} agent, not a reply"
+
     status = case.report.native_status or "no status"
     if case.outcome is Outcome.CHECKPOINT and case.report.failed_checks:
         return f"{status}, but {failed_checks(case)}"
@@ -204,6 +209,7 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
         if next_agent:
             return f"{status}, and the next agent is {excerpt(next_agent, 60)!r}"
         return f"{status}, but nobody is named to go on"
+
     return f"{case.protocol} says {status}, and no row fits"
 
 

@@ -138,6 +138,7 @@ def _tell_questions(_case: Case, filling: Filling) -> str:
     if len(questions) != 1:
         texts = " · ".join(f"{each.id}: {each.text}" for each in questions[:5])
         return decision_required(texts or "The agent asks.", question="Please answer each of them.")
+
     first = questions[0]
     words = f"{first.text} ({first.context})" if first.context else first.text
     choices = [
@@ -147,6 +148,7 @@ def _tell_questions(_case: Case, filling: Filling) -> str:
         )
         for option in first.options
     ]
+
     return decision_required(words, choices, question=None if choices else "What is your answer?")
 
 

@@ -66,10 +66,13 @@ def _command(case: Case) -> str | None:
     """Return the command of the report, or else the usual one of its phase (D-37)."""
     if case.report.next_command:
         return case.report.next_command
+
     phase = _phase(case)
     if phase is None:
         return None
+
     finished = case.outcome is Outcome.DONE and _is_last_task(case)
+
     return usual_next_of_phase(
         phase,
         tasks_remain=not finished,
@@ -232,9 +235,11 @@ def _tell_blocked(_case: Case, filling: Filling) -> str:
         return decision_required(
             (filling.get("blockers") or ("",))[0], question="How should it go on?"
         )
+
     first = questions[0]
     words = f"RULE {first.rule} DEVIATION: {first.text}" if first.rule else first.text
     choices = [Choice(option.letter, option.text) for option in first.options]
+
     return decision_required(words, choices, question=None if choices else "How should it go on?")
 
 

@@ -106,6 +106,7 @@ def _source_agent(case: Case) -> str | None:
         issues = case.report.issues
         kind = issues[0].type if issues else ""
         return next((step for pattern, step in _STEP_OF_TYPE if pattern.search(kind)), "clarify")
+
     return _suggested_agent(case) or case.same_agent
 
 
@@ -145,6 +146,7 @@ def _run_prerequisite(case: Case) -> Filling:
     runs = {**case.context.counters.prerequisites, agent: _prerequisite_runs(case) + 1}
     limit = case.context.policy.limits.prerequisite_runs
     message = f"then ask {named(case.same_agent)} again"
+
     return {
         "next_agent": agent,
         "instruction": reason or f"Run {agent}: {named(case.same_agent)} needs its result.",
@@ -159,6 +161,7 @@ def _feed_back(case: Case) -> Filling:
     text = compose_feedback_context(
         source, issues, iteration=iteration, max_iterations=_feedback_limit(case)
     )
+
     return {
         "next_agent": _source_agent(case),
         "issues": issues,
@@ -248,6 +251,7 @@ def _people_reason(case: Case) -> str:
             f"{_kind(case)}{', not recoverable' if recoverable else ''}: {_words(case)}: resolve it"
             " by hand"
         )
+
     return (
         f"success, but {counted_noun(len(_violations(case)), 'constitution violation')}: resolve it"
         " by hand"

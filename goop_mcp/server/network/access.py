@@ -115,6 +115,7 @@ class Access:
                 caller = None if refused is not None else await self._verifier.verify_token(token)
             except VerifierUnavailableError:
                 refused = self._rates.refusal(address) or _unreachable()
+
         if caller is None:
             answer = refused or self._rates.refusal(address) or self._unknown(scope)
             await answer(scope, receive, send)

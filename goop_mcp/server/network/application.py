@@ -101,6 +101,7 @@ class NetworkApplication:
                 allow_headers=["*"],
                 expose_headers=_EXPOSED,
             )
+
         return RequestIds(Guard(app, hosts=network.allowed_hosts, origins=network.allowed_origins))
 
     def _served(self) -> ASGIApp:
@@ -111,6 +112,7 @@ class NetworkApplication:
         if self._network.sse:
             served["/sse"] = self._asked(lambda to: to.sse)
             served["/messages/"] = self._asked(lambda to: to.sse, judge=judged_whole)
+
         others = self._others()
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,12 +129,14 @@ class NetworkApplication:
         ]
         if self._network.issuer is not None:
             routes.append(metadata_route(self._network.issuer))
+
         app = Starlette(
             routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _refused}
         )
         # A redirect would lead clients that came through a proxy with TLS to plain HTTP, token and
         # all.
         app.router.redirect_slashes = False
+
         return app
 
     @asynccontextmanager
@@ -154,6 +158,7 @@ class NetworkApplication:
                 self._rates,
                 metadata_url=metadata_url(issuer) if issuer else None,
             )
+
         return app
 
     async def _ready(self) -> Response:
@@ -163,6 +168,7 @@ class NetworkApplication:
             is_ready = await anyio.to_thread.run_sync(
                 _reads, own.application, abandon_on_cancel=True
             )
+
         return JSONResponse(
             {"status": "ready" if is_ready else "unavailable"}, status_code=200 if is_ready else 503
         )
@@ -205,7 +211,9 @@ class _Dispatch:
             )
             await answer(scope, receive, send)
             return
+
         caller = caller_of(scope)
+
         try:
             tenant = await self._tenants.tenant(
                 caller.tenant if caller is not None else self._tenant
@@ -216,6 +224,7 @@ class _Dispatch:
             )
             await answer(scope, receive, send)
             return
+
         with tenant:
             await self._endpoint(tenant)({**scope, CLIENT_KEY: client_of(scope)}, receive, send)
 
@@ -230,6 +239,7 @@ def _reads(application: Application) -> bool:
         application.store.read(lambda reading: reading.revision())
     except GoopError:
         return False
+
     return True
 
 
@@ -243,6 +253,7 @@ def _refused(_: Request, error: Exception) -> Response:
             f"this address is asked with {allowed} only",
             headers={"Allow": allowed},
         )
+
     return refusal(
         404, "not_found", "there is nothing at this address; MCP is served at /mcp or /sse"
     )

@@ -59,12 +59,15 @@ class Bodies:
         if (refused := _refused_by_its_head(headers)) is not None:
             await refused(scope, receive, send)
             return
+
         body, held, client = bytearray(), 0, client_of(scope)
+
         try:
             try:
                 answer = await self._read(receive, body, client)
             finally:
                 self._charge(client, len(body))
+
             # Other methods have no body: what came all the same is not held for as long as a stream
             # is open.
             whole = bytes(body) if scope["method"] == "POST" else b""
@@ -73,6 +76,7 @@ class Bodies:
             body.clear()
             if answer is None and scope["method"] == "POST":
                 answer = self._judge(headers, whole)
+
             await (answer or self._app)(scope, receive if answer else replay(whole, receive), send)
         except _GoneError:
             return
@@ -87,6 +91,7 @@ class Bodies:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise _GoneError
+
                 is_whole = not message.get("more_body", False)
                 chunk = message.get("body", b"")
                 body += chunk
@@ -97,7 +102,9 @@ class Bodies:
                     return refusal(
                         503, "busy", "other bodies fill the memory; try again", headers=_SOON
                     )
+
             return None
+
         return refusal(
             408,
             "too_slow",
@@ -137,6 +144,7 @@ def replay(body: bytes, receive: Receive) -> Receive:
         nonlocal left
         if left is None:
             return await receive()
+
         # Whoever keeps the request keeps this function, but not the body.
         whole, left = left, None
         return {"type": "http.request", "body": whole, "more_body": False}

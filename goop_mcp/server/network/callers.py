@@ -47,6 +47,7 @@ def _network_of(host: str) -> str:
         address: IPv4Address | IPv6Address = ip_address(host.partition("%")[0])
     except ValueError:
         return host
+
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
     if address.is_loopback:

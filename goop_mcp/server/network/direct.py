@@ -34,6 +34,7 @@ class DirectWhereItCan:
         if not _names_a_quick_tool(Headers(scope=scope)):
             await self._streaming.handle_request(scope, receive, send)
             return
+
         body = (await receive()).get("body", b"")
         is_quick = len(body) <= LONGEST_AT_ONCE and _LOOKS_AT_FILES not in body
         manager = self._direct if is_quick else self._streaming

@@ -37,6 +37,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
         headers = Headers(scope=scope)
         answer = None
         if "content-length" in headers and "transfer-encoding" in headers:
@@ -60,6 +61,7 @@ class Guard:
                 "unknown_origin",
                 "pages of that origin may not ask this server; use an allowed one",
             )
+
         await (answer or self._app)(scope, receive, send)
 
     def _is_known(self, host: str) -> bool:

@@ -75,12 +75,14 @@ class KeySet:
         """
         if self._is_fresh() and id in self._keys:
             return self._keys[id]
+
         async with self._fetching:
             if (
                 not (self._is_fresh() and id in self._keys)
                 and self._clock() - self._tried_at >= _COOL_DOWN
             ):
                 await self._try_to_fetch()
+
         if not self._is_fresh() or (self._has_failed and id not in self._keys):
             raise KeySetUnavailableError
         return self._keys.get(id)
@@ -124,16 +126,19 @@ class KeySet:
                 raise KeySetUnavailableError(
                     f"the answer has the status {answer.status_code}; expected 200"
                 )
+
             async for chunk in answer.aiter_raw():
                 content += chunk
                 if len(content) > _MOST_BYTES:
                     raise KeySetUnavailableError(f"the answer has more than {_MOST_BYTES:,} bytes")
+
         return bytes(content)
 
     def _log(self, error: KeySetUnavailableError) -> None:
         if self._clock() - self._logged_at < _BETWEEN_LINES:
             self._unlogged += 1
             return
+
         more = f" ({self._unlogged} times more since the last line)" if self._unlogged else ""
         _logger.error(
             "the keys of the issuer cannot be fetched from %s: %s%s", self._url, error, more
@@ -153,11 +158,13 @@ def _read_keys(content: bytes) -> Mapping[str, SigningKey]:
         raise KeySetUnavailableError(
             'the answer is not a key set; expected JSON with a list "keys"'
         ) from None
+
     found = {each["kid"]: key for each in keys if (key := _signing_key(each)) is not None}
     if not found:
         raise KeySetUnavailableError(
             "the key set holds no key with an id that signatures can be checked with"
         )
+
     return found
 
 
@@ -172,6 +179,7 @@ def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
         return None
     if operations is not None and not (isinstance(operations, list) and "verify" in operations):
         return None
+
     kind, curve = described.get("kty"), described.get("crv")
     allowed = (
         _ALGORITHMS.get((kind, None if kind == "RSA" else curve), ())
@@ -182,6 +190,7 @@ def _signing_key(described: Mapping[str, Any]) -> SigningKey | None:
         allowed = tuple(each for each in allowed if each == named)
     if not allowed:
         return None
+
     try:
         return SigningKey(jwt.PyJWK.from_dict(dict(described), algorithm=allowed[0]).key, allowed)
     except (jwt.PyJWTError, ValueError, TypeError, LookupError):

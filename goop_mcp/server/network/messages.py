@@ -42,6 +42,7 @@ def judged(headers: Headers, body: bytes) -> Response | None:
     """Return the refusal of a body that was posted and cannot be one message, None where nothing speaks against it."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return refusal(415, "wrong_type", _TOLD_TYPE)
+
     begins = body.lstrip()[:1]
     if begins == b"[":
         # The header came with the revision after the one that had batches.
@@ -49,6 +50,7 @@ def judged(headers: Headers, body: bytes) -> Response | None:
         return rpc_refusal(
             400, INVALID_REQUEST, _TOLD_NO_BATCHES_HERE if is_earlier else _TOLD_NO_BATCHES
         )
+
     if begins != b"{":
         return rpc_refusal(400, INVALID_REQUEST if _is_json(body) else PARSE_ERROR, _NO_OBJECT)
     if (reason := too_large(body)) is not None:
@@ -66,6 +68,7 @@ def judged_whole(headers: Headers, body: bytes) -> Response | None:
     """
     if (refused := judged(headers, body)) is not None:
         return refused
+
     try:
         jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError:
@@ -73,6 +76,7 @@ def judged_whole(headers: Headers, body: bytes) -> Response | None:
         return rpc_refusal(
             400, INVALID_REQUEST if is_json else PARSE_ERROR, NO_MESSAGE if is_json else NO_JSON
         )
+
     return None
 
 
@@ -90,6 +94,7 @@ def _has_strange_id(body: bytes) -> bool:
     except (ValueError, RecursionError):
         # The SDK reads it again, and says where it stops being JSON.
         return False
+
     if not isinstance(message, dict) or "method" not in message or "id" not in message:
         return False
     return isinstance(message["id"], bool) or not isinstance(message["id"], str | int)

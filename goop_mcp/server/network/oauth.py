@@ -56,6 +56,7 @@ class IssuedTokens:
         """
         if token.count(".") != _PARTS - 1 or len(token) > _LONGEST:
             return None
+
         try:
             caller = self._caller(await self._claims(token))
         except KeySetUnavailableError as error:
@@ -64,6 +65,7 @@ class IssuedTokens:
             # The header of a token is read before its signature, so it can hold anything.
             _logger.info("refused a token of the issuer: %s", type(error).__name__)
             return None
+
         if caller is not None:
             self._remember(token, caller)
         return caller
@@ -74,6 +76,7 @@ class IssuedTokens:
         key = await self._keys.key(id) if isinstance(id, str) else None
         if key is None:
             raise jwt.InvalidTokenError("the token names no key of the issuer")
+
         claims: Mapping[str, Any] = jwt.decode(
             token,
             key.key,
@@ -83,6 +86,7 @@ class IssuedTokens:
             leeway=_LEEWAY,
             options={"require": ["exp", "iss", "aud", "sub"]},
         )
+
         return claims
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller | None:
@@ -96,6 +100,7 @@ class IssuedTokens:
                 self._issuer.tenant_claim,
             )
             return None
+
         return Caller(
             token="",
             client_id=_name(claims.get("client_id")) or _name(claims.get("azp")) or subject,
@@ -153,6 +158,7 @@ def metadata_route(issuer: Issuer) -> Route:
         return JSONResponse(written)
 
     path = AnyHttpUrl(metadata_url(issuer)).path or "/"
+
     return Route(path, tell, methods=["GET"])
 
 

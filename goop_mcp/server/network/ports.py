@@ -30,18 +30,23 @@ def bind(host: str, port: int) -> socket.socket:
         raise SettingsError(
             f"--host is {host!r}, which no address is known for; name one of this machine"
         ) from error
+
     opened = socket.socket(family, kind, protocol)
+
     try:
         if os.name == "posix":
             # The last server's connections may not be forgotten yet. On Windows the option would
             # share the port.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
         opened.bind(address)
         opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
         raise SettingsError(_refusal(error, host, port)) from error
+
     opened.setblocking(False)
+
     return opened
 
 
@@ -53,6 +58,7 @@ def _refusal(error: OSError, host: str, port: int) -> str:
             f"port {port} of {host} is in use ({has}); end that, or give another --port, or 0 for"
             " any that is free"
         )
+
     if error.errno == errno.EACCES:
         return f"port {port} of {host} is not for this user; give a --port from 1024 on"
     if error.errno == errno.EADDRNOTAVAIL:
@@ -60,6 +66,7 @@ def _refusal(error: OSError, host: str, port: int) -> str:
             f"--host is {host!r}, which is no address of this machine; name one that is, such as"
             " 127.0.0.1"
         )
+
     return (
         f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()}); give"
         " another --port"
@@ -71,9 +78,11 @@ def _owner(port: int) -> str | None:
     inodes = {f"socket:[{inode}]" for inode in _listening(port)}
     if not inodes:
         return None
+
     for process in Path("/proc").glob("[0-9]*"):
         if any(_target(handle) in inodes for handle in _handles(process)):
             return f"{process.name} ({_name(process)})"
+
     return None
 
 
@@ -85,11 +94,13 @@ def _listening(port: int) -> list[str]:
             rows = [line.split() for line in table.read_text(encoding="ascii").splitlines()[1:]]
         except OSError:
             continue
+
         found += [
             row[_INODE]
             for row in rows
             if row[_STATE] == _LISTENING and int(row[_LOCAL].rpartition(":")[2], 16) == port
         ]
+
     return found
 
 
@@ -118,6 +129,7 @@ def allow_many_sockets(count: int) -> None:
     """Let this process open `count` sockets beside its files, as far as the system lets it."""
     if sys.platform == "win32":
         return
+
     import resource  # noqa: PLC0415 - not on Windows
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

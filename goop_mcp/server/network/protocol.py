@@ -53,6 +53,7 @@ class TimedProtocol(H11Protocol):
             _logger.warning(
                 "%d connections are open, which is all there may be", len(self.connections)
             )
+
         self._expect()
 
     def data_received(self, data: bytes) -> None:
@@ -71,11 +72,13 @@ class TimedProtocol(H11Protocol):
                 "this port is plain HTTP; use http://, or a proxy that ends TLS before it",
             )
             return
+
         if not self._has_spoken and data.startswith(_HTTP_2):
             self._refuse(
                 505, "no_http_2", "this port speaks HTTP/1.1; let the client or the proxy do so too"
             )
             return
+
         self._has_spoken = True
         super().data_received(data)
         if self._is_owed():
@@ -162,6 +165,7 @@ class TimedProtocol(H11Protocol):
             # of that.
             self.transport.close()
             return
+
         body = json.dumps({"error": error, "error_description": description}).encode()
         headers = [
             ("content-type", "application/json"),
@@ -171,4 +175,5 @@ class TimedProtocol(H11Protocol):
         head = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase)
         for event in (head, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
+
         self.transport.close()

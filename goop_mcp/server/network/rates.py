@@ -47,16 +47,20 @@ class Rates:
         """
         if not self._per_second:
             return 0.0
+
         now = self._clock()
         bucket = self._buckets.setdefault(client, _Bucket(self._burst, now))
         self._buckets.move_to_end(client)
         if len(self._buckets) > _MOST_CLIENTS:
             self._buckets.popitem(last=False)
+
         bucket.level = min(bucket.level + (now - bucket.at) * self._per_second, self._burst)
         bucket.at = now
         if bucket.level < 1:
             return (1 - bucket.level) / self._per_second
+
         bucket.level -= take
+
         return 0.0
 
     def charge(self, client: str, size: int) -> None:
@@ -78,7 +82,9 @@ class Rates:
         wait = self.wait(client, take=take)
         if not wait:
             return None
+
         description = "you ask faster than you may; wait as long as Retry-After says"
+
         return refusal(
             429, "too_many_requests", description, headers={"Retry-After": str(ceil(wait))}
         )

@@ -105,6 +105,7 @@ class InOneForm:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
         is_answered = False
         head: Message | None = None
         words = bytearray()
@@ -117,10 +118,12 @@ class InOneForm:
             ):
                 head = message
                 return
+
             if head is None:
                 is_answered = True
                 await send(message)
                 return
+
             words.extend(message.get("body", b""))
             if not message.get("more_body", False):
                 is_answered = True
@@ -131,7 +134,9 @@ class InOneForm:
         except Exception:
             if not is_answered:
                 await refusal(500, *_NEXT[500])(scope, receive, send)
+
             raise
+
         if not is_answered and "last-event-id" in Headers(scope=scope):
             # The SDK leaves such a request without any answer.
             await refusal(400, "no_replay", _NO_REPLAY)(scope, receive, send)
@@ -143,12 +148,14 @@ def _in_our_words(head: Message, words: bytes, asked: Headers) -> Response:
     # should keep.
     for name in ("content-length", "mcp-session-id"):
         del headers[name]
+
     if not headers.get("content-type", "").startswith("application/json"):
         del headers["content-type"]
         error, step = _NEXT.get(status, _OTHERWISE)
         return refusal(
             status, error, f"{HTTPStatus(status).phrase.lower()}; {step}", headers=headers
         )
+
     told = json.loads(words) if words else {}
     if (
         isinstance(told.get("error"), dict)
@@ -157,6 +164,7 @@ def _in_our_words(head: Message, words: bytes, asked: Headers) -> Response:
         told["error"], again = better
         headers.update(again)
         words = json.dumps(told, separators=(",", ":")).encode()
+
     return Response(words, status_code=status, headers=headers)
 
 
@@ -165,10 +173,12 @@ def _better(message: str, asked: Headers) -> tuple[Mapping[str, Any], Mapping[st
     version = asked.get("mcp-protocol-version", KNOWN_PROTOCOL_VERSIONS[0])
     if message.startswith(_NO_ENVELOPE) and version not in KNOWN_PROTOCOL_VERSIONS:
         return _unknown_version(version), {}
+
     for words in _RPC:
         if message.startswith(words.begins):
             again = {"Retry-After": words.retry_after} if words.retry_after else {}
             return {"code": words.code, "message": words.message}, again
+
     return None
 
 

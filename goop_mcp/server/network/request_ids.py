@@ -32,6 +32,7 @@ class RequestIds:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
         id = request_id(Headers(scope=scope).get(HEADER))
         header = (_NAME, id.encode())
 

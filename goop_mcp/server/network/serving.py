@@ -49,6 +49,7 @@ def serve_network(
             "clients of other names are let in without a token: whoever reaches the proxy in front"
             " may do everything; set GOOP_TOKEN or --token-file, or take --allowed-host out"
         )
+
     listening = bind(network.host, network.port)
     allow_many_sockets(_MOST_CONNECTIONS)
     # It would end the streams at the signal, and with them the answers that are still to be
@@ -72,10 +73,12 @@ def serve_network(
     told = _told(listening.getsockname()[1], network)
     server = _Server(config, application, told=told, as_record=settings.log_format == "json")
     exporting = start_exporting(os.environ)
+
     try:
         anyio.run(server.serve, [listening])
     finally:
         exporting.finish()
+
     return 0
 
 
@@ -98,6 +101,7 @@ class _Server(uvicorn.Server):
             )
             _logger.handle(record)
             return
+
         sys.stderr.write(f"goop-mcp: serving {self._told}\n")
         sys.stderr.flush()
 
@@ -115,6 +119,7 @@ class _Server(uvicorn.Server):
         """
         if self.should_exit:
             os._exit(128 + sig)
+
         watch = threading.Timer(_GRACE + _LAST_GRACE + _END_AT_LAST, os._exit, [128 + sig])
         watch.daemon = True
         watch.start()
@@ -129,7 +134,9 @@ def _told(port: int, network: NetworkSettings) -> str:
     addresses = " and ".join(f"http://{network.name_with(port)}{path}" for path in paths)
     if not network.other_names:
         return addresses
+
     place = "" if network.is_local else f" on {network.host} port {port}"
+
     return (
         f"{addresses}{place}; requests are let in that name {' or '.join(network.allowed_hosts)} as"
         " their host"

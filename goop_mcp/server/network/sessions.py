@@ -47,6 +47,7 @@ class SessionShares:
         if not _opens(Headers(scope=scope)):
             await self._app(scope, receive, send)
             return
+
         client = client_of(scope)
         if self._count(client) >= self._most:
             answer = rpc_refusal(
@@ -67,6 +68,7 @@ class SessionShares:
                 if opened is not None:
                     opening_ends()
                     self._sessions.setdefault(client, set()).add(opened.decode("latin-1"))
+
             await send(message)
 
         def opening_ends() -> None:
@@ -76,6 +78,7 @@ class SessionShares:
                 self._opening.add(client, -1)
 
         self._opening.add(client)
+
         try:
             await self._app(scope, receive, note_session)
         finally:
@@ -90,6 +93,7 @@ class SessionShares:
             still_open = set(self._open_sessions())
             kept = {name: sessions & still_open for name, sessions in self._sessions.items()}
             self._sessions = {name: sessions for name, sessions in kept.items() if sessions}
+
         return len(self._sessions.get(client, ())) + opening
 
 

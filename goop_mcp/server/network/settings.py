@@ -85,6 +85,7 @@ class NetworkSettings:
         """Return a host with its port that a request to `port` may name: clients that ask for it are let in."""
         if self.is_local:
             return f"{_in_an_address(self.host)}:{port}"
+
         given = {name: urlsplit(f"//{name}").port for name in self.allowed_hosts}
         direct = [name for name, named in given.items() if named in {None, port}] or list(given)
         return f"{direct[0]}:{port}" if given[direct[0]] is None else direct[0]
@@ -106,8 +107,10 @@ def read_network_settings(
         _refuse_open_door(
             f"{source} {host}", guarded=tokens is not None or issuer is not None, hosts=hosts
         )
+
     _refuse_shared_file(settings, tokens, issuer)
     cors = _origins(environment, options)
+
     return NetworkSettings(
         streamable=transport != "sse",
         sse=transport != "streamable-http",
@@ -133,6 +136,7 @@ def read_network_settings(
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -171,6 +175,7 @@ def _refuse_shared_file(settings: Settings, tokens: Tokens | None, issuer: Issue
 def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
     if options.token_file is not None:
         return read_token_file(options.token_file)
+
     file, token = environment.get("GOOP_TOKEN_FILE"), environment.get("GOOP_TOKEN")
     for name, value in (("GOOP_TOKEN_FILE", file), ("GOOP_TOKEN", token)):
         # A secret that could not be read leaves an empty variable behind; that must not open the
@@ -179,6 +184,7 @@ def _tokens(environment: Mapping[str, str], options: Options) -> Tokens | None:
             raise SettingsError(
                 f"{name} is set, but empty, so no token would be asked for; fill it, or unset it"
             )
+
     if file and token:
         raise SettingsError("GOOP_TOKEN and GOOP_TOKEN_FILE are both set; keep one of them")
     if file:
@@ -191,18 +197,21 @@ def _issuer(environment: Mapping[str, str]) -> Issuer | None:
     if not url:
         _refuse_without_issuer(environment)
         return None
+
     resource = environment.get("GOOP_RESOURCE_URL")
     if not resource:
         raise SettingsError(
             "GOOP_OAUTH_ISSUER is set, but not GOOP_RESOURCE_URL; give the address by which clients"
             " reach this server, such as https://goop.example/mcp"
         )
+
     jwks = environment.get("GOOP_OAUTH_JWKS_URL")
     if not jwks:
         raise SettingsError(
             "GOOP_OAUTH_ISSUER is set, but not GOOP_OAUTH_JWKS_URL; give the address of the"
             " issuer's keys, which its metadata calls jwks_uri"
         )
+
     return Issuer(
         url=_secure_url("GOOP_OAUTH_ISSUER", url),
         resource_url=_secure_url("GOOP_RESOURCE_URL", resource),
@@ -243,10 +252,12 @@ def _host_name(given: str, source: str) -> str:
         )
     except ValueError:
         fits = False
+
     if not fits or "*" in given or any(character.isspace() for character in given):
         raise SettingsError(
             f"{source} is {given!r}; expected a name such as goop.example or goop.example:8443"
         )
+
     return given.lower()
 
 
@@ -267,10 +278,12 @@ def _origin(given: str, source: str) -> str:
             f"{source} is {given!r}; expected exactly what a browser sends, such as"
             " https://app.example"
         )
+
     if "*" in given:
         raise SettingsError(
             f"{source} is {given!r}; name each origin, there is no pattern for several"
         )
+
     return given.lower()
 
 
@@ -293,10 +306,12 @@ def _port(environment: Mapping[str, str], options: Options) -> int:
         port = 8000 if given in (None, "") else int(given)
     except ValueError:
         port = -1
+
     if not 0 <= port <= _HIGHEST_PORT:
         raise SettingsError(
             f"{source} is {given!r}; expected 1 to {_HIGHEST_PORT}, or 0 for any that is free"
         )
+
     return port
 
 
@@ -309,6 +324,7 @@ def _rate(environment: Mapping[str, str], options: Options) -> float:
         rate = 20.0 if given in (None, "") else float(given)
     except ValueError:
         rate = -1.0
+
     if not 0 <= rate <= _HIGHEST_RATE:
         raise SettingsError(f"{source} is {given!r}; expected requests a second, or 0 for no limit")
     return rate
@@ -317,6 +333,7 @@ def _rate(environment: Mapping[str, str], options: Options) -> float:
 def _stateless(environment: Mapping[str, str], options: Options, settings: Settings) -> bool:
     if options.stateless is not None:
         return options.stateless
+
     given = environment.get("GOOP_STATELESS")
     if not given:
         return not settings.database_in_a_file
@@ -332,6 +349,7 @@ def _state_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
             f"GOOP_STATE_KEYS has a key of fewer than {_SHORTEST_KEY} bytes; give one that openssl"
             " rand -hex 32 makes, the same on every replica; an older one may follow after a blank"
         )
+
     return keys
 
 

@@ -119,6 +119,7 @@ class Tenants:
             async with self._starting:
                 if name not in self._held:
                     self._held[name] = await self._started(name)
+
         return found
 
     async def _started(self, name: str) -> Tenant:
@@ -126,6 +127,7 @@ class Tenants:
             raise RuntimeError("requests came before the application was started")
         if len(self._held) >= self._most:
             await self._make_room()
+
         started: Tenant = await self._tasks.start(self._serve, name)
         started.asked = monotonic()
         return started
@@ -139,6 +141,7 @@ class Tenants:
         ]
         if not idle:
             raise TooManyTenantsError
+
         left = self._held.pop(min(idle, key=lambda name: self._held[name].asked))
         left.unwanted.set()
         # What a client gave up may still hold a thread; others need not wait for that.
@@ -155,12 +158,14 @@ class Tenants:
         except Exception:
             if tenant is None:
                 raise
+
             # The others go on; whoever asks for this one next has it started anew.
             _logger.exception("a tenant did not end as it should")
         finally:
             if tenant is not None:
                 if self._held.get(name) is tenant:
                     del self._held[name]
+
                 tenant.gone.set()
 
     async def _opened(self, name: str, stack: AsyncExitStack) -> Tenant:
@@ -191,6 +196,7 @@ class Tenants:
             if application.rules
             else DirectWhereItCan(streaming=streaming, direct=direct)
         )
+
         return Tenant(
             application=application,
             streamable=(

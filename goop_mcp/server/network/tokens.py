@@ -51,6 +51,7 @@ class Tokens:
         for holder in self.holders:
             if hmac.compare_digest(given, holder.digest):
                 found = holder
+
         return found
 
     @property
@@ -88,16 +89,19 @@ def _read_private(path: Path, source: str) -> str:
             raise SettingsError(
                 f"{source} can be read or changed by others; make it yours alone: chmod 600 {path}"
             )
+
         data = read_bytes(str(path), most=_LARGEST_FILE + 1)
     except OSError as error:
         reason = (error.strerror or "it cannot be read").lower()
         raise SettingsError(
             f"{source} cannot be read ({reason}); name a file with a token"
         ) from error
+
     if len(data) > _LARGEST_FILE:
         raise SettingsError(
             f"{source} has more than {_LARGEST_FILE:,} bytes; a file with tokens has fewer"
         )
+
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -113,22 +117,26 @@ def _several(text: str, source: str) -> Tokens:
     except tomllib.TOMLDecodeError:
         # The parser's own words may repeat what it read.
         raise SettingsError(f"{source} cannot be read; {form}") from None
+
     if (
         not isinstance(tables, dict)
         or not tables
         or not all(isinstance(each, dict) for each in tables.values())
     ):
         raise SettingsError(f"{source} names no tokens; {form}")
+
     holders = tuple(
         _holder(name, table, f"{source}, [tokens.{name}]") for name, table in tables.items()
     )
     _refuse_doubles(holders, source)
+
     return Tokens(holders)
 
 
 def _holder(name: str, table: Mapping[str, object], source: str) -> TokenHolder:
     if unknown := sorted(table.keys() - _KEYS):
         raise SettingsError(f"{source} has {unknown[0]!r}; expected token, scopes, tenant")
+
     token, tenant = table.get("token"), table.get("tenant", DEFAULT_TENANT)
     if not isinstance(token, str):
         raise SettingsError(f'{source} has no token; write token = "…"')
@@ -145,11 +153,13 @@ def _holder(name: str, table: Mapping[str, object], source: str) -> TokenHolder:
 def _scopes(given: object, source: str) -> frozenset[str]:
     if given is None:
         return ALL_SCOPES
+
     named = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
     if not isinstance(given, list) or len(named) != len(given) or not named:
         raise SettingsError(
             f'{source} has scopes that are no list of names; write scopes = ["read"]'
         )
+
     if unknown := [each for each in named if each not in SCOPES]:
         raise SettingsError(f"{source} has the scope {unknown[0]!r}; expected {', '.join(SCOPES)}")
     return frozenset(named)
@@ -163,12 +173,14 @@ def _digest(token: str, source: str) -> bytes:
             f"{source} has a blank, a line break or another sign that no token may have; "
             "a token is one word of visible ASCII signs"
         )
+
     if len(token) < _SHORTEST:
         # On loopback too: a port of this machine may be forwarded, and stand behind a proxy.
         raise SettingsError(
             f"{source} is a token of fewer than {_SHORTEST} signs, which can be guessed;"
             f" {_MAKE_ONE} makes a good one"
         )
+
     return sha256(token.encode("ascii")).digest()
 
 

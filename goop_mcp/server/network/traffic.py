@@ -50,6 +50,7 @@ class Traffic:
         """
         if ctx.method == _LISTEN:
             return await call_next(ctx)
+
         client, size = client_of_message(ctx), size_of_message(ctx)
         is_too_much = (
             self._running.of(client) >= _MOST_OF_A_CLIENT["call"]
@@ -59,8 +60,10 @@ class Traffic:
             raise MCPError(
                 INTERNAL_ERROR, "too much of this client is under way; try again in a second"
             )
+
         self._running.add(client)
         self._held.add(client, size)
+
         try:
             return await call_next(ctx)
         finally:
@@ -100,6 +103,7 @@ class Traffic:
             while self._is_working():
                 self._rested = anyio.Event()
                 await self._rested.wait()
+
         # Answers over SSE are written by another task than the one that made them.
         await anyio.sleep(_LAST_WORDS)
         for stream in list(self._streams):
@@ -124,6 +128,7 @@ class Traffic:
                 await app(scope, receive, sending)
             finally:
                 self._streams.discard(stream)
+
         if stream.cancelled_caught:
             await sending.end()
 

@@ -36,6 +36,7 @@ class UnreadAnswers:
         if scope["method"] == "GET":
             await self._stream(scope, receive, send)
             return
+
         session = _session(scope)
         if session in self._blocked:
             # Counted for whoever has the stream, as it is taken off there.
@@ -48,8 +49,10 @@ class UnreadAnswers:
                     scope, receive, send
                 )
                 return
+
             self._blocked[session] += 1
             self._waiting.add(client)
+
         await self._app(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,6 +65,7 @@ class UnreadAnswers:
                 self._owners[session] = client
             if session:
                 self._blocked.setdefault(session, 0)
+
             try:
                 await send(message)
             finally:

@@ -63,6 +63,7 @@ class Connection(psycopg.Connection[tuple[object, ...]]):
                 if not ready and time.monotonic() > deadline:
                     self.close()
                     raise NoAnswerError(f"no answer within {self.patience:g} s")
+
                 wanted = gen.send(ready)
         except StopIteration as end:
             return cast("T", end.value)
@@ -99,6 +100,7 @@ def parse_address(url: str) -> Address:
         }
     except psycopg.Error:
         known = None
+
     # Outside of the handler: the driver's text repeats parts of the URL and must not hang on our
     # error.
     if known is None or not url.startswith(("postgresql://", "postgres://")) or _misread(known):
@@ -106,6 +108,7 @@ def parse_address(url: str) -> Address:
             "the database URL cannot be read; expected postgresql://user:password@host:port/name,"
             " with signs such as @ : / in the password written as %40 %3A %2F"
         )
+
     return Address(_shown(known), make_conninfo("", **{**_PATIENCE, **known}))
 
 
@@ -128,6 +131,7 @@ def _shown(known: dict[str, str]) -> str:
     places = ",".join(
         host + (f":{port}" if port else "") for host, port in pairs if not host.startswith("/")
     )
+
     return f"postgresql://{user}{places}/{known.get('dbname', '')}"
 
 

@@ -80,7 +80,9 @@ def holder_of_turn(connection: Connection, project: Project) -> str | None:
     row = connection.execute(_HOLDER, ((number >> 32) & 0xFFFFFFFF, number & 0xFFFFFFFF)).fetchone()
     if row is None or row[0] is None:
         return None
+
     name, pid, machine, seconds = row
+
     return (
         f"{name or 'another program'} (server process {pid}, from {machine}, for {seconds:.0f} s)"
     )

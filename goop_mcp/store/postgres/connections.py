@@ -58,6 +58,7 @@ class Transaction:
             raise (
                 outcome_unknown(self._place) if unknown else translated(error, self._place)
             ) from error
+
         # A transaction in which a statement has failed answers COMMIT with ROLLBACK, and no error.
         if cursor.statusmessage != "COMMIT":
             raise StoreError(
@@ -98,6 +99,7 @@ class Connections:
                     begin, patience=self._answer_within + (timeout if waits else 0)
                 )
                 connection.patience = self._answer_within
+
             try:
                 with Transaction(connection, place=self._address.shown, first=first) as transaction:
                     yield transaction
@@ -122,6 +124,7 @@ class Connections:
         """
         with self._guard:
             self._closed = True
+
         self._close_idle()
 
     @property
@@ -141,12 +144,14 @@ class Connections:
         self._notice_fork()
         if self._closed:
             raise StoreError(f"{self._address.shown} has been closed; open it again")
+
         with self._places.taken(timeout) as got:
             if not got:
                 raise StoreBusyError(
                     f"all connections of this process to {self._address.shown} are in use; call"
                     " again"
                 )
+
             yield
 
     def _notice_fork(self) -> None:
@@ -169,9 +174,12 @@ class Connections:
                 # A server that is silent on one connection would be waited for as long on the next.
                 if not was_lost(error) or isinstance(error, NoAnswerError):
                     raise
+
                 self._close_idle()
+
         connection = self._address.connect()
         connection.patience = patience
+
         return connection, _last_row(connection, begin())
 
     def _pop(self) -> Connection | None:
@@ -198,10 +206,12 @@ def _last_row(connection: Connection, statements: Composed) -> tuple[object, ...
         cursor = connection.execute(statements)
         while cursor.nextset():
             pass
+
         row = cursor.fetchone()
         if row is None:
             raise StoreError("the database did not answer as goop-mcp expects; please report this")
     except BaseException:
         connection.close()
         raise
+
     return row

@@ -160,13 +160,17 @@ def _fault(error: Exception) -> _Fault:
         return _TEXT
     if isinstance(error, NoAnswerError):
         return _SILENT
+
     state = error.sqlstate if isinstance(error, psycopg.Error) else None
     if state:
         unknown = _Fault(
             StoreError, "{place} " + f"refused the statement (SQLSTATE {state}); please report this"
         )
         return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or unknown
+
     if isinstance(error, psycopg.DataError):
         return _TEXT
+
     words = str(error)
+
     return next((fault for pattern, fault in _BY_WORDS if pattern.search(words)), _UNREACHABLE)

@@ -146,9 +146,11 @@ class PostgresReading:
         ]
         if not quoted or limit < 1:
             return []
+
         query = (" or " if operator == "OR" else " ").join(quoted)
         best = max(limit, _BEST)
         rows = self._rows(statements.SEARCH, **_filter(wanted), query=query, best=best, limit=limit)
+
         return [SearchHit(memory_of(row), row["score"]) for row in rows]
 
     def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
@@ -192,6 +194,7 @@ class PostgresReading:
             month=month,
             limit=limit,
         )
+
         return [event_of(row) for row in rows]
 
     def event_revisions(
@@ -248,6 +251,7 @@ class PostgresReading:
         """Run a statement for this project; raises the errors of StoreError."""
         if self._connection is None:
             return []
+
         with translating(self._place), self._connection.cursor(row_factory=dict_row) as cursor:
             cursor.execute(statement, {**values, **self._mine})
             return cursor.fetchall() if cursor.description else []

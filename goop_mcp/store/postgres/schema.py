@@ -68,6 +68,7 @@ def version_of(connection: Connection) -> int:
     # Not to_regclass: within a transaction it does not see what others have made since.
     if not connection.execute(_HAS_TABLES).fetchall():
         return 0
+
     found = connection.execute("SELECT coalesce(max(version), 0) FROM goop.versions").fetchone()
     return cast("int", found[0]) if found else 0
 
@@ -115,6 +116,7 @@ def can_become(connection: Connection) -> bool:
                 ).fetchone()
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue):
             return False
+
         return bool(row and row[0])
 
 
@@ -130,6 +132,7 @@ def faults(connection: Connection) -> Iterator[str]:
     """Yield what is wrong with the tables and, as far as this transaction sees them, with the rows."""
     for text, statement in _RULES.items():
         yield from (text.format(name) for (name,) in connection.execute(statement))
+
     for (kind,) in connection.execute(_COUNTED):
         yield (
             f"{kind} of the project are numbered beyond what was given out; restore goop.meta from"

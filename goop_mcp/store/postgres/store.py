@@ -59,10 +59,12 @@ class PostgresStore:
             raise SettingsError(
                 "PostgreSQL needs a project id, as paths differ between machines; give --project-id"
             )
+
         if any(not name or "\0" in name for name in (project_id, tenant)):
             raise SettingsError(
                 "a project id or tenant is text without NUL and not empty; name another one"
             )
+
         self._project = Project(tenant, project_id)
         self._connections = Connections(self._address, answer_within=answer_within)
         self._writer: int | None = None
@@ -102,6 +104,7 @@ class PostgresStore:
         begin = self._opened()
         if begin is None:
             return ask(PostgresReading(None, self._project, place=self.location, revision=0))
+
         with self._reading(begin) as (connection, revision):
             return ask(
                 PostgresReading(connection, self._project, place=self.location, revision=revision)
@@ -124,12 +127,14 @@ class PostgresStore:
             begin = self._opened() or self._made(_left(deadline))
             if then is None:
                 return self._changed(change, begin, deadline, turn="take")
+
             # A transaction of its own keeps other writers of the project waiting until the block
             # ends.
             with self._begun(lambda: begin.waiting(_left(deadline)), deadline):
                 failpoint(Failpoint.LOCK)
                 answer = self._changed(change, begin, deadline, turn="held")
                 self._follow_up(lambda: then(answer))
+
                 return answer
 
     def check(self) -> list[str]:
@@ -137,6 +142,7 @@ class PostgresStore:
         begin = self._opened()
         if begin is None:
             return []
+
         with self._reading(begin) as (connection, _), translating(self.location):
             return list(schema.faults(connection))
 
@@ -170,7 +176,9 @@ class PostgresStore:
                 if version < schema.newest_version():
                     connection.patience = _LONG_PATIENCE
                     schema.migrate(connection, place=self.location, timeout=_PATIENCE)
+
                 self._begin = self._beginning(connection)
+
         return self._begin
 
     def _made(self, timeout: float) -> Beginning:
@@ -178,11 +186,13 @@ class PostgresStore:
         with self._connections.outside_transactions(timeout=timeout) as connection:
             connection.patience = _LONG_PATIENCE
             schema.migrate(connection, place=self.location, timeout=timeout)
+
         begin = self._opened()
         if begin is None:
             raise StoreError(
                 f"{self.location} has no tables although they were just made; please report this"
             )
+
         return begin
 
     def _beginning(self, connection: Connection) -> Beginning:
@@ -194,6 +204,7 @@ class PostgresStore:
                     f" {schema.APP_ROLE}; log in as a user without these rights"
                 ),
             )
+
         return Beginning(self._project, as_app_role=as_app_role)
 
     @contextmanager
@@ -226,6 +237,7 @@ class PostgresStore:
             answer = change(writing)
             transaction.commit(counters.statement(self._project))
             failpoint(Failpoint.COMMIT)
+
         if writing.has_forgotten:
             self._follow_up(self._vacuum)
         return answer
@@ -253,6 +265,7 @@ class PostgresStore:
                 transaction = stack.enter_context(
                     self._connections.transaction(begin, timeout=_left(deadline), waits=True)
                 )
+
             yield transaction
 
     @contextmanager
@@ -260,12 +273,14 @@ class PostgresStore:
         """Let the threads of this process write one after the other, so that they never use up the connections."""
         if self._writer == threading.get_ident():
             raise StoreError("a change must not start another one; do both in one change")
+
         with self._connections.writers.taken(timeout) as got:
             if not got:
                 raise StoreBusyError(
                     f"other threads of this process wrote to {self.location} for too long; call"
                     " again"
                 )
+
             self._writer = threading.get_ident()
             try:
                 yield
@@ -281,6 +296,7 @@ class PostgresStore:
             holder = self._holder()
             if holder is None:
                 raise
+
             raise StoreBusyError(f"{error}; the project's turn has {holder}") from error
 
     def _holder(self) -> str | None:
@@ -289,6 +305,7 @@ class PostgresStore:
             self._connections.outside_transactions(timeout=_SHORT_PATIENCE) as connection,
         ):
             return holder_of_turn(connection, self._project)
+
         return None
 
 

@@ -32,9 +32,11 @@ class Turns:
             if self._free:
                 self._free -= 1
                 return True
+
             bell = Lock()
             bell.acquire()
             self._waiting.append(bell)
+
         return bell.acquire(timeout=max(timeout, 0)) or self._withdraw(bell)
 
     def _withdraw(self, bell: Lock) -> bool:
@@ -43,6 +45,7 @@ class Turns:
             if bell in self._waiting:
                 self._waiting.remove(bell)
                 return False
+
             return True
 
     def _give(self) -> None:

@@ -97,6 +97,7 @@ class PostgresWriting(PostgresReading):
                     tool=request.tool,
                     request_id=request.id,
                 )
+
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
@@ -125,6 +126,7 @@ class PostgresWriting(PostgresReading):
         was = self.memory(id)
         if was is None or (was.forgotten_at and not purge):
             return None
+
         self._rows(statements.FORGET_VECTORS, id=id)
         self._rows(
             statements.PURGE_MEMORY if purge else statements.FORGET_MEMORY,
@@ -135,6 +137,7 @@ class PostgresWriting(PostgresReading):
         )
         self.has_forgotten = True
         failpoint(Failpoint.INSERT)
+
         return was
 
     def add_report(self, new: NewReport) -> StoredReport:
@@ -188,6 +191,7 @@ class PostgresWriting(PostgresReading):
         refuse_unstorable(new)
         [row] = self._rows(statement, **(asdict(new) | made), id=self._counters.next(id_name))
         failpoint(Failpoint.INSERT)
+
         return row
 
 

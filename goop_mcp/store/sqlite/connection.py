@@ -108,14 +108,17 @@ class DatabaseFile:
             return None
         except OSError as error:
             raise file_fault(error, self.name) from error
+
         if stat.S_ISLNK(found.st_mode):
             raise StoreError(
                 f"{self.name} is a symbolic link, which is not followed; put the file itself there"
             )
+
         if not stat.S_ISREG(found.st_mode):
             raise StoreCorruptError(
                 f"{self.name} is no file; move it away, or name another database"
             )
+
         return found.st_dev, found.st_ino
 
     def create_folder(self) -> None:
@@ -128,6 +131,7 @@ class DatabaseFile:
             if not folder.is_dir():
                 raise file_fault(errno.ENOENT, self.name)
             return
+
         try:
             if not folder.exists():
                 folder.mkdir()
@@ -157,12 +161,14 @@ class DatabaseFile:
                 # Opened so by itself; it would stay so, and create companions that nobody may write
                 # later.
                 raise apsw.ReadOnlyError("the file was opened for reading only")
+
             self.refuse_foreign_objects(connection)
             connection.execute(f"PRAGMA journal_mode={'TRUNCATE' if self.warnings() else 'WAL'}")
             _set(connection, _WRITER)
             self._bring_up_to_date(connection)
             if connection.execute(_INDEX_KEEPS_DELETED).get:
                 connection.execute(_INDEX_DELETES)
+
         return connection
 
     def open_reader(self) -> apsw.Connection:
@@ -190,6 +196,7 @@ class DatabaseFile:
                 f"this goop-mcp knows them up to {self.newest}; "
                 "install the newest goop-mcp, or name another database"
             )
+
         return version
 
     def faults(self, connection: apsw.Connection | None = None) -> AbstractContextManager[None]:
@@ -206,6 +213,7 @@ class DatabaseFile:
         connection.set_progress_handler(
             lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
         )
+
         try:
             yield
         finally:
@@ -220,6 +228,7 @@ class DatabaseFile:
         path = self.path.parent.resolve() / self.path.name
         with self.faults():
             connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
+
         try:
             # Closing must not move pages outside the lock, and must do nothing at all in a child
             # after a fork.
@@ -236,6 +245,7 @@ class DatabaseFile:
         """Create the file for its owner only, where there is none; SQLite would let everybody read it."""
         if self.identity() is not None:
             return
+
         try:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE))
         except FileExistsError:
@@ -256,6 +266,7 @@ class DatabaseFile:
             raise OtherProgramError(
                 f"{name or self.name} belongs to another program; name another database"
             )
+
         version = self.version_of(connection, name=name)
         connection.execute("ROLLBACK")
 
@@ -283,6 +294,7 @@ class DatabaseFile:
         """Copy the file beside itself, whole or not at all, before its tables are changed."""
         copy = self.path.with_name(f"{self.path.name}.version-{version}")
         unfinished = copy.with_name(f".{copy.name}.goop-tmp")
+
         try:
             unfinished.unlink(missing_ok=True)
             self.copy_to(unfinished, connection)
@@ -309,11 +321,13 @@ class DatabaseFile:
         """
         suffix = f".{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}"
         copy = self.path.with_name(f"{self.path.name}{suffix}")
+
         try:
             self.copy_to(copy, connection)
             sync_folder(copy.parent)
         except OSError as error:
             raise file_fault(error, f"the copy of {self.name}") from error
+
         return f"{self.name}{suffix}"
 
     def move_aside(self) -> str:
@@ -327,9 +341,11 @@ class DatabaseFile:
                 path = Path(f"{self.path}{companion}")
                 if os.path.lexists(path):
                     path.replace(f"{self.path}{suffix}{companion}")
+
             sync_folder(self.path.parent)
         except OSError as error:
             raise file_fault(error, self.name) from error
+
         return f"{self.name}{suffix}"
 
     def copy_to(self, path: Path, connection: apsw.Connection) -> None:
@@ -339,6 +355,7 @@ class DatabaseFile:
         """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE))
         target = apsw.Connection(str(path))
+
         try:
             with self.faults(target), target.backup("main", connection, "main") as backup:
                 backup.step()
@@ -373,14 +390,18 @@ def _migrate(connection: apsw.Connection, migrations: Sequence[Migration]) -> No
     """Carry out all of `migrations` or none."""
     connection.execute("BEGIN IMMEDIATE")
     failpoint(Failpoint.BEGIN)
+
     try:
         for migration in migrations:
             connection.execute(migration.sql).fetchall()
+
         connection.execute(f"PRAGMA user_version={migrations[-1].version}")
         failpoint(Failpoint.INSERT)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
         raise
+
     failpoint(Failpoint.COMMIT)

@@ -28,6 +28,7 @@ def write_copy(
     """
     _refuse_target(file, target, force=force)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.goop-tmp")
+
     try:
         unfinished.unlink(missing_ok=True)
         file.copy_to(unfinished, connection)
@@ -60,6 +61,7 @@ def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
         raise StoreError(
             f"{name} is the database itself; name the copy that goop-mcp backup has written"
         )
+
     with sqlite_faults(source, name=name, advice=_NOT_RESTORED):
         connection = apsw.Connection(str(source.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -68,6 +70,7 @@ def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
                 raise StoreCorruptError(
                     f"{name} holds no tables of goop-mcp; name the copy that backup has written"
                 )
+
             _refuse_damage(connection, name=name, advice=_NOT_RESTORED)
             yield connection
         finally:

@@ -98,9 +98,12 @@ def _translated(
     for kind, ours, text in _FAULTS:
         if isinstance(error, kind):
             return ours(text.format(name=name, error=_short(error), advice=advice))
+
     if isinstance(error, apsw.CantOpenError):
         return _cannot_open(path, name)
+
     number = _system_fault(error, connection)
+
     return (
         file_fault(number, name)
         if number
@@ -126,9 +129,11 @@ def _cannot_open(path: Path, name: str) -> StoreError:
             return StoreError(
                 f"{name} is a symbolic link, which is not followed; put the file itself there"
             )
+
         path.parent.stat()
     except OSError as error:
         return file_fault(error, name)
+
     if path.is_dir():
         return StoreCorruptError(f"{name} is a folder where a database should be; move it away")
     return StoreReadOnlyError(_READ_ONLY.format(name=name))

@@ -38,7 +38,9 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
             _refuse_special_files(path)
             if _next_to(path, "-wal").exists():
                 return _ask_with_log(path, ask)
+
             before = _stamps(path)
+
             try:
                 # Without a log the file is whole, and reading it in this way leaves no new files
                 # next to it.
@@ -46,7 +48,9 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
             except apsw.Error:
                 if _is_as_before(path, before):
                     raise
+
                 continue
+
             if _is_as_before(path, before):
                 return answer
     except (apsw.CorruptError, apsw.NotADBError) as error:
@@ -64,6 +68,7 @@ def read_only(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
         raise StoreUnavailableError(f"{path.name} cannot be read: {reason}; try again") from None
+
     raise StoreUnavailableError(
         f"{path.name} cannot be read: it is being written all the time; try again"
     )
@@ -77,6 +82,7 @@ def _refuse_special_files(path: Path) -> None:
             found = place.lstat()
         except FileNotFoundError:
             continue
+
         if not stat.S_ISREG(found.st_mode):
             raise StoreUnavailableError(
                 f"{path.name} cannot be read: {place.name} is no file; remove it"
@@ -93,6 +99,7 @@ def _ask_with_log(path: Path, ask: Callable[[apsw.Connection], T]) -> T:
         # Who has no right to write the index may be unable to read it in place.
         with suppress(apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
             return _ask(path, "mode=ro", ask)
+
     with tempfile.TemporaryDirectory(prefix="goop-mcp-") as folder:
         return _ask(_copied(path, Path(folder)), "mode=ro", ask)
 
@@ -104,6 +111,7 @@ def _ask(path: Path, options: str, ask: Callable[[apsw.Connection], T]) -> T:
         connection.execute("PRAGMA trusted_schema = OFF")
         _bound(connection)
         connection.execute("BEGIN")
+
         return ask(connection)
     finally:
         connection.close(force=True)
@@ -130,10 +138,13 @@ def _copied(path: Path, folder: Path) -> Path:
             raise StoreUnavailableError(
                 f"{path.name} cannot be read: a copy of it is needed, and it is too large"
             )
+
         for source, target in ((path, copy), (log, _next_to(copy, "-wal"))):
             shutil.copyfile(source, target, follow_symlinks=False)
+
         if _stamps(path, log) == before:
             return copy
+
     raise StoreUnavailableError(
         f"{path.name} cannot be read: it is being written all the time; try again"
     )

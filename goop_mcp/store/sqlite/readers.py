@@ -46,6 +46,7 @@ class SqliteReaders:
         except BaseException:
             connection.close(force=True)
             raise
+
         self._take_back(place, connection)
 
     def close(self) -> None:
@@ -59,16 +60,21 @@ class SqliteReaders:
         place = self._place()
         if place[0] is None:
             return place, self._file.open_empty()
+
         with self._guard:
             # Another file may lie at the path now, a copy put back for example, or next to it.
             stale = [connection for known, connection in self._idle if known != place]
             self._idle = [entry for entry in self._idle if entry[0] == place]
             found = self._idle.pop()[1] if self._idle else None
+
         for connection in stale:
             connection.close()
+
         if found is not None:
             return place, found
+
         opened = self._file.open_reader()
+
         # Opening may have created the companions.
         return self._place(), opened
 
@@ -83,4 +89,5 @@ class SqliteReaders:
             if is_kept and len(self._idle) < _RESERVE:
                 self._idle.append((place, connection))
                 return
+
         connection.close()

@@ -115,6 +115,7 @@ class SqliteReading:
         ids = sorted(
             _promising(holders, limit), key=lambda id: (_share(holders, id), id), reverse=True
         )[:limit]
+
         return [
             words for id in ids for words in self._select(MemoryWords, "WHERE id = :id", {"id": id})
         ]
@@ -127,6 +128,7 @@ class SqliteReading:
         if before_id is not None:
             conditions += " AND m.id < :before"
             bindings["before"] = before_id
+
         return self._select(
             StoredMemory,
             f"WHERE m.forgotten_at IS NULL {conditions} ORDER BY m.id DESC LIMIT :limit",
@@ -183,6 +185,7 @@ class SqliteReading:
             search(self._connection, words, operator=operator, wanted=wanted, limit=limit)
         )
         memories = self._memories(list(scores))
+
         return [SearchHit(memories[id], score) for id, score in scores.items()]
 
     def reports(self, *, after_revision: int = 0, limit: int | None = None) -> list[StoredReport]:
@@ -227,6 +230,7 @@ class SqliteReading:
             conditions.append("kind IN (SELECT value FROM json_each(:kinds))")
         if month is not None:
             conditions.append("substr(created_at, 1, 7) = :month")
+
         values = {
             "after": after_revision,
             "document": document,
@@ -236,6 +240,7 @@ class SqliteReading:
         }
         # Revisions rise with ids, and where no kinds are wanted an index has their order.
         order = "revision, id" if kinds is None else "id"
+
         return self._select(
             Event, f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT :limit", values
         )
@@ -255,6 +260,7 @@ class SqliteReading:
             "without": json.dumps(without),
             "limit": limit,
         }
+
         return [revision for (revision,) in self._connection.execute(asked, values)]
 
     def document_revision(self, document: str) -> int:
@@ -296,8 +302,10 @@ class SqliteReading:
         columns = ", ".join([f"m.{name}" for name in names])
         if kind is StoredReport:
             columns = f"{columns}, {_IS_REPORT}"
+
         # Constants; values are bound
         sql = f"SELECT {columns} FROM {_TABLES[kind]} AS m {rest}"  # noqa: S608
+
         return [kind(**_values(names, row)) for row in self._connection.execute(sql, bindings)]
 
 
@@ -308,6 +316,7 @@ def _promising(holders: Sequence[Mapping[int, None]], limit: int) -> set[int]:
     for ids in holders:
         some.update(seen.intersection(ids), islice(ids, limit))
         seen.update(ids)
+
     return some
 
 
@@ -323,17 +332,21 @@ def _values(names: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
     """
     if len(row) > len(names) and not row[-1]:
         raise ForeignValueError("a report that is no JSON")
+
     named = dict(zip(names, row, strict=False))
+
     for name, value in named.items():
         kind = (int, float) if name in _NUMBERS else str
         if not isinstance(value, kind) and value is not None:
             raise ForeignValueError(name)
+
     if len(named.get("title") or "") > _LONGEST_TITLE:
         raise ForeignValueError("title")
 
     for name in LISTS:
         if name in named:
             named[name] = _list(named[name]) if named[name] != "[]" else ()
+
     return named
 
 
@@ -342,6 +355,7 @@ def _list(text: str) -> tuple[Any, ...]:
         values = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise ForeignValueError(text[:40]) from error
+
     if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
         raise ForeignValueError(text[:40])
     return tuple(values)

@@ -42,6 +42,7 @@ def find_foreign_objects(found: dict[str, str], migrations: Sequence[Migration])
         and not (name.startswith(_SHADOW_TABLES) and _is_plain_table(statement))
     ]
     foreign += [name for name in found.keys() - ours.keys() if not _is_plain_table(found[name])]
+
     return sorted([*foreign, *(ours.keys() - found.keys())])
 
 
@@ -56,6 +57,7 @@ def _declared_by(migrations: Iterable[Migration]) -> dict[str, str]:
     try:
         for migration in migrations:
             connection.execute(migration.sql).fetchall()
+
         return read_objects(connection)
     finally:
         connection.close()

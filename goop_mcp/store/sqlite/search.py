@@ -51,6 +51,7 @@ def search(
         plain = _without_frequent_words(connection, plain)
     if not plain or limit < 1:
         return []
+
     conditions, bindings = filtering(wanted)
     sql = _SEARCH.format(joined=_JOINED if conditions else "", conditions=conditions)
     # Always in quotes and bound: no word is an operator.
@@ -60,6 +61,7 @@ def search(
         "limit": limit,
         "candidates": max(_CANDIDATES, 2 * limit),
     }
+
     return list(connection.execute(sql, bindings))
 
 
@@ -72,6 +74,7 @@ def filtering(wanted: MemoryFilter) -> tuple[str, dict[str, str | float | None]]
         (wanted.min_importance > 0, _BY_IMPORTANCE, "min_importance", wanted.min_importance),
     )
     conditions = "".join(f" AND {condition}" for is_asked, condition, _, _ in asked if is_asked)
+
     return conditions, {name: value for is_asked, _, name, value in asked if is_asked}
 
 
@@ -83,7 +86,9 @@ def _without_frequent_words(connection: apsw.Connection, words: list[str]) -> li
     rows = connection.execute("SELECT max(id) FROM memories").get or 0
     if rows < _MANY_ROWS or len(words) == 1:
         return words
+
     counts = {word: _memories_with(connection, word) for word in words}
+
     return [
         word for word in words if counts[word] <= max(rows * _TOO_FREQUENT, min(counts.values()))
     ]

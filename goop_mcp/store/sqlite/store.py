@@ -78,13 +78,16 @@ class SqliteStore:
             # another log.
             with suppress(StoreError):
                 self._queue.run(self._open_writer, timeout=_CHECK_TIMEOUT)
+
         with self._file.faults(), self._readers.view() as connection:
             version = self._file.version_of(connection)
             if version == self._file.newest:
                 return ask(SqliteReading(connection))
+
         if version:
             self.write(_change_nothing)
             return self.read(ask)
+
         # Somebody is about to create the tables, or was killed before that.
         return ask(SqliteReading(self._file.open_empty()))
 
@@ -98,6 +101,7 @@ class SqliteStore:
         """Run `change` in one transaction, in a thread that waits in the line of writers."""
         self._file.create_folder()
         deadline = time.monotonic() + timeout
+
         return self._queue.run(lambda: self._write(change, then, deadline), timeout=timeout)
 
     def check(self) -> list[str]:
@@ -105,6 +109,7 @@ class SqliteStore:
         try:
             with self._file.faults(), self._readers.view(seconds=_CHECK_SECONDS) as connection:
                 said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+
             if said != ["ok"]:
                 return said
             # The comparison with the memories counts as writing.
@@ -122,6 +127,7 @@ class SqliteStore:
                     f"{self._file.name} does not exist, so there is nothing to copy; save something"
                     " first"
                 )
+
             write_copy(self._file, connection, target, force=force)
 
     def restore(self, source: Path) -> str | None:
@@ -140,9 +146,11 @@ class SqliteStore:
         left = self._readers.begin_anew()
         if self._writer is not None:
             left.append(self._writer)
+
         self._writer = None
         self._queue.begin_anew()
         self._lock.forget()
+
         return left
 
     def _write(
@@ -157,12 +165,15 @@ class SqliteStore:
         except StoreError as error:
             if _spoils_connection(error.__cause__):
                 self._close_writer()
+
             raise
+
         if self._has_lost_its_log():
             # Removed since the look before the change: nothing is acknowledged that only this
             # process can read.
             self._save_open_log(connection)
             self._close_writer()
+
         if then is not None:
             self._follow_up(lambda: then(answer))
         return answer
@@ -178,7 +189,9 @@ class SqliteStore:
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+
             raise
+
         failpoint(Failpoint.COMMIT)
         self._log_holds_forgotten |= writing.has_forgotten
         if writing.has_purged:
@@ -200,14 +213,17 @@ class SqliteStore:
             self._close_writer()
             kept = self._file.move_aside()
             connection = self._open_writer()
+
         with self._file.faults(connection):
             connection.set_busy_timeout(int(_CHECK_TIMEOUT * 1000))
             with connection.backup("main", copy, "main") as backup:
                 backup.step()
+
         self._readers.close()
         self._close_writer()
         # The copy may be of an earlier version; what it replaces must not stay in the log.
         self._follow_up(lambda: self._empty_log(self._open_writer()))
+
         return kept
 
     def _check_index(self) -> list[str]:
@@ -222,6 +238,7 @@ class SqliteStore:
                     f"the index of words in {self._file.name} does not fit the memories; searches"
                     " may miss some"
                 ]
+
         return []
 
     def _follow_up(self, action: Callable[[], None]) -> None:
@@ -239,10 +256,13 @@ class SqliteStore:
         if self._writer is not None and identity == self._writer_of:
             if not self._has_lost_its_log():
                 return self._writer
+
             self._save_open_log(self._writer)
+
         self._close_writer()
         self._writer = self._file.open_writer()
         self._writer_of, self._writer_beside = self._file.identity(), self._file.companions()
+
         return self._writer
 
     def _has_lost_its_log(self) -> bool:
@@ -259,6 +279,7 @@ class SqliteStore:
             # The log is where it was, and its index is made from it; or another database was put in
             # place on purpose.
             return
+
         with self._file.faults(connection):
             _, frames, moved = _checkpoint(connection, "NOOP")
             if frames == moved:
@@ -266,15 +287,18 @@ class SqliteStore:
             if self._file.log_is_empty():
                 if not _checkpoint(connection, "TRUNCATE")[0]:
                     return
+
                 raise StoreBusyError(
                     f"{self._file.name}-wal was removed while this process had it open, and a"
                     " program reads what it held; nothing was written: try again, and leave the"
                     " file alone while a server runs"
                 )
+
         # Others have begun another log on the same pages: the two cannot be joined, so both are
         # kept.
         copy = self._file.keep_view(connection)
         self._close_writer()
+
         raise StoreError(
             f"{self._file.name}-wal was replaced while this process had it open; what only the old"
             f" one held is kept in {copy}, and nothing was written now: bring it over with goop-mcp"
@@ -296,6 +320,7 @@ class SqliteStore:
         try:
             if self._writer is not None and self._lock.try_acquire():
                 self._follow_up(lambda: self._leave_one_file(self._writer))
+
             self._close_writer()
         finally:
             self._lock.forget()
@@ -305,6 +330,7 @@ class SqliteStore:
             return
         if self._has_lost_its_log():
             self._save_open_log(connection)
+
         # Others may have the file open: then the log stays, empty, and closing removes nothing.
         connection.set_busy_timeout(_LAST_PATIENCE_MS)
         _checkpoint(connection, "TRUNCATE")

@@ -68,6 +68,7 @@ class SqliteWriting(SqliteReading):
                 self._connection.execute(
                     _CALLER, (self._revision, request.caller, request.tool, request.id)
                 )
+
         return self._revision
 
     def add_memory(self, new: NewMemory) -> StoredMemory:
@@ -85,6 +86,7 @@ class SqliteWriting(SqliteReading):
             "INSERT INTO memory_sketches (sketch, memory_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
             _sketch_rows(id, new.sketches),
         )
+
         return StoredMemory(id=id, revision=revision, **values)
 
     def set_vector(self, id: int, model: str, vector: Sequence[float]) -> None:
@@ -99,6 +101,7 @@ class SqliteWriting(SqliteReading):
         found = self.memory(id)
         if found is None or (found.forgotten_at is not None and not purge):
             return None
+
         revision = self.next_revision()
         self._connection.executemany(
             "DELETE FROM memory_concepts WHERE concept = ? AND memory_id = ?",
@@ -116,14 +119,17 @@ class SqliteWriting(SqliteReading):
             self._connection.execute(
                 _FORGET, {"id": id, "revision": revision, "forgotten_at": forgotten_at}
             )
+
         self.has_forgotten = True
         failpoint(Failpoint.INSERT)
+
         return found
 
     def add_report(self, new: NewReport) -> StoredReport:
         """Record an envelope whose key is free."""
         refuse_unstorable(new)
         values, revision = _values_of(new), self.next_revision()
+
         return StoredReport(
             id=self._insert("reports", {**values, "revision": revision}),
             revision=revision,

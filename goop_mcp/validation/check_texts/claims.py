@@ -73,12 +73,14 @@ def judge_claim(text: str) -> Claim | None:
     lower = text.lower()
     if lower in _CLEAR or text in _ELLIPSES:
         return None
+
     for suspect in _SUSPECTS:
         if suspect in lower:
             break
     else:
         if _SUSPECT_NUMBER.search(text) is None and any(map(str.isalnum, text)):
             return None
+
     result = parse_result(text)
     if result.failure is not None:
         return Claim("contradicts", result.failure)
@@ -100,5 +102,7 @@ def summary_failure(summary: str) -> str | None:
     """
     if "fail" not in summary.lower():
         return None
+
     result = parse_result(summary)
+
     return result.failure if result.failed and result.passed is not None else None

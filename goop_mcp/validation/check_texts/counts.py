@@ -50,6 +50,7 @@ def past_flags(tokens: Sequence[Token]) -> list[bool]:
     """Return for each piece whether it tells of an earlier run or of what was put right."""
     flags: list[bool] = []
     past = fixing = False
+
     for at, token in enumerate(tokens):
         text = token.text
         if token.kind == MARK and text in (".", ";", "\n", "→"):
@@ -65,7 +66,9 @@ def past_flags(tokens: Sequence[Token]) -> list[bool]:
             past = True
         elif text == "from" and _is_down_from(tokens, at):
             fixing = True
+
         flags.append(past or fixing)
+
     return flags
 
 
@@ -82,6 +85,7 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
     """Return what `tokens` count, in order; counts of earlier runs and of other things are left out."""
     left_out = 0
     short: list[Count] = []
+
     for chain in _chains(tokens):
         total = _total_in_parentheses(chain, tokens)
         pairs = list(_pairs(chain, tokens))
@@ -94,6 +98,7 @@ def counts_in(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
         left_out += sum(each.number for each in found if each.kind in ("skipped", "other"))
         short += _sums_that_differ(found, total)
         short += list(_parts_of_a_whole(pairs, chain, tokens, past))
+
     for each in short:
         # "11/12 passed, 1 skipped" adds up.
         if each.number > left_out:
@@ -112,11 +117,14 @@ def _chains(tokens: Sequence[Token]) -> Iterator[list[_Part]]:
             if chain and not part.is_number and not chain[-1].is_number:
                 yield chain
                 chain = []
+
             chain.append(part)
         elif not _joins(token):
             if chain:
                 yield chain
+
             chain = []
+
     if chain:
         yield chain
 
@@ -133,10 +141,12 @@ def _part_at(tokens: Sequence[Token], at: int, chain: Sequence[_Part]) -> _Part 
         if chain and chain[-1].whole_at == at:
             return None
         return _number_at(tokens, at)
+
     if token.kind == RATIO:
         return _Part(at, number=token.number, whole=token.whole)
     if token.kind != WORD:
         return None
+
     named = at + 1 if _text(tokens, at + 1) in TEST_NOUNS else at
     separated = _text(tokens, named + 1) in _SEPARATORS
     if token.text in STATES:
@@ -167,12 +177,16 @@ def _noun_at(
     if last is not None:
         if len(chain) > 1 and chain[-2].separated:
             return _Part(at, kind, separated=True) if separated else None
+
         after = _pass_over(tokens, at + 1, _NAMES_OF_TESTS)
         return None if _text(tokens, after) in STATES else _Part(at, kind)
+
     run = at + 1 if _text(tokens, at + 1) in ("run", "ran") else at
     if _text(tokens, run + 1) in _SEPARATORS:
         return _Part(at, kind, separated=True)
+
     follows = tokens[at + 1] if at + 1 < len(tokens) else None
+
     return _Part(at, kind) if follows is not None and follows.kind in (NUMBER, RATIO) else None
 
 
@@ -182,8 +196,10 @@ def _total_in_parentheses(chain: list[_Part], tokens: Sequence[Token]) -> int | 
         return None
     if chain[-1].whole is not None:
         return None
+
     at = chain[-1].at
     in_parentheses = _text(tokens, at - 1) == "(" and _text(tokens, at + 1) == ")"
+
     return chain.pop().number if in_parentheses else None
 
 
@@ -194,7 +210,9 @@ def _pairs(chain: Sequence[_Part], tokens: Sequence[Token]) -> Iterator[tuple[_P
         if parts[-1].is_number and _is_state_first(parts, tokens):
             yield from zip(parts[1::2], parts[::2], strict=False)
             return
+
         parts = parts[1:]
+
     for first, second in itertools.pairwise(parts):
         if first.is_number and not second.is_number:
             yield first, second
@@ -206,12 +224,15 @@ def _is_state_first(parts: Sequence[_Part], tokens: Sequence[Token]) -> bool:
         return False
     if parts[0].separated or len(parts) > _PAIR:
         return True
+
     start, end = parts[0].at, parts[1].at + 1
     while start > 0 and tokens[start - 1].text in ("#", "*", "-"):
         start -= 1
+
     alone = (start == 0 or tokens[start - 1].text == "\n") and (
         end == len(tokens) or tokens[end].text == "\n"
     )
+
     return alone or parts[1].whole is not None
 
 
@@ -238,12 +259,14 @@ def _count(
         return None
     if kind in ("total", "passed") and number.number == 0 and not _ends_here(tokens, last + 1):
         return None
+
     shown = (
         f"{number.number} {tokens[state.at].text}"
         if state.at > number.at
         else f"{tokens[state.at].text} {number.number}"
     )
     fails = kind in _FAILING and number.number > 0
+
     return Count(
         kind,
         number.number,
@@ -264,8 +287,10 @@ def _is_put_right(tokens: Sequence[Token], at: int, number: int) -> bool:
             after = _text(tokens, ahead + 1)
             fixed = after in ("both", "all", "since") and "fixed" in _next_texts(tokens, ahead + 1)
             return fixed or (after == "as" and _text(tokens, ahead + 2) in ("expected", "intended"))
+
         if token.kind == WORD and token.text in vocabulary.AFTER_PAST:
             return True
+
     return False
 
 
@@ -284,6 +309,7 @@ def _counts_failures(
         if word == "error":
             return False
         return _may_follow(tokens, number.at + 1)
+
     if not _may_follow(tokens, state.at + 1):
         return False
     if any(
@@ -292,6 +318,7 @@ def _counts_failures(
         if part.at != state.at
     ):
         return True
+
     before = tokens[number.at - 1] if number.at > 0 else None
     if before is None or before.kind != WORD:
         return before is None or before.kind != NAME or state.state == "failed"
@@ -305,6 +332,7 @@ def _counts_failures(
             _text(tokens, number.at - 3) in TEST_NOUNS
             and _text(tokens, number.at - 5) == "executed"
         )
+
     if before.text in vocabulary.REPORTING:
         named = before.text == "found" or _names_tool_before(tokens, number.at)
         return named or (state.state == "failed" and _text(tokens, state.at + 1) in TEST_NOUNS)
@@ -355,6 +383,7 @@ def _sums_that_differ(found: Sequence[Count], total: int | None) -> Iterator[Cou
     whole = total if total is not None else (totals[-1].number if totals else None)
     if not passed or whole is None:
         return
+
     together = sum(each.number for each in found if each.kind in ("passed", "failed", "errors"))
     if whole > together:
         text = f"{passed[0].number} passed of {whole}"
@@ -376,6 +405,7 @@ def _parts_of_a_whole(
             part.at >= 1 and tokens[part.at - 1].kind == NAME
         ):
             continue
+
         state = states.get(part.at) or ("total" if _is_alone(tokens, part.at) else None)
         shown = f"{part.number} of {part.whole}"
         if state in ("passed", "total") and _ends_or_counts(tokens, part.at):
@@ -410,6 +440,7 @@ def _ends_or_counts(tokens: Sequence[Token], at: int) -> bool:
             break
         if token.kind == WORD and token.text not in ADJECTIVES:
             return token.text in TEST_NOUNS | STATES.keys() | vocabulary.CONNECTIVES
+
     return True
 
 

@@ -67,6 +67,7 @@ def parse_result(text: str) -> CheckResult:
     """
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
     tokens = tokens_of(text)
     past = past_flags(tokens)
     counts = [*counts_in(tokens, past), *_exits(tokens, past), *_failing_lines(text, tokens, past)]
@@ -78,6 +79,7 @@ def parse_result(text: str) -> CheckResult:
     }
     exits = [each for each in current if each.kind == "exit"]
     failing = next((each for each in current if each.fails), None)
+
     return CheckResult(
         **sums,
         exit_status=exits[-1].number if exits else None,
@@ -98,6 +100,7 @@ def _current(counts: list[Count], tokens: Sequence[Token]) -> list[Count]:
     ]
     newest = max((each.at for each in counts if each.kind in _RESULTS), default=0)
     turn = max((at for at in turns if at < newest), default=-1)
+
     return [each for each in counts if each.at > turn]
 
 
@@ -116,6 +119,7 @@ def _exits(tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
             found = _exit_at(tokens, at)
         else:
             continue
+
         if found is not None:
             yield found
 
@@ -124,17 +128,23 @@ def _exit_at(tokens: Sequence[Token], at: int) -> Count | None:
     """Return the exit status named at `at`; None where the text describes how a program behaves."""
     if not _tells_of_a_run(tokens, at):
         return None
+
     before, number = _word(tokens, at - 1), at + 1
     if before in ("non-zero", "nonzero"):
         return Count("exit", 1, at, "a non-zero exit", fails=True)
+
     while number < min(len(tokens), at + 5) and tokens[number].text in vocabulary.EXIT_FILLERS:
         number += 1
+
     if number >= len(tokens) or not tokens[number].text.isdecimal():
         return None
+
     after = number + 2 if _word(tokens, number + 1) in ("(", ",") else number + 1
     if _word(tokens, after) in vocabulary.AFTER_DESCRIBED_EXIT:
         return None
+
     status = tokens[number].number
+
     return Count("exit", status, at, f"exit status {status}", fails=status != 0)
 
 
@@ -142,9 +152,11 @@ def _tells_of_a_run(tokens: Sequence[Token], at: int) -> bool:
     """Return whether an exit is a result: "failed with exit code 1", not "handles exit code 1"."""
     if tokens[at].text == "exited":
         return True
+
     begin = at - 1
     while begin >= 0 and _word(tokens, begin) in ("a", "an", "non-zero", "nonzero", "with"):
         begin -= 1
+
     before = _word(tokens, begin)
     if (
         not any(token.kind == WORD for token in tokens[max(begin - 3, 0) : begin + 1])
@@ -152,6 +164,7 @@ def _tells_of_a_run(tokens: Sequence[Token], at: int) -> bool:
         or before in vocabulary.RUN_BEFORE_EXIT
     ):
         return True
+
     # "pytest: exit code 1" is a result, "a missing file is refused, exit code 2" is not.
     return any(token.text in _NAMES_OF_RUNS for token in tokens[max(begin - 3, 0) : begin + 1])
 
@@ -162,6 +175,7 @@ def _tells_of_a_run(tokens: Sequence[Token], at: int) -> bool:
 def _failing_lines(text: str, tokens: Sequence[Token], past: Sequence[bool]) -> Iterator[Count]:
     if not any(form.strip() in text for form in _FORMS):
         return
+
     ends = ends_of_lines(tokens)
     for number, line in enumerate(without_quotations(text).split("\n")):
         start = ends[number - 1] if 0 < number <= len(ends) else 0
@@ -177,10 +191,12 @@ def _failed_file(line: str) -> str | None:
     """Return "FAIL github.com/acme/auth" or "FAILED tests/test_x.py::test_y" somewhere in a line."""
     if "FAIL" not in line:
         return None
+
     pieces = line.split()
     for piece, following in itertools.pairwise(pieces):
         if piece in ("FAIL", "FAILED") and ("/" in following or "::" in following):
             return f"{piece} {following[:60]}"
+
     return None
 
 
@@ -198,6 +214,7 @@ def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[s
         return True
     if any(each.kind == "none" for each in current):
         return True
+
     only_listed = any(each.text.endswith(("deselected", "collected")) for each in current)
     if only_listed and not _is_positive(tokens, ()):
         return True
@@ -205,7 +222,9 @@ def _nothing_ran(tokens: Sequence[Token], current: Sequence[Count], sums: dict[s
         return True
     if not any(token.kind != MARK for token in tokens):
         return True
+
     spans = _hopes(tokens)
+
     return (
         bool(spans)
         and not _is_positive(tokens, spans)
@@ -231,6 +250,7 @@ def _hopes(tokens: Sequence[Token]) -> list[range]:
         for at, token in enumerate(tokens)
         if token.kind in (WORD, NUMBER)
     ]
+
     return [span for span in spans if span is not None]
 
 
@@ -245,7 +265,9 @@ def _phrase_at(tokens: Sequence[Token], at: int) -> range | None:
             and not _has_subject(tokens, at)
         ):
             continue
+
         return range(at, end)
+
     return None
 
 
@@ -270,6 +292,7 @@ def _has_subject(tokens: Sequence[Token], at: int) -> bool:
 def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
     if tokens[at].text not in SHOULD or _word(tokens, at - 1) in vocabulary.RELATIVE:
         return None
+
     end = at + 1
     while _word(tokens, end) in (
         "be",
@@ -284,6 +307,7 @@ def _hope_at(tokens: Sequence[Token], at: int) -> range | None:
         "probably",
     ):
         end += 1
+
     return range(at, end + 1) if _word(tokens, end) in SHOULD_SUCCEED else None
 
 
@@ -291,6 +315,7 @@ def _left_out_at(tokens: Sequence[Token], at: int) -> range | None:
     """Return the place of "skipped" at the beginning of a text, where it stands for itself."""
     if tokens[at].text not in vocabulary.LEFT_OUT:
         return None
+
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     alone = after is None or after.kind != WORD or after.text in vocabulary.AFTER_LEFT_OUT
     return range(at, at + 1) if alone else None
@@ -304,19 +329,24 @@ def _says_all_passed(tokens: Sequence[Token]) -> bool:
     for at, token in enumerate(tokens):
         if token.text not in ("all", "every"):
             continue
+
         end, seen = at + 1, False
         while end < len(tokens) and (word := tokens[end].text) and end < at + 6:
             if word in ("pass", "passes", "passed", "passing", "green", "succeed", "succeeded"):
                 if seen:
                     return True
+
                 break
+
             seen = seen or word in vocabulary.TEST_NOUNS
             if (
                 tokens[end].kind != NUMBER
                 and word not in vocabulary.TEST_NOUNS | vocabulary.ADJECTIVES
             ):
                 break
+
             end += 1
+
     return False
 
 

@@ -36,6 +36,7 @@ def tokens_of(text: str) -> list[Token]:
     text = _COLOUR.sub("", text).replace(_INFORMATION, "#")
     if _FENCE in text:
         text = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(_FENCE))
+
     unquoted = without_quotations(text)
     tokens = _tokens(unquoted)
     if unquoted != text and all(_is_frame(token) for token in tokens):
@@ -59,19 +60,23 @@ def _line_without_quotations(line: str) -> str:
     kept: list[str] = []
     at, unclosed = 0, set[str]()
     start = 0
+
     while at < len(line):
         closer = _PAIRS.get(line[at])
         if closer is None or closer in unclosed or (closer == "'" and _inside_word(line, at)):
             at += 1
             continue
+
         end = _end_of_quotation(line, closer, at + 1)
         if end < 0:
             # Looked for once a line only: the time stays linear.
             unclosed.add(closer)
             at += 1
             continue
+
         kept += [line[start:at], _QUOTED]
         start = at = end + 1
+
     return "".join([*kept, line[start:]])
 
 
@@ -94,12 +99,15 @@ def _tokens(text: str) -> list[Token]:
         if piece == "," and _goes_on_with_thousands(text, match.end(), tokens):
             in_number = True
             continue
+
         found = _split(piece)
         if in_number and found[0].kind == NUMBER:
             number = tokens.pop().number * 1000 + found[0].number
             found[0] = Token(NUMBER, str(number), number)
+
         in_number = False
         tokens += found
+
     return tokens
 
 
@@ -107,8 +115,10 @@ def _goes_on_with_thousands(text: str, at: int, tokens: list[Token]) -> bool:
     """Return whether the comma before `at` divides a number: three digits follow, and no more."""
     if not tokens or tokens[-1].kind != NUMBER or tokens[-1].number > 10**_MOST_DIGITS:
         return False
+
     digits = text[at : at + _THOUSANDS]
     after = text[at + _THOUSANDS : at + _THOUSANDS + 1]
+
     return (
         len(digits) == _THOUSANDS
         and digits.isdecimal()
@@ -122,6 +132,7 @@ def _split(piece: str) -> list[Token]:
         return [Token(MARK, "→")]
     if piece in _TICKS:
         return [Token(WORD, _TICKS[piece])]
+
     core = piece.rstrip(".'’-")
     dots = [Token(MARK, ".")] if "." in piece[len(core) :] else []
     core = core.lstrip("-'’~+")
@@ -134,6 +145,7 @@ def _token(core: str) -> Token:
     lower = core.lower().replace("’", "'")
     if _is_number(core):
         return Token(NUMBER, core, int(core))
+
     part, slash, whole = core.partition("/")
     if slash and _is_number(part) and _is_number(whole):
         return Token(RATIO, core, int(part), int(whole))

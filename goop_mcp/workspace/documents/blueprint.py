@@ -122,12 +122,15 @@ def read_blueprint(text: str) -> Blueprint:
     head = document.sections[0] if document.sections else document
     found = fields([*document.lines, *head.lines])
     waves: dict[int, Wave] = {}
+
     for section, match in _waves(document):
         wave = _wave(section, match)
         # A wave that is named twice (an overview, then the plan) is the one that has tasks.
         if wave.number not in waves or len(wave.tasks) > len(waves[wave.number].tasks):
             waves[wave.number] = wave
+
     loose = () if waves else _tasks(document, wave=None)
+
     return Blueprint(
         name=_name(document, "blueprint"),
         spec_version=found.get("spec version"),
@@ -172,6 +175,7 @@ def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:
         id = match and parse_task_id(match[1], current_wave=_FIRST_WAVE if wave is None else wave)
         if match and id is not None:
             found.setdefault(str(id), _task(below, id, match[2].strip()))
+
     return tuple(found.values())
 
 
@@ -261,6 +265,7 @@ def _mapping(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
             for must_have in must_haves_in(row[0]):
                 ids = [id for cell in row[1:] for id in task_ids_in(cell)]
                 found[must_have] = tuple(dict.fromkeys([*found.get(must_have, ()), *ids]))
+
     return found
 
 

@@ -90,6 +90,7 @@ def read_chronicle(text: str) -> Chronicle:
         **fields([*document.lines, *head.lines]),
     }
     waves = _counter(found, "waves", "wave", "current wave")
+
     return Chronicle(
         phase=_phase(found.get("current phase") or found.get("phase")),
         session=found.get("session"),
@@ -132,9 +133,11 @@ def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, 
     for section in document.walk():
         if _in_activity(section):
             continue
+
         wave = int(match[1]) if (match := _WAVE.match(section.title)) else current_wave
         for task in _tasks_of(section, wave):
             found[task.id] = task
+
     return tuple(found.values())
 
 
@@ -148,6 +151,7 @@ def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
     for line in section.lines:
         if line.code or not may_name_task(line.text):
             continue
+
         text = line.text.strip().lstrip("-*+| ")
         id = _task_id(without_checkbox(text), wave)
         status = (read_checkbox(text) or read_status(text)) if id is not None else None
@@ -162,6 +166,7 @@ def _task_id(text: str, wave: int | None) -> str | None:
     ids = task_ids_in(text)
     if ids:
         return str(ids[0])
+
     loose = _LOOSE_TASK.search(text)
     id = parse_task_id(loose[0], current_wave=wave) if loose else None
     return str(id) if id is not None else None
@@ -171,6 +176,7 @@ def _entries(document: Section, *titles: str) -> tuple[str, ...]:
     section = document.find(*titles)
     if section is None:
         return ()
+
     lines = tuple(section.all_lines())
     said = [without_checkbox(item) for item in items(lines)] or [
         line.text.strip() for line in lines if not line.code
@@ -181,6 +187,7 @@ def _entries(document: Section, *titles: str) -> tuple[str, ...]:
         for text in said
         if normal_title(text) not in _NOTHING and not text.startswith(("|", "---", "~~"))
     ]
+
     return tuple(text for text in open_ones if read_status(text) is not TaskStatus.DONE)
 
 

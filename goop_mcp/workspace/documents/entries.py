@@ -81,6 +81,7 @@ def chronicle_text(entry: ChronicleEntry) -> str:
         ),
     ]
     said = [f"- **{name}:** {text}" for name, text in rows if text]
+
     return inert("\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *said]))
 
 
@@ -94,6 +95,7 @@ def adl_text(entry: AdlEntry) -> str:
         "\n".join([f"**Action:** {line(entry.action)}", *([""] if files else []), *files]),
         "---",
     ]
+
     return inert("\n\n".join(parts))
 
 
@@ -104,6 +106,7 @@ def read_adl(text: str) -> tuple[AdlEntry, ...]:
         match = _ADL_HEADING.fullmatch(section.title)
         if match is None:
             continue
+
         values = fields(section.lines)
         listed = [
             item.partition(":")[2]
@@ -123,6 +126,7 @@ def read_adl(text: str) -> tuple[AdlEntry, ...]:
                 files=files,
             )
         )
+
     return tuple(found)
 
 

@@ -104,6 +104,7 @@ def handoff_text(handoff: Handoff) -> str:
     memories = _section("## Memory Saved", _texts(handoff.memories))
     checklist = _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST))
     document = "\n\n---\n\n".join([*parts, memories, checklist]) + "\n"
+
     return _JSON_OBJECT.sub("❴", inert(document))
 
 
@@ -146,6 +147,7 @@ def _state(handoff: Handoff) -> str:
         "|---|---|",
         *(f"| {name} | {cell(text or '–')} |" for name, text in rows),
     ]
+
     return "\n\n".join(
         [
             "## Current State",
@@ -184,6 +186,7 @@ def _instructions(handoff: Handoff) -> str:
 def _next_task(task: NextTask | None) -> str:
     if task is None:
         return _NONE
+
     rows = [
         ("Task", line(task.task)),
         ("Files", ", ".join(f"`{code(path)}`" for path in task.files)),
@@ -231,6 +234,7 @@ def read_handoff(text: str) -> Handoff:
     head = next((section for section in document.walk() if section.level == 1), document)
     found = fields([*document.lines, *head.lines])
     position = fields(_lines(document, "workflow position", "current state"))
+
     return Handoff(
         generated=found.get("generated", ""),
         phase=(found.get("phase") or position.get("phase") or "").lower(),
@@ -308,9 +312,11 @@ def _read_next_task(document: Section) -> NextTask | None:
     task = _known(found.get("task")) or _known(prose(lines))
     if task is None:
         return None
+
     files = tuple(
         name.strip(" `") for name in found.get("files", "").split(",") if name.strip(" `")
     )
+
     return NextTask(
         task=task,
         files=files,

@@ -142,17 +142,21 @@ def read_markdown(text: str) -> Section:
     """
     root = _Draft(0, "", 0)
     way = [root]
+
     for line in _lines(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")):
         heading = None if line.code or "#" not in line.text else _HEADING.fullmatch(line.text)
         if heading is None:
             way[-1].lines.append(line)
             continue
+
         level = len(heading[1])
         while way[-1].level >= level:
             way.pop()
+
         draft = _Draft(level, _title(heading), line.number)
         way[-1].sections.append(draft)
         way.append(draft)
+
     return root.done()
 
 
@@ -164,10 +168,12 @@ def find_headings(text: str) -> list[Heading]:
     # A comment may reach beyond the fences that it holds.
     reach = list(accumulate((end for _, end in hidden), max))
     found = []
+
     for match in _HEADING.finditer(text, 1 if text.startswith("\ufeff") else 0):
         at = bisect_right(starts, match.start()) - 1
         if at < 0 or match.start() >= reach[at]:
             found.append(Heading(len(match[1]), _title(match), match.start(), match.end()))
+
     return found
 
 
@@ -187,8 +193,10 @@ def fields(lines: Iterable[Line]) -> Mapping[str, str]:
     for line in lines:
         if line.code:
             continue
+
         for name, value in _fields_of(line.text):
             found.setdefault(normal_title(name), _plain(value))
+
     return found
 
 
@@ -196,6 +204,7 @@ def tables(lines: Iterable[Line]) -> list[Table]:
     """Return the tables of `lines`, in order."""
     found: list[Table] = []
     rows: list[tuple[str, ...]] = []
+
     for line in [*lines, Line(0, "")]:
         if not line.code and line.text.lstrip().startswith("|"):
             if not _is_rule(line.text):
@@ -203,6 +212,7 @@ def tables(lines: Iterable[Line]) -> list[Table]:
         elif rows:
             found.append(Table(tuple(map(normal_title, rows[0])), tuple(rows[1:])))
             rows = []
+
     return found
 
 
@@ -240,9 +250,11 @@ def _lines(text: str) -> Iterator[Line]:
     ahead = iter(spans)
     start, end = _next_span(ahead, text)
     at = 0
+
     for number, line in enumerate(text.split("\n"), start=1):
         while at >= end and end <= len(text):
             start, end = _next_span(ahead, text)
+
         code = start <= at < end
         yield Line(number, line if code else line.rstrip(), code)
         at += len(line) + 1
@@ -258,6 +270,7 @@ def _comments(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[in
     starts = [start for start, _, _ in spans]
     found: list[tuple[int, int]] = []
     at = text.find("<!--")
+
     while at >= 0:
         span = bisect_right(starts, at) - 1
         if span >= 0 and at < spans[span][1]:
@@ -266,7 +279,9 @@ def _comments(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[in
             closed = text.find("-->", at + len("<!--"))
             end = len(text) if closed < 0 else closed + len("-->")
             found.append((at, end))
+
         at = text.find("<!--", end)
+
     return found
 
 
@@ -286,11 +301,13 @@ def _labelled(lines: Iterable[Line], labels: tuple[str, ...]) -> tuple[Line, ...
         if label is not None:
             if inside:
                 break
+
             inside = normal_title(label[0]) in labels
             if inside and label[1]:
                 kept.append(Line(line.number, label[1]))
         elif inside:
             kept.append(line)
+
     return tuple(kept)
 
 
@@ -310,12 +327,15 @@ def _fields_of(text: str) -> Iterator[tuple[str, str]]:
         if len(cells) == 2 and not _is_rule(text):  # noqa: PLR2004 - name and value
             yield cells[0].strip("*_: "), cells[1]
         return
+
     if ":" not in text:
         return
+
     labels = list(_BOLD_LABEL.finditer(text))
     for at, label in enumerate(labels):
         end = labels[at + 1].start() if at + 1 < len(labels) else len(text)
         yield label[1], text[label.end() : end].strip().rstrip("|").strip()
+
     if not labels and (match := _PLAIN_LABEL.fullmatch(text)):
         yield match[1], match[2].strip()
 

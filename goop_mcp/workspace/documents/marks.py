@@ -86,6 +86,7 @@ def task_ids_in(text: str) -> tuple[TaskId, ...]:
     """Return the tasks named in `text`, each once, in order; a number without a wave is none."""
     if not may_name_task(text):
         return ()
+
     found = (parse_task_id(match[0]) for match in _TASK.finditer(text))
     return tuple(
         dict.fromkeys(task for task in found if task is not None and task.task is not None)

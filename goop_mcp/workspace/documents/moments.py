@@ -13,7 +13,9 @@ def comparable_moment(text: str, *, of_day: time = time.max) -> str | None:
         moment = datetime.fromisoformat(text.strip())
         if len(text.strip()) == _DATE_ONLY:
             moment = datetime.combine(moment.date(), of_day)
+
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):  # the latter for what is in the year 0 or 10000 of UTC
         return None
+
     return moment.isoformat(timespec="milliseconds")

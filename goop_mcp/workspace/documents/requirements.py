@@ -51,6 +51,7 @@ def read_requirements(text: str) -> InterviewFacts:
     document = read_markdown(text)
     title = next((section.title for section in document.walk() if section.level == 1), None)
     lines = tuple(document.all_lines())
+
     return InterviewFacts(
         name=title.partition(":")[2].strip() or title if title else None,
         interview_complete=_word(
@@ -81,6 +82,7 @@ def _sentences(lines: Sequence[Line]) -> int:
             *(_PLACEHOLDER.sub("", found.get(name, "")) for name in ("problem solved", "why now")),
         ]
     )
+
     return len(_SENTENCE_END.findall(_SHORT.sub("", text)))
 
 
@@ -89,6 +91,7 @@ def _count_entries(document: Section, *titles: str) -> int:
     section = document.find(*titles)
     if section is None:
         return 0
+
     lines = tuple(section.all_lines())
     said = [without_checkbox(item) for item in items(lines)]
     said += [" ".join(row) for table in tables(lines) for row in table.rows]
@@ -96,6 +99,7 @@ def _count_entries(document: Section, *titles: str) -> int:
         said = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [
             prose(lines)
         ]
+
     return sum(_is_said(text) for text in said)
 
 
@@ -114,9 +118,11 @@ def _mitigated(lines: Sequence[Line]) -> int:
             _is_said(risk) and _is_said(each)
             for risk, each in zip(risks, mitigations, strict=False)
         )
+
     for item in items(lines):
         before, word, after = item.lower().partition("mitigation")
         found += bool(word) and _is_said(before) and _is_said(after)
+
     return found
 
 

@@ -108,6 +108,7 @@ def read_spec(text: str) -> Spec:
     found = fields(header)
     matrix = _matrix(document)
     amendments = document.find("amendment history", "amendments")
+
     return Spec(
         name=_name(head.title),
         version=found.get("version"),
@@ -135,15 +136,19 @@ def measure_coverage(spec: Spec, blueprint: Blueprint | None) -> Coverage:
         return Coverage(
             must_haves=len(spec.must_haves), untraced=tuple(each.id for each in spec.must_haves)
         )
+
     known = {str(task.id) for task in blueprint.tasks}
     serving: set[str] = set()
     untraced: list[str] = []
+
     for must_have in spec.must_haves:
         ids = {str(id) for id in (*must_have.traced_to, *blueprint.serving(must_have.id))} & known
         serving |= ids
         if not ids:
             untraced.append(must_have.id)
+
     idle = tuple(task.id for task in blueprint.tasks if str(task.id) not in serving)
+
     return Coverage(must_haves=len(spec.must_haves), untraced=tuple(untraced), idle_tasks=idle)
 
 
@@ -158,9 +163,11 @@ def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> 
         match = _MUST_HAVE.match(without_checkbox(section.title).lstrip("*_ ✓✅⏳✗"))
         if match is None:
             continue
+
         (id,) = must_haves_in(match[1])
         if id in seen:
             continue
+
         seen.add(id)
         own = task_ids_in(fields(section.all_lines()).get("traced to", ""))
         yield MustHave(
@@ -186,6 +193,7 @@ def _matrix(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
         for row in table.rows:
             for id in must_haves_in(row[0]):
                 found[id] = tuple(task for cell in row[1:] for task in task_ids_in(cell))
+
     return found
 
 
@@ -195,6 +203,7 @@ def _locked(found: Mapping[str, str]) -> bool | None:
             return False
         if text and _YES.search(text):
             return True
+
     return None
 
 

@@ -85,6 +85,7 @@ class Host:
             env={**environment, **self.environment},
         )
         assert ended.code == 0, ended.err
+
         return Answer(ended)
 
     def wish(self, **wishes: object) -> None:

@@ -125,6 +125,7 @@ def test_closed_streams_are_no_fault(host: Host) -> None:
         if Path("/dev/full").exists()
         else ()
     )
+
     for streams in (
         *full,
         "<&-",

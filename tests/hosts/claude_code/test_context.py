@@ -20,6 +20,7 @@ def test_a_report_written_as_told_is_accepted(host: Host) -> None:
         told.index("<artifacts>") : told.index("</verification>") + len("</verification>")
     ]
     filled = form.replace("<handoff>", f"{sections}<handoff>")
+
     for choice, word in {
         "COMPLETE|PARTIAL|BLOCKED|CHECKPOINT": "COMPLETE",
         "plan|specify|execute|accept|research": "execute",
@@ -35,6 +36,7 @@ def test_a_report_written_as_told_is_accepted(host: Host) -> None:
         ">command: result<": ">pytest: 14 passed<",
     }.items():
         filled = filled.replace(choice, word)
+
     assert validate(filled).of_severity(Severity.ERROR) == ()
 
 
@@ -50,10 +52,12 @@ def test_agents_are_told_to_read_in_order_what_is_there_and_to_search_memory_bef
     names = ["state.json", "PROJECT_KNOWLEDGE_BASE.md", "SPEC.md", "CHRONICLE.md", "BLUEPRINT.md"]
     for name in names:
         (folder / name).write_text("{}", encoding="utf-8")
+
     steps = [*names[:2], "search_memory", *names[2:]]
     for event in ("SessionStart", "SubagentStart"):
         told = host.send(event).context
         assert sorted(steps, key=told.index) == steps
+
     (folder / "PROJECT_KNOWLEDGE_BASE.md").unlink()
     assert "KNOWLEDGE_BASE" not in host.send("SessionStart").context
 

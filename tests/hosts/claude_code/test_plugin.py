@@ -86,6 +86,7 @@ def test_the_script_starts_what_is_installed(there: list[str], said: str, tmp_pa
     for name in there:
         (tmp_path / name).write_text(f'#!{SHELL}\necho "{name}: $*"\n', encoding="utf-8")
         (tmp_path / name).chmod(0o755)
+
     # What is fetched is held to the version of the plugin.
     version = read(PLUGIN / ".claude-plugin" / "plugin.json")["version"]
     assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == said.format(

@@ -63,6 +63,7 @@ def test_the_own_subagent_of_the_host_has_no_name_and_passes_uncounted(
             "SubagentStop", agent_type="", last_assistant_message="<summary>We fixed it.</summary>"
         )
         assert (answer.ended.out, answer.ended.err) == ("", "")
+
     assert host.send("SubagentStart", agent_type="").ended.out == ""
     assert not (host.project / ".goopspec" / "goop.db").exists()
 
@@ -163,6 +164,7 @@ def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None
         "Stop",
     ):
         host.send(event)
+
     assert list(host.project.iterdir()) == []
     assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
 
@@ -180,6 +182,7 @@ def test_a_project_may_want_accepted_reports_recorded(host: Host) -> None:
     for _ in range(2):
         answer = host.send("SubagentStop", last_assistant_message=GOOD, stop_hook_active=True)
         assert (answer.ended.out, answer.ended.err) == ("", "")
+
     chronicle = (host.project / ".goopspec" / "CHRONICLE.md").read_text(encoding="utf-8")
     assert chronicle.count("Added the login endpoint.") == 1
 
@@ -192,6 +195,7 @@ def test_where_reports_are_recorded_it_is_counted_how_often_an_agent_was_asked(h
     assert host.send("SubagentStop", last_assistant_message=mended, stop_hook_active=True).passed
     for _ in range(2):
         host.send("SubagentStop", last_assistant_message="Done.", prompt_id="another")
+
     found = open_store(None, project=host.project).read(
         lambda reading: reading.figures(FigureFilter())
     )

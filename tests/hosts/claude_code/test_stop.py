@@ -127,6 +127,7 @@ def test_agents_that_end_at_the_same_time_each_have_their_count(host: Host) -> N
                 agents,
             )
         )
+
     assert (first, second) == ([False] * 8, [True] * 8)
 
 
@@ -212,6 +213,7 @@ def test_a_large_transcript_is_read_from_its_end(host: Host, tmp_path: Path) -> 
     with transcript.open("w", encoding="utf-8") as file:
         file.write('{"type": "user", "message": "' + "x" * 40_000_000 + '"}\n')
         file.write(json.dumps(last) + "\n")
+
     answer = host.send(
         "SubagentStop", last_assistant_message=None, agent_transcript_path=str(transcript)
     )

@@ -66,6 +66,7 @@ def test_every_finding_of_a_case_has_its_place_in_the_prompt(case: Case) -> None
     for finding in judge(case.text).findings:
         if finding.rule == "agent_request/no-envelope":
             continue
+
         assert finding.line is not None
         assert finding.column is not None
         assert 1 <= finding.line <= len(lines)

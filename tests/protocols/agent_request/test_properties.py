@@ -85,6 +85,7 @@ def test_any_text_gets_a_verdict_whose_places_lie_in_it(text: str) -> None:
                 finding.column is None
                 or 1 <= finding.column <= len(lines[(finding.line or 1) - 1]) + 1
             )
+
         assert verdict.accepted == all(f.severity is not Severity.ERROR for f in verdict.findings)
         assert verdict.to_dict()["envelope"] is None or verdict.protocol == "agent_request"
 
@@ -255,6 +256,7 @@ def test_time_grows_with_the_size_of_the_prompt(piece: str) -> None:
             started = time.thread_time()
             judge(text)
             best = min(best, time.thread_time() - started)
+
         return best
 
     assert seconds(400_000) < max(seconds(50_000), 0.002) * 8 * 4

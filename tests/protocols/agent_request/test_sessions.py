@@ -91,6 +91,7 @@ def test_an_id_that_is_not_the_name_of_the_folder_is_a_warning() -> None:
     for verdict in judge_both(prompt, expected=Expectations(session_folder=folder)):
         assert rules_of(verdict) == ["agent_request/session-id-differs"]
         assert verdict.accepted
+
     assert rules_of(judge(prompt, expected=Expectations(session_id=OWN))) == []
 
 
@@ -156,7 +157,9 @@ def test_a_cycle_that_is_found_is_one_and_none_is_missed(
         reached = {start}
         for _ in range(6):
             reached |= {each for name in reached for each in waits_for.get(name, ())}
+
         order: list[str] = []
+
         while len(order) < len(reached):
             ready = [
                 name

@@ -178,6 +178,7 @@ def test_the_namespace_of_the_schema_changes_nothing(edits: list[tuple[str, str]
     prompt = MINIMAL
     for old, new in edits:
         prompt = prompt.replace(old, new)
+
     assert prompt != MINIMAL
 
     for verdict in judge_both(prompt):

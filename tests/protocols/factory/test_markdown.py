@@ -26,6 +26,7 @@ def read(text: str) -> Reply:
     for verdict in (lenient, strict):
         assert weighty_rules(verdict) == {"factory/markdown-reply"}
         assert verdict.accepted
+
     assert isinstance(lenient.envelope, Reply)
     return lenient.envelope
 

@@ -113,6 +113,7 @@ def test_success_needs_a_deliverable_unless_it_has_a_verdict() -> None:
     ):
         assert rules_of(values) == {"factory/success-without-deliverable"}
         assert not judge(json.dumps(values), "factory").accepted
+
     assert rules_of(CRITIC) == set()
 
 
@@ -258,6 +259,7 @@ def test_verdict_and_issues_have_to_fit() -> None:
     issues = BLOCKING["blocking_issues"]
     for values in (without(BLOCKING, "blocking_issues"), {**BLOCKING, "blocking_issues": []}):
         assert rules_of(values) == {"factory/blocking-without-issues"}
+
     assert rules_of({**CRITIC, "blocking_issues": issues}) == {"factory/pass-with-issues"}
     assert rules_of({**CRITIC, "blocking_issues": []}) == set()
     assert not judge(json.dumps({**CRITIC, "blocking_issues": issues}), "factory").accepted
@@ -286,8 +288,10 @@ def test_verdict_that_is_none_is_refused(verdict: object) -> None:
 def test_questions_need_one_with_an_id() -> None:
     for values in (without(QUESTIONS, "questions"), {**QUESTIONS, "questions": []}):
         assert rules_of(values) == {"factory/no-questions"}
+
     for question in ({"question": "Which?"}, {"id": "", "question": "Which?"}, {"id": "q1"}):
         assert rules_of({**QUESTIONS, "questions": [question]}) == {"factory/missing-field"}
+
     assert rules_of({**QUESTIONS, "questions": ["Which?"]}) == {
         "factory/wrong-type",
         "factory/no-questions",
@@ -415,7 +419,9 @@ def test_what_cannot_be_said_is_not_written() -> None:
 
     with pytest.raises(NotWritableError, match="cut off"):
         write_reply(replace(found, partial=True))
+
     with pytest.raises(NotWritableError, match="'status'"):
         write_reply(replace(found, extensions={"status": "failure"}))
+
     with pytest.raises(NotWritableError, match="JSON"):
         write_reply(replace(found, metrics={"ratio": float("inf")}))

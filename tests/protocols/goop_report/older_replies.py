@@ -27,6 +27,7 @@ def assert_converted(text: str, rule: str) -> Verdict:
     assert rules_of(strict, Severity.ERROR) == {rule}
     assert strict.envelope == lenient.envelope
     assert strict.repaired_text is None
+
     return lenient
 
 

@@ -95,6 +95,7 @@ def test_every_field_of_the_old_response_is_carried_over() -> None:
     assert report.handoff.next_action.agent is None
     for step in ("test the endpoint", "write the docs"):
         assert step in report.handoff.next_action.text
+
     notes = verdict.to_dict()["envelope"]["extensions"]["notes"]
     assert "kept the old route" in str(notes)
     assert "see the log" in str(notes)

@@ -32,6 +32,7 @@ def doubled(name: str, text: str) -> str:
         if closed_at_once
         else text.index(f"</{name}>", start) + len(name) + 3
     )
+
     return text[:end] + text[start:end] + text[end:]
 
 

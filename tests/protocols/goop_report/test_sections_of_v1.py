@@ -192,6 +192,7 @@ def test_complete_with_changed_code_and_no_check_is_a_warning() -> None:
 
         assert verdict.accepted
         assert rules_of(verdict, Severity.WARNING) == {"goop_report/complete-without-check"}
+
     for nothing in (
         "bun test \u2014 not run",
         "bun test \u2014 no tests ran",
@@ -201,6 +202,7 @@ def test_complete_with_changed_code_and_no_check_is_a_warning() -> None:
         assert rules_of(verdict, Severity.WARNING) == {"goop_report/complete-without-check"}, (
             nothing
         )
+
     for quiet in (
         reply(STATUS="partial", VERIFICATION="n/a"),
         reply(ARTIFACTS="- none", VERIFICATION="n/a"),
@@ -317,6 +319,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     write(folder, f".goopspec/{name}", text)
     write(folder, "src/login.ts")
     write(folder, "src/login.test.ts")
+
     return folder
 
 
@@ -382,6 +385,7 @@ def test_commits_among_the_artifacts_are_looked_up(project: Path) -> None:
     for line in (f"- {sha[:7]} feat: login", f"- commit {sha[:7]}", f"{sha} \u2014 feat: login"):
         named = reply(ARTIFACTS=f"- src/login.ts \u2014 new\n{line}")
         assert check_workspace(named, project, mode="strict").accepted, line
+
     verdict = check_workspace(
         reply(ARTIFACTS="- src/login.ts \u2014 new\n- deadbee1 feat: login"), project
     )
@@ -411,6 +415,7 @@ def test_command_line_and_server_know_the_form_of_the_project(
             assert (
                 answer.get("verdict") if tool == "validate_report" else answer["verdict"]["verdict"]
             ) == "accepted"
+
         event = {
             "event": "SubagentStop",
             "agent_id": "a",
@@ -433,6 +438,7 @@ def test_repairs_keep_the_form_of_the_project(project: Path, tmp_path: Path) -> 
     assert "would be rejected" in elsewhere.err
     with connect(create_server(Settings(project=project)), ERAS[0]) as connection:
         prompt = connection.prompt("repair_report", text="Done.")
+
     assert "## VERIFICATION" in prompt
     assert "<goop_report" not in prompt
 

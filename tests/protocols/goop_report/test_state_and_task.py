@@ -307,6 +307,7 @@ def test_phase_other_than_the_current_one_is_an_error() -> None:
 
         assert rules_of(verdict, Severity.ERROR) == {"goop_report/phase-mismatch"}
         assert the_finding(verdict, "goop_report/phase-mismatch").expected == ("plan",)
+
     assert validate(EXECUTOR, expected=Expectations(phase="execute")).findings == ()
 
 

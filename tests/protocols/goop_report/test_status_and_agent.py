@@ -302,6 +302,7 @@ def test_each_value_of_the_template_has_one_finding_and_no_other() -> None:
         if finding.rule == "goop_report/placeholder-left"
     ]
     assert len(paths) == len(set(paths))
+
     for part in (
         "status",
         "agent",
@@ -313,6 +314,7 @@ def test_each_value_of_the_template_has_one_finding_and_no_other() -> None:
         "suggest_new_session",
     ):
         assert any(str(path).endswith(f"/{part}") for path in paths), part
+
     for attribute in ("@action", "@type", "@passed", "@current", "@total", "@agent"):
         assert any(str(path).endswith(attribute) for path in paths), attribute
 

@@ -46,6 +46,7 @@ def without(values: Values, *path: str) -> Values:
     inner = copy
     for key in path[:-1]:
         inner = inner[key]
+
     del inner[path[-1]]
     return copy
 
@@ -445,6 +446,7 @@ def test_other_spelling_of_a_result_is_mended_in_lenient_mode(
     inner: Any = values["result"]
     for key in path[:-1]:
         inner = inner[key]
+
     inner[path[-1]] = written
 
     lenient, strict = judge_both(json.dumps(values), "speckit")
@@ -454,6 +456,7 @@ def test_other_spelling_of_a_result_is_mended_in_lenient_mode(
     found: Any = answer(lenient).result
     for key in path:
         found = found[key]
+
     assert found == read
 
 

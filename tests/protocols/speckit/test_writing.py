@@ -94,7 +94,9 @@ def test_what_cannot_be_said_is_not_written() -> None:
 
     with pytest.raises(NotWritableError, match="cut off"):
         write_response(replace(answer, partial=True))
+
     with pytest.raises(NotWritableError, match="'status'"):
         write_response(replace(answer, extensions={"status": "error"}))
+
     with pytest.raises(NotWritableError, match="JSON"):
         write_response(replace(answer, result={"ratio": float("nan")}))

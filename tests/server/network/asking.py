@@ -38,9 +38,11 @@ def ask(
     sent = HEADERS | {name.replace("_", "-"): value for name, value in headers.items()}
     if token is not None:
         sent["Authorization"] = f"Bearer {token}"
+
     raw = {name.encode(): value.encode("latin-1") for name, value in sent.items()}
     if method == "POST":
         content = json.dumps(body).encode() if content is None else content
+
     with httpx2.Client(timeout=PATIENCE, verify=_TLS) as client:
         return client.request(method, url, headers=raw, content=content)
 

@@ -65,6 +65,7 @@ class Issuer:
         usual |= {"scope": "read", "exp": now + 600}
         kept = {name: value for name, value in (usual | claims).items() if value is not None}
         signer = key or self.keys[-1]
+
         return jwt.encode(kept, signer.private, algorithm=algorithm, headers={"kid": signer.id})
 
 
@@ -73,6 +74,7 @@ def answer(to: BaseHTTPRequestHandler, body: bytes, *, status: int = 200, **head
     to.send_response(status)
     for name, value in headers.items():
         to.send_header(name, value)
+
     to.send_header("Content-Type", "application/json")
     to.send_header("Content-Length", str(len(body)))
     to.end_headers()
@@ -100,6 +102,7 @@ def issuing() -> Iterator[Issuer]:
         issuer = Issuer(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
+
         try:
             yield issuer
         finally:

@@ -55,10 +55,13 @@ class Field:
         params: dict[str, Any] = json.loads(json.dumps(_PARAMS.get(self.method, {})))
         if self.version == VERSIONS[1]:
             params["_meta"] = dict(_META)
+
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": self.method, "params": params}
         if not self.method.startswith("notifications/"):
             message["id"] = 1
+
         _put(message, self.path, _MARK)
+
         return json.dumps(message).encode().replace(json.dumps(_MARK).encode(), value)
 
 
@@ -82,6 +85,7 @@ def fields(version: str) -> Iterator[Field]:
         for (method, of), model in table.items():
             if of != version:
                 continue
+
             schema = model.model_json_schema(by_alias=True)
             for path in dict.fromkeys(_paths(schema, schema.get("$defs", {}))):
                 if method == "tools/call" or not _is_shared(method, path):
@@ -106,14 +110,18 @@ def _paths(
     if reference is not None:
         if reference in above:
             return
+
         schema, above = known[reference.rpartition("/")[2]], (*above, reference)
+
     for either in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         yield from _paths(either, known, path, above)
+
     below: dict[str | int, JsonValue] = dict(schema.get("properties", {}))
     if isinstance(schema.get("additionalProperties"), dict):
         below["*"] = schema["additionalProperties"]
     if isinstance(schema.get("items"), dict):
         below[0] = schema["items"]
+
     for name, inside in below.items():
         yield (*path, name)
         if isinstance(inside, dict):
@@ -129,6 +137,7 @@ def _put(message: dict[str, Any], path: tuple[str | int, ...], value: str) -> No
         if following is None:
             place[step] = value
             return
+
         inside = place[step] if step == 0 else place.get(step)
         kind = list if following == 0 else dict
         place[step] = inside if isinstance(inside, kind) else kind()

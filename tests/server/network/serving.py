@@ -75,6 +75,7 @@ class Served:
             line = self._heard.get(timeout=PATIENCE)
             if text in line:
                 return line
+
             assert line, f"the server ended without saying {text!r}: {''.join(self._lines)}"
 
     def _listen(self, stream: IO[str]) -> None:
@@ -104,6 +105,7 @@ def served(
         text=True,
     )
     server = Served(process)
+
     try:
         yield server.started()
     finally:
@@ -124,4 +126,5 @@ def refused(*options: str, project: Path, **variables: str) -> str:
     )
     assert (ended.returncode, ended.stdout) == (2, ""), ended
     (line,) = ended.stderr.splitlines()
+
     return line

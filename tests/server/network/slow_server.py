@@ -17,12 +17,14 @@ def add_waiting(server: GoopServer) -> None:
         """Answer after `seconds`; say on stderr when it begins and when it is given up."""
         sys.stderr.write("waiting begins\n")
         sys.stderr.flush()
+
         try:
             await anyio.sleep(seconds)
         except anyio.get_cancelled_exc_class():
             sys.stderr.write("waiting given up\n")
             sys.stderr.flush()
             raise
+
         return "waited"
 
 

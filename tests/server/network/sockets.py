@@ -37,6 +37,7 @@ def rest_of(connection: socket.socket) -> bytes:
             chunks.append(chunk)
     except ConnectionResetError:
         pass
+
     return b"".join(chunks)
 
 
@@ -47,4 +48,5 @@ def until(connection: socket.socket, pattern: bytes) -> re.Match[bytes]:
         chunk = connection.recv(1 << 16)
         assert chunk, f"the server closed the connection after {read!r}"
         read += chunk
+
     return found

@@ -44,6 +44,7 @@ def call(
         "_meta": {**META, "progressToken": "p"},
     }
     body: JsonValue = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+
     return ask(
         server.mcp,
         body=body,
@@ -61,7 +62,9 @@ def verdict_of(answer: httpx2.Response) -> dict[str, Any]:
         text = [
             line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")
         ][-1]
+
     structure: dict[str, Any] = json.loads(text)["result"]["structuredContent"]
+
     return structure
 
 
@@ -124,8 +127,10 @@ async def test_what_fails_is_answered_in_the_form_of_a_refusal_and_told_to_the_s
     through = httpx2.ASGITransport(InOneForm(fail), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=through, base_url="http://127.0.0.1") as client:
         answer = await client.get("/mcp")
+
     assert refusal_of(answer) == (500, "fault")
     assert "secret" not in answer.text
+
     with pytest.raises(RuntimeError, match="the secret of the house"):
         async with httpx2.AsyncClient(
             transport=httpx2.ASGITransport(InOneForm(fail)), base_url="http://x"

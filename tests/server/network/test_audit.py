@@ -44,13 +44,17 @@ def test_log_and_rows_tell_which_token_did_what(
                 assert not connection.tool(
                     "save_memory", title=f"Of {name}", content="Something."
                 ).is_error
+
         server.stop()
         said = server.said()
+
     assert all(token not in said for token in TOKENS.values())
+
     for name in TOKENS:
         assert any(
             f" {name}]: tools/call save_memory answered" in line for line in said.splitlines()
         )
+
     rows = list(apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")).execute(CALLERS))
     assert rows == [(name, "save_memory", f"Of {name}") for name in TOKENS]
     files = [each.read_bytes() for each in (tmp_path / ".goopspec").iterdir() if each.is_file()]
@@ -66,9 +70,11 @@ def test_a_person_is_named_by_the_claims_of_the_issuer(tmp_path: Path) -> None:
         token = issuer.token(sub="alice@example.com", client_id="editor", scope="read write")
         with connect(target(server, "streamable-http", token=token), "auto") as connection:
             connection.tool("save_memory", title="A title", content="Something.")
+
         assert " editor alice@example.com]: tools/call save_memory" in server.wait_to_say(
             "save_memory"
         )
+
     rows = list(
         apsw.Connection(str(tmp_path / ".goopspec" / "goop.db")).execute(
             "SELECT caller FROM callers"
@@ -83,6 +89,7 @@ def test_without_tokens_nobody_is_named(tmp_path: Path) -> None:
         connect(target(server, "streamable-http"), "auto") as connection,
     ):
         connection.tool("save_memory", title="A title", content="Something.")
+
     database = apsw.Connection(str(tmp_path / ".goopspec" / "goop.db"))
     assert list(database.execute("SELECT count(*) FROM callers")) == [(0,)]
 
@@ -92,15 +99,18 @@ def test_every_line_of_a_log_in_json_is_json_whoever_writes_it(tmp_path: Path, l
     options = ("--transport", "http", "--token-file", token_file(tmp_path))
     variables = {"GOOP_LOG_FORMAT": "json", "GOOP_LOG_LEVEL": level, "PYTHONWARNINGS": "always"}
     program = "tests.server.network.noisy_server"
+
     with served(*options, project=tmp_path, program=program, **variables) as server:
         token = TOKENS["build machine"]
         with connect(target(server, "streamable-http", token=token), "auto") as connection:
             connection.tool("validate_report", text="nothing\nto see")
+
         ask(server.mcp, token="unknown-token-of-the-tests")
         exchange(server.port, b"no http at all\r\n\r\n")
         exchange(server.port, b"\x16\x03\x01\x02\x00\x01" + b"\x00" * 32)
         server.stop()
         written = records(server)
+
     loggers = {record["logger"] for record in written}
     assert {"py.warnings", "goop_mcp.process", "uvicorn.error"} <= loggers
     assert any("serving http://127.0.0.1" in record["message"] for record in written)

@@ -80,6 +80,7 @@ def test_no_host_and_two_hosts_are_refused(server: Served) -> None:
         b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: a\r\n\r\n",
     ):
         assert exchange(server.port, head).startswith(b"HTTP/1.1 400 ")
+
     assert exchange(server.port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 421 ")
 
 
@@ -158,6 +159,7 @@ def test_only_the_transports_that_were_asked_for_are_served(tmp_path: Path) -> N
     with served("--transport", "sse", project=tmp_path) as server:
         assert refusal_of(ask(server.mcp)) == (404, "not_found")
         assert ask(f"{server.address}/messages/?session_id=x").status_code == 400
+
     with served("--transport", "streamable-http", project=tmp_path) as server:
         assert refusal_of(ask(server.sse, method="GET")) == (404, "not_found")
         assert ask(server.mcp).status_code == 200

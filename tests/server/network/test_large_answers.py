@@ -46,6 +46,7 @@ def whole(caller: Connection, name: str, **arguments: JsonValue) -> CallToolResu
         len(json.dumps(result.structured_content, ensure_ascii=False).encode()) <= 1.1 * MOST_BYTES
     )
     assert len(result.model_dump_json(by_alias=True).encode()) < MOST_OF_AN_EVENT
+
     return result
 
 
@@ -106,6 +107,7 @@ def test_what_is_too_much_of_a_verdict_is_null_and_said_to_be(
             assert told["left_out"] == largest[: len(told["left_out"])]
             for path in told["left_out"]:
                 assert at(told, path) is None
+
             assert (
                 f"left out of the structured answer, as it is too much: {told['left_out'][0]}"
                 in text_of(result)
@@ -118,6 +120,7 @@ def test_an_answer_that_is_not_too_much_is_whole(server: Served, era: str) -> No
     files = "".join(f'<file path="src/{n}.py" action="created">a & b</file>' for n in range(1_000))
     with connect(target(server, "streamable-http"), era) as caller:
         result = whole(caller, "validate_report", text=reply_with(files))
+
     told = result.structured_content
     assert told is not None
     assert "left_out" not in told
@@ -142,8 +145,10 @@ def test_the_largest_memories_are_found_and_read(server: Served, era: str) -> No
             assert not saved.is_error, text_of(saved)
             assert saved.structured_content is not None
             ids.append(saved.structured_content["id"])
+
         read = whole(caller, "get_memory", id=ids[0]).structured_content
         found = whole(caller, "search_memory", queries=f"needle {era}", limit=50).structured_content
+
     assert read is not None
     assert read["content"].endswith("\\" * 60_000)
     assert found is not None
@@ -184,6 +189,7 @@ def overgrown(tmp_path: Path) -> Path:
     (folder / "SPEC.md").write_text(
         f"# SPEC: Much\n\n**Locked:** Yes\n\n## Must-Haves\n\n{wanted}", encoding="utf-8"
     )
+
     return tmp_path
 
 
@@ -197,6 +203,7 @@ def test_the_state_of_an_overgrown_project_is_cut_and_says_what_is_left_out(
     ):
         told = whole(caller, "project_status").structured_content
         whole(caller, "record_report", text=COMPLETE_REPLY, check_workspace=False)
+
     assert told is not None
     assert (told["progress"]["total_waves"], told["progress"]["total_tasks"]) == (
         WAVES,

@@ -60,9 +60,11 @@ class Client:
             sent["Mcp-Session-Id"] = self.session
         if self.token is not None:
             sent["Authorization"] = f"Bearer {self.token}"
+
         self._connection.request("POST", "/mcp", body, sent)
         answer = self._connection.getresponse()
         self.session = answer.headers.get("mcp-session-id", self.session)
+
         return answer.status, answer.read()
 
     def end(self, session: str | None) -> int:
@@ -78,6 +80,7 @@ class Client:
         )
         answer = self._connection.getresponse()
         answer.read()
+
         return answer.status
 
     def open(self, **about: JsonValue) -> int:
@@ -116,6 +119,7 @@ def processor_seconds(server: Served) -> float:
 def headers(field: Field, body: bytes) -> dict[str, str]:
     if field.version == VERSIONS[0]:
         return {}
+
     params = json.loads(body).get("params")
     name = (params.get("name") or params.get("uri")) if isinstance(params, dict) else None
     named = {"Mcp_Name": name} if isinstance(name, str) else {}
@@ -129,6 +133,7 @@ def test_no_field_of_any_message_fills_the_memory_or_stops_the_server(
     values = large_values()
     every = list(fields(version))
     assert len({field.method for field in every}) >= 11
+
     with Client(server) as client:
         assert client.open() == 200
         before, costs = memory(server), []
@@ -149,7 +154,9 @@ def test_no_field_of_any_message_fills_the_memory_or_stops_the_server(
                 assert status in {200, 202, 400, 404, 413}, (kind, field)
                 if field.method == "initialize":
                     assert client.open() == 200
+
             assert ask(f"{server.address}/health", method="GET").status_code == 200
+
     usual = max(median(cost for cost, *_ in costs), 0.01)
     assert max(costs, key=lambda each: each[0])[0] < LONGEST * usual, sorted(
         costs, key=lambda each: -each[0]
@@ -163,6 +170,7 @@ def test_an_idle_session_holds_next_to_nothing_of_its_last_message(server: Serve
     message = json.dumps(
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
     ).encode()
+
     with Client(server) as client:
         assert client.open(icons=icons) == 200
         client.post(message)
@@ -170,6 +178,7 @@ def test_an_idle_session_holds_next_to_nothing_of_its_last_message(server: Serve
         for _ in range(50):
             assert client.open(icons=icons) == 200
             assert client.post(message)[0] == 200
+
     assert memory(server) - before < MOST_MB
 
 
@@ -178,6 +187,7 @@ def test_one_client_cannot_take_all_sessions(tmp_path: Path) -> None:
     file.write_text(TOKENS, encoding="utf-8")
     file.chmod(0o600)
     options = ("--transport", "http", "--rate-limit", "0", "--token-file", str(file))
+
     with (
         served(*options, project=tmp_path) as server,
         Client(server, "the-token-of-the-first") as one,
@@ -189,6 +199,7 @@ def test_one_client_cannot_take_all_sessions(tmp_path: Path) -> None:
             one.session = None
             assert one.post(body)[0] == 200
             sessions.append(one.session)
+
         one.session = None
         status, answer = one.post(body)
         assert (status, "1,000 sessions" in json.loads(answer)["error"]["message"]) == (503, True)
@@ -214,11 +225,13 @@ def test_the_message_that_a_stream_began_with_counts_for_its_client(server: Serv
         f" {VERSIONS[1]}\r\n\r\n"
     ).encode()
     before = memory(server)
+
     with opened(server.port, count=80) as connections:
         answers = []
         for connection in connections:
             connection.sendall(head + body)
             answers.append(connection.recv(1 << 16))
+
         assert sum(b"acknowledged" in answer for answer in answers) > 50
         assert b"the open streams of this client hold" in answers[-1]
         assert memory(server) - before < MOST_MB + 3 * 16

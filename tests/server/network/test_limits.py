@@ -53,6 +53,7 @@ def limited_to(connections: int) -> Iterator[int]:
         limit_concurrency=connections,
     )
     running = uvicorn.Server(config)
+
     with bind("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=running.run, args=[[listening]], daemon=True)
         thread.start()
@@ -71,6 +72,7 @@ def asked_once(connection: socket.socket) -> bytes:
         chunk = connection.recv(1 << 16)
         assert chunk, answer
         answer += chunk
+
     return answer
 
 
@@ -88,6 +90,7 @@ def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(
     with opened(server.port) as (connection,):
         connection.sendall(told)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
+
     assert refusal_of(ask(f"{server.address}{path}", content=large)) == (413, "too_large")
     chunked = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
@@ -95,6 +98,7 @@ def test_a_body_over_four_mebibytes_is_refused_however_it_is_sent(
     with opened(server.port) as (connection,):
         connection.sendall(chunked + b"%x\r\n" % len(large) + large)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
+
     still_answers(server)
 
 
@@ -105,6 +109,7 @@ def test_a_compressed_body_is_refused_before_it_is_read(server: Served) -> None:
             415,
             "compressed",
         )
+
     assert ask(server.mcp, Content_Encoding="identity").status_code == 200
 
 
@@ -119,6 +124,7 @@ def test_bad_bytes_after_an_answer_close_the_connection_and_leave_no_traceback(
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 404 ")
             connection.sendall(b"no size of a chunk\r\n\r\n")
             assert b"HTTP/1.1 " not in rest_of(connection)
+
         assert server.stop() == 143
         assert "Traceback" not in server.said()
 
@@ -247,6 +253,7 @@ async def test_what_was_read_of_a_body_is_charged_whatever_becomes_of_it() -> No
         PlainTextResponse("read"), charge=lambda client, size: charged.append((client, size))
     )
     transport = httpx2.ASGITransport(app=app, client=("192.0.2.1", 1))
+
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         for size in (100_000, 4 * 1024 * 1024 + 1):
 
@@ -254,6 +261,7 @@ async def test_what_was_read_of_a_body_is_charged_whatever_becomes_of_it() -> No
                 yield b" " * size
 
             await client.post("/", content=pieces())
+
     assert charged == [("address 192.0.2.1", 100_000), ("address 192.0.2.1", 4 * 1024 * 1024 + 1)]
 
 
@@ -286,6 +294,7 @@ def test_five_hundred_idle_and_slow_sockets_leave_a_healthy_client_alone(server:
                     still_answers(server)
             finally:
                 drops.set()
+
             dripping.result(timeout=PATIENCE)
 
 
@@ -300,6 +309,7 @@ def test_a_head_that_never_ends_is_given_up(server: Served) -> None:
         answer = b""
         while not answer.endswith(b"}"):
             answer += second.recv(1 << 16)
+
         second.sendall(b"GET /health HT")
         assert rest_of(idle) == b""
         for connection in (slow, second):
@@ -387,6 +397,7 @@ async def test_one_client_cannot_fill_the_memory_of_all() -> None:
             assert await send("192.0.2.1", b" " * 10) == 503
             assert await send("192.0.2.2", b" " * 10) == 200
             is_over.set()
+
         assert await send("192.0.2.1", b" " * 50) == 200
 
 
@@ -424,13 +435,17 @@ async def test_a_call_of_the_earlier_era_is_none_the_less_one_for_a_header_of_th
         await PlainTextResponse("done")(scope, receive, send)
 
     transport = httpx2.ASGITransport(app=Traffic().limited(hold))
+
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
                 for _ in range(MOST_CALLS_OF_ONE):
                     tasks.start_soon(client.post, "/")
+
                 for _ in range(MOST_CALLS_OF_ONE):
                     await came.acquire()
+
                 answer = await client.request(method, "/", headers={**headers, "X-Last": "yes"})
                 is_over.set()
+
     assert answer.status_code == status

@@ -57,6 +57,7 @@ def holding_few(folder: Path, database: Database, *options: str) -> Iterator[Ser
         "TMPDIR": str(folder / "temporary"),
     }
     asked = ("--transport", "http", "--token-file", str(file), "--rate-limit", "0", *options)
+
     with served(
         *asked, project=folder, program="tests.server.network.few_tenants", **variables
     ) as running:
@@ -70,8 +71,10 @@ def ask_until_there_is_room(server: Served, name: str) -> httpx2.Response:
         answer = ask(server.mcp, token=TOKENS[name])
         if answer.status_code != 503:
             return answer
+
         assert refusal_of(answer) == (503, "too_many_tenants")
         waiting.wait(int(answer.headers["retry-after"]))
+
     raise AssertionError("there was never any room")
 
 
@@ -88,6 +91,7 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
                     "save_memory", title=f"Of {name}", content=f"Only {name} knows it."
                 )
                 assert not saved.is_error, text_of(saved)
+
         for name in NAMES:
             ask_until_there_is_room(server, name)
             with connect(target(server, transport, token=TOKENS[name]), era) as connection:
@@ -96,9 +100,11 @@ def test_one_tenant_after_the_other_is_served_and_finds_what_it_saved(
                 ).structured_content
                 assert found is not None
                 assert [item["title"] for item in found["items"]] == [f"Of {name}"]
+
         assert len(list((tmp_path / "temporary").glob("goop-mcp-*"))) <= MOST
         assert server.stop() == 143
         assert "Traceback" not in server.said()
+
     assert not list((tmp_path / "temporary").glob("goop-mcp-*"))
 
 
@@ -124,6 +130,7 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(
                 "params": params,
             }
             answer = None
+
             while answer is None or (answer.status_code == 503 and time.monotonic() < end):
                 threading.Event().wait(0.05 if answer else 0)
                 answer = ask(
@@ -134,14 +141,17 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(
                     Mcp_Method="tools/call",
                     Mcp_Name="save_memory",
                 )
+
             assert answer.status_code == 200, answer.text
             assert not answer.json()["result"].get("isError"), answer.text
             acknowledged.append(title)
+
         return acknowledged
 
     with holding_few(tmp_path, database) as server:
         with ThreadPoolExecutor(len(NAMES)) as pool:
             told = dict(zip(NAMES, pool.map(save, NAMES, timeout=5 * PATIENCE), strict=True))
+
         for name, titles in told.items():
             ask_until_there_is_room(server, name)
             with connect(
@@ -150,6 +160,7 @@ def test_tenants_that_all_save_at_once_lose_nothing_that_was_acknowledged(
                 found = connection.tool(
                     "search_memory", queries="crowd", limit=50
                 ).structured_content
+
             assert found is not None
             assert sorted(item["title"] for item in found["items"]) == sorted(titles)
 
@@ -169,6 +180,7 @@ def calling(server: Served, name: str, era: str) -> Iterator[None]:
 
         waiting = pool.submit(wait)
         server.wait_to_say("waiting begins")
+
         try:
             yield
         finally:
@@ -194,6 +206,7 @@ def streaming(server: Served, name: str, era: str) -> Iterator[None]:
         f" {len(body)}\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method:"
         " subscriptions/listen\r\n\r\n"
     ).encode() + body
+
     with opened(server.port) as (stream,):
         stream.sendall(older if era == "legacy" else later)
         until(stream, rb"event: endpoint|acknowledged")
@@ -235,6 +248,7 @@ def test_a_tenant_at_work_is_not_let_go_and_one_too_many_is_told_when_to_come_ba
                 assert refusal_of(answer) == (503, "too_many_tenants")
                 assert answer.headers["retry-after"] == "1"
                 assert ask(f"{server.address}/ready", method="GET").json() == {"status": "ready"}
+
             assert ask_until_there_is_room(server, third).status_code == 200
 
 
@@ -263,6 +277,7 @@ async def test_a_tenant_that_cannot_be_closed_takes_no_other_with_it(
     tenants = Tenants(
         Settings(project=tmp_path, tenant="own"), made, stateless=True, body_bytes=1_000, most=2
     )
+
     async with tenants.running():
         stuck = await tenants.tenant("stuck")
         assert await tenants.tenant("third") is not stuck

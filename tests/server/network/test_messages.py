@@ -74,6 +74,7 @@ def fault_of(answer: httpx2.Response) -> tuple[int, str]:
         if foreign in message
     ]
     assert "mcp-session-id" not in answer.headers
+
     return told["error"]["code"], message
 
 
@@ -132,11 +133,13 @@ def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(
             ),
             ask(messages, content=content),
         ]
+
     for answer in answers:
         code, message = fault_of(answer)
         assert code == -32600
         assert "revision 2025-03-26 of MCP has and this server does not take" in message
         assert message.endswith("or initialize with 2025-06-18 or later")
+
     assert ask(server.mcp, body=LISTING, Mcp_Session_Id=session).status_code == 200
 
 
@@ -158,14 +161,17 @@ def test_sessions_that_do_not_exist_are_told_to_be_opened_again(server: Served) 
                 fault_of(answer)[1]
                 == "the session has ended or never was; send initialize to open another"
             )
+
     messages = f"{server.address}/messages/"
     assert refusal_of(ask(f"{messages}?session_id={'0' * 32}", body=LISTING)) == (404, "not_found")
+
     for url in (messages, f"{messages}?session_id=x"):
         answer = ask(url, body=LISTING)
         assert refusal_of(answer) == (400, "bad_request")
         assert (
             "the address that the stream at /sse names first" in answer.json()["error_description"]
         )
+
     assert refusal_of(ask(messages, method="GET")) == (405, "not_allowed")
 
 
@@ -194,6 +200,7 @@ def test_a_second_stream_of_a_session_is_refused_and_one_that_would_be_resumed_t
     )
     resumed = ask(server.mcp, method="GET", Mcp_Session_Id=session, Last_Event_ID="7")
     assert refusal_of(resumed) == (400, "no_replay")
+
     with opened(server.port) as (stream,):
         stream.sendall(head.encode())
         until(stream, b"\r\n\r\n")
@@ -257,8 +264,10 @@ def test_what_a_client_sends_wrong_leaves_no_traceback_in_the_log(tmp_path: Path
             ask(server.mcp, content=content, **MODERN)
             with older_way(server) as messages:
                 ask(messages, content=content)
+
         ask(server.mcp, method="GET", Upgrade="websocket", Connection="Upgrade")
         assert server.stop() == 143
         said = server.said()
+
     assert "Traceback" not in said
     assert "pip install" not in said

@@ -47,6 +47,7 @@ def test_a_token_of_the_issuer_opens_what_its_scopes_allow(
         assert "save_memory" not in reader.tools()
         refused = reader.tool("save_memory", title="A title", content="Something.")
         assert "needs the scope write" in text_of(refused)
+
     with connect(
         target(server, "sse", token=issuer.token(scope="openid goop:read goop:write")), era
     ) as writer:
@@ -97,6 +98,7 @@ def test_a_token_without_a_scope_of_ours_may_not_even_read(server: Served, issue
             403,
             "insufficient_scope",
         )
+
     assert ask(server.mcp, token=issuer.token(scope=None, scp=["read"])).status_code == 200
 
 
@@ -127,6 +129,7 @@ def test_a_session_belongs_to_the_person_and_not_to_the_program(
 def test_an_issuer_that_cannot_be_reached_is_no_fault_of_the_caller(tmp_path: Path) -> None:
     with issuing() as gone:
         variables, token = gone.variables(), gone.token()
+
     with served("--transport", "http", project=tmp_path, **variables) as server:
         answer = ask(server.mcp, token=token)
         assert refusal_of(answer) == (503, "issuer_unreachable")
@@ -181,6 +184,7 @@ def test_a_bad_key_set_is_asked_for_once_in_a_while_and_logged_once(
             answered = ask(server.mcp, token=issuer.token())
             assert refusal_of(answered) == (503, "issuer_unreachable")
             assert answered.headers["retry-after"] == "10"
+
         pauses = 1 + int((time.monotonic() - began) / 10)
         assert issuer.fetches <= pauses
         server.stop()
@@ -197,10 +201,12 @@ async def test_keys_are_fetched_again_after_a_pause_and_not_before() -> None:
         for _ in range(3):
             with pytest.raises(KeySetUnavailableError):
                 await keys.key("first")
+
         issuer.answer = issuer.publish
         now = 9.9
         with pytest.raises(KeySetUnavailableError):
             await keys.key("first")
+
         now = 10.0
         assert await keys.key("first") is not None
         assert issuer.fetches == 2
@@ -221,6 +227,7 @@ async def test_of_many_who_need_keys_one_fetches_them() -> None:
         async with anyio.create_task_group() as tasks:
             for _ in range(50):
                 tasks.start_soon(keys.key, "first")
+
         assert issuer.fetches == 1
 
 
@@ -238,6 +245,7 @@ def test_an_address_without_requests_left_has_no_new_token_verified(
         assert refusal_of(ask(server.mcp, token=fresh)) == (429, "too_many_requests")
         # It is alice's own bucket that is empty, not that of the address.
         assert refusal_of(ask(server.mcp, token=known)) == (429, "too_many_requests")
+
     with (
         issuing() as issuer,
         served("--transport", "http", project=tmp_path, **issuer.variables()) as server,
@@ -246,6 +254,7 @@ def test_an_address_without_requests_left_has_no_new_token_verified(
         assert ask(server.mcp, token=known).status_code == 200
         while ask(server.mcp, token="a.b.c").status_code == 401:
             pass
+
         assert [ask(server.mcp, token=known).status_code for _ in range(3)] == [200] * 3
 
 
@@ -265,6 +274,7 @@ def _signed_with_public_key(issuer: Issuer) -> str:
         for part in ({"alg": "HS256", "typ": "JWT", "kid": "first"}, claims)
     ]
     signature = hmac.digest(pem, ".".join(parts).encode(), "sha256")
+
     return ".".join([*parts, _encoded(signature)])
 
 

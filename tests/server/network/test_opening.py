@@ -292,6 +292,7 @@ def test_a_port_is_free_again_as_soon_as_its_server_has_ended(tmp_path: Path) ->
     with served("--transport", "http", project=tmp_path) as server:
         ask(server.mcp)
         assert server.stop() == 143
+
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind(("127.0.0.1", server.port))

@@ -72,6 +72,7 @@ def test_no_spelling_of_a_path_leads_out_of_what_is_offered(
     for spelling in spellings(name):
         with pytest.raises((MCPError, ValueError)) as refusal:
             caller.read(f"goop://{place}/{spelling}")
+
         assert OUTSIDE not in str(refusal.value)
         assert "root:" not in str(refusal.value)
 
@@ -109,7 +110,9 @@ def test_no_answer_names_a_folder_of_the_server(
     for name in NAMES:
         with pytest.raises(MCPError) as refusal:
             caller.read(f"goop://project/{quote(name, safe='')}")
+
         said.append(str(refusal.value))
+
     outer = str(tmp_path_factory.getbasetemp())
     assert [
         text for text in said if outer in text or "/site-packages/" in text or "Traceback" in text

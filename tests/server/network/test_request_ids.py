@@ -98,6 +98,7 @@ async def call_legacy(client: httpx2.AsyncClient) -> httpx2.Response:
     await client.post(
         "/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session
     )
+
     return await client.post(
         "/mcp", json={**CALL, "params": PARAMS}, headers={**session, HEADER: "http-1"}
     )
@@ -113,6 +114,7 @@ async def test_a_tool_that_is_called_over_http_belongs_to_the_http_request(
     app = RequestIds(server.streamable_http_app(json_response=True))
     async with server.session_manager.run(), client_of(app) as client:
         answer = await call(client)
+
     assert answer.status_code == 200, answer.text
     assert answer.headers[HEADER] == "http-1"
     served = [

@@ -31,6 +31,7 @@ def called(url: str, number: int, **more: object) -> dict[str, Any]:
     message: dict[str, Any] = answer.json()
     assert "error" not in message, message
     result: dict[str, Any] = message["result"]
+
     return result
 
 

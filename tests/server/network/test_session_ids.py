@@ -52,17 +52,21 @@ def test_no_id_of_a_session_is_ever_written_to_the_log(server: Served) -> None:
     for transport in NETWORK:
         with connect(target(server, transport, token=OWNER), "legacy") as connection:
             assert connection.tools()
+
     session = ask(server.mcp, token=OWNER).headers["mcp-session-id"]
     with older_stream(server) as older:
         for token in (OWNER, OTHER):
             ask(f"{server.address}/messages/?session_id={older}", token=token, content=b"{")
             ask(server.mcp, token=token, body=LISTING, Mcp_Session_Id=session)
+
     assert ask(server.mcp, token=OWNER, method="DELETE", Mcp_Session_Id=session).status_code == 200
     assert ask(server.mcp, token=OWNER, method="DELETE", Mcp_Session_Id=session).status_code == 404
     assert server.stop() == 143
     log = server.said()
+
     for id in (session, older):
         assert id[:8] in log
         assert id not in log
         assert str(UUID(id)) not in log
+
     assert not ANY_ID.search(log)

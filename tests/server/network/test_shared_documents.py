@@ -73,6 +73,7 @@ def replicas(
         "--rate-limit",
         "0",
     )
+
     with ExitStack() as stack:
         both = []
         for name in ("one", "two"):
@@ -82,6 +83,7 @@ def replicas(
                 "GOOP_PROJECT_ID": f"shop-{request.param}",
             }
             both.append(stack.enter_context(served(*options, project=folder / name, **variables)))
+
         yield Replicas(both[0], both[1], folder)
 
 
@@ -103,6 +105,7 @@ def recorded(connection: Connection, text: str) -> list[str]:
     assert result.structured_content["written"]["files"] == []
     assert "no file was written" in text_of(result)
     shown: list[str] = result.structured_content["written"]["resources"]
+
     return shown
 
 
@@ -150,10 +153,12 @@ def test_what_one_replica_records_the_other_shows(replicas: Replicas, era: str) 
         assert f"Handed over in {era}." in reader.prompt("resume_session")
         for uri in (CHRONICLE, ADL, HANDOFF):
             assert reader.read(uri) == writer.read(uri)
+
         status = reader.tool("project_status")
         assert "shown at goop://project/CHRONICLE.md" in text_of(status)
         assert status.structured_content is not None
         assert f"W7.T{ERAS.index(era) + 1}" in status.structured_content["reported"]["done"]
+
     assert replicas.files() == []
 
 
@@ -183,6 +188,7 @@ def test_no_claim_is_called_untrue_where_there_is_nothing_to_look_at(
         target(replicas.first, "streamable-http", token="token-of-acme-for-tests"), era
     ) as acme:
         refused = acme.tool(tool, text=claim, check_workspace=True)
+
     assert refused.is_error
     assert text_of(refused).endswith(
         "no claim of the reply can be looked at; call again with check_workspace=false."
@@ -225,6 +231,7 @@ async def subscribed(server: Served, transport: Transport, *uris: str) -> AsyncI
     async with Client(to, mode="legacy", message_handler=heard.note) as client:
         for uri in uris:
             await client.subscribe_resource(uri)
+
         yield heard
 
 
@@ -264,6 +271,7 @@ async def test_a_listener_at_one_replica_hears_of_what_another_records_and_of_no
             replicas.second, report("W9.T4", new_session="true", status="CHECKPOINT"), tenant="acme"
         )
         await acme.wait_for(HANDOFF)
+
     assert {*acme.uris} == {CHRONICLE, HANDOFF}
     assert rival.uris == [CHRONICLE]
     assert replicas.files() == []
@@ -283,9 +291,12 @@ async def test_a_subscription_is_kept_with_a_session_and_refused_without_one(
     if request.node.callspec.params["replicas"] == "stateful":
         async with subscribed(replicas.second, "streamable-http", CHRONICLE, SPEC) as heard:
             await say_until_heard(replicas.first, heard, f"http {replicas.folder}")
+
         assert {*heard.uris} == {CHRONICLE}
         return
+
     async with open_client(replicas.second, "legacy") as client:
         with pytest.raises(MCPError, match="no session is kept here") as refusal:
             await client.subscribe_resource(CHRONICLE)
+
     assert refusal.value.code == INVALID_REQUEST

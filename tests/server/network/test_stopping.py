@@ -102,6 +102,7 @@ def test_a_call_whose_client_closes_its_half_of_the_connection_is_given_up(tmp_p
         "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
         f"Mcp-Method: tools/call\r\nMcp-Name: wait\r\nContent-Length: {len(body)}\r\n\r\n"
     )
+
     with (
         served("--transport", "http", project=tmp_path, program=SLOW) as server,
         opened(server.port) as (half,),
@@ -124,6 +125,7 @@ def test_idle_connections_and_open_streams_do_not_hold_up_the_end(tmp_path: Path
         assert idle.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
         for connection in (one, other):
             assert connection.tools()
+
         assert server.stop() == 143
         assert rest_of(idle) in (b"", b'{"status":"ok"}')
 
@@ -141,6 +143,7 @@ def test_a_client_that_goes_away_ends_its_call_and_nothing_else(
                 server.wait_to_say("waiting begins")
                 call.cancel()
                 server.wait_to_say("waiting given up")
+
             with connect(target(server, transport), era) as connection:
                 assert not connection.tool(
                     "save_memory", title="A title", content=f"Something in {era}."

@@ -50,6 +50,7 @@ def server(
     file.write_text(TOKENS, encoding="utf-8")
     file.chmod(0o600)
     options = ("--transport", "http", "--token-file", str(file), "--rate-limit", "0")
+
     with served(
         *options,
         project=project,
@@ -82,6 +83,7 @@ def test_what_one_tenant_saves_no_other_reads_finds_or_forgets(
         assert SECRET in text_of(acme.tool("get_memory", id=id))
         for number in range(1, id + 3):
             assert SECRET not in text_of(rival.tool("get_memory", id=number))
+
         assert rival.tool("forget_memory", id=id).is_error
         found = rival.tool("search_memory", queries=["launch", "Tuesday", mark], limit=50)
         assert found.structured_content is not None
@@ -103,6 +105,7 @@ def test_a_session_of_one_tenant_does_not_exist_for_the_other(server: Served) ->
 def test_only_the_servers_own_tenant_reads_the_folder_it_runs_in(server: Served) -> None:
     with connect(target(server, "streamable-http", token="of-the-server-itself"), "auto") as own:
         assert "Spec of the server's own tenant" in own.read("goop://project/SPEC.md").text
+
     with connect(
         target(server, "streamable-http", token="token-of-the-tenant-acme"), "auto"
     ) as acme:
@@ -110,6 +113,7 @@ def test_only_the_servers_own_tenant_reads_the_folder_it_runs_in(server: Served)
         # What a tenant itself recorded shows in these.
         recorded = {f"goop://project/{name}" for name in ("CHRONICLE.md", "ADL.md", "HANDOFF.md")}
         assert {uri for uri in listed if uri.startswith("goop://project/")} <= recorded
+
         with pytest.raises(
             MCPError, match=r"SPEC\.md is a file of the project and not in its database"
         ):
@@ -139,4 +143,5 @@ def test_nothing_is_written_into_a_folder_of_the_server(
         assert not caller.tool(
             "save_memory", title="A title", content=f"Something by {token}."
         ).is_error
+
     assert sorted(project.rglob("*")) == before

@@ -158,6 +158,7 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(
         assert text_of(looked).endswith("call validate_report with check_workspace=false.")
         assert not reader.tool("validate_report", text=COMPLETE_REPLY).is_error
         assert not reader.tool("search_memory", queries="title").is_error
+
     with connect(target(server, transport, token=WRITER), era) as writer:
         assert writer.tools().keys() >= WRITING
         assert not writer.tool("save_memory", title="A title", content="Something.").is_error
@@ -165,6 +166,7 @@ def test_a_caller_sees_and_does_what_the_scopes_allow(
         looked = writer.tool("record_report", text=COMPLETE_REPLY)
         assert looked.is_error
         assert "needs the scope workspace" in text_of(looked)
+
     with connect(target(server, transport, token=EVERYTHING), era) as everything:
         assert not everything.tool(
             "validate_report", text=COMPLETE_REPLY, check_workspace=True
@@ -203,12 +205,14 @@ def test_no_token_is_ever_written_to_the_log(tmp_path: Path) -> None:
             assert not connection.tool(
                 "save_memory", title="A title", content="Something."
             ).is_error
+
         ask(server.mcp, token=f"{secret}x")
         ask(f"{server.mcp}?token={secret}")
         ask(f"{server.mcp}/{secret}")
         ask(server.mcp, Authorization=secret)
         assert server.stop() == 143
         log = server.said()
+
     assert "save_memory" in log
     assert "refused a request from address 127.0.0.1 without a token that is known" in log
     assert secret not in log
@@ -230,8 +234,10 @@ def test_a_file_of_tokens_is_read_as_far_as_one_may_be_long_and_may_be_a_pipe(
     writer.start()
 
     assert read_token_file(str(pipe)) == single_token(READER, source="pipe")
+
     with pytest.raises(
         SettingsError, match="has more than 1,048,576 bytes; a file with tokens has fewer"
     ):
         read_token_file(str(large))
+
     writer.join()

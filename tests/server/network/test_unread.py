@@ -40,6 +40,7 @@ def fill(server: Served, address: str) -> list[int]:
         statuses.append(ask(f"{server.address}{address}", content=body).status_code)
         if statuses[-1] == 503:
             break
+
     return statuses
 
 
@@ -49,6 +50,7 @@ def test_who_reads_no_answers_over_sse_cannot_ask_on_and_others_hear_of_changes(
     specification = tmp_path / ".goopspec" / "SPEC.md"
     specification.parent.mkdir()
     specification.write_text("first", encoding="utf-8")
+
     with served("--transport", "http", "--rate-limit", "0", project=tmp_path) as server:
         with opened(server.port) as (silent,):
             address = stream(silent)
@@ -63,6 +65,7 @@ def test_who_reads_no_answers_over_sse_cannot_ask_on_and_others_hear_of_changes(
             assert (statuses[0], statuses[-1]) == (202, 503)
             anyio.run(hear_of_changes, server, specification)
             assert ask(f"{server.address}/health", method="GET").status_code == 200
+
         # The stream has ended, and with it what waited for it.
         with opened(server.port) as (second,):
             assert ask(f"{server.address}{stream(second)}", body=INITIALIZE).status_code == 202

@@ -58,6 +58,7 @@ async def hear_as_modern(server: Served, transport: Transport, project: Path) ->
         change(project, "second")
         with anyio.fail_after(PATIENCE):
             event = await anext(aiter(events))
+
     assert getattr(event, "uri", None) == URI
 
 
@@ -95,6 +96,7 @@ def test_a_look_at_many_files_tells_how_far_it_has_come(
 
     with served("--transport", "http", project=project) as server:
         anyio.run(look, server)
+
     assert heard[0][0] < heard[-1][0]
     assert heard == sorted(heard)
     done, total = heard[-1]

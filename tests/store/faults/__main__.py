@@ -45,6 +45,7 @@ def main() -> int:
         failed |= bool(faults)
         sys.stdout.write(f"{name:<32} {figures:<100} {'; '.join(faults) or 'ok'}\n")
         sys.stdout.flush()
+
     return int(failed)
 
 
@@ -81,6 +82,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=int, default=int(time.time()), help="which moments the kills choose"
     )
+
     return parser.parse_args()
 
 
@@ -130,6 +132,7 @@ def _stressed(asked: argparse.Namespace) -> Iterator[Row]:
         )
         saves += acknowledged
         faults += found
+
     yield "WAL stress", f"{asked.rounds} x {asked.seconds:g} s, {saves} acknowledged", faults
 
 
@@ -143,6 +146,7 @@ def _filled(_: argparse.Namespace) -> Iterator[Row]:
         figures, said = "11 amounts of room from 0 to 500 KiB", faults_on_small_disk(_new_folder())
     else:
         figures, said = "not tried", _NO_DISK
+
     yield "full disk", figures, said.splitlines()
 
 

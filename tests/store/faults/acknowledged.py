@@ -51,6 +51,7 @@ def faults_of(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str]:
         "saves without their event": sorted({memory.uid for memory in memories} ^ events),
         "check": store.check(),
     }
+
     return [f"{what}: {found}" for what, found in said.items() if found]
 
 

@@ -46,6 +46,7 @@ def kill_archivers(wanted: int, *, seed: int, folder: Path) -> ArchiveReport:
     while report.kills.total() < wanted and not report.faults:
         with TemporaryDirectory(dir=folder) as project:
             _one_project(Path(project), report, wanted, chance)
+
     return report
 
 
@@ -53,6 +54,7 @@ def _one_project(project: Path, report: ArchiveReport, wanted: int, chance: rand
     with closing(open_store(None, project=project)) as store:
         for number in range(MOST_ENTRIES):
             store.write(partial(_add, number=number))
+
     for number in range(_ROUNDS_A_PROJECT):
         point, nth = chance.choice(list(Failpoint)), chance.randint(1, _WRITES)
         command = [
@@ -84,6 +86,7 @@ def _tear(project: Path, chance: random.Random) -> None:
     """Cut off the end of an append that nobody has confirmed yet, as a crash of the machine would."""
     with closing(open_store(None, project=project)) as store:
         rows = store.read(lambda reading: reading.projections())
+
     unsure = [row for row in rows if row.path.endswith("/archive/CHRONICLE") and row.pending_sha256]
     diary = next((row for row in rows if row.path.endswith(_DOCUMENT)), None)
     chronicle, [*archives] = (
@@ -107,6 +110,7 @@ def _faults(project: Path, report: ArchiveReport) -> list[str]:
         catch_up(store, files, now=NOW, redact=as_it_is)
         events = store.read(lambda reading: reading.events(document=_DOCUMENT))
         conflicts = store.read(open_conflicts)
+
     places = [project / ".goopspec" / _DOCUMENT, *(project / ".goopspec" / "archive").glob("*.md")]
     found = Counter(
         line
@@ -118,4 +122,5 @@ def _faults(project: Path, report: ArchiveReport) -> list[str]:
     wanted = Counter(event.text for event in events if event.kind == "report")
     report.entries = max(report.entries, len(wanted))
     said = {"lost": wanted - found, "twice": found - wanted, "conflicts": conflicts}
+
     return [f"{what}: {value}" for what, value in said.items() if value]

@@ -25,6 +25,7 @@ class Crowd:
         pid = os.fork()
         if pid == 0:
             _live(work)
+
         self._alive.add(pid)
         return pid
 
@@ -36,6 +37,7 @@ class Crowd:
         """
         coming, killed = dict(deaths or {}), set()
         deadline = time.monotonic() + _LONGEST_LIFE + patience
+
         while self._alive:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid in self._alive:
@@ -46,6 +48,7 @@ class Crowd:
             else:
                 self._kill_due(coming)
                 time.sleep(0.001)
+
         return killed
 
     def _kill_due(self, coming: dict[int, Due]) -> None:

@@ -30,12 +30,15 @@ def write_together(writers: int, *, writes: int, folder: Path) -> WritersReport:
     waits.mkdir()
     crowd = Crowd()
     began = time.monotonic()
+
     try:
         for writer in range(writers):
             crowd.start(partial(_write, folder, f"w{writer}", writes))
+
         crowd.wait()
     finally:
         crowd.end()
+
     seconds = time.monotonic() - began
     store = open_store(None, project=folder)
     acknowledged = read_acks(acks)
@@ -54,5 +57,6 @@ def _write(project: Path, name: str, writes: int) -> None:
         began = time.monotonic()
         acks.add(store.write(partial(save, name=f"{name}-{number}")))
         longest = max(longest, time.monotonic() - began)
+
     store.close()
     (project / "waits" / name).write_text(str(longest))

@@ -48,6 +48,7 @@ def _with_room(folder: Path, room: int) -> list[str]:
     free = os.statvfs(folder)
     with ballast.open("wb") as file:
         file.write(bytes(max(free.f_bavail * free.f_frsize - room * _KIB, 0)))
+
     return _save_and_go_on(project, make_room=ballast.unlink) + _removed(project)
 
 
@@ -73,6 +74,7 @@ def _save_and_go_on(project: Path, *, make_room: Callable[[], None]) -> list[str
     acknowledged.append(_acknowledged(store.write(partial(_save, number=_MANY_SAVES))))
     faults += faults_of(store, acknowledged)
     store.close()
+
     return faults
 
 
@@ -83,6 +85,7 @@ def _save_until_full(store: Store) -> tuple[list[Acknowledged], StoreFullError |
             acknowledged.append(_acknowledged(store.write(partial(_save, number=number))))
         except StoreFullError as error:
             return acknowledged, error
+
     return acknowledged, None
 
 
@@ -92,6 +95,7 @@ def _reading_faults(store: Store, acknowledged: list[Acknowledged]) -> list[str]
         known = store.read(lambda reading: reading.revision())
     except StoreFullError:
         return []
+
     return (
         []
         if known == len(acknowledged)

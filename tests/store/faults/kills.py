@@ -54,6 +54,7 @@ def kill_writers(wanted: int, *, seed: int, folder: Path) -> KillReport:
     while report.kills.total() < wanted and not report.faults:
         with TemporaryDirectory(dir=folder) as project:
             _one_project(Path(project), report, wanted, chance)
+
     return report
 
 
@@ -72,6 +73,7 @@ def _one_project(project: Path, report: KillReport, wanted: int, chance: random.
         _look(project, number, report)
         if report.faults or report.kills.total() >= wanted:
             break
+
     report.acknowledged += len(read_acks(acks))
 
 
@@ -79,6 +81,7 @@ def _one_round(project: Path, number: int, chance: random.Random) -> Counter[str
     crowd = Crowd()
     places: dict[str, list[int]] = {}
     deaths: dict[int, Due] = {}
+
     try:
         for writer, place in enumerate(_places(chance)):
             name, hit = f"{number}-{writer}", chance.randint(1, _WRITES)
@@ -88,9 +91,11 @@ def _one_round(project: Path, number: int, chance: random.Random) -> Counter[str
                 deaths[pid] = _Moment(
                     project / "acks" / name, hit - 1, chance.uniform(0, _LONGEST_DELAY)
                 )
+
         killed = crowd.wait(deaths)
     finally:
         crowd.end()
+
     return Counter({place: len(killed.intersection(pids)) for place, pids in places.items()})
 
 

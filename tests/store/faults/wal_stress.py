@@ -27,18 +27,23 @@ def stress_wal(folder: Path, *, seconds: float) -> tuple[int, list[str]]:
     first.write(partial(save, name="first"))
     first.close()
     crowd, end = Crowd(), time.monotonic() + seconds
+
     try:
         for writer in range(_WRITERS):
             crowd.start(partial(_write, folder, f"w{writer}", end))
+
         for _ in range(_CHECKPOINTERS):
             crowd.start(partial(_checkpoint, folder / ".goopspec" / "goop.db", end))
+
         crowd.wait(patience=seconds)
     finally:
         crowd.end()
+
     store = open_store(None, project=folder)
     acknowledged = read_acks(folder / "acks")
     faults = faults_of(store, acknowledged)
     store.close()
+
     return len(acknowledged), faults
 
 
@@ -52,6 +57,7 @@ def _write(project: Path, name: str, end: float) -> None:
             # Opening and closing is part of the stress: the last one to close empties the file.
             store.close()
             store = open_store(None, project=project)
+
     store.close()
 
 
@@ -62,8 +68,10 @@ def _checkpoint(database: Path, end: float) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {_TINY}")
     modes = ("PASSIVE", "FULL", "RESTART", "TRUNCATE")
     number = 0
+
     while time.monotonic() < end:
         number += 1
         with suppress(apsw.BusyError):
             connection.execute(f"PRAGMA wal_checkpoint({modes[number % len(modes)]})")
+
     connection.close()

@@ -34,9 +34,12 @@ def kill_server(*, rounds: int, folder: Path) -> ServerReport:
                 server.start_again()
                 savers.wait_for(1)
                 silences.append(time.monotonic() - killed)
+
             repeated = savers.stop()
             acknowledged = savers.acknowledged()
+
         store = open_store(database.url(), project=folder, project_id="shop")
         faults = faults_of(store, acknowledged)
         store.close()
+
     return ServerReport(len(acknowledged), repeated, max(silences), faults)

@@ -51,6 +51,7 @@ class Relay:
                 client, _ = self._listening.accept()
             except OSError:
                 return
+
             server = socket.socket(socket.AF_UNIX)
             server.connect(str(self._server))
             self._opened += [client, server]
@@ -62,6 +63,7 @@ class Relay:
             while data := source.recv(_PIECE):
                 self._passes.wait()
                 target.sendall(data)
+
             target.shutdown(socket.SHUT_WR)
         except OSError:
             return

@@ -32,4 +32,5 @@ def save(new: NewMemory, writing: Writing) -> StoredMemory:
     if saved is None:
         saved = writing.add_memory(new)
         writing.add_event(replace(EVENT, text=new.uid))
+
     return saved

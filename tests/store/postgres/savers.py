@@ -59,6 +59,7 @@ class Savers:
                 f"only {sum(map(bool, counts))} processes have saved in time"
             )
             time.sleep(0.005)
+
         return counts
 
     def counts(self) -> list[int]:

@@ -44,6 +44,7 @@ def test_a_server_that_is_not_there_is_a_retryable_error(
         StoreUnavailableError, match=r"postgresql://u@127.0.0.1:1/d cannot be reached"
     ) as caught:
         call(store)
+
     assert caught.value.retryable
     assert caught.value.retry_after
     assert "hunter2" not in str(caught.value) + repr(caught.value) + str(caught.value.__cause__)
@@ -54,11 +55,13 @@ def test_a_wrong_password_is_no_reason_to_try_again(
 ) -> None:
     with database.connect() as connection:
         connection.execute("CREATE ROLE needs_password LOGIN PASSWORD 'correct'")
+
     postgres_server.ask_for_password("needs_password")
     for password in ("", "hunter2"):
         store = PostgresStore(database.url("needs_password", password), project_id="p")
         with pytest.raises(StoreError, match="refuses the user or its password") as caught:
             store.read(lambda rows: rows.revision())
+
         assert not caught.value.retryable
         assert "hunter2" not in str(caught.value) + str(caught.value.__cause__)
 
@@ -74,6 +77,7 @@ def test_a_user_without_rights_is_told_which_role_it_needs(
 ) -> None:
     with database.connect() as connection:
         connection.execute("CREATE ROLE stranger LOGIN")
+
     with pytest.raises(StoreReadOnlyError, match="goop_app"):
         open_store(user="stranger").write(lambda rows: rows.next_revision())
 
@@ -84,11 +88,14 @@ def test_a_database_that_may_only_be_read_is_read(
     open_store().write(lambda rows: rows.add_memory(memory(1)))
     with database.connect() as connection:
         connection.execute(f"ALTER DATABASE {database.name} SET default_transaction_read_only = on")
+
     store = open_store()
+
     with pytest.raises(
         StoreReadOnlyError, match="is read-only, as a standby is; use the primary server"
     ):
         store.write(lambda rows: rows.next_revision())
+
     assert len(store.read(lambda rows: rows.memories(ALL))) == 1
 
 
@@ -100,6 +107,7 @@ def test_a_busy_error_of_a_change_itself_is_passed_on_as_it_is(store: PostgresSt
 
     with pytest.raises(StoreBusyError) as caught:
         store.write(fail)
+
     assert caught.value is own
 
 
@@ -125,6 +133,7 @@ def test_a_connection_that_dies_within_a_change_loses_the_change_and_nothing_els
         StoreUnavailableError, match="was lost; nothing was done, call again"
     ) as caught:
         store.write(cut)
+
     assert caught.value.retryable
     assert store.read(lambda rows: (rows.revision(), rows.memories(ALL))) == (0, [])
     assert store.write(lambda rows: rows.add_memory(memory(1))).revision == 1
@@ -141,6 +150,7 @@ def test_a_commit_without_an_answer_may_be_repeated_with_its_key(
         StoreUnavailableError, match="repeat the same call with the same idempotency key"
     ) as caught:
         store.write(cut)
+
     assert caught.value.retryable
     for _ in range(2):
         assert store.write(partial(save, memory(1))).id == 1
@@ -164,15 +174,18 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
 
     thread = threading.Thread(target=holding.write, args=(hold,))
     thread.start()
+
     try:
         assert held.wait(60)
         with pytest.raises(
             StoreBusyError, match=r"turn has goop-mcp \d+@\S+ \(server process \d+, from the same"
         ) as caught:
             waiting.write(lambda rows: rows.next_revision(), timeout=0.2)
+
         assert caught.value.retryable
         with pytest.raises(StoreBusyError, match="other threads of this process"):
             holding.write(lambda rows: rows.next_revision(), timeout=0.1)
+
         assert waiting.read(lambda rows: rows.revision()) == holding.read(
             lambda rows: rows.revision()
         )
@@ -181,6 +194,7 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
     finally:
         done.set()
         thread.join(60)
+
     assert waiting.read(lambda rows: len(rows.events())) == 1
 
 
@@ -197,6 +211,7 @@ def test_a_writer_that_stands_still_for_too_long_is_cut_off_and_others_go_on(
 
     with pytest.raises(StoreUnavailableError, match="nothing was done") as caught:
         holding.write(hold)
+
     assert caught.value.retryable
     assert [one.text for one in holding.read(lambda rows: rows.events())] == ["Something 2"]
 
@@ -230,6 +245,7 @@ def test_what_the_server_raises_becomes_an_error_of_ours(
         connection.execute(
             f"DO $$ BEGIN RAISE EXCEPTION 'hunter2' USING ERRCODE = '{state}'; END $$"
         )
+
     error = translated(raised.value, "postgresql://u@h/d")
     assert type(error) is kind
     assert error.retryable is retryable

@@ -28,9 +28,11 @@ def test_nothing_acknowledged_is_lost_when_connections_are_ended_at_random_momen
         for _ in range(40):
             savers.wait_for(pick.randrange(1, 12))
             ended += len(connection.execute(END_ONE).fetchall())
+
         savers.wait_for(10)
         repeated = savers.stop()
         acknowledged = savers.acknowledged()
+
     assert ended >= 30
     assert repeated > 0
     assert faults_of(open_store(), acknowledged) == []
@@ -45,6 +47,7 @@ def test_two_processes_write_in_turn_and_see_each_other(
         since = [after - earlier for earlier, after in zip(before, savers.counts(), strict=True)]
         assert savers.stop() == 0
         acknowledged = savers.acknowledged()
+
     revisions = [
         sorted(ack.revision for ack in acknowledged if ack.uid.startswith(f"uid-{name}-"))
         for name in "01"

@@ -55,6 +55,7 @@ def in_time(call: Callable[[], object]) -> BaseException | None:
     thread.start()
     thread.join(BOUND)
     assert raised, "the call hangs"
+
     return raised[0]
 
 
@@ -68,6 +69,7 @@ def test_a_call_to_a_silent_server_ends_and_says_so(store: PostgresStore, relay:
     for error in (first, second):
         assert isinstance(error, StoreUnavailableError)
         assert "127.0.0.1" in str(error)
+
     assert "keeps the connection and does not answer; nothing was done" in str(first)
     relay.pass_on()
     add_named(store, "after")
@@ -125,6 +127,7 @@ def role_is_gone(
 
     with database.connect() as admin:
         admin.execute("ALTER ROLE goop_app RENAME TO goop_app_elsewhere")
+
     try:
         yield store, bring_back
     finally:
@@ -141,6 +144,7 @@ def test_a_server_without_our_role_is_named_as_the_cause_and_used_again_with_it(
             StoreError, match=r"does not know the role goop_app.*another server may answer"
         ):
             call()
+
     bring_back()
 
     add_named(store, "after")

@@ -58,6 +58,7 @@ def test_a_failed_statement_that_the_change_passes_over_is_not_acknowledged(
 
     with pytest.raises(StoreError):
         store.write(pass_over)
+
     assert store.read(lambda rows: rows.events()) == []
 
 
@@ -71,6 +72,7 @@ def test_the_project_waits_until_what_follows_the_commit_is_done(open_store: Ope
             StoreBusyError, match=r"the project's turn has goop-mcp \d+@.* \(server process \d+"
         ):
             second.write(lambda rows: rows.add_event(event(2)), timeout=0.2)
+
         order.append("followed")
 
     first.write(lambda rows: rows.add_event(event(1)), then=follow)
@@ -86,6 +88,7 @@ def test_forgotten_texts_are_gone_and_the_key_is_free_again(
     assert was is not None
     assert was.title == "Hidden zebra"
     assert _found(store, "zebra") == []
+
     with database.connect() as connection:
         assert (
             connection.execute(
@@ -93,6 +96,7 @@ def test_forgotten_texts_are_gone_and_the_key_is_free_again(
             ).fetchall()
             == []
         )
+
     assert store.write(lambda rows: rows.add_memory(replace(memory(1), uid="m-again"))).id == 2
 
 
@@ -102,12 +106,15 @@ def test_a_database_of_a_newer_program_is_refused(
     store.write(lambda rows: rows.next_revision())
     with database.connect() as connection:
         connection.execute("INSERT INTO goop.versions (version) VALUES (99)")
+
     newest = load_migrations("postgres")[-1].version
+
     for opened in (store, open_store()):
         with pytest.raises(
             StoreVersionError, match=rf"version 99.*up to {newest}.*update goop-mcp"
         ):
             opened.read(lambda rows: rows.revision())
+
         with pytest.raises(StoreVersionError, match="version 99"):
             opened.write(lambda rows: rows.next_revision())
 
@@ -118,6 +125,7 @@ def test_the_tables_of_the_first_version_are_brought_up_to_date_by_a_reader(
     with database.connect("plain_owner") as connection:
         connection.execute(load_migrations("postgres")[0].sql.encode())
         connection.execute("INSERT INTO goop.versions (version) VALUES (1)")
+
     assert store.read(lambda rows: rows.attempts()) == []
     assert store.write(lambda rows: rows.add_attempts([ATTEMPT]))[0].id == 1
     assert store.write(lambda rows: rows.add_memory(memory())).id == 1
@@ -132,6 +140,7 @@ def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
         for step in load_migrations("postgres")[:4]:
             connection.execute(step.sql.encode())
             connection.execute("INSERT INTO goop.versions (version) VALUES (%s)", (step.version,))
+
         connection.execute(
             "SELECT set_config('app.tenant', 'default', false), set_config('app.project', 'shop',"
             " false)"
@@ -143,9 +152,11 @@ def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
                 " 'first', '{}', '{}', 0, %s)",
                 (project, id, call, number, result, NOW),
             )
+
         connection.execute(
             "INSERT INTO goop.meta (tenant, project, attempt_id) VALUES ('default', 'shop', 3)"
         )
+
     assert store.read(lambda rows: rows.figures(FigureFilter())).endings == (
         Ending("accepted", 2, 1),
         Ending("unknown", 1, 1),
@@ -159,6 +170,7 @@ def test_many_that_start_at_once_make_the_tables_once(open_store: OpenStore) -> 
         saved = list(
             pool.map(lambda pair: pair[1].write(partial(save, memory(pair[0]))), enumerate(stores))
         )
+
     assert sorted(one.id for one in saved) == list(range(1, 9))
     assert sorted(one.revision for one in saved) == list(range(1, 9))
 
@@ -243,6 +255,7 @@ def test_a_damaged_count_is_reported(store: PostgresStore, database: Database) -
     with database.connect() as connection:
         connection.execute("UPDATE goop.meta SET memory_id = 0")
         connection.execute("ALTER TABLE goop.events NO FORCE ROW LEVEL SECURITY")
+
     found = store.check()
     assert len(found) == 2
     assert "goop.events" in found[0]

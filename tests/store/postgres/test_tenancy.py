@@ -35,6 +35,7 @@ def _change(rows: Writing, *, owner: str, number: int, pick: random.Random) -> i
         rows.add_report(report(number))
     if pick.random() < 0.3:
         rows.add_event(event(number))
+
     rows.set_projection(Projection(path=f"{owner}.md", revision=rows.next_revision()))
     # Ids that the others have as well, and more of them than there are here.
     if pick.random() < 0.2:
@@ -67,11 +68,13 @@ def test_two_tenants_with_two_projects_each_never_meet(
         for tenant, project in PROJECTS
     }
     expected = dict.fromkeys(stores, 0)
+
     for number in range(120):
         owner = pick.choice(list(stores))
         expected[owner] = stores[owner].write(
             partial(_change, owner=owner, number=number, pick=pick)
         )
+
     for owner, store in stores.items():
         seen = store.read(_everything)
         assert [other for other in stores if other in seen and other != owner] == []
@@ -84,7 +87,9 @@ def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: Op
     mine, other = open_store("shop"), open_store("blog")
     for number in range(5):
         mine.write(partial(_add, number))
+
     theirs = memory(3)
+
     for ask in (
         lambda rows: rows.memory(4),
         lambda rows: rows.memory_by_key(theirs.idempotency_key),
@@ -94,6 +99,7 @@ def test_keys_ids_and_fingerprints_of_another_project_are_unknown(open_store: Op
     ):
         assert mine.read(ask) is not None
         assert other.read(ask) is None
+
     assert other.write(lambda rows: rows.forget_memory(4, forgotten_at=NOW, purge=True)) is None
     assert other.write(partial(_add, 3)).id == 1
     assert len(mine.read(lambda rows: rows.memories(ALL))) == 5
@@ -110,13 +116,16 @@ def bound_connection(
     """Return a connection of a user that is no superuser, to a database with rows of two tenants."""
     for tenant in ("acme", "rival"):
         open_store(tenant=tenant).write(_fill)
+
     with database.connect() as admin:
         admin.execute("DROP ROLE IF EXISTS reader")
         admin.execute("CREATE ROLE reader LOGIN")
         admin.execute("GRANT USAGE ON SCHEMA goop TO reader")
         admin.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA goop TO reader")
+
     with database.connect(request.param) as connection:
         yield connection
+
     with database.connect() as admin:
         admin.execute("DROP OWNED BY reader")
         admin.execute("DROP ROLE reader")
@@ -135,6 +144,7 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
     for table in TABLES:
         # Names above
         assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
+
     with bound_connection.transaction():
         bound_connection.execute(
             "SELECT set_config('app.tenant', 'acme', true), set_config('app.project', 'shop', true)"
@@ -143,6 +153,7 @@ def test_a_statement_that_forgets_its_filter_sees_nothing_of_others(
             # As above
             seen = bound_connection.execute(f"SELECT tenant, project FROM goop.{table}").fetchall()  # noqa: S608
             assert seen == [("acme", "shop")]
+
     for table in TABLES:
         # As above
         assert bound_connection.execute(f"SELECT * FROM goop.{table}").fetchall() == []  # noqa: S608
@@ -159,6 +170,7 @@ def test_rows_of_others_can_be_neither_written_nor_changed(
         assert (
             bound_connection.execute("DELETE FROM goop.events WHERE tenant = 'rival'").rowcount == 0
         )
+
         for moved in (
             "UPDATE goop.events SET tenant = 'rival'",
             "INSERT INTO goop.meta VALUES ('rival', 'new')",
@@ -185,9 +197,11 @@ def test_a_user_that_owns_nothing_works_once_it_has_the_role(
     with database.connect() as admin:
         admin.execute("CREATE ROLE replica LOGIN")
         admin.execute("GRANT goop_app TO replica")
+
     store = open_store("blog", user="replica")
     store.write(_fill)
     assert store.read(lambda rows: rows.revision()) == 1
+
     with (
         database.connect("replica") as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
@@ -201,6 +215,7 @@ def test_a_user_whom_row_level_security_does_not_bind_is_warned(
     with database.connect() as admin:
         admin.execute("CREATE ROLE unbound LOGIN BYPASSRLS")
         admin.execute(f"GRANT CREATE ON DATABASE {database.name} TO unbound")
+
     store = open_store(user="unbound")
     store.write(_fill)
     [warning] = store.warnings
@@ -214,6 +229,7 @@ def test_a_user_that_may_make_roles_is_given_the_one_that_owns_nothing(
         admin.execute("CREATE ROLE maker LOGIN CREATEROLE")
         admin.execute(f"GRANT CREATE ON DATABASE {database.name} TO maker")
         admin.execute("ALTER ROLE goop_app RENAME TO goop_app_before")
+
     try:
         store = open_store(user="maker")
         store.write(_fill)

@@ -34,6 +34,7 @@ class Saving:
             saved = self._save(f"{name}-{number}")
             if saved is not None:
                 self._acks.add(saved)
+
             number += 1
 
     def _save(self, name: str) -> StoredMemory | None:
@@ -43,8 +44,10 @@ class Saving:
             except StoreError as error:
                 if not error.retryable:
                     raise
+
                 self.repeated += 1
                 self.stop.wait(_A_MOMENT)
+
         return None
 
 
@@ -52,12 +55,14 @@ def main(url: str, name: str, threads: str, file: str) -> None:
     """Save until the input ends."""
     store = open_store(url, project=Path.cwd(), project_id="shop")
     saving = Saving(store, AckFile(Path(file)))
+
     with ThreadPoolExecutor(int(threads)) as pool:
         running = [pool.submit(saving.run, f"{name}-{thread}") for thread in range(int(threads))]
         sys.stdin.read()
         saving.stop.set()
         for thread in running:
             thread.result(30)
+
     store.close()
     sys.stdout.write(f"{saving.repeated}\n")
 

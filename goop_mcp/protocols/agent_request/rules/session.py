@@ -31,6 +31,7 @@ def schema_files(version: str) -> tuple[str, ...]:
 def _unsupported_version(request: Request, _expected: Expectations) -> Hit | None:
     if request.version in SUPPORTED_VERSIONS or _TEMPLATE.search(request.version):
         return None
+
     shown = excerpt(request.version, 40)
     return Hit(
         message=(
@@ -60,10 +61,12 @@ def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
     folder = expected.session_id or _last_name(expected.session_folder)
     if not folder or request.session_id is None or request.session_id == folder:
         return None
+
     message = (
         f"session_id is {excerpt(request.session_id, _SHOWN)!r}; expected"
         f" {excerpt(folder, _SHOWN)!r}, the name of the session's folder"
     )
+
     return Hit(
         message=message,
         path="/agent_request/@session_id",
@@ -93,11 +96,14 @@ def _dependency_unknown(request: Request, expected: Expectations) -> list[Hit] |
 def _dependency_cycle(request: Request, expected: Expectations) -> Hit | None:
     if not request.depends_on:
         return None
+
     own = request.session_id or ""
     cycle = find_cycle(own, {**(expected.sessions or {}), own: request.depends_on})
     if not cycle:
         return None
+
     shown = " after ".join(excerpt(session or "this session", _SHOWN) for session in cycle[:8])
+
     return Hit(
         message=(
             f"the sessions wait for each other: {shown}; expected an order in which each can start"

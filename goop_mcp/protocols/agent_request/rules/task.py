@@ -48,6 +48,7 @@ def _deliverable_order(request: Request, _expected: Expectations) -> Hit | None:
                 ),
                 path=f"/agent_request/deliverables/{other}[{kinds[:number].count(other)}]",
             )
+
     return None
 
 

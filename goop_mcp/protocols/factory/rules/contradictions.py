@@ -26,7 +26,9 @@ def _success_with_error(reply: Reply, _expected: Expectations) -> Hit | None:
         return None
     if error.type is None and error.message is None and not error.extensions:
         return None
+
     found = excerpt(error.message or error.type or "") or None
+
     return Hit(
         message="status is success, and there is an error; expected none",
         path="/error",
@@ -38,6 +40,7 @@ def _success_with_questions(reply: Reply, _expected: Expectations) -> Hit | None
     questions = [each for each in reply.questions or () if not _is_answered(each)]
     if reply.status is not Status.SUCCESS or not questions:
         return None
+
     message = f"status is success, and {len(questions)} questions are open; expected none"
     return Hit(
         message=message, path="/questions", found=excerpt(questions[0].question or "") or None
@@ -55,15 +58,19 @@ def _issues_without_verdict(reply: Reply, _expected: Expectations) -> Hit | None
         or "verdict" in reply.unreadable
     ):
         return None
+
     if not reply.blocking_issues:
         return None
+
     message = f"{len(reply.blocking_issues)} blocking_issues and no verdict; expected BLOCKING"
+
     return Hit(message=message, path="/blocking_issues")
 
 
 def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit] | None:
     if reply.status is not Status.SUCCESS or reply.verdict is Verdict.BLOCKING:
         return None
+
     hits = [
         _contradiction(f"metrics count {name} {count:g}", f"/metrics/{name}", f"{count:g}")
         for name in _METRICS
@@ -76,11 +83,13 @@ def _check_contradicts_itself(reply: Reply, _expected: Expectations) -> list[Hit
                 f"the summary counts {shown!r}", "/summary", excerpt(reply.summary or "")
             )
         )
+
     hits += [
         _contradiction(f"a passed check shows {claim.shown!r}", path, excerpt(text))
         for path, text in _passed_checks(reply)
         if (claim := judge_claim(text)) is not None and claim.kind == "contradicts"
     ]
+
     return hits
 
 

@@ -38,7 +38,9 @@ def _duplicate_question_id(reply: Reply, _expected: Expectations) -> list[Hit] |
             hits.append(
                 Hit(message=message, path=f"/questions/{number}/id", found=excerpt(question.id))
             )
+
         seen.add(question.id)
+
     return hits
 
 

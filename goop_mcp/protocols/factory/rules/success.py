@@ -62,7 +62,9 @@ def _success_without_deliverable(reply: Reply, _expected: Expectations) -> Hit |
         return None
     if "deliverables" in reply.unreadable or "verdict" in reply.unreadable:
         return None
+
     message = "status is success and nothing is delivered; expected at least one deliverable"
+
     return Hit(message=message, path="/deliverables")
 
 

@@ -18,6 +18,7 @@ def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | Non
         or "blocking_issues" in reply.unreadable
     ):
         return None
+
     return Hit(
         message="verdict is BLOCKING and no issue is named; expected what blocks",
         path="/blocking_issues",
@@ -27,6 +28,7 @@ def _blocking_without_issues(reply: Reply, _expected: Expectations) -> Hit | Non
 def _pass_with_issues(reply: Reply, _expected: Expectations) -> Hit | None:
     if reply.verdict is not Verdict.PASS or not reply.blocking_issues:
         return None
+
     count = len(reply.blocking_issues)
     return Hit(
         message=f"verdict is PASS with {count} blocking_issues; expected none",

@@ -19,7 +19,9 @@ def find_older_form(text: str, limits: Limits) -> Extraction | None:
     found = sibling_roots.find_other_root(text, limits)
     if found is not None:
         return found
+
     block = legacy_json.find_legacy_json(text, limits) or markdown_sections.find_sections(text)
+
     return (
         None
         if block is None

@@ -100,6 +100,7 @@ def template_left(values: Iterable[tuple[str, str]]) -> list[Problem]:
                 " real value"
             )
             problems.append(rule.problem(message, path=path, found=excerpt(value)))
+
     return problems
 
 
@@ -107,6 +108,7 @@ def unknown_status(found: str, known: tuple[str, ...], path: str | None) -> Prob
     """Return the finding for a status that the form does not have; without `path` it stands at the form's start."""
     what = f"status is {excerpt(found, 60)!r}" if found.strip() else "there is no status"
     words = tuple(str(word) for word in known)
+
     return UNKNOWN_STATUS.problem(
         f"{what}; expected one of {', '.join(words)}",
         path=path,

@@ -48,21 +48,26 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
     """Return the last object of that shape: one of its statuses and a summary, neither agent nor result."""
     if '"status"' not in text or '"summary"' not in text:
         return None
+
     apart = spoken_apart(text)
     braces = pair_braces(text)
     if _is_cut_off(text, braces):
         return None
+
     last = zip(
         reversed(braces.starts[-limits.candidates :]),
         reversed(braces.ends[-limits.candidates :]),
         strict=True,
     )
+
     for start, end in last:
         if apart.hold(start, end) or in_inline_code(text, start):
             continue
+
         values = load_object(text[start:end], depth=limits.depth)
         if values is not None and _is_legacy(values):
             return Block(root=FORM, start=start, end=end)
+
     return None
 
 
@@ -77,6 +82,7 @@ def read_legacy_json(text: str, block: Block, expected: Expectations, limits: Li
     values = load_object(text[block.start : block.end], depth=limits.depth) or {}
     report = _from_legacy(values, expected)
     problems = template_left((f"/{key}", text) for key in values for text in _texts(values, key))
+
     return converted(
         report,
         problems,
@@ -102,10 +108,12 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     blockers = "\n".join(_texts(values, "blockers")) or None
     if blockers is None and values["status"] == "failed":
         blockers = summary
+
     files = [(path, FileAction.CREATED) for path in created] + [
         (path, FileAction.MODIFIED) for path in modified
     ]
     steps = "\n".join(_texts(values, "next_steps"))
+
     return Report(
         version=None,
         status=status,

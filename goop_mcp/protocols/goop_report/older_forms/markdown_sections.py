@@ -59,11 +59,13 @@ def find_sections(text: str) -> Block | None:
     names = [heading[2].strip() for heading in headings if heading[1] == "##"]
     if "STATUS" not in names or "SUMMARY" not in names:
         return None
+
     first = next(
         heading
         for heading in headings
         if heading[1] == "##" and heading[2].strip() in _SECTION_NAMES
     )
+
     return Block(root=FORM, start=first.start(), end=len(text))
 
 
@@ -74,7 +76,9 @@ def read_sections(text: str, block: Block, expected: Expectations) -> Reading:
     left = template_left(_values(_split_sections(source)))
     if any(problem.hit.path == "/STATUS" for problem in left):
         problems = []
+
     problems += left
+
     return converted(
         report,
         problems,
@@ -102,12 +106,15 @@ def section_headings(text: str) -> list[re.Match[str]]:
     thinking = spoken_apart(text)
     found: list[re.Match[str]] = []
     index = 0
+
     for heading in _HEADING.finditer(text):
         while index < len(fences) and fences[index][1] <= heading.start():
             index += 1
+
         outside = index == len(fences) or heading.start() < fences[index][0]
         if outside and not thinking.hold(heading.start(), heading.end()):
             found.append(heading)
+
     return found
 
 
@@ -140,6 +147,7 @@ def _from_sections(text: str, expected: Expectations) -> tuple[Report, list[Prob
             next_command=known_command,
         ),
     )
+
     return report, problems
 
 
@@ -150,6 +158,7 @@ def _split_sections(text: str) -> dict[str, str]:
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
         if heading[1] == "##" and heading[2].strip() in _SECTION_NAMES:
             sections[heading[2].strip()] = text[heading.end() : end].strip()
+
     return sections
 
 
@@ -167,6 +176,7 @@ def _section_files(text: str) -> Artifacts:
         files.append(
             FileChange(path=path.strip("`* "), action=None, description=clean(description))
         )
+
     return Artifacts(files=tuple(files))
 
 

@@ -153,11 +153,13 @@ def read_other_root(text: str, block: Block, expected: Expectations, limits: Lim
         reader = _sibling_reader(
             _SIBLINGS[block.root], _native_status(text[block.start : block.end])
         )
+
     reading = read_xml(block, text, grammar, limits, reader)
     report = reading.model
     if report is None or reading.partial:
         envelope = replace(report, partial=True) if report is not None else None
         return Reading(block.start, reading.problems, places=reading.envelope, envelope=envelope)
+
     result = converted(
         report,
         reading.problems,
@@ -167,6 +169,7 @@ def read_other_root(text: str, block: Block, expected: Expectations, limits: Lim
         expected=expected,
     )
     result.places = reading.envelope
+
     return result
 
 
@@ -191,6 +194,7 @@ def _sibling_reader(
             problems.append(
                 unknown_status(native, tuple(sibling.statuses), f"/{root.tag!s}/status")
             )
+
         status = outcome.status if outcome is not None else None
         own_agent = clean(root.findtext("agent"))
         summary = clean(root.findtext("summary"))
@@ -210,6 +214,7 @@ def _sibling_reader(
                 ]
             ),
         )
+
         return TreeReading(report, problems, tangled=False, whole=True)
 
     return read_tree
@@ -231,6 +236,7 @@ def _item_checks(root: "etree._Element") -> list[Check]:
                 item.get("name") or item.get("id") or clean(item.findtext("name")) or str(item.tag)
             )
             checks.append(Check(name=name, passed=_RESULTS[verdict], evidence=verdict))
+
     return checks
 
 
@@ -257,6 +263,7 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
             parent = file.getparent()
             if parent is not None:
                 parent.remove(file)
+
         native, root.tag = str(root.tag), "goop_report"
         reader = ReportReader(expected)
         report = reader.read(root)
@@ -268,6 +275,7 @@ def _descendant_reader(expected: Expectations) -> "Callable[[etree._Element], Tr
         ]
         report = replace(report, extensions=(*report.extensions, *kept))
         whole = not any(problem.rule is MISSING_FIELD for problem in problems)
+
         return TreeReading(report, problems, reader.tangled, whole)
 
     return read_tree

@@ -26,8 +26,10 @@ def _bad_agent_name(report: Report, expected: Expectations) -> Hit | None:
         or may_report_as(report.agent, expected.agents)
     ):
         return None
+
     named = f"goop-{plain_agent_name(report.agent).removeprefix('goop-').replace('_', '-').replace(' ', '-')}"
     fix = f"Write <agent>{named}</agent>." if named in KNOWN_AGENTS else None
+
     return Hit(
         message=(
             f"agent is {excerpt(report.agent, 60)!r}; expected the form goop-[type] in lower case"
@@ -52,8 +54,10 @@ def _agent_mismatch(report: Report, expected: Expectations) -> Hit | None:
     # "Agent must match the subagent_type that was invoked" (Validation Rules)
     if not expected.agent or not report.agent or same_agent(report.agent, expected.agent):
         return None
+
     wanted = plain_agent_name(expected.agent)
     wanted = wanted if may_report_as(wanted, expected.agents) else f"goop-{wanted}"
+
     return Hit(
         message=f"agent is {excerpt(report.agent, 60)!r}; expected {wanted!r}, which was invoked",
         path=_PATH,

@@ -47,6 +47,7 @@ def _commit_sha_form(report: Report, _expected: Expectations) -> list[Hit]:
                     found=excerpt(commit.sha) if commit.sha else None,
                 )
             )
+
     return hits
 
 
@@ -69,11 +70,13 @@ def _file_created_and_deleted(report: Report, _expected: Expectations) -> list[H
     files = report.artifacts.files if report.artifacts is not None else ()
     if not any(each.action is FileAction.DELETED for each in files):
         return []
+
     gone = {
         posixpath.normpath(each.path)
         for each in files
         if each.action is FileAction.DELETED and each.path
     }
+
     return [
         Hit(
             message=(

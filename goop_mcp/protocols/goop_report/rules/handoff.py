@@ -40,6 +40,7 @@ def _no_next_action(report: Report, _expected: Expectations) -> Hit | None:
         or report.status in (None, Status.BLOCKED)
     ):
         return None
+
     return Hit(
         message=(
             f"status is {report.status} and handoff has no next_action; expected who continues with"
@@ -57,6 +58,7 @@ def _blocked_without_next_action(report: Report, _expected: Expectations) -> Hit
         or report.status is not Status.BLOCKED
     ):
         return None
+
     return Hit(
         message="handoff has no next_action; expected who is to unblock the task", path=_NEXT
     )
@@ -92,6 +94,7 @@ def _bad_next_command(report: Report, _expected: Expectations) -> Hit | None:
         or command_name(report.handoff.next_command)
     ):
         return None
+
     return Hit(
         message=(
             f"next_command is {excerpt(report.handoff.next_command, 60)!r}; expected the form"
@@ -105,6 +108,7 @@ def _bad_next_command(report: Report, _expected: Expectations) -> Hit | None:
 def _unknown_command(report: Report, _expected: Expectations) -> Hit | None:
     if report.handoff is None or not report.handoff.next_command:
         return None
+
     command = command_name(report.handoff.next_command)
     if command is None or command in KNOWN_COMMANDS:
         return None

@@ -19,6 +19,7 @@ def _phase_mismatch(report: Report, expected: Expectations) -> Hit | None:
     # "State.phase must match current workflow phase" (Validation Rules)
     if not expected.phase or report.state is None or report.state.phase is None:
         return None
+
     wanted = expected.phase.strip().lower()
     if wanted == "discuss" and expected.profile == "0.x":
         wanted = "plan"
@@ -39,6 +40,7 @@ def _phase_mismatch(report: Report, expected: Expectations) -> Hit | None:
 def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | None:
     if report.state is None:
         return None
+
     counters = (("wave", report.state.wave), ("task", report.state.task))
     return [
         _over_total_hit(name, counter)
@@ -66,12 +68,15 @@ def _over_total_hit(name: str, counter: Counter) -> Hit:
 def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
     if not report.task_id:
         return None
+
     task = parse_task_id(report.task_id)
     if task is not None and task.task is not None and report.task_id == str(task):
         return None
+
     fix = (
         f"Write <task_id>{task}</task_id>." if task is not None and task.task is not None else None
     )
+
     return Hit(
         message=f"task_id is {excerpt(report.task_id, 60)!r}; expected the form W2.T3",
         path=_TASK_ID,
@@ -83,10 +88,13 @@ def _task_id_form(report: Report, _expected: Expectations) -> Hit | None:
 def _task_id_differs_from_state(report: Report, _expected: Expectations) -> list[Hit] | None:
     if not report.task_id or report.state is None:
         return None
+
     task = parse_task_id(report.task_id)
     if task is None:
         return None
+
     pairs = (("wave", task.wave, report.state.wave), ("task", task.task, report.state.task))
+
     return [
         Hit(
             message=(

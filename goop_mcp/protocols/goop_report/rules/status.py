@@ -47,6 +47,7 @@ def _complete_with_blocker(report: Report, _expected: Expectations) -> Hit | Non
         or report.handoff.blockers is None
     ):
         return None
+
     return Hit(
         message="status is COMPLETE and there is a blocker; expected None",
         path=_BLOCKERS,
@@ -62,6 +63,7 @@ def _blocked_without_blocker(report: Report, _expected: Expectations) -> Hit | N
         or report.handoff.blockers is not None
     ):
         return None
+
     return Hit(
         message="status is BLOCKED and blockers is empty or None; expected what blocks you",
         path=_BLOCKERS,
@@ -75,6 +77,7 @@ def _blocked_but_ready(report: Report, _expected: Expectations) -> Hit | None:
         or report.handoff.ready is not True
     ):
         return None
+
     return Hit(
         message="status is BLOCKED and ready is true; expected false",
         path="/goop_report/handoff/ready",

@@ -55,6 +55,7 @@ def _unknown_version(report: Report, _expected: Expectations) -> Hit | None:
     # G-06: versions 0.1.4 to 0.2.9 share one structure.
     if not report.version or report.version == WRITTEN_VERSION:
         return None
+
     number = _VERSION.fullmatch(report.version)
     if number and _OLDEST <= (int(number[1]), int(number[2]), int(number[3])) <= _NEWEST:
         return None

@@ -61,6 +61,7 @@ def _check_contradicts_itself(report: Report, _expected: Expectations) -> list[H
                 message=f"{shown}; expected the report to agree with itself", path=path, found=found
             )
         )
+
     return hits
 
 
@@ -68,13 +69,16 @@ def _shown_against_summary(report: Report) -> str | None:
     """Return what speaks against the summary, or what the summary says against the checks."""
     if not report.summary or not report.verification:
         return None
+
     failed = [check.evidence for check in report.verification if check.passed is False]
     shown = judge_summary(report.summary, failed) if failed else None
     if shown is not None:
         return f"the summary says that all tests pass, but a check shows {shown!r}"
     if failed or report.status is not Status.COMPLETE:
         return None
+
     shown = summary_failure(report.summary)
+
     return (
         None
         if shown is None

@@ -13,6 +13,7 @@ __all__ = ["AGENT_MISMATCH", "AGENT_PREFIX", "AGENT_RULES", "UNKNOWN_AGENT"]
 def _agent_mismatch(response: Response, expected: Expectations) -> Hit | None:
     if not expected.agent or response.agent is None:
         return None
+
     wanted = plain_agent(plain_agent_name(expected.agent))
     if response.agent == wanted:
         return None

@@ -18,6 +18,7 @@ def _feature_dir_differs(given: AgentInput, _expected: Expectations) -> Hit | No
         or "<" in context.feature_dir
     ):
         return None
+
     wanted = f"specs/{context.feature_id}/"
     if context.feature_dir.rstrip("/") == wanted.rstrip("/"):
         return None

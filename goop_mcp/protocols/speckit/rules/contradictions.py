@@ -40,6 +40,7 @@ def _gate_contradicts_counts(response: Response, _expected: Expectations) -> lis
                 " the status"
             )
             hits.append(Hit(message=message, path=f"{path}/{key}"))
+
     return hits
 
 
@@ -60,6 +61,7 @@ def _against_counts(details: Values) -> Iterator[tuple[str, str]]:
     if bad:
         yield from ((name, f"{name} is {count:g}") for name, count in bad if count > 0)
         return
+
     total, passed = number(details, "total"), number(details, "passed")
     if total is not None and total <= 0:
         yield "total", "total is 0: nothing ran"
@@ -86,6 +88,7 @@ def _criterion_contradicts_status(response: Response, _expected: Expectations) -
 def _criteria_of_test(result: Values) -> Iterator[tuple[str, str, str]]:
     if result.get("overall_status") != "PASSED":
         return
+
     for place, criterion in enumerate(items(result, "success_criteria") or ()):
         status = criterion.get("status") if isinstance(criterion, dict) else None
         if status in ("FAILED", "NOT_TESTED"):
@@ -96,6 +99,7 @@ def _criteria_of_test(result: Values) -> Iterator[tuple[str, str, str]]:
 def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
     if number(result, "completion_percentage") != _ALL:
         return
+
     for name, state in section(result, "implementation_phases").items():
         if isinstance(state, str) and state.strip().lower() in _UNDONE_PHASES:
             what = (
@@ -103,6 +107,7 @@ def _parts_of_implement(result: Values) -> Iterator[tuple[str, str, str]]:
                 f" {excerpt(state, 40)}"
             )
             yield what, f"implementation_phases/{escape_pointer(name)}", excerpt(state)
+
     passed, total = number(result, "tests_passed"), number(result, "tests_total")
     if passed is not None and total is not None and passed < total:
         what = f"completion_percentage is 100, but {passed:g} of {total:g} tests passed"
@@ -133,10 +138,12 @@ def _value_out_of_range(response: Response, _expected: Expectations) -> list[Hit
     if time is not None and time < 0:
         message = f"execution_time_ms is {time:g}; expected 0 or more"
         hits.append(Hit(message=message, path="/execution_time_ms", found=f"{time:g}"))
+
     for path, percentage in _percentages(response.result or {}):
         if not 0 <= percentage <= _ALL:
             message = f"{path.rpartition('/')[2]} is {percentage:g}; expected 0 to 100"
             hits.append(Hit(message=message, path=f"/result/{path}", found=f"{percentage:g}"))
+
     return hits
 
 
@@ -157,6 +164,7 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
     agent = response.agent
     if agent is None:
         return None
+
     hits = []
     # Who is not finished may name itself: the router calls it again.
     if not is_unfinished(response):
@@ -168,6 +176,7 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
             for at, step in enumerate(response.next_steps)
             if plain_agent(step) == agent
         ]
+
     error = response.error
     action = error.suggested_action if error is not None else None
     if (
@@ -183,6 +192,7 @@ def _step_is_itself(response: Response, _expected: Expectations) -> list[Hit] | 
             f"the prerequisite of {agent} is {agent}; expected the agent that has to run first"
         )
         hits += [Hit(message=message, path="/error/suggested_action/agent")] if asks else []
+
     return hits
 
 
@@ -205,7 +215,9 @@ def _check_without_result(response: Response, _expected: Expectations) -> list[H
     by_check: dict[str, list[tuple[str, str]]] = {}
     for what, path, text in _texts(response):
         by_check.setdefault(what, []).append((path, text))
+
     hits = []
+
     for what, texts in by_check.items():
         if all(
             (claim := judge_claim(text)) is not None and claim.kind == "without result"
@@ -216,12 +228,14 @@ def _check_without_result(response: Response, _expected: Expectations) -> list[H
                 for name, gate in _passed_gates(response)
             ):
                 continue
+
             path, text = texts[0]
             message = (
                 f"{what} is PASSED, but its text shows no result; expected what was run and what"
                 " came of it"
             )
             hits.append(Hit(message=message, path=path, found=excerpt(text) or None))
+
     return hits
 
 
@@ -237,10 +251,12 @@ def _texts(response: Response) -> Iterator[tuple[str, str, str]]:
     """Return the texts that say how a passed gate or criterion came out: what it is, its pointer, the text."""
     if response.agent != "test":
         return
+
     for name, gate in _passed_gates(response):
         what, path = f"gate {excerpt(name, 40)}", f"/result/quality_gates/{escape_pointer(name)}"
         yield from _texts_in(gate, what, path, _NO_RESULTS)
         yield from _texts_in(section(gate, "details"), what, f"{path}/details", _NO_RESULTS)
+
     for place, criterion in enumerate(items(response.result, "success_criteria") or ()):
         if isinstance(criterion, dict) and criterion.get("status") == "PASSED":
             yield from _texts_in(

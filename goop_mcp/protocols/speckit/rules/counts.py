@@ -106,6 +106,7 @@ def _sum(values: Values, parts: str, whole: str) -> Iterator[Remark]:
     numbers = [number(counts, name) for name in counts]
     if not numbers or total is None or any(each is None for each in numbers):
         return
+
     together = sum(each for each in numbers if each is not None)
     if abs(together - total) > _TOLERANCE:
         yield f"{parts} add up to {together:g} and {whole} is {total:g}; expected the same", parts
@@ -115,6 +116,7 @@ def _percentage(values: Values, stated: str, part: str, whole: str) -> Iterator[
     percent, some, most = (number(values, name) for name in (stated, part, whole))
     if percent is None or some is None or not most:
         return
+
     true = _ALL * some / most
     if abs(percent - true) > _TOLERANCE:
         yield f"{stated} is {percent:g}, but {some:g} of {most:g} is {true:.2f}", stated

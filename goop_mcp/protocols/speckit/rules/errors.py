@@ -48,6 +48,7 @@ def _strategy_mismatch(response: Response, _expected: Expectations) -> Hit | Non
     error = response.error
     if error is None or not error.type or not error.recovery_strategy:
         return None
+
     fitting = FITTING.get(error.type)
     known = any(error.recovery_strategy in strategies for strategies in FITTING.values())
     if fitting is None or not known or error.recovery_strategy in fitting:
@@ -88,6 +89,7 @@ def _manual_but_recoverable(response: Response, _expected: Expectations) -> Hit 
         or error.recovery_strategy != "manual_resolution"
     ):
         return None
+
     return Hit(
         message="recoverable is true and recovery_strategy is manual_resolution; expected false",
         path="/error/recoverable",

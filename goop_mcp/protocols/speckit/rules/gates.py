@@ -49,6 +49,7 @@ def _review_stops(response: Response) -> Iterator[tuple[str, str, str]]:
             "/result/overall_status",
             "NEEDS_MANUAL_REVIEW",
         )
+
     if section(response.result, "constitution_compliance").get("status") == "FAIL":
         yield "the constitution is violated", "/result/constitution_compliance/status", "FAIL"
 
@@ -101,6 +102,7 @@ def _left_over(response: Response) -> Hit | None:
         return None
     if response.agent == "implement":
         return _tasks_left(response)
+
     left = number(response.result, "remaining_ambiguities") if response.agent == "clarify" else None
     if left is not None and left > 0:
         return Hit(
@@ -108,6 +110,7 @@ def _left_over(response: Response) -> Hit | None:
             path="/result/remaining_ambiguities",
             found=f"{left:g}",
         )
+
     return None
 
 
@@ -123,6 +126,7 @@ def _tasks_left(response: Response) -> Hit | None:
         name, found = "tasks_completed", f"{done:g} of {total:g}"
     else:
         return None
+
     return Hit(
         message=f"status is success, but {name} is {found}; work remains",
         path=f"/result/{name}",
@@ -133,6 +137,7 @@ def _tasks_left(response: Response) -> Hit | None:
 def _passed_with_failed_gate(response: Response, _expected: Expectations) -> list[Hit] | None:
     if response.agent != "test" or section(response.result, "").get("overall_status") != "PASSED":
         return None
+
     gates = section(response.result, "quality_gates")
     return [
         Hit(
@@ -150,6 +155,7 @@ def _passed_with_failed_gate(response: Response, _expected: Expectations) -> lis
 def _coverage_below_required(response: Response, _expected: Expectations) -> Hit | None:
     if response.agent != "test":
         return None
+
     gate = section(section(response.result, "quality_gates"), "coverage")
     overall, required = (number(section(gate, "details"), name) for name in ("overall", "required"))
     if gate.get("status") != "PASSED" or overall is None or required is None or overall >= required:
@@ -170,6 +176,7 @@ def _low_confidence(response: Response, _expected: Expectations) -> Hit | None:
         or section(response.result, "").get("confidence_level") != "LOW"
     ):
         return None
+
     return Hit(
         message="confidence_level is LOW; a person should look at the decisions",
         path="/result/confidence_level",
