@@ -37,7 +37,7 @@ _MARKER = re.compile(
 _REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ContextBlock(Block):
     """All that an agent is given in one text; `request` is the place of the user's words."""
 
@@ -163,7 +163,7 @@ def read_contexts(
             return None
 
         reading = read_json(
-            found, text, limits, name=name, read_values=lambda values: read(values, bounds)
+            found, text, limits, name=name, read_values=lambda values, _: read(values, bounds)
         )
         shift = found.start - block.start
         problems.extend(_moved(problem, f"/{name}", shift) for problem in reading.problems)
