@@ -16,7 +16,7 @@ DRAFT: Final = "Only a draft, not to be acted upon."
 """What a draft says in place of the narrative."""
 
 _PROSE: Final = "The work is done and the tests pass; the report follows."
-_TOLD_IN: Final = ("summary", "message")
+_NARRATIVE_FIELDS: Final = ("summary", "message")
 _LEAF: Final[dict[Syntax, re.Pattern[str]]] = {
     "xml": re.compile(r"<([\w.:-]+)(?:\s[^<>]*)?>([^<>&]+)</\1>"),
     "json": re.compile(r'"([^"\\]+)"\s*:\s*"([^"\\]+)"'),
@@ -127,5 +127,5 @@ def _narrative_of(envelope: str, syntax: Syntax) -> tuple[int, int]:
     if not leaves:
         raise NotCorruptibleError("the envelope has no sentence in it; choose a fuller reply")
 
-    named = (leaf for name in _TOLD_IN for leaf in leaves if leaf[1] == name)
+    named = (leaf for name in _NARRATIVE_FIELDS for leaf in leaves if leaf[1] == name)
     return next(named, max(leaves, key=lambda leaf: len(leaf[2]))).span(2)

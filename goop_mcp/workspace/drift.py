@@ -42,7 +42,7 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
     pending = state.pending_tasks if state is not None else ()
 
     return ProjectFacts(
-        state_fault=(fault.message, fault.line, fault.column) if fault is not None else None,
+        state_error=(fault.message, fault.line, fault.column) if fault is not None else None,
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
         missing_files=project.missing,
         state_phase=state.phase if state is not None else None,
