@@ -26,14 +26,14 @@ class ProjectFacts:
 
     None or empty means that a side is absent or silent.
 
-    `state_error` is (what is wrong, line, column) of a state.json that cannot be read,
+    `state_defect` is (what is wrong, line, column) of a state.json that cannot be read,
     `state_read_only` the form of one that is never written. `missing_files` are names of the
     reading order. The task lists hold ids as we write them: `done_reported` by the last report of
     the task, `done_in_chronicle` and `open_in_chronicle` by the diary, `done_in_state` by
     state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
     """
 
-    state_error: tuple[str, int, int] | None = None
+    state_defect: tuple[str, int, int] | None = None
     state_read_only: str | None = None
     missing_files: tuple[str, ...] = ()
     state_phase: str | None = None
@@ -70,9 +70,9 @@ def project_facts_from_json(text: str) -> ProjectFacts:
 
 
 def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
-    if facts.state_error is None:
+    if facts.state_defect is None:
         return None
-    message, line, column = facts.state_error
+    message, line, column = facts.state_defect
     where = f"state.json cannot be read at line {line}, column {column}: {message}"
     return Hit(message=f"{where}; it is left as it is, expected a JSON object", path="state.json")
 
@@ -282,7 +282,7 @@ _SOUND = """\
   "spec_locked_in_state": true, "spec_locked_in_header": true,
   "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
   "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
-  "untraced_must_haves": [], "missing_files": [], "state_error": null, "state_read_only": null,
+  "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
 """
@@ -324,8 +324,8 @@ PROJECT_RULES = (
             "Fix state.json by hand at the place named, or put the newest checkpoint in its place."
         ),
         requirements=("P-05", "P-16"),
-        good='"state_error": null',
-        bad='"state_error": ["it ends in the middle", 1, 14]',
+        good='"state_defect": null',
+        bad='"state_defect": ["it ends in the middle", 1, 14]',
     ),
     _rule(
         "state-read-only",

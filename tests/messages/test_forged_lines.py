@@ -24,7 +24,7 @@ from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.messages.quoting import FIELDS, fenced, field, paragraph, quoted
-from goop_mcp.operations.check_files import CheckedFile, FileVerdicts, mend_file
+from goop_mcp.operations.check_files import CheckedFile, FileVerdicts, repair_file
 from goop_mcp.operations.gate import gate_file
 from goop_mcp.operations.project_status import project_status
 from goop_mcp.operations.prompts import render_prompt
@@ -369,7 +369,7 @@ def test_other_answers_cannot_be_forged(
 
         file = folder / "reply.md"
         file.write_bytes(reply.encode("utf-8", "replace"))
-        assert_honest(re.sub(r"\x1b\[[0-9;]*m", "", render_repair_notes(mend_file(str(file)))))
+        assert_honest(re.sub(r"\x1b\[[0-9;]*m", "", render_repair_notes(repair_file(str(file)))))
         assert_honest("\n".join(gate_file(str(file), project=folder).messages))
         assert_honest(render_prompt("resolve_blocker", {"text": reply, "protocol": "auto"}))
 

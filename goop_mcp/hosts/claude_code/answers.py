@@ -19,7 +19,7 @@ from goop_mcp.validation.findings import excerpt
 if TYPE_CHECKING:
     from goop_mcp.hosts.claude_code.in_project import InProject
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
-    from goop_mcp.operations.stopping.judging import LetPass, SendBack, Turn
+    from goop_mcp.operations.stopping.judging import Allow, Block, Turn
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
@@ -84,7 +84,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     event, policy = session.event, session.policy
     if main and event.busy:
         return {}, ()  # the main agent waits for its subagents, and stops again when they are done
-    if not main and not policy.owes(event.agent_type or ""):
+    if not main and not policy.requires_report(event.agent_type or ""):
         return {}, ()
 
     text, remarks = _last_words(event)
@@ -101,7 +101,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         agents=policy.agents,
         profile=session.profile,
     )
-    if not judging.is_owed(turn, policy):
+    if not judging.must_report(turn, policy):
         return {}, remarks
 
     judge = _in_project(session).judge if policy.check_workspace else None
@@ -126,9 +126,7 @@ def _in_project(session: _Session) -> "InProject":
     )
 
 
-def _record(
-    session: _Session, turn: "Turn", outcome: "SendBack | LetPass"
-) -> tuple[Answer, _Remarks]:
+def _record(session: _Session, turn: "Turn", outcome: "Block | Allow") -> tuple[Answer, _Remarks]:
     """Record an accepted report where the project wants it, and count any other.
 
     The person is told when an accepted one could not be recorded.
@@ -176,7 +174,7 @@ def _agent_key(event: HookEvent, agent_id: str) -> str:
 
 def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
     agent = session.event.agent_type or ""
-    if not session.policy.inform or not session.policy.owes(agent):
+    if not session.policy.inform or not session.policy.requires_report(agent):
         return {}, ()
     words = stopping.briefing.brief_subagent(agent, session.policy, project=session.project)
     return _context(session, words), ()
@@ -201,7 +199,7 @@ def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
         event.tool not in _DELEGATING_TOOLS
         or agent is None
         or event.result is None
-        or not policy.owes(agent)
+        or not policy.requires_report(agent)
     ):
         return {}, ()
 
@@ -213,7 +211,9 @@ def _before_prompt(session: _Session) -> tuple[Answer, _Remarks]:
     notice = _NOTICE.match(session.event.prompt or "")
     if notice is None:
         return {}, ()
-    if not _attempts(session.environment).is_let_go(_agent_key(session.event, notice["id"])):
+    if not _attempts(session.environment).passed_unaccepted(
+        _agent_key(session.event, notice["id"])
+    ):
         return {}, ()
     return _mark_unaccepted(session, None, session.event.prompt or ""), ()
 
