@@ -118,7 +118,7 @@ class _MarkdownPlaces:
 
 
 def find_markdown(text: str) -> Block | None:
-    """Return the last Markdown reply in `text`, fences and thinking blocks aside; None when there is none."""
+    """Return the last Markdown reply in `text` outside fences and thinking blocks, or None."""
     openings = list(_OPENING.finditer(text))
     if not openings:
         return None
@@ -248,7 +248,7 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
 
 
 def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> list[JsonObjectValue]:
-    """Return the questions in order; items below one are its options, and the context is that of all."""
+    """Return the questions in order; nested items are options, and all share the context."""
     found: list[JsonObjectValue] = []
     context = sections["context"].words() if "context" in sections else None
     least: int | None = None
