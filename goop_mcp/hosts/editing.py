@@ -22,7 +22,7 @@ from goop_mcp.hosts.jsonc import (
 from goop_mcp.hosts.launch import Launch, is_ours
 from goop_mcp.hosts.targets import ConfigurationError
 from goop_mcp.validation.safe_json import JsonValue
-from goop_mcp.workspace.json_text import JsonFault
+from goop_mcp.workspace.json_text import JsonDefect
 
 __all__ = ["Edited", "add_parts", "parse_configuration", "remove_parts"]
 
@@ -42,7 +42,7 @@ class Edited:
 def parse_configuration(text: str, shown: str) -> Document:
     """Return the parsed configuration file; raise ConfigurationError with line and column."""
     document = parse(text)
-    if isinstance(document, JsonFault):
+    if isinstance(document, JsonDefect):
         where = f"line {document.line}, column {document.column}"
         raise ConfigurationError(
             f"{shown} cannot be read: {document.message} ({where}); fix it first, it was not"

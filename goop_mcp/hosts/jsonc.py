@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from goop_mcp.validation.safe_json import JsonValue
-from goop_mcp.workspace.json_text import JsonFault, line_and_column, members, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, line_and_column, members, parse_object
 
 __all__ = ["Document", "append_element", "parse", "remove_element", "remove_member", "set_member"]
 
@@ -69,7 +69,7 @@ class _Slot:
     end: int
 
 
-def parse(text: str) -> Document | JsonFault:
+def parse(text: str) -> Document | JsonDefect:
     """Return the object that `text` holds, or the position of the syntax error.
 
     A blank text counts as an empty object.
@@ -80,7 +80,7 @@ def parse(text: str) -> Document | JsonFault:
     plain = _COMMENT.sub(_blank_comment, text)
     bare = _COMMA.sub(lambda match: _without_comma(plain, match), plain)
     value = parse_object(bare)
-    if isinstance(value, JsonFault):
+    if isinstance(value, JsonDefect):
         return value
     return Document(text=text, plain=plain, bare=bare, value=value)
 
@@ -157,7 +157,7 @@ def _without_comma(plain: str, match: re.Match[str]) -> str:
 
 def _reparsed(text: str) -> Document:
     document = parse(text)
-    if isinstance(document, JsonFault):
+    if isinstance(document, JsonDefect):
         raise TypeError(f"editing broke the text: {document.message}")
     return document
 

@@ -9,7 +9,7 @@ from goop_mcp.workspace.projections import (
     PROJECTED,
     ProjectionPlan,
     Redact,
-    is_behind,
+    is_stale,
     plan_projections,
 )
 from goop_mcp.workspace.replacing import is_stray, sweep_strays
@@ -65,7 +65,7 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
 
 def _has_work(reading: Reading, files: ProjectFiles) -> bool:
     return (
-        is_behind(reading, files, documents=_documents(reading))
+        is_stale(reading, files, documents=_documents(reading))
         or interrupted_change(reading, files) is not None
     )
 

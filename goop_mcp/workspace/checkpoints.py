@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import CHECKPOINTS_FOLDER
 
 __all__ = ["MOST_BYTES", "MOST_READ", "Checkpoint", "Checkpoints", "read_checkpoints"]
@@ -123,7 +123,7 @@ def _read(files: ProjectFiles, file: _File, faults: list[str]) -> Checkpoint | N
         return None
 
     values = parse_object(text) if text is not None else {}
-    if isinstance(values, JsonFault):
+    if isinstance(values, JsonDefect):
         faults.append(
             f"{file.path} cannot be read at line {values.line}, column {values.column}:"
             f" {values.message}"

@@ -15,7 +15,7 @@ from goop_mcp.hosts.jsonc import (
     set_member,
 )
 from goop_mcp.validation.safe_json import JsonValue
-from goop_mcp.workspace.json_text import JsonFault
+from goop_mcp.workspace.json_text import JsonDefect
 from tests.hosts.configurations import CONFIGURATIONS
 
 TEXTS = [text for _, path, text in CONFIGURATIONS.values() if not path.endswith(".md")]
@@ -125,7 +125,7 @@ def test_brackets_in_strings_are_not_nesting() -> None:
 def test_an_object_that_nests_too_deeply_is_refused() -> None:
     for brackets in ("[" * 200 + "]" * 200, "[" * 100_000):
         refused = parse(f'{{"a": {brackets}}}')
-        assert isinstance(refused, JsonFault)
+        assert isinstance(refused, JsonDefect)
         assert "deeper" in refused.message
 
 

@@ -19,7 +19,7 @@ from goop_mcp.validation.findings import excerpt
 if TYPE_CHECKING:
     from goop_mcp.hosts.claude_code.in_project import InProject
     from goop_mcp.operations.stopping.attempt_file import AttemptFile
-    from goop_mcp.operations.stopping.judging import LetPass, SendBack, Turn
+    from goop_mcp.operations.stopping.judging import Allow, Block, Turn
     from goop_mcp.validation.expectations import Profile
     from goop_mcp.validation.rules import Rule
 
@@ -90,7 +90,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
     if main and event.busy:
         # The main agent waits for its subagents, and stops again when they are done.
         return {}, ()
-    if not main and not policy.owes(event.agent_type or ""):
+    if not main and not policy.requires_report(event.agent_type or ""):
         return {}, ()
 
     text, remarks = _last_message(event)
@@ -108,7 +108,7 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         agents=policy.agents,
         profile=session.profile,
     )
-    if not judging.is_owed(turn, policy):
+    if not judging.must_report(turn, policy):
         return {}, remarks
 
     judge = _in_project(session).judge if policy.check_workspace else None
@@ -132,9 +132,7 @@ def _in_project(session: _Session) -> "InProject":
     )
 
 
-def _record(
-    session: _Session, turn: "Turn", outcome: "SendBack | LetPass"
-) -> tuple[Answer, _Remarks]:
+def _record(session: _Session, turn: "Turn", outcome: "Block | Allow") -> tuple[Answer, _Remarks]:
     """Record an accepted report if the project configures it, and count any other one.
 
     Returns a message to the user when an accepted report could not be recorded.
@@ -173,7 +171,7 @@ def _agent_key(event: HookEvent, agent_id: str) -> str:
 def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
     """Give a subagent that must report the form of the report."""
     agent = session.event.agent_type or ""
-    if not session.policy.inform or not session.policy.owes(agent):
+    if not session.policy.inform or not session.policy.requires_report(agent):
         return {}, ()
     text = stopping.briefing.brief_subagent(agent, session.policy, project=session.project)
     return _context(session, text), ()
@@ -199,7 +197,7 @@ def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
         event.tool not in _DELEGATING_TOOLS
         or agent is None
         or event.result is None
-        or not policy.owes(agent)
+        or not policy.requires_report(agent)
     ):
         return {}, ()
 
@@ -215,7 +213,9 @@ def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
     notification = _NOTIFICATION.match(session.event.prompt or "")
     if notification is None:
         return {}, ()
-    if not _attempts(session.environment).is_let_go(_agent_key(session.event, notification["id"])):
+    if not _attempts(session.environment).passed_unaccepted(
+        _agent_key(session.event, notification["id"])
+    ):
         return {}, ()
     return _mark_unaccepted(session, None, session.event.prompt or ""), ()
 

@@ -10,7 +10,7 @@ from goop_mcp.memory.times import utc_now, written
 from goop_mcp.operations.check_workspace import check_workspace
 from goop_mcp.operations.judgements import count_judgement, judgement_of
 from goop_mcp.operations.record_report import Judged, record_report
-from goop_mcp.operations.stopping.judging import LetPass, SendBack, Turn
+from goop_mcp.operations.stopping.judging import Allow, Block, Turn
 from goop_mcp.operations.stopping.policy import StopPolicy
 from goop_mcp.routing import RoutingContext
 from goop_mcp.settings import read_settings
@@ -58,7 +58,7 @@ class InProject:
                 rules=application.rules,
             )
 
-    def record(self, turn: Turn, outcome: SendBack | LetPass, *, session: str | None) -> str | None:
+    def record(self, turn: Turn, outcome: Block | Allow, *, session: str | None) -> str | None:
         """Record an accepted report, count any other one.
 
         Returns a sentence for the user when an accepted report could not be recorded. Raises

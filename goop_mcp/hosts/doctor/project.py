@@ -12,7 +12,7 @@ from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.projections import newer_documents
-from goop_mcp.workspace.state import StateFault, read_state
+from goop_mcp.workspace.state import StateDefect, read_state
 
 __all__ = ["check_database", "check_project"]
 
@@ -80,7 +80,7 @@ def _state(files: ProjectFiles) -> Check:
 
     if state is None:
         return ok("project", f"{files.root} has no {_STATE}")
-    if not isinstance(state, StateFault):
+    if not isinstance(state, StateDefect):
         return ok("project", f"{_STATE} is sound, phase {state.phase}")
 
     newest = read_checkpoints(files).newest

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from goop_mcp.store.figures import Ending, FigureFilter
 from goop_mcp.store.opening import open_store
+from goop_mcp.store.statistics import Ending, StatisticsFilter
 from tests.hosts.claude_code.hooks import BAD, GOOD, Host
 from tests.requirements import requirement
 
@@ -197,7 +197,7 @@ def test_where_reports_are_recorded_the_requests_to_an_agent_are_counted(host: H
         host.send("SubagentStop", last_assistant_message="Done.", prompt_id="another")
 
     found = open_store(None, project=host.project).read(
-        lambda reading: reading.figures(FigureFilter())
+        lambda reading: reading.statistics(StatisticsFilter())
     )
     assert found.endings == (
         Ending("accepted", 1, 1),
