@@ -9,7 +9,7 @@ from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress
 from goop_mcp.operations.project_picture import ProjectPicture, take_picture
 from goop_mcp.operations.workplace import Workplace
 from goop_mcp.redaction import redact_structure
-from goop_mcp.routing.telling import counted_noun
+from goop_mcp.routing.messages import counted_noun
 from goop_mcp.store.interface import Reading
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.commands import usual_next

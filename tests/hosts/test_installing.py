@@ -413,7 +413,9 @@ def test_instructions_that_two_hosts_share_stay_until_the_last_one_goes(machine:
 def test_the_hooks_are_those_of_the_plugin(machine: Machine) -> None:
     done(machine, "install", "claude-code", "--command", "goop-mcp")
     shipped = json.loads(
-        (ROOT / "plugins/claude-code/goop-mcp/hooks/hooks.json").read_text(encoding="utf-8")
+        (ROOT / "packaging/plugins/claude-code/goop-mcp/hooks/hooks.json").read_text(
+            encoding="utf-8"
+        )
     )
     installed = json.loads((machine.project / ".claude/settings.json").read_text(encoding="utf-8"))
     assert {name: _shape(groups) for name, groups in installed["hooks"].items()} == {

@@ -278,7 +278,7 @@ def test_rules_that_never_end_do_not_hold_up_the_turn(host: Host) -> None:
 
 
 def test_the_hook_ends_before_the_host_ends_it() -> None:
-    plugin = ROOT / "plugins" / "claude-code" / "goop-mcp" / "hooks" / "hooks.json"
+    plugin = ROOT / "packaging" / "plugins" / "claude-code" / "goop-mcp" / "hooks" / "hooks.json"
     for event, entries in json.loads(plugin.read_text(encoding="utf-8"))["hooks"].items():
         own = hook._SECONDS_TO_RECORD if event in hook._MAY_RECORD else hook._SECONDS
         assert all(own < each["timeout"] for entry in entries for each in entry["hooks"]), event

@@ -14,7 +14,7 @@ from goop_mcp.hosts.claude_code.answers import EVENTS
 from goop_mcp.workflow.agents import KNOWN_AGENTS, PHASE_AGENTS
 from tests.repository import ROOT
 
-MARKETPLACE = ROOT / "plugins" / "claude-code"
+MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
 PLUGIN = MARKETPLACE / "goop-mcp"
 START = PLUGIN / "scripts" / "goop-mcp"
 FRONT_MATTER = re.compile(
