@@ -149,7 +149,7 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
         before=form,
         after=f'{{"status": "{values["status"]}", …}}',
     )
-    problems = [named, *(problem for problem in read.problems if _can_be_said(problem))]
+    problems = [named, *(problem for problem in read.problems if _is_known_problem(problem))]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
 
     return Reading(
@@ -161,7 +161,7 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     )
 
 
-def _can_be_said(problem: Problem) -> bool:
+def _is_known_problem(problem: Problem) -> bool:
     missing_message = problem.rule is MISSING_FIELD and problem.hit.path == "/error/message"
     template_text = problem.rule.id == PLACEHOLDER_LEFT.id
     return problem.rule.family == "path" or missing_message or template_text

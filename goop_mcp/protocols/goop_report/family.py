@@ -100,7 +100,7 @@ class GoopReportFamily:
             report = replace(report, partial=True)
         elif report is not None:
             problems = [*problems, *run_checks(MODEL_RULES, report, expected)]
-            problems += _text_behind(text, block)
+            problems += _text_after(text, block)
 
         return Reading(
             start=block.start,
@@ -163,7 +163,7 @@ class GoopReportFamily:
         )
 
 
-def _text_behind(text: str, block: Block) -> list[Problem]:
+def _text_after(text: str, block: Block) -> list[Problem]:
     # "Every agent response MUST include this XML block at the END of their response"
     if not block.complete:
         return []

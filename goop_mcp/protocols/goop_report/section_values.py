@@ -30,7 +30,7 @@ _NOTHING = re.compile(
     r"(?:none|nothing|n/?a|not applicable) ?(?:$|[.,;:(\u2014\u2013-])", re.IGNORECASE
 )
 _NO_FILES = re.compile(r"(?:none|nothing|no (?:files?|artifacts?|changes?))\b", re.IGNORECASE)
-_NO_FAULTS = re.compile(
+_NO_DEFECTS = re.compile(
     r"\b(?:0|no|zero)"
     r" (?:failed|failing|failures?|errors?|issues?|problems?|warnings?|violations?)\b",
     re.IGNORECASE,
@@ -194,8 +194,8 @@ def _result(text: str) -> bool | None:
     if shown.passed or shown.all_passed or shown.exit_status == 0:
         return True
 
-    rest, no_faults = _NO_FAULTS.subn("", text)
-    passed = _PASS.search(rest) is not None or no_faults > 0
+    rest, no_defects = _NO_DEFECTS.subn("", text)
+    passed = _PASS.search(rest) is not None or no_defects > 0
     failed = _FAIL.search(rest) is not None
 
     return passed if passed != failed else None
