@@ -52,7 +52,7 @@ def _files(artifacts: Artifacts) -> Iterator[FileClaim]:
     for number, file in enumerate(artifacts.files, 1):
         if file.path and file.path.strip():
             where = f"/goop_report/artifacts/files/file[{number}]/@path"
-            yield FileClaim(path=file.path, where=where, kind=_KINDS[file.action], told=True)
+            yield FileClaim(path=file.path, where=where, kind=_KINDS[file.action], reported=True)
 
 
 def _commits(artifacts: Artifacts) -> Iterator[CommitClaim]:
