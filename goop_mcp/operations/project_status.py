@@ -9,7 +9,7 @@ from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress
 from goop_mcp.operations.project_picture import ProjectPicture, take_picture
 from goop_mcp.operations.workplace import Workplace
 from goop_mcp.redaction import redact_structure
-from goop_mcp.routing.telling import counted_noun
+from goop_mcp.routing.messages import counted_noun
 from goop_mcp.store.interface import Reading
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.commands import usual_next
@@ -235,7 +235,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         verifications=project.work.verifications if project.work is not None else (),
         drift=find_drift(project, picture.records),
         conflicts=kept.conflicts,
-        unreadable=(*project.unreadable, *checkpoints.faults, *history.faults),
+        unreadable=(*project.unreadable, *checkpoints.errors, *history.faults),
         gate_ahead=ahead,
         next_command=_next_command(project, ahead),
         reports=kept.reports,

@@ -1,4 +1,4 @@
-"""Rules about a project as a whole: a state.json that cannot be used, missing documents, sides that disagree.
+"""Rules about a whole project: unreadable state.json, missing documents, inconsistent sources.
 
 An example is a JSON object with the facts of a project; `project_facts_from_json` reads it.
 """
@@ -321,7 +321,7 @@ PROJECT_RULES = (
         catches="state.json cannot be read; it is left as it is",
         why="A file that is reset loses the lock on the specification; nobody would notice.",
         fix=(
-            "Mend state.json by hand at the place named, or put the newest checkpoint in its place."
+            "Fix state.json by hand at the place named, or put the newest checkpoint in its place."
         ),
         requirements=("P-05", "P-16"),
         good='"state_defect": null',
@@ -344,7 +344,7 @@ PROJECT_RULES = (
         "context-file-missing",
         _missing,
         catches="a file of the reading order is missing (PROJECT_KNOWLEDGE_BASE.md: info)",
-        why="An agent that starts without its context works beside the contract.",
+        why="An agent that starts without its context ignores the contract.",
         fix="Create it with 'goop-mcp init', or run the command of the phase that writes it.",
         requirements=("P-05", "P-16"),
         good='"missing_files": []',
@@ -391,7 +391,7 @@ PROJECT_RULES = (
         _drift_task_status,
         catches="a task is done in one place and open in another",
         why="A task taken for done is never finished; one taken for open is done twice.",
-        fix="Look at the last report of the task and mend the other side.",
+        fix="Look at the last report of the task and fix the other source.",
         requirements=("G-49", "P-16"),
         good='"open_in_chronicle": ["W1.T2"]',
         bad='"open_in_chronicle": ["W1.T1"]',
