@@ -85,7 +85,7 @@ inspector: $(STAMP)
 
 # Arguments: make faults FAULTS="--kills 5000 --seed 7"
 faults: $(STAMP)
-	$(PYTHON) -m tests.store.faults $(FAULTS)
+	$(PYTHON) -m tests.store.fault_injection $(FAULTS)
 
 # What pip would install is always the newest; uv can resolve to the lowest that is asked for. pip itself brings uv.
 # Arguments: make lowest TESTS="tests/server -k network"

@@ -7,7 +7,7 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from goop_mcp.operations.stopping.attempts_in_memory import AttemptsInMemory
-from goop_mcp.operations.stopping.judging import Turn, hook_answer, is_owed, judge_turn
+from goop_mcp.operations.stopping.judging import Turn, hook_answer, judge_turn, must_report
 from goop_mcp.operations.stopping.policy import read_policy
 from goop_mcp.operations.stopping.profile import read_profile
 from goop_mcp.server.answers import answer
@@ -78,7 +78,7 @@ class HookChecks:
             agents=policy.agents,
             profile=read_profile(project),
         )
-        if not is_owed(turn, policy):
+        if not must_report(turn, policy):
             return answer("{}", {})
 
         outcome = judge_turn(turn, policy, attempts=self._attempts, rules=self._application.rules)

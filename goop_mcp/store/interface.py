@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-from goop_mcp.store.figures import FigureFilter, Figures
 from goop_mcp.store.records import (
     Event,
     MemoryFilter,
@@ -25,6 +24,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.statistics import Statistics, StatisticsFilter
 
 __all__ = ["Reading", "Store", "Writing"]
 
@@ -152,7 +152,7 @@ class Reading(Protocol):
         """Return recorded attempts, oldest first; `since` is the earliest time (ISO 8601, UTC), None for all."""
         ...
 
-    def figures(self, wanted: FigureFilter) -> Figures:
+    def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the figures of attempts, judgements and reports."""
         ...
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.file_faults import file_fault
+from goop_mcp.store.file_errors import file_error
 from goop_mcp.store.file_locks import give_lock, take_lock, take_lock_if_free
 
 __all__ = ["WriteLock"]
@@ -35,7 +35,7 @@ class WriteLock:
             try:
                 take_lock(file)
             except OSError as error:
-                raise file_fault(error, self._name) from error
+                raise file_error(error, self._name) from error
 
             # Somebody may have removed the folder meanwhile: a lock on a file that nobody else
             # finds guards nothing.
@@ -85,7 +85,7 @@ class WriteLock:
             try:
                 self._file = os.open(self._path, flags, 0o644)
             except OSError as error:
-                raise file_fault(error, self._name) from error
+                raise file_error(error, self._name) from error
 
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 self.forget()

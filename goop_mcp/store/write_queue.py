@@ -40,9 +40,9 @@ class WriteQueue:
         self._name = name
         self._finish = finish
         self._closed = False
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget thread and line, which a fork does not bring along."""
         self._line = threading.Condition()
         self._callers = 0

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from tests.postgres import Server
 from tests.reliability.stdio_server import Answer, StdioServer, serve, text_of
-from tests.store.faults.small_disk import can_mount
+from tests.store.fault_injection.small_disk import can_mount
 
 LONG: Final = 60.0
 CALLS: Final[dict[str, dict[str, JsonValue]]] = {

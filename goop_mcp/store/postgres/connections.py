@@ -13,14 +13,14 @@ from psycopg.sql import SQL, Composed
 
 from goop_mcp.errors import StoreBusyError, StoreError
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, Address, Connection, NoAnswerError
-from goop_mcp.store.postgres.faults import outcome_unknown, translated, translating, was_lost
+from goop_mcp.store.postgres.errors import outcome_unknown, translated, translating, was_lost
 from goop_mcp.store.postgres.turns import Turns
 
 __all__ = ["Connection", "Connections", "Transaction"]
 
 # One writer with its place in the queue takes two; the others read.
 _PLACES = 5
-_left_behind: list[Connection] = []
+_abandoned: list[Connection] = []
 
 
 class Transaction:
@@ -157,7 +157,7 @@ class Connections:
     def _notice_fork(self) -> None:
         if self._process != os.getpid():
             # Neither used nor closed: the parent speaks on them.
-            _left_behind.extend(self._idle)
+            _abandoned.extend(self._idle)
             self._guard = Lock()
             self._forget()
 

@@ -10,10 +10,9 @@ from typing import Any
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
-from goop_mcp.store.figures import FigureFilter, Figures, gather_figures
 from goop_mcp.store.postgres import statements
 from goop_mcp.store.postgres.connections import Connection
-from goop_mcp.store.postgres.faults import translating
+from goop_mcp.store.postgres.errors import translating
 from goop_mcp.store.records import (
     MOST_OF_A_SKETCH,
     Event,
@@ -27,6 +26,7 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
+from goop_mcp.store.statistics import Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 from goop_mcp.store.words import MOST_WORDS, fold_concept, search_text
 
@@ -232,7 +232,7 @@ class PostgresReading:
             attempt_of(row) for row in self._rows(statements.ATTEMPTS, since=since, limit=limit)
         ]
 
-    def figures(self, wanted: FigureFilter) -> Figures:
+    def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the figures of attempts, judgements and reports."""
         bound = self._mine | {"since": wanted.since, "agent": wanted.agent}
 
@@ -242,7 +242,7 @@ class PostgresReading:
             with translating(self._place):
                 return self._connection.execute(statement.encode(), bound).fetchall()
 
-        return gather_figures(ask, statements.FIGURES)
+        return gather_statistics(ask, statements.STATISTICS)
 
     def _one_memory(self, statement: Composed, value: int | str) -> StoredMemory | None:
         return next((memory_of(row) for row in self._rows(statement, value=value)), None)

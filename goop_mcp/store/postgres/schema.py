@@ -15,7 +15,7 @@ __all__ = [
     "APP_ROLE",
     "bypasses_row_security",
     "can_become",
-    "faults",
+    "find_defects",
     "migrate",
     "newest_version",
     "refuse_newer",
@@ -128,7 +128,7 @@ def bypasses_row_security(connection: Connection) -> bool:
     return bool(row and row[0])
 
 
-def faults(connection: Connection) -> Iterator[str]:
+def find_defects(connection: Connection) -> Iterator[str]:
     """Yield what is wrong with the tables and, as far as this transaction sees them, with the rows."""
     for text, statement in _RULES.items():
         yield from (text.format(name) for (name,) in connection.execute(statement))

@@ -7,7 +7,7 @@ from typing import LiteralString
 
 from psycopg.sql import SQL, Composed
 
-from goop_mcp.store.figures import Dialect
+from goop_mcp.store.statistics import Dialect
 
 __all__ = [
     "ADD_ATTEMPT",
@@ -19,7 +19,6 @@ __all__ = [
     "DOCUMENT_REVISION",
     "EVENTS",
     "EVENT_REVISIONS",
-    "FIGURES",
     "FORGET_MEMORY",
     "FORGET_VECTORS",
     "LAST_REPORTS",
@@ -40,6 +39,7 @@ __all__ = [
     "SEARCH",
     "SET_PROJECTION",
     "SET_VECTOR",
+    "STATISTICS",
     "VECTORS",
 ]
 
@@ -256,7 +256,7 @@ INSERT INTO goop.judgements (
     %(session_id)s, %(rules)s, %(number)s, %(ended)s, %(created_at)s
 ) RETURNING id
 """)
-FIGURES = Dialect(
+STATISTICS = Dialect(
     schema="goop.",
     wanted=(
         "tenant = %(tenant)s AND project = %(project)s AND (%(since)s::text IS NULL OR created_at"

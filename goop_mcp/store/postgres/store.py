@@ -19,7 +19,7 @@ from goop_mcp.store.postgres import schema
 from goop_mcp.store.postgres.address import ANSWER_WITHIN, parse_address
 from goop_mcp.store.postgres.beginning import Beginning, holder_of_turn
 from goop_mcp.store.postgres.connections import Connection, Connections, Transaction
-from goop_mcp.store.postgres.faults import translating
+from goop_mcp.store.postgres.errors import translating
 from goop_mcp.store.postgres.reading import PostgresReading, Project
 from goop_mcp.store.postgres.writing import Counters, PostgresWriting
 
@@ -144,7 +144,7 @@ class PostgresStore:
             return []
 
         with self._reading(begin) as (connection, _), translating(self.location):
-            return list(schema.faults(connection))
+            return list(schema.find_defects(connection))
 
     # The signature is that of Store
     def backup(self, target: Path, *, force: bool = False) -> None:  # noqa: ARG002

@@ -14,11 +14,11 @@ import apsw
 
 from goop_mcp.errors import StoreCorruptError, StoreError, StoreVersionError
 from goop_mcp.store.failpoints import Failpoint, failpoint
-from goop_mcp.store.file_faults import file_fault
+from goop_mcp.store.file_errors import file_error
 from goop_mcp.store.filesystems import MOUNT_TABLE, network_filesystem
 from goop_mcp.store.migrations import Migration
 from goop_mcp.store.sqlite.companions import SUFFIXES, Companions, FileIdentity, companions_of
-from goop_mcp.store.sqlite.faults import sqlite_faults
+from goop_mcp.store.sqlite.errors import translating
 from goop_mcp.store.sqlite.schema import find_foreign_objects, read_objects
 
 __all__ = [
@@ -107,7 +107,7 @@ class DatabaseFile:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise file_fault(error, self.name) from error
+            raise file_error(error, self.name) from error
 
         if stat.S_ISLNK(found.st_mode):
             raise StoreError(
@@ -129,7 +129,7 @@ class DatabaseFile:
         folder = self.path.parent
         if not self.makes_folder:
             if not folder.is_dir():
-                raise file_fault(errno.ENOENT, self.name)
+                raise file_error(errno.ENOENT, self.name)
             return
 
         try:
@@ -139,7 +139,7 @@ class DatabaseFile:
         except FileExistsError:
             return
         except OSError as error:
-            raise file_fault(error, self.name) from error
+            raise file_error(error, self.name) from error
 
     def warnings(self) -> tuple[str, ...]:
         """Say what people should know about the place."""
@@ -199,9 +199,11 @@ class DatabaseFile:
 
         return version
 
-    def faults(self, connection: apsw.Connection | None = None) -> AbstractContextManager[None]:
+    def translating(
+        self, connection: apsw.Connection | None = None
+    ) -> AbstractContextManager[None]:
         """Raise what SQLite raises inside as an error under StoreError that names this file."""
-        return sqlite_faults(self.path, name=self.name, connection=connection)
+        return translating(self.path, name=self.name, connection=connection)
 
     @contextmanager
     def bounded(self, connection: apsw.Connection, seconds: float | None = None) -> Iterator[None]:
@@ -226,7 +228,7 @@ class DatabaseFile:
         # The folder may be reached through links, which is the user's choice; the file may not be
         # one.
         path = self.path.parent.resolve() / self.path.name
-        with self.faults():
+        with self.translating():
             connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
 
         try:
@@ -235,7 +237,7 @@ class DatabaseFile:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             _distrust(connection)
             connection.set_busy_timeout(min(_PATIENCE_MS, int(self.seconds * 1000)))
-            with self.faults(connection), self.bounded(connection):
+            with self.translating(connection), self.bounded(connection):
                 yield connection
         except BaseException:
             connection.close()
@@ -251,7 +253,7 @@ class DatabaseFile:
         except FileExistsError:
             return
         except OSError as error:
-            raise file_fault(error, self.name) from error
+            raise file_error(error, self.name) from error
 
     def refuse_foreign_objects(self, connection: apsw.Connection, *, name: str = "") -> None:
         """Raise StoreCorruptError for a file of another program, or one in which something else was declared.
@@ -303,7 +305,7 @@ class DatabaseFile:
         except StoreError:
             raise
         except OSError as error:
-            raise file_fault(error, f"the copy of {self.name}") from error
+            raise file_error(error, f"the copy of {self.name}") from error
 
     def log_is_empty(self) -> bool:
         """Tell whether there is no log next to the file, or one in which nothing stands yet."""
@@ -326,7 +328,7 @@ class DatabaseFile:
             self.copy_to(copy, connection)
             sync_folder(copy.parent)
         except OSError as error:
-            raise file_fault(error, f"the copy of {self.name}") from error
+            raise file_error(error, f"the copy of {self.name}") from error
 
         return f"{self.name}{suffix}"
 
@@ -344,7 +346,7 @@ class DatabaseFile:
 
             sync_folder(self.path.parent)
         except OSError as error:
-            raise file_fault(error, self.name) from error
+            raise file_error(error, self.name) from error
 
         return f"{self.name}{suffix}"
 
@@ -357,7 +359,7 @@ class DatabaseFile:
         target = apsw.Connection(str(path))
 
         try:
-            with self.faults(target), target.backup("main", connection, "main") as backup:
+            with self.translating(target), target.backup("main", connection, "main") as backup:
                 backup.step()
         finally:
             target.close()

@@ -10,7 +10,7 @@ import apsw
 
 from goop_mcp.errors import StoreCorruptError, StoreError, UnwritableFileError
 from goop_mcp.store.sqlite.connection import DatabaseFile, sync_folder
-from goop_mcp.store.sqlite.faults import sqlite_faults
+from goop_mcp.store.sqlite.errors import translating
 
 __all__ = ["opened_copy", "write_copy"]
 
@@ -62,7 +62,7 @@ def opened_copy(source: Path, file: DatabaseFile) -> Iterator[apsw.Connection]:
             f"{name} is the database itself; name the copy that goop-mcp backup has written"
         )
 
-    with sqlite_faults(source, name=name, advice=_NOT_RESTORED):
+    with translating(source, name=name, advice=_NOT_RESTORED):
         connection = apsw.Connection(str(source.resolve()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             file.refuse_foreign_objects(connection, name=name)
@@ -91,7 +91,7 @@ def _refuse_target(file: DatabaseFile, target: Path, *, force: bool) -> None:
 
 
 def _refuse_damaged(path: Path, *, name: str) -> None:
-    with sqlite_faults(path, name=name, advice=_NOT_COPIED):
+    with translating(path, name=name, advice=_NOT_COPIED):
         connection = apsw.Connection(str(path))
         try:
             # One file that can be carried away, without companions next to it.

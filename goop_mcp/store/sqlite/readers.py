@@ -22,9 +22,9 @@ class SqliteReaders:
 
     def __init__(self, file: DatabaseFile) -> None:
         self._file = file
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> list[apsw.Connection]:
+    def reset(self) -> list[apsw.Connection]:
         """Begin without connections and return those that were there, which a fork makes useless."""
         left = [connection for _, connection in getattr(self, "_idle", ())]
         self._guard = threading.Lock()

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
-from goop_mcp.store.figures import Dialect, FigureFilter, Figures, gather_figures
 from goop_mcp.store.records import (
     MOST_OF_A_SKETCH,
     Event,
@@ -22,8 +21,9 @@ from goop_mcp.store.records import (
     StoredMemory,
     StoredReport,
 )
-from goop_mcp.store.sqlite.faults import ForeignValueError
+from goop_mcp.store.sqlite.errors import ForeignValueError
 from goop_mcp.store.sqlite.search import filtering, search
+from goop_mcp.store.statistics import Dialect, Statistics, StatisticsFilter, gather_statistics
 from goop_mcp.store.vectors import BYTES_A_NUMBER, unpacked
 
 __all__ = ["LISTS", "SqliteReading"]
@@ -282,10 +282,10 @@ class SqliteReading:
             {"since": since, "limit": _limit(limit)},
         )
 
-    def figures(self, wanted: FigureFilter) -> Figures:
+    def statistics(self, wanted: StatisticsFilter) -> Statistics:
         """Return the figures of attempts, judgements and reports."""
         bindings = {"since": wanted.since, "agent": wanted.agent}
-        return gather_figures(
+        return gather_statistics(
             lambda statement: self._connection.execute(statement, bindings).fetchall(), _DIALECT
         )
 

@@ -48,7 +48,7 @@ class SqliteStore:
         self._queue = WriteQueue(self._lock, name=file.name, finish=self._finish)
         self._writer: apsw.Connection | None = None
         self._writer_of: FileIdentity | None = None
-        self._writer_beside: Companions | None = None
+        self._writer_companions: Companions | None = None
         self._log_holds_forgotten = False
         _stores.add(self)
 
@@ -79,7 +79,7 @@ class SqliteStore:
             with suppress(StoreError):
                 self._queue.run(self._open_writer, timeout=_CHECK_TIMEOUT)
 
-        with self._file.faults(), self._readers.view() as connection:
+        with self._file.translating(), self._readers.view() as connection:
             version = self._file.version_of(connection)
             if version == self._file.newest:
                 return ask(SqliteReading(connection))
@@ -107,7 +107,7 @@ class SqliteStore:
     def check(self) -> list[str]:
         """Return what SQLite finds wrong with the file, and whether the index of words fits the memories."""
         try:
-            with self._file.faults(), self._readers.view(seconds=_CHECK_SECONDS) as connection:
+            with self._file.translating(), self._readers.view(seconds=_CHECK_SECONDS) as connection:
                 said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
 
             if said != ["ok"]:
@@ -121,7 +121,7 @@ class SqliteStore:
 
     def backup(self, target: Path, *, force: bool = False) -> None:
         """Write one whole file at `target` that `restore` takes, while others read and write."""
-        with self._file.faults(), self._readers.view() as connection:
+        with self._file.translating(), self._readers.view() as connection:
             if not self.exists():
                 raise StoreError(
                     f"{self._file.name} does not exist, so there is nothing to copy; save something"
@@ -141,14 +141,14 @@ class SqliteStore:
         self._readers.close()
         self._queue.close()
 
-    def leave_behind(self) -> list[apsw.Connection]:
+    def abandon(self) -> list[apsw.Connection]:
         """Begin anew in a child after a fork, and return connections that must neither be used nor closed there."""
-        left = self._readers.begin_anew()
+        left = self._readers.reset()
         if self._writer is not None:
             left.append(self._writer)
 
         self._writer = None
-        self._queue.begin_anew()
+        self._queue.reset()
         self._lock.forget()
 
         return left
@@ -159,7 +159,7 @@ class SqliteStore:
         failpoint(Failpoint.LOCK)
         connection = self._open_writer()
         try:
-            with self._file.faults(connection), self._file.bounded(connection):
+            with self._file.translating(connection), self._file.bounded(connection):
                 connection.set_busy_timeout(max(int((deadline - time.monotonic()) * 1000), 1))
                 answer = self._transaction(connection, change)
         except StoreError as error:
@@ -214,7 +214,7 @@ class SqliteStore:
             kept = self._file.move_aside()
             connection = self._open_writer()
 
-        with self._file.faults(connection):
+        with self._file.translating(connection):
             connection.set_busy_timeout(int(_CHECK_TIMEOUT * 1000))
             with connection.backup("main", copy, "main") as backup:
                 backup.step()
@@ -228,7 +228,7 @@ class SqliteStore:
 
     def _check_index(self) -> list[str]:
         connection = self._open_writer()
-        with self._file.faults(connection), self._file.bounded(connection, _CHECK_SECONDS):
+        with self._file.translating(connection), self._file.bounded(connection, _CHECK_SECONDS):
             try:
                 connection.execute(
                     "INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)"
@@ -261,26 +261,29 @@ class SqliteStore:
 
         self._close_writer()
         self._writer = self._file.open_writer()
-        self._writer_of, self._writer_beside = self._file.identity(), self._file.companions()
+        self._writer_of, self._writer_companions = self._file.identity(), self._file.companions()
 
         return self._writer
 
     def _has_lost_its_log(self) -> bool:
         """Tell whether somebody has removed or replaced the log or its index since the writer was opened."""
-        return self._writer_beside is not None and self._file.companions() != self._writer_beside
+        return (
+            self._writer_companions is not None
+            and self._file.companions() != self._writer_companions
+        )
 
     def _save_open_log(self, connection: apsw.Connection) -> None:
         """Move what is only in the log that `connection` has open into the database, for which nobody else has it.
 
         The lock of writers is held. Raises StoreError where that cannot be; nothing is lost then, and nothing done.
         """
-        was, beside = self._writer_beside, self._file.companions()
+        was, beside = self._writer_companions, self._file.companions()
         if was is None or beside.log == was.log or self._file.identity() != self._writer_of:
             # The log is where it was, and its index is made from it; or another database was put in
             # place on purpose.
             return
 
-        with self._file.faults(connection):
+        with self._file.translating(connection):
             _, frames, moved = _checkpoint(connection, "NOOP")
             if frames == moved:
                 return
@@ -313,7 +316,7 @@ class SqliteStore:
     def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-            self._writer = self._writer_beside = None
+            self._writer = self._writer_companions = None
 
     def _finish(self) -> None:
         """Close the writer, and leave the whole database in one file when nobody else writes."""
@@ -366,12 +369,12 @@ def _vacuum(connection: apsw.Connection) -> None:
 
 _stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
 # Never emptied: a child that closed them would touch files that its parent has open.
-_left_behind: list[apsw.Connection] = []
+_abandoned: list[apsw.Connection] = []
 
 
 def _after_fork() -> None:
     for store in _stores:
-        _left_behind.extend(store.leave_behind())
+        _abandoned.extend(store.abandon())
 
 
 if hasattr(os, "register_at_fork"):

@@ -21,44 +21,44 @@ __all__ = ["outcome_unknown", "translated", "translating", "was_lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Fault:
+class _Translation:
     """What one kind of failure is called and what people can do about it; `{place}` is the database."""
 
     kind: type[StoreError]
     text: str
 
 
-_UNREACHABLE = _Fault(
+_UNREACHABLE = _Translation(
     StoreUnavailableError, "{place} cannot be reached; nothing was done, call again when it is back"
 )
-_LOST = _Fault(
+_LOST = _Translation(
     StoreUnavailableError, "the connection to {place} was lost; nothing was done, call again"
 )
-_CONFLICT = _Fault(
+_CONFLICT = _Translation(
     StoreBusyError, "another change of {place} came first; nothing was done, call again"
 )
-_DENIED = _Fault(
+_DENIED = _Translation(
     StoreReadOnlyError, "the user of {place} may not do this; grant it the role goop_app"
 )
-_REFUSED = _Fault(
+_REFUSED = _Translation(
     StoreError,
     "{place} refuses the user or its password; check both, and pg_hba.conf on the server",
 )
-_DAMAGED = _Fault(StoreCorruptError, "{place} reports damaged data; restore it from a backup")
-_STRANGE = _Fault(
+_DAMAGED = _Translation(StoreCorruptError, "{place} reports damaged data; restore it from a backup")
+_STRANGE = _Translation(
     StoreCorruptError, "the tables of {place} are not those of goop-mcp; restore them from a backup"
 )
-_SILENT = _Fault(
+_SILENT = _Translation(
     StoreUnavailableError,
     "{place} keeps the connection and does not answer; nothing was done, call again later",
 )
-_NO_ROLE = _Fault(
+_NO_ROLE = _Translation(
     StoreError,
     "the server at {place} does not know the role goop_app, which it knew before; another server"
     " may answer there now, or it was restored without its roles: restore them (pg_dumpall"
     " --roles-only), or start goop-mcp again without it",
 )
-_TEXT = _Fault(
+_TEXT = _Translation(
     StoreError, "a text holds a character that {place} cannot keep, such as NUL; remove it"
 )
 
@@ -68,40 +68,40 @@ _BY_STATE = {
     "22021": _TEXT,
     "22023": _NO_ROLE,
     "22P05": _TEXT,
-    "23505": _Fault(
+    "23505": _Translation(
         StoreError,
         "the key or text is in {place} already; look for it in the same transaction first",
     ),
-    "25006": _Fault(
+    "25006": _Translation(
         StoreReadOnlyError, "{place} is read-only, as a standby is; use the primary server"
     ),
-    "25P03": _Fault(
+    "25P03": _Translation(
         StoreUnavailableError,
         "{place} cut off a change that stood still for too long; nothing was done, call again",
     ),
-    "25P04": _Fault(
+    "25P04": _Translation(
         StoreUnavailableError,
         "{place} cut off a change that took too long; nothing was done, call again",
     ),
     "28": _REFUSED,
-    "3D000": _Fault(StoreError, "{place} does not exist; create the database first"),
+    "3D000": _Translation(StoreError, "{place} does not exist; create the database first"),
     "3F000": _STRANGE,
     "40": _CONFLICT,
     "42501": _DENIED,
     "42703": _STRANGE,
     "42P01": _STRANGE,
-    "53": _Fault(
+    "53": _Translation(
         StoreUnavailableError, "the server of {place} is overloaded; nothing was done, call again"
     ),
-    "53100": _Fault(
+    "53100": _Translation(
         StoreFullError,
         "the server of {place} has no room left on its disk; make room, then call again",
     ),
-    "55P03": _Fault(
+    "55P03": _Translation(
         StoreBusyError, "others wrote to {place} for too long; nothing was done, call again"
     ),
     "57": _LOST,
-    "57014": _Fault(
+    "57014": _Translation(
         StoreBusyError, "{place} took too long and was interrupted; nothing was done, call again"
     ),
     "58030": _DAMAGED,
@@ -125,8 +125,8 @@ _BY_WORDS = (
 
 def translated(error: Exception, place: str) -> StoreError:
     """Return the error of this package for one of the driver's; `place` names the database without a password."""
-    fault = _fault(error)
-    return fault.kind(fault.text.format(place=place))
+    translation = _translation_of(error)
+    return translation.kind(translation.text.format(place=place))
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def outcome_unknown(place: str) -> StoreUnavailableError:
     )
 
 
-def _fault(error: Exception) -> _Fault:
+def _translation_of(error: Exception) -> _Translation:
     if isinstance(error, UnicodeEncodeError):
         return _TEXT
     if isinstance(error, NoAnswerError):
@@ -163,7 +163,7 @@ def _fault(error: Exception) -> _Fault:
 
     state = error.sqlstate if isinstance(error, psycopg.Error) else None
     if state:
-        unknown = _Fault(
+        unknown = _Translation(
             StoreError, "{place} " + f"refused the statement (SQLSTATE {state}); please report this"
         )
         return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or unknown
@@ -173,4 +173,6 @@ def _fault(error: Exception) -> _Fault:
 
     words = str(error)
 
-    return next((fault for pattern, fault in _BY_WORDS if pattern.search(words)), _UNREACHABLE)
+    return next(
+        (translation for pattern, translation in _BY_WORDS if pattern.search(words)), _UNREACHABLE
+    )

@@ -16,9 +16,9 @@ from goop_mcp.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from goop_mcp.store.file_faults import file_fault
+from goop_mcp.store.file_errors import file_error
 
-__all__ = ["ForeignValueError", "sqlite_faults"]
+__all__ = ["ForeignValueError", "translating"]
 
 _CORRUPT = "{name} is damaged; {advice}"
 _NO_DATABASE = "{name} is no database; {advice}"
@@ -52,7 +52,7 @@ _OTHER = (
     " database"
 )
 
-_FAULTS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
+_ERRORS: Final[tuple[tuple[type[apsw.Error], type[StoreError], str], ...]] = (
     (apsw.FullError, StoreFullError, _FULL),
     (apsw.ReadOnlyError, StoreReadOnlyError, _READ_ONLY),
     (apsw.PermissionsError, StoreReadOnlyError, _READ_ONLY),
@@ -74,7 +74,7 @@ class ForeignValueError(Exception):
 
 
 @contextmanager
-def sqlite_faults(
+def translating(
     path: Path, *, name: str, connection: apsw.Connection | None = None, advice: str = _RESTORE
 ) -> Iterator[None]:
     """Raise what SQLite raises inside as an error under StoreError about the file `name`.
@@ -95,24 +95,24 @@ def sqlite_faults(
 def _translated(
     error: apsw.Error, path: Path, name: str, connection: apsw.Connection | None, advice: str
 ) -> StoreError:
-    for kind, ours, text in _FAULTS:
+    for kind, ours, text in _ERRORS:
         if isinstance(error, kind):
             return ours(text.format(name=name, error=_short(error), advice=advice))
 
     if isinstance(error, apsw.CantOpenError):
         return _cannot_open(path, name)
 
-    number = _system_fault(error, connection)
+    number = _system_error(error, connection)
 
     return (
-        file_fault(number, name)
+        file_error(number, name)
         if number
         else StoreError(_OTHER.format(name=name, error=_short(error)))
     )
 
 
-def _system_fault(error: apsw.Error, connection: apsw.Connection | None) -> int:
-    """Return the number of the fault that the system reported, 0 when it is not known."""
+def _system_error(error: apsw.Error, connection: apsw.Connection | None) -> int:
+    """Return the number of the error that the system reported, 0 when it is not known."""
     if not isinstance(error, apsw.IOError):
         return 0
     # SQLite keeps no number when the file that its processes share cannot grow.
@@ -132,7 +132,7 @@ def _cannot_open(path: Path, name: str) -> StoreError:
 
         path.parent.stat()
     except OSError as error:
-        return file_fault(error, name)
+        return file_error(error, name)
 
     if path.is_dir():
         return StoreCorruptError(f"{name} is a folder where a database should be; move it away")

@@ -15,7 +15,7 @@ from goop_mcp.errors import (
 )
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.postgres import PostgresStore
-from goop_mcp.store.postgres.faults import translated
+from goop_mcp.store.postgres.errors import translated
 from goop_mcp.store.records import MemoryFilter
 from tests.postgres import Database, Server
 from tests.store.postgres.conftest import OpenStore

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeVar
 __all__ = [
     "Dialect",
     "Ending",
-    "FigureFilter",
-    "Figures",
     "PromptCounts",
     "ReplyCounts",
-    "gather_figures",
+    "Statistics",
+    "StatisticsFilter",
+    "gather_statistics",
 ]
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ MOST_NAMES: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FigureFilter:
+class StatisticsFilter:
     """What counts: `since` is the earliest time (ISO 8601, UTC), `agent` the name; None for all."""
 
     since: str | None = None
@@ -66,7 +66,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Statistics:
     """What was recorded.
 
     The name of an agent is None where nobody named it; weeks are those of ISO 8601, in order.
@@ -117,12 +117,12 @@ Ask = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement, with what is wanted bound to it, and returns its rows; none where there are no tables."""
 
 
-def gather_figures(ask: Ask, dialect: Dialect) -> Figures:
+def gather_statistics(ask: Ask, dialect: Dialect) -> Statistics:
     """Ask for each figure, and put them together."""
     questions = _Questions(ask, dialect)
     week = dialect.week
 
-    return Figures(
+    return Statistics(
         replies=next(iter(questions.replies("NULL").values()), ReplyCounts()),
         replies_by_agent=questions.replies("agent"),
         replies_by_week=_in_order(questions.replies(week)),
