@@ -97,9 +97,7 @@ def test_an_allowed_origin_is_what_a_browser_sends(origin: str) -> None:
 )
 def test_a_token_with_a_blank_or_a_line_break_is_refused_and_not_repeated(token: str) -> None:
     said = sentence({"GOOP_TOKEN": token})
-    assert said.startswith(
-        "GOOP_TOKEN has a blank, a line break or another invalid character"
-    )
+    assert said.startswith("GOOP_TOKEN has a blank, a line break or another invalid character")
     assert token.strip() not in said
 
 
@@ -169,7 +167,10 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ("[tokens.a]\nscopes = ['read']", "has no token"),
         ("[tokens.a]\ntoken = ''", "is an empty token"),
         ("[tokens.a]\ntoken = 'x y'", "has a blank"),
-        ("[tokens.a]\ntoken = 'fifteen-signs--'", "[tokens.a] is a token of fewer than 16 characters"),
+        (
+            "[tokens.a]\ntoken = 'fifteen-signs--'",
+            "[tokens.a] is a token of fewer than 16 characters",
+        ),
         ("fifteen-signs--", "is a token of fewer than 16 characters"),
         (
             f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'",
