@@ -1,4 +1,4 @@
-"""The visual style as rules, and the checker that applies them to a rendered message (V-16, V-17)."""
+"""The visual style as rules, and the checker that applies them to messages (V-16, V-17)."""
 
 import re
 import unicodedata
@@ -47,7 +47,7 @@ class Message:
 
 
 def check_message(text: str) -> tuple[Finding, ...]:
-    """Return every breach of the visual style in one rendered message, in order of lines; warnings all.
+    """Return every breach of the visual style in one message as warnings, in order of lines.
 
     Code in fences is not looked at, nor what lies beyond 256 KiB.
     """
@@ -130,10 +130,10 @@ def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
     for number, line in message.lines:
         main = _MAIN_HEADING.match(line) is not None
         before = main or line == DIVIDER or _SECTION_HEADING.match(line) is not None
-        behind = main or line == DIVIDER
+        after = main or line == DIVIDER
         if before and texts.get(number - 1):
             hits.append(_hit(number, line, "no blank line before this section; expected one"))
-        elif behind and texts.get(number + 1) and not _opens_section(texts[number + 1]):
+        elif after and texts.get(number + 1) and not _opens_section(texts[number + 1]):
             hits.append(
                 _hit(
                     number + 1,

@@ -1,4 +1,4 @@
-"""A verdict as a task of A2A 1.0: state, artifacts, metadata (ROUTING, section 6). One way only."""
+"""A verdict as a task of A2A 1.0: state, artifacts, metadata. One direction only."""
 
 from typing import Any
 
@@ -20,10 +20,11 @@ def a2a_task(
     needs_credentials: bool = False,
     cancelled: bool = False,
 ) -> dict[str, Any]:
-    """Return `status`, `artifacts` and `metadata` of the A2A task that ended with `verdict`, as JSON values.
+    """Return `status`, `artifacts` and `metadata` of the A2A task that ended with `verdict`.
 
-    The arguments are those of verdict_state(). Ids and times are the caller's to add. The whole envelope stands in the
-    metadata, so nothing is lost; `workflow_state` stands there where the whole work is not where the task is.
+    The values are JSON values, the arguments those of verdict_state(). The caller adds ids and
+    times. The metadata hold the whole envelope, so that nothing is lost, and `workflow_state` where
+    the state of the whole work differs from that of the task.
     """
     state = verdict_state(
         verdict, repair_left=repair_left, needs_credentials=needs_credentials, cancelled=cancelled

@@ -23,12 +23,12 @@ def read_context(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_context(context: object) -> None:
-    """Raise ContextError, which names the field, for a value of the wrong kind in `context`, a RoutingContext."""
+    """Raise ContextError, naming the field, for a value of the wrong type in a RoutingContext."""
     _check(context, "", _CONTEXT)
 
 
 def _check(given: object, path: str, readers: Mapping[str, Reader]) -> None:
-    """Hold the fields of `given` against their readers, and the fields of what stands in them."""
+    """Check the fields of `given` with their readers, and recursively the fields of its parts."""
     for name, read in readers.items():
         value, where = getattr(given, name), f"{path}.{name}" if path else name
         inner = _OBJECTS.get(name)
@@ -53,7 +53,7 @@ def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> di
 
 
 def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
-    # Needed only for a slip; every start would pay for it
+    # Imported here because only a misspelled field needs it, and every start would pay for it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     near = get_close_matches(name[:80], known, n=1, cutoff=0.5)
@@ -132,7 +132,7 @@ def _counts(value: object, path: str) -> Mapping[str, int]:
 
 
 def _sessions(value: object, path: str) -> Mapping[str, SessionState]:
-    """Read a map from session id to its state: the bare word, or an object with state, result and depends_on."""
+    """Read a map from session id to state: a string, or {state, result, depends_on}."""
     return MappingProxyType(
         {name: _session(each, f"{path}.{name}") for name, each in _mapping(value, path).items()}
     )

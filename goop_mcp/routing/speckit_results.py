@@ -1,4 +1,4 @@
-"""What the results of the speckit agents say: issues, paths, next steps (speckit-agent-response, result fields)."""
+"""Issues, paths and next steps in the results of the speckit agents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def next_names(report: ReportView) -> tuple[str, ...]:
 
 
 def paths_of(report: ReportView, *names: str) -> tuple[str, ...]:
-    """Return the paths in the result: those of the fields `names`, or of every field that holds one."""
+    """Return the paths in the result: those of the fields `names`, or of every path field."""
     return tuple(
         value
         for name, value in report.result.items()
@@ -34,7 +34,7 @@ def paths_of(report: ReportView, *names: str) -> tuple[str, ...]:
 
 
 def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]:
-    """Return what is to be mended according to the result of a failed gate, worst first; never nothing."""
+    """Return what to fix after a failed gate, worst first; never empty."""
     found = (
         tuple(_listed(result.get("findings")))
         or tuple(_gates(result))
@@ -44,7 +44,7 @@ def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]
 
 
 def issues_of_error(error: ErrorView) -> tuple[Issue, ...]:
-    """Return what is to be mended according to an error, worst first: its details, else its message."""
+    """Return what to fix after an error, worst first: its details, else its message."""
     listed = [issue for name in _ISSUE_LISTS for issue in _listed(error.details.get(name))]
     return worst_first(listed or [_from_message(error)])
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from goop_mcp.testing.corruptions import Corruption, mended, placed, refused
+from goop_mcp.testing.corruptions import Corruption, placed, refused, repaired
 from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
 __all__ = ["JSON_SLIPS"]
@@ -66,33 +66,33 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     ),
     placed("wrong_order", "the fields stand in another order", _written(_reversed_order)),
     placed("invented_field", "a field that nobody knows", _slip(r"^\{", r'{"mood": "cheerful", ')),
-    mended("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
-    mended(
+    repaired("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
+    repaired(
         "comments",
         "a comment",
         _slip(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "),
         _LOOSE,
     ),
-    mended(
+    repaired(
         "python_dict",
         "a dict of Python",
         _written(lambda envelope: repr(json.loads(envelope))),
         _LOOSE,
     ),
-    mended(
+    repaired(
         "smart_quotes",
         "typographic quotes",
         _written(lambda envelope: re.sub('"([^"]*)"', r"“\1”", envelope)),
         _LOOSE,
     ),
-    mended(
+    repaired(
         "raw_line_break",
         "a line break within a string",
         _words("Then:\nmore."),
         _LOOSE,
         adds="Then: more.",
     ),
-    mended(
+    repaired(
         "unescaped_quote",
         "a quote within a string",
         _words('Renamed "a" to b.'),
@@ -106,14 +106,14 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
         "envelope/truncated",
         never="cut reply accepted",
     ),
-    mended(
+    repaired(
         "value_in_wrong_case",
         "a listed value in the wrong case",
         _slip(_STATUS, lambda match: match[0].replace(match[1], match[1].swapcase())),
         "value-case",
     ),
-    mended("wrapped", "wrapped in an object of one key", _keyed, _LOOSE),
-    mended("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
+    repaired("wrapped", "wrapped in an object of one key", _keyed, _LOOSE),
+    repaired("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
     refused(
         "cut_at_70_percent",
         "cut off after seven tenths",

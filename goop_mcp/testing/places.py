@@ -29,7 +29,7 @@ def _in_think(good: GoodReply) -> str:
     return f"<think>\nPerhaps so:\n{good.draft}\n</think>\n\n{good.fenced}"
 
 
-def _behind_lone_end(good: GoodReply) -> str:
+def _after_lone_end(good: GoodReply) -> str:
     return f"Perhaps so:\n{good.draft}\nNo, better.\n</think>\n\n{good.fenced}"
 
 
@@ -85,7 +85,7 @@ PLACES: Final[tuple[Corruption, ...]] = (
     placed(
         "lone_think_end",
         "a draft, a lone end of thinking, then the answer",
-        _behind_lone_end,
+        _after_lone_end,
         never="draft taken",
     ),
     placed("quoted_example", "an example is quoted first", _as_example, never="example taken"),

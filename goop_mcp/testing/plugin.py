@@ -1,8 +1,8 @@
-"""Fixtures for pytest: write `pytest_plugins = ["goop_mcp.testing.plugin"]` into the conftest.py at the top.
+"""Fixtures for pytest: add `pytest_plugins = ["goop_mcp.testing.plugin"]` to the top conftest.py.
 
-`scripted_agent(...)` makes agents and fails the test when replies of a script were never asked for. A test that takes
-`corrupted_reply` runs once for each reply of the corpus; `@pytest.mark.corpus(wanted="refused")` narrows that to the
-replies whose fields have these values.
+`scripted_agent(...)` makes agents and fails the test when replies of a script were not used. A test
+with `corrupted_reply` runs once for each reply of the corpus;
+`@pytest.mark.corpus(wanted="refused")` limits that to the replies whose fields have these values.
 """
 
 from collections.abc import Iterator

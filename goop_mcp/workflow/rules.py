@@ -18,9 +18,11 @@ _OPEN_FACTS = """\
 {
   "interview_complete": true, "vision_sentences": 3, "interview_must_haves": 1, "constraints": 1,
   "out_of_scope": 1, "assumptions": 1, "mitigated_risks": 1,
-  "spec_locked": true, "spec_exists": true, "blueprint_exists": true, "must_haves": 2, "traced_must_haves": 2,
+  "spec_locked": true, "spec_exists": true, "blueprint_exists": true,
+  "must_haves": 2, "traced_must_haves": 2,
   "user_confirmed": true,
-  "total_tasks": 8, "open_wave": 3, "open_tasks": 0, "open_tasks_in_all": 0, "failed_checks": 0, "active_blockers": 0,
+  "total_tasks": 8, "open_wave": 3, "open_tasks": 0, "open_tasks_in_all": 0,
+  "failed_checks": 0, "active_blockers": 0,
   "verification_report": true, "passed_must_haves": 2, "user_accepted": true,
   "merge_confirmed": true
 }

@@ -1,7 +1,7 @@
-"""What the gate says, in the forms of the specification: sections 3.3 and 3.4 for people, 7.1 for the session's log.
+"""Messages of the gate in the forms of the specification: 3.3 and 3.4 for people, 7.1 for the log.
 
-Older than the visual style, these messages keep their own form: two blanks behind an icon, three before a detail. Line
-numbers are those of the prompt file (D-75).
+These messages are older than the visual style and keep their form: two blanks after an icon, three
+before a detail. Line numbers are those of the prompt file (D-75).
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,9 +50,9 @@ def for_people(
     schema_present: bool,
     place: str | None,
 ) -> Iterator[str]:
-    """Yield the message block of section 3.4 and, where an error refuses the prompt, the pair of section 3.3.
+    """Yield the message block of section 3.4, and the pair of 3.3 if an error refuses the prompt.
 
-    `place` is the session's folder that paths must not leave, None when they may lead anywhere in the workspace.
+    `place` is the session's folder that paths must not leave, None to allow the whole workspace.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not errors:
@@ -65,22 +65,22 @@ def for_people(
 
 
 def refusal(
-    faults: Sequence[Finding],
+    errors: Sequence[Finding],
     verdict: Verdict,
     *,
     file_name: str = "prompt.md",
     schema: str = SCHEMA,
     place: str | None = None,
 ) -> Iterator[str]:
-    """Yield the message block of section 3.4 on the `faults` for which a prompt is refused (H-36, H-37)."""
-    malformed = [each for each in faults if _is_malformed(each)]
-    paths = [each for each in faults if each.rule.startswith("path/")]
+    """Yield the message block of section 3.4 on the `errors` that refuse a prompt (H-36, H-37)."""
+    malformed = [each for each in errors if _is_malformed(each)]
+    paths = [each for each in errors if each.rule.startswith("path/")]
     invalid = [
         each
-        for each in faults
+        for each in errors
         if each not in malformed and each not in paths and each.rule != _NO_ENVELOPE
     ]
-    if any(each.rule == _NO_ENVELOPE for each in faults):
+    if any(each.rule == _NO_ENVELOPE for each in errors):
         yield f"❌ No XML handoff block found in {line(file_name)}"
         yield "ℹ️  XML handoff is mandatory here; only SPIKE and research may go without"
     if malformed:
@@ -139,7 +139,7 @@ def _is_malformed(finding: Finding) -> bool:
 
 
 def _syntax_lines(errors: Sequence[Finding], verdict: Verdict) -> Iterator[str]:
-    """Yield one line for each fault of form; where tags do not match, the first end tags that do not."""
+    """Yield one line for each error of form; first the end tags that do not match, if any."""
     malformed = any(each.rule == "xml/malformed" for each in errors)
     mismatches = list(islice(_mismatches(verdict), _MOST_LINES)) if malformed else []
     for number, words in mismatches:
@@ -194,7 +194,7 @@ def _schema_block(errors: Sequence[Finding], schema: str) -> Iterator[str]:
 
 
 def _schema_of(errors: Sequence[Finding], schema: str) -> str:
-    """Return the schema the request was held against; of a version that has none, the file that is missing."""
+    """Return the schema of the request; for a version without one, the missing file."""
     version = next((_found(each) for each in errors if each.rule == _VERSION), "")
     if not version.replace(".", "").isalnum():
         return schema

@@ -40,7 +40,7 @@ _OTHER_FIELDS = {
     status: [field for field in tables.OPTIONAL if field.name not in own]
     for status, own in _OWN_KEYS.items()
 }
-"""What a reply may hold beside the fields of its status."""
+"""What a reply may hold in addition to the fields of its status."""
 _DELIVERABLE_KEYS = frozenset({"path", "type", "description"})
 _QUESTION_KEYS = frozenset({"id", "question", "context", "default", "options"})
 _ISSUE_KEYS = frozenset({"id", "category", "title", "description", "resolution"})
@@ -49,7 +49,7 @@ _WORK_KEYS = frozenset({"completed", "blocked_on"})
 
 
 def read_reply(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Reply]:
-    """Read a reply; what lenient mode mends is set in `values` too."""
+    """Read a reply; repairs of lenient mode are also written into `values`."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.look_for_template_text(values)
     reader.fields(tables.STATUS, values, "")

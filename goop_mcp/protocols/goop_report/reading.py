@@ -121,7 +121,7 @@ _MEMORY_TYPE = Words({each.value: each for each in MemoryType}, memory.UNKNOWN_M
 
 
 class ReportReader(ValueReader):
-    """Reads one `<goop_report>` tree into the model, with the phases of the project's profile in mind."""
+    """Reads one `<goop_report>` tree into the model, with the phases of the project's profile."""
 
     def __init__(self, expected: "Expectations") -> None:
         """Take the profile from what the caller expects."""

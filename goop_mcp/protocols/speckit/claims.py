@@ -7,8 +7,7 @@ from goop_mcp.validation.json_values import Fields
 
 __all__ = ["claims_of"]
 
-# Where the review tells of files that are no longer there, and which lists name files by their last
-# part.
+# Where the review lists files that no longer exist, and which lists name files by their last part.
 _CHANGES = "/result/changes_made"
 _GONE = (f"{_CHANGES}/files_deleted/", f"{_CHANGES}/files_moved/")
 _MADE: dict[str, FileClaimKind] = {

@@ -46,7 +46,7 @@ _LEAST_FIELDS = 2
 
 
 def _rank(value: Mapping[str, object]) -> int:
-    """Return how much an object looks like an answer: a whole one, a part of one, or a result without envelope."""
+    """Rank an object by how much it looks like an answer: whole, in part, or a bare result."""
     keys = len(_ENVELOPE_KEYS & value.keys())
     part = "result" in value or "error" in value
     if keys >= _LEAST_KEYS or (part and "agent" in value):
@@ -89,7 +89,7 @@ class SpeckitFamily:
         return None
 
     def is_marked(self, block: Block) -> bool:
-        """Return whether `block` is told from other objects by its keys alone: agent, status and their part (D-01).
+        """Return whether the keys of `block` alone identify it: agent, status, their part (D-01).
 
         One that was cut off may lack the part.
         """
@@ -148,7 +148,7 @@ class SpeckitFamily:
         return model_from(Response, values)
 
     def claims(self, envelope: Envelope) -> Claims:
-        """Return what `envelope` says is true of the project; what an agent is given says nothing."""
+        """Return what `envelope` claims about the project; an agent's input claims nothing."""
         return claims_of(envelope) if isinstance(envelope, Response) else NO_CLAIMS
 
     def absence(self, text: str) -> str:

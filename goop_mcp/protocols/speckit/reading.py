@@ -43,7 +43,7 @@ _ISSUE_KEYS = frozenset({"severity", "type", "message", "location", "recommendat
 
 
 def read_response(values: JsonObjectValue, bounds: PathBounds) -> ValuesReading[Response]:
-    """Read an agent's answer; what lenient mode mends is set in `values` too."""
+    """Read an agent's answer; repairs of lenient mode are also written into `values`."""
     reader = ValueReader(tables.VALUE_RULES, bounds)
     reader.look_for_template_text(values)
     reader.fields(tables.ENVELOPE, values, "")

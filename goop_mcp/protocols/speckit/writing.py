@@ -24,7 +24,7 @@ def write_response(response: Response) -> str:
     """Return `response` as JSON, indented by two blanks, ending with a line feed.
 
     Parts that are None are left out. Raises NotWritableError when the answer is marked as partial,
-    or when something is called like a field of the envelope or cannot be said in JSON.
+    or when something is called like a field of the envelope or cannot be expressed in JSON.
     """
     _refuse_partial(partial=response.partial)
     error = response.error
@@ -43,7 +43,7 @@ def write_response(response: Response) -> str:
 
 
 def write_workflow_context(context: WorkflowContext, *, user_request: str | None = None) -> str:
-    """Return the text that tells an agent where it works, and what the user asked for (S-01).
+    """Return the text about the workflow for an agent, and the user's request (S-01).
 
     Raises NotWritableError as `write_response` does.
     """
@@ -51,7 +51,7 @@ def write_workflow_context(context: WorkflowContext, *, user_request: str | None
 
 
 def write_feedback_context(context: FeedbackContext) -> str:
-    """Return the text that tells an agent why it is called again; the issues stay in their order (S-05).
+    """Return the text that explains a repeated call; the issues keep their order (S-05).
 
     Raises NotWritableError as `write_response` does.
     """
@@ -59,9 +59,10 @@ def write_feedback_context(context: FeedbackContext) -> str:
 
 
 def write_input(given: AgentInput) -> str:
-    """Return all that an agent is given: its contexts, then the user's words, ending with a line feed.
+    """Return the whole input of an agent: contexts, then the user's request and a line feed.
 
-    Raises NotWritableError as `write_response` does, also when the user's words would be read as a context.
+    Raises NotWritableError as `write_response` does, also when the request would be read as a
+    context.
     """
     _refuse_partial(partial=given.partial)
     parts = []
@@ -161,7 +162,7 @@ def _json(values: Mapping[str, JsonValue], extensions: Values) -> str:
         text = json.dumps(together, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise NotWritableError(
-            "a value cannot be said in JSON; use texts, numbers, lists and objects"
+            "a value cannot be expressed in JSON; use texts, numbers, lists and objects"
         ) from error
 
     return f"{text}\n"

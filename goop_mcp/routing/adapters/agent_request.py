@@ -12,7 +12,7 @@ _NO_ENVELOPE = "agent_request/no-envelope"
 
 
 def _asks_for_repair(verdict: Verdict) -> bool:
-    """Return whether the request itself is at fault: missing deliverables are the session's (H6)."""
+    """Return whether the request itself is wrong: missing deliverables concern the session (H6)."""
     errors = {finding.rule for finding in verdict.of_severity(Severity.ERROR)}
     return (
         any(not rule.startswith("evidence/") and rule != _NO_ENVELOPE for rule in errors)
@@ -48,7 +48,7 @@ def _read(verdict: Verdict) -> RequestView:
 
 
 def _text(verdict: Verdict) -> str:
-    """Return the request as it may be handed on: mended where it was, else as it was written."""
+    """Return the request as it may be handed on: the repaired text, or else the original."""
     if verdict.repaired_text is not None:
         return verdict.repaired_text
     start, end = verdict.span or (0, len(verdict.read_text))

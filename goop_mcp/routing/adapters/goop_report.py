@@ -19,7 +19,7 @@ from goop_mcp.workflow.task_ids import normal_task_id
 __all__ = ["ADAPTER"]
 
 _CONTRADICTED = "goop_report/complete-with-failed-check"
-"""The one error that is routed by content and not sent back: the report is in order, the work is not (D-26)."""
+"""The only error that is routed by content: the report is well formed, the work failed (D-26)."""
 
 _NO_STATE = State(phase=None)
 

@@ -36,7 +36,7 @@ def _tests_failed(response: Response) -> bool:
 
 
 def _has_critical_findings(response: Response) -> bool:
-    """Return whether an analysis counts or lists a critical finding; where the two differ, the worse one counts."""
+    """Return whether an analysis counts or lists a critical finding; either is enough."""
     if _agent(response) != "analyze":
         return False
 
@@ -78,7 +78,7 @@ def _leaves_ambiguities(response: Response) -> bool:
 
 
 def _leaves_tasks(response: Response) -> bool:
-    """Return whether the percentage or the counts of an implementation leave a task; the worse one counts."""
+    """Return whether an implementation leaves a task by percentage or counts; the worse counts."""
     if _agent(response) != "implement":
         return False
 
@@ -113,7 +113,7 @@ OUTCOMES = (
 
 
 def _asks_for_repair(verdict: Verdict) -> bool:
-    # Nobody mends a context by asking an agent: it is what the agent was given.
+    # A context is what an agent was given: no agent can be asked to repair it.
     return not isinstance(verdict.envelope, AgentInput)
 
 

@@ -17,8 +17,8 @@ from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
+from goop_mcp.routing.messages import failed_checks, named
 from goop_mcp.routing.row import Case, Row
-from goop_mcp.routing.telling import failed_checks, named
 from goop_mcp.routing.views import Outcome, Place, ReportView
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import NEXT_AGENT_ALIASES, SPECIAL_NEXT_AGENTS, is_agent_name
@@ -35,7 +35,7 @@ _TASK_AT_START = re.compile(
 )
 
 
-# What the report says
+# What the report contains
 
 
 def _next_agent(case: Case) -> str | None:
@@ -48,7 +48,7 @@ def _next_text(case: Case) -> str | None:
 
 
 def _goes_to_agent(case: Case) -> bool:
-    """Return whether an agent that can be started is named next; another name is a matter for the user."""
+    """Return whether the next agent can be started; any other name is left to the user."""
     agent = _next_agent(case)
     return agent is not None and (is_agent_name(agent) or agent in case.context.known_agents)
 
@@ -109,13 +109,13 @@ def _not_ready(case: Case) -> Filling:
     }
 
 
-def _mend_checks(case: Case) -> Filling:
+def _fix_checks(case: Case) -> Filling:
     checks = [
         f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
         for check in case.report.failed_checks
     ]
     task = f" of {case.report.task_id}" if case.report.task_id else ""
-    words = f"These checks{task} failed. Mend the cause, run them again, and report:"
+    words = f"These checks{task} failed. Fix the cause, run them again, and report:"
     return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
 
 
@@ -197,7 +197,7 @@ def _verify(case: Case) -> Filling:
     }
 
 
-# How it is told
+# What people read
 
 
 def _task(case: Case) -> str:
@@ -229,7 +229,7 @@ def _remarks(case: Case) -> tuple[str, ...]:
     return (f"Blocker in the report: {case.report.blockers}",) if case.report.blockers else ()
 
 
-def _tell_blocked(_case: Case, filling: Filling) -> str:
+def _render_blocked(_case: Case, filling: Filling) -> str:
     questions = filling.get("questions") or ()
     if not questions:
         return decision_required(
@@ -243,23 +243,23 @@ def _tell_blocked(_case: Case, filling: Filling) -> str:
     return decision_required(words, choices, question=None if choices else "How should it go on?")
 
 
-def _tell_not_ready(case: Case, filling: Filling) -> str:
+def _render_not_ready(case: Case, filling: Filling) -> str:
     blockers = (filling.get("blockers") or (NOT_READY,))[0]
-    return _tell_blocked(case, {**filling, "questions": parse_deviations(blockers)})
+    return _render_blocked(case, {**filling, "questions": parse_deviations(blockers)})
 
 
-def _tell_failed_checks(case: Case, _filling: Filling) -> str:
+def _render_failed_checks(case: Case, _filling: Filling) -> str:
     details = tuple(
         [f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks]
     )
     return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
 
 
-def _tell_no_progress(_case: Case, filling: Filling) -> str:
+def _render_no_progress(_case: Case, filling: Filling) -> str:
     return decision_required((filling.get("blockers") or ("",))[0], question="How should it go on?")
 
 
-def _tell_partial(case: Case, _filling: Filling) -> str:
+def _render_partial(case: Case, _filling: Filling) -> str:
     return progress(
         phase=_phase(case) or "–",
         wave=_position(case.report.wave),
@@ -269,7 +269,7 @@ def _tell_partial(case: Case, _filling: Filling) -> str:
     )
 
 
-def _tell_progress(case: Case, filling: Filling) -> str:
+def _render_progress(case: Case, filling: Filling) -> str:
     return progress(
         phase=_phase(case) or "–",
         wave=_position(case.report.wave),
@@ -280,7 +280,7 @@ def _tell_progress(case: Case, filling: Filling) -> str:
     )
 
 
-def _tell_handoff(case: Case, filling: Filling) -> str:
+def _render_handoff(case: Case, filling: Filling) -> str:
     return session_handoff(
         accomplished=_accomplished(case.report),
         phase=_phase(case) or "–",
@@ -294,15 +294,15 @@ def _tell_handoff(case: Case, filling: Filling) -> str:
 def _accomplished(report: ReportView) -> list[str]:
     files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
     commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
-    return [report.summary or report.task_name or "nothing told", *files, *commits]
+    return [report.summary or report.task_name or "nothing reported", *files, *commits]
 
 
-def _tell_user(case: Case, filling: Filling) -> str:
+def _render_user(case: Case, filling: Filling) -> str:
     words = filling.get("instruction") or "How should it go on?"
     return decision_required(case.report.summary or f"{_task(case)} is COMPLETE", question=words)
 
 
-def _tell_last_task(case: Case, filling: Filling) -> str:
+def _render_last_task(case: Case, filling: Filling) -> str:
     return phase_complete(
         "Execute",
         summary=case.report.summary or "every wave is done",
@@ -338,7 +338,7 @@ ROWS = (
             f"{case.report.native_status}:"
             f" {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
         ),
-        message=_tell_blocked,
+        message=_render_blocked,
     ),
     Row(
         rule="G2",
@@ -348,9 +348,9 @@ ROWS = (
         fits=lambda case: case.outcome is Outcome.GATE_FAILED,
         actions=(Action.RESUME_SAME,),
         carries=("next_agent", "instruction"),
-        fill=_mend_checks,
+        fill=_fix_checks,
         reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
-        message=_tell_failed_checks,
+        message=_render_failed_checks,
     ),
     Row(
         rule="G2b",
@@ -364,7 +364,7 @@ ROWS = (
         reason=lambda case: (
             f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
         ),
-        message=_tell_not_ready,
+        message=_render_not_ready,
     ),
     Row(
         rule="G7c",
@@ -381,7 +381,7 @@ ROWS = (
         reason=lambda case: (
             f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
         ),
-        message=_tell_no_progress,
+        message=_render_no_progress,
     ),
     Row(
         rule="G7b",
@@ -396,7 +396,7 @@ ROWS = (
             f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
             " there"
         ),
-        message=_tell_handoff,
+        message=_render_handoff,
     ),
     Row(
         rule="G7",
@@ -408,7 +408,7 @@ ROWS = (
         carries=("next_agent", "instruction", "files_to_read"),
         fill=_resume,
         reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
-        message=_tell_partial,
+        message=_render_partial,
     ),
     Row(
         rule="G8",
@@ -424,7 +424,7 @@ ROWS = (
         reason=lambda _case: (
             "CHECKPOINT: the state is saved, and the work goes on in a new session"
         ),
-        message=_tell_handoff,
+        message=_render_handoff,
     ),
     Row(
         rule="G8b",
@@ -442,7 +442,7 @@ ROWS = (
         reason=lambda case: (
             f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on"
         ),
-        message=_tell_progress,
+        message=_render_progress,
     ),
     Row(
         rule="G3",
@@ -456,7 +456,7 @@ ROWS = (
         reason=lambda _case: (
             "COMPLETE with a new session suggested: the state is saved and handed over"
         ),
-        message=_tell_handoff,
+        message=_render_handoff,
     ),
     Row(
         rule="G4",
@@ -468,7 +468,7 @@ ROWS = (
         carries=("instruction", "next_command"),
         fill=_hand_to_user,
         reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
-        message=_tell_user,
+        message=_render_user,
     ),
     Row(
         rule="G5",
@@ -488,7 +488,7 @@ ROWS = (
             f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes"
             " over"
         ),
-        message=_tell_last_task,
+        message=_render_last_task,
     ),
     Row(
         rule="G6",
@@ -500,6 +500,6 @@ ROWS = (
         carries=("next_agent", "instruction", "files_to_read", "next_command"),
         fill=_go_on_with_command,
         reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
-        message=_tell_progress,
+        message=_render_progress,
     ),
 )

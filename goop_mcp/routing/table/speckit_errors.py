@@ -7,17 +7,17 @@ from goop_mcp.messages import notice
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.feedback_context import compose_feedback_context
+from goop_mcp.routing.messages import (
+    counted_noun,
+    named,
+    render_blockers,
+    render_fix,
+    render_notice,
+    render_question,
+)
 from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.table.speckit_agents import can_start
-from goop_mcp.routing.telling import (
-    counted_noun,
-    named,
-    tell_blockers,
-    tell_mending,
-    tell_notice,
-    tell_question,
-)
 from goop_mcp.routing.views import Issue, Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -210,12 +210,12 @@ def _fix(case: Case) -> Filling:
     ]
     return {
         "next_agent": case.same_agent,
-        "instruction": "\n".join(["Mend this and run again:", *_error_in_words(case), *details]),
+        "instruction": "\n".join(["Fix this and run again:", *_error_in_words(case), *details]),
         "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
     }
 
 
-# How it is told
+# What people read
 
 
 def _words(case: Case) -> str:
@@ -258,12 +258,12 @@ def _people_reason(case: Case) -> str:
     )
 
 
-def _tell_manual(_case: Case, filling: Filling) -> str:
+def _render_manual(_case: Case, filling: Filling) -> str:
     lines = [f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]]
     return notice("Manual Resolution", *lines, "→ Resolve this by hand, then run the agent again")
 
 
-def _tell_feedback(case: Case, filling: Filling) -> str:
+def _render_feedback(case: Case, filling: Filling) -> str:
     issues = filling.get("issues") or ()
     lines = [f"✗ {_issue_in_words(issue)}" for issue in issues[:_FIRST_PREVIEWED]]
     turn = f"(iteration {case.context.iteration + 1} of {_feedback_limit(case)})"
@@ -271,22 +271,22 @@ def _tell_feedback(case: Case, filling: Filling) -> str:
     return notice("Feedback Loop", *lines, step)
 
 
-def _tell_retry(case: Case, filling: Filling) -> str:
+def _render_retry(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     wait = f" in {retry.delay_seconds} s" if retry and retry.delay_seconds else ""
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
-    return tell_notice(
+    return render_notice(
         "Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{wait}{count}"
     )
 
 
-def _tell_mending(case: Case, _filling: Filling) -> str:
-    return tell_mending(_words(case), case)
+def _render_fix(case: Case, _filling: Filling) -> str:
+    return render_fix(_words(case), case)
 
 
-def _tell_prerequisite(case: Case, filling: Filling) -> str:
+def _render_prerequisite(case: Case, filling: Filling) -> str:
     agent = named(filling.get("next_agent"))
-    return tell_notice(
+    return render_notice(
         "Prerequisite", f"⚠️ {_words(case)}", f"{agent} runs first, then {_agent(case)} again"
     )
 
@@ -305,7 +305,7 @@ ROWS = (
         carries=("blockers",),
         fill=_blocked_by_error,
         reason=_people_reason,
-        message=_tell_manual,
+        message=_render_manual,
     ),
     Row(
         rule="S2",
@@ -317,7 +317,7 @@ ROWS = (
         carries=("questions",),
         fill=_ask_about_error,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: you decide",
-        message=tell_question,
+        message=render_question,
     ),
     Row(
         rule="S3",
@@ -334,7 +334,7 @@ ROWS = (
         reason=lambda case: (
             f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
         ),
-        message=_tell_prerequisite,
+        message=_render_prerequisite,
     ),
     Row(
         rule="S3b",
@@ -346,7 +346,7 @@ ROWS = (
         carries=("blockers",),
         fill=_blocked_by_error,
         reason=lambda case: f"{_kind(case)}, although {_prerequisite(case)} has run: you decide",
-        message=tell_blockers,
+        message=render_blockers,
     ),
     Row(
         rule="S4",
@@ -363,7 +363,7 @@ ROWS = (
         reason=lambda case: (
             f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues"
         ),
-        message=_tell_feedback,
+        message=_render_feedback,
     ),
     Row(
         rule="S4b",
@@ -383,7 +383,7 @@ ROWS = (
             )
             + ": you decide"
         ),
-        message=tell_blockers,
+        message=render_blockers,
     ),
     Row(
         rule="S5",
@@ -400,7 +400,7 @@ ROWS = (
         reason=lambda case: (
             f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause"
         ),
-        message=_tell_retry,
+        message=_render_retry,
     ),
     Row(
         rule="S6",
@@ -415,7 +415,7 @@ ROWS = (
         carries=("next_agent", "retry"),
         fill=_try_again,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again",
-        message=_tell_retry,
+        message=_render_retry,
     ),
     Row(
         rule="S7",
@@ -430,9 +430,9 @@ ROWS = (
         carries=("next_agent", "instruction"),
         fill=_fix,
         reason=lambda case: (
-            f"{_kind(case)}: {_words(case)}: {_agent(case)} mends it and runs again"
+            f"{_kind(case)}: {_words(case)}: {_agent(case)} fixes it and runs again"
         ),
-        message=_tell_mending,
+        message=_render_fix,
     ),
     Row(
         rule="S7b",
@@ -444,6 +444,6 @@ ROWS = (
         carries=("blockers",),
         fill=_blocked_by_error,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: {_nothing_left(case)}, you decide",
-        message=tell_blockers,
+        message=render_blockers,
     ),
 )

@@ -5,10 +5,10 @@ from typing import Any
 from goop_mcp.messages import phase_complete, progress
 from goop_mcp.routing.counting import progressed
 from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.messages import named, render_notice, render_question, render_review
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.speckit_results import next_names, number_of, paths_of
 from goop_mcp.routing.table.speckit_agents import can_start
-from goop_mcp.routing.telling import named, tell_notice, tell_question, tell_review
 from goop_mcp.routing.views import Outcome, Question
 
 __all__ = ["ROWS"]
@@ -83,40 +83,40 @@ def _progress(case: Case) -> dict[str, Any]:
     return {**progressed(case.context.counters), "iteration": 0}
 
 
-# How it is told
+# What people read
 
 
 def _agent(case: Case) -> str:
     return named(case.report.agent or case.context.expected_agent)
 
 
-def _tell_next(case: Case, filling: Filling) -> str:
-    return tell_notice(
+def _render_next(case: Case, filling: Filling) -> str:
+    return render_notice(
         "Next Agent",
         f"✓ {_agent(case)} has finished",
         f"{named(filling.get('next_agent'))} goes on",
     )
 
 
-def _tell_unfinished(case: Case, _filling: Filling) -> str:
+def _render_unfinished(case: Case, _filling: Filling) -> str:
     done, total = _count(case, "tasks_completed"), _count(case, "tasks_total")
     words = f"{done:g} of {total:g} tasks are done" if total else "not every task is done"
     return progress(phase="implement", in_progress=[], remarks=[f"{words}; implement goes on"])
 
 
-def _tell_findings(_case: Case, filling: Filling) -> str:
-    return tell_review("the review asks for a person", filling)
+def _render_findings(_case: Case, filling: Filling) -> str:
+    return render_review("the review asks for a person", filling)
 
 
-def _tell_unsure(case: Case, filling: Filling) -> str:
-    return tell_review(f"{_agent(case)} has finished with confidence_level LOW", filling)
+def _render_unsure(case: Case, filling: Filling) -> str:
+    return render_review(f"{_agent(case)} has finished with confidence_level LOW", filling)
 
 
-def _tell_checkpoint(case: Case, filling: Filling) -> str:
-    return tell_review(f"{_agent(case)} has finished; the next step is implement", filling)
+def _render_checkpoint(case: Case, filling: Filling) -> str:
+    return render_review(f"{_agent(case)} has finished; the next step is implement", filling)
 
 
-def _tell_finished(case: Case, _filling: Filling) -> str:
+def _render_finished(case: Case, _filling: Filling) -> str:
     return phase_complete(_agent(case), summary="There is no next step.")
 
 
@@ -138,7 +138,7 @@ ROWS = (
             f"success, with clarifications_needed {_count(case, 'clarifications_needed'):g}:"
             " clarify goes on"
         ),
-        message=_tell_next,
+        message=_render_next,
     ),
     Row(
         rule="S9",
@@ -153,7 +153,7 @@ ROWS = (
             f"success, but remaining_ambiguities is {_count(case, 'remaining_ambiguities'):g}: you"
             " decide"
         ),
-        message=tell_question,
+        message=render_question,
     ),
     Row(
         rule="S10",
@@ -168,7 +168,7 @@ ROWS = (
             f"success, but completion_percentage is {_count(case, 'completion_percentage'):g}:"
             " implement resumes"
         ),
-        message=_tell_unfinished,
+        message=_render_unfinished,
     ),
     Row(
         rule="S11",
@@ -184,7 +184,7 @@ ROWS = (
         reason=lambda _case: (
             "success, but overall_status is NEEDS_MANUAL_REVIEW: a person looks at it"
         ),
-        message=_tell_findings,
+        message=_render_findings,
     ),
     Row(
         rule="S12",
@@ -198,7 +198,7 @@ ROWS = (
         reason=lambda _case: (
             "success, but confidence_level is LOW: a person looks at it before the next step"
         ),
-        message=_tell_unsure,
+        message=_render_unsure,
     ),
     Row(
         rule="S13",
@@ -214,7 +214,7 @@ ROWS = (
         carries=("next_agent",),
         fill=_hold_back,
         reason=lambda _case: "success, and the next step is implement: a person approves it first",
-        message=_tell_checkpoint,
+        message=_render_checkpoint,
     ),
     Row(
         rule="S14",
@@ -226,7 +226,7 @@ ROWS = (
         carries=("next_agent", "instruction", "files_to_read"),
         fill=_go_on,
         reason=lambda case: f"success: {_first_step(case)} is the next step",
-        message=_tell_next,
+        message=_render_next,
     ),
     Row(
         rule="S15",
@@ -236,6 +236,6 @@ ROWS = (
         fits=lambda case: _succeeded(case) and _first_step(case) is None,
         actions=(Action.FINISH,),
         reason=lambda _case: "success, and next_steps names nobody: the work is finished",
-        message=_tell_finished,
+        message=_render_finished,
     ),
 )

@@ -194,7 +194,7 @@ TASK_ID_DIFFERS_FROM_STATE = Rule(
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
     catches="wave or task number of task_id differs from state",
-    why="One of the two is wrong, and the router cannot tell which.",
+    why="One of the two is wrong, and the router cannot know which.",
     fix="Make task_id and the counters in state name the same task.",
     requirements=("G-12", "G-58"),
     example=Example(good=_GOOD_TASK, bad="<task_id>W2.T2</task_id>", reply=COMPLETE_REPLY),
