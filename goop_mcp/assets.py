@@ -18,8 +18,15 @@ _PACKAGE = Path(__file__).parent
 _IN_CHECKOUT: dict[AssetKind, str] = {
     "schemas": "schemas",
     "prompts": "prompts",
-    "templates": "templates",
+    "templates": "prompts/templates",
     "docs": "docs/protocols",
+    "plugins": "packaging/plugins",
+}
+_INSTALLED: dict[AssetKind, str] = {
+    "schemas": "schemas",
+    "prompts": "prompts",
+    "templates": "prompts/templates",
+    "docs": "docs",
     "plugins": "plugins",
 }
 
@@ -78,4 +85,4 @@ def _folder(kind: AssetKind) -> Path:
     # Beside an installed package lie other people's folders, which may have these names too.
     if (checkout / "pyproject.toml").is_file():
         return checkout / _IN_CHECKOUT[kind]
-    return _PACKAGE / kind
+    return _PACKAGE / _INSTALLED[kind]

@@ -17,7 +17,9 @@ from tests.repository import ROOT
     [
         ("schemas", "goop_report/0.1.6.xsd", "schemas/goop_report/0.1.6.xsd"),
         ("prompts", "goop_report.md", "prompts/goop_report.md"),
+        ("templates", "documents/spec.md", "prompts/templates/documents/spec.md"),
         ("docs", "goop_report.md", "docs/protocols/goop_report.md"),
+        ("plugins", "opencode/goop.js", "packaging/plugins/opencode/goop.js"),
     ],
 )
 def test_each_kind_is_read_from_its_folder(kind: AssetKind, name: str, place: str) -> None:

@@ -11,7 +11,7 @@ from goop_mcp.memory.drafts import MemoryDraft, prepare
 from goop_mcp.memory.keeping import get_memory
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.operations.build_request import build_request
-from goop_mcp.operations.check_files import check_files, mend_file
+from goop_mcp.operations.check_files import check_files, repair_file
 from goop_mcp.operations.session_contents import SessionFields
 from goop_mcp.operations.session_handoff import build_session_handoff
 from goop_mcp.redaction import redact
@@ -99,4 +99,4 @@ def test_files_that_were_checked_show_none_of_their_text(tmp_path: Path) -> None
     file = tmp_path / "reply.md"
     file.write_text(REPLY, encoding="utf-8")
 
-    assert_short(check_files([str(file)]), mend_file(str(file)), redact(REPLY))
+    assert_short(check_files([str(file)]), repair_file(str(file)), redact(REPLY))

@@ -102,10 +102,10 @@ def test_wheel_holds_the_package_with_its_schemas_prompts_and_pages(distribution
         "goop_mcp/py.typed",
         "goop_mcp/schemas",
         "goop_mcp/prompts",
-        "goop_mcp/templates",
         "goop_mcp/docs",
         "goop_mcp/plugins",
     } <= folders
+    assert "goop_mcp/prompts/templates/documents/spec.md" in names
     assert "goop_mcp/plugins/claude-code/goop-mcp/.claude-plugin/plugin.json" in names
     assert "goop_mcp/store/migrations/sqlite/0001_tables.sql" in names
     assert "goop_mcp/testing/corpus/factory.jsonl" in names

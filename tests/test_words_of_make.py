@@ -89,7 +89,7 @@ def test_the_bundle_is_not_left_out_without_npm(
 
 
 def test_a_full_disk_that_cannot_be_had_is_a_failure(tmp_path: Path) -> None:
-    ended = run_word(tmp_path, "tests.store.faults", "--only", "disk")
+    ended = run_word(tmp_path, "tests.store.fault_injection", "--only", "disk")
     files, disk = ended.stdout.splitlines()
 
     assert ended.returncode == 1, ended.stderr

@@ -5,7 +5,7 @@ import click
 from goop_mcp.cli.options import COLOUR, PROTOCOL, project_folder
 from goop_mcp.cli.rendering.repair_notes import render_repair_notes
 from goop_mcp.cli.streams import emit, show, standard_input, terminal_width, wants_colour
-from goop_mcp.operations.check_files import mend_file
+from goop_mcp.operations.check_files import repair_file
 from goop_mcp.operations.project_expectations import expect_of_project
 from goop_mcp.validation.expectations import NOTHING_EXPECTED
 
@@ -27,12 +27,12 @@ def repair(file: str, protocol: str, colour: str) -> int:
     is wrong.
     """
     expected = expect_of_project(project_folder(None), NOTHING_EXPECTED)
-    outcome = mend_file(file, protocol=protocol, expected=expected, stdin=standard_input())
+    outcome = repair_file(file, protocol=protocol, expected=expected, stdin=standard_input())
     notes = render_repair_notes(outcome, width=terminal_width(to_stderr=True))
     show(notes, colour=wants_colour(colour, to_stderr=True), to_stderr=True)
-    if outcome.mended is None:
+    if outcome.repaired is None:
         return 1
 
-    emit(outcome.mended)
+    emit(outcome.repaired)
 
     return 0

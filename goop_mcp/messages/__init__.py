@@ -1,4 +1,4 @@
-"""What people read: messages in the GoopSpec visual style, and the checker of that style (V-01 to V-18)."""
+"""Messages for people in the GoopSpec visual style, and its checker (V-01 to V-18)."""
 
 from goop_mcp.messages.icons import STYLE_VERSION
 from goop_mcp.messages.rendering import (

@@ -33,7 +33,7 @@ PRINCIPLES = (
 
 
 def principle_box(title: str, *lines: str) -> str:
-    """Return a box of lines 66 wide with `title` and `lines` in it; longer lines are wrapped, none is cut."""
+    """Return a box 66 characters wide with `title` and `lines`; longer lines are wrapped."""
     texts = [part for text in (title, *lines) for part in _wrapped(text)]
     return "\n".join([_EDGE, *(f"|{_INDENT}{text}{' ' * _room(text)}|" for text in texts), _EDGE])
 

@@ -1,4 +1,4 @@
-"""docs/protocols/visual_style.md, made from templates and tables: `python -m goop_mcp.messages.page` prints it."""
+"""docs/protocols/visual_style.md, generated: `python -m goop_mcp.messages.page` prints it."""
 
 import sys
 
@@ -23,9 +23,10 @@ __all__ = ["visual_style_markdown"]
 _HEAD = """\
 # The visual style, v{version}
 
-What people read from agents and from goop-mcp has one form: a header with the crystal ball and the middle dot, sections
-with a blank line between them, `→` before the next step, `---` at the end. The style has a version of its own, apart
-from that of the envelopes. This file is made from the templates by `make docs`.
+Messages that people read from agents and from goop-mcp have one form: a header with the crystal
+ball and the middle dot, sections with a blank line between them, `→` before the next step, `---` at
+the end. The style has its own version, independent of that of the envelopes. This file is generated
+from the templates by `make docs`.
 """
 
 _SAMPLES = (

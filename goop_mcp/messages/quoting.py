@@ -70,9 +70,10 @@ FIELDS: Final = (
         "disagreement",
         "disagreements",
     ),
-    *("verdict", "decision", "status", "fix", "mended", "goop-mcp", "error", "message", "envelope"),
+    *("verdict", "decision", "status", "fix", "repaired", "goop-mcp", "error", "message"),
+    "envelope",
 )
-"""The names that our own lines in text answers begin with; no text of an agent begins a line with one of them."""
+"""The names that begin our own lines in text answers; no text of an agent may begin with one."""
 
 _LONGEST = 2_000
 _MARK = "  | "
@@ -93,7 +94,7 @@ _TICKS = re.compile(r"`+")
 
 
 def line(text: str, *, longest: int = _LONGEST) -> str:
-    """Return `text` on one line without control characters, cut to `longest` characters; "–" for nothing."""
+    """Return `text` as one line without control characters, cut to `longest`; "–" for nothing."""
     if len(text) <= longest and text.isprintable() and "  " not in text:
         return text.strip() or "–"
 
@@ -106,7 +107,7 @@ def line(text: str, *, longest: int = _LONGEST) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Return `text` as one line that may stand alone: no heading, list, divider, box or field of ours begins there."""
+    """Return `text` as one line that starts no heading, list, divider, box or field of ours."""
     flat = line(text)
     if _CALL.match(flat):
         return f"→ {flat}"
@@ -137,7 +138,7 @@ def fenced(text: str, language: str = "text") -> list[str]:
 
 
 def without_controls(text: str) -> str:
-    """Return `text` without what moves a cursor or colours it; all kinds of line breaks are line feeds then."""
+    """Return `text` without control characters; every line break becomes a line feed."""
     if text.isprintable():
         return text
     lines = text.splitlines()
@@ -155,8 +156,9 @@ def code(text: str) -> str:
 
 
 def inert(document: str) -> str:
-    """Return Markdown without tags of HTML and without images: what shows it runs nothing and fetches nothing.
+    """Return Markdown without HTML tags and images: a viewer runs nothing and fetches nothing.
 
-    For a whole document of ours, after its texts were put on their lines: what was between two characters is gone then.
+    For a whole document whose texts are already single lines: without control characters, no tag
+    can be hidden from the pattern.
     """
     return _TAG.sub("‹", document).replace("![", "!\\[")

@@ -44,7 +44,8 @@ class Position:
         """Return `2/3`, or a dash when both are unknown."""
         if self.current is None and self.total is None:
             return _UNKNOWN
-        return f"{_UNKNOWN if self.current is None else self.current}/{_UNKNOWN if self.total is None else self.total}"
+        current, total = (_UNKNOWN if n is None else n for n in (self.current, self.total))
+        return f"{current}/{total}"
 
 
 NOWHERE = Position()
@@ -76,7 +77,7 @@ def phase_start(phase: str, description: str) -> str:
 
 
 def notice(context: str, *lines: str) -> str:
-    """Return a message without a template of its own: the header, `lines` as paragraphs, the divider (V-02)."""
+    """Return a message without a template: header, `lines` as paragraphs, divider (V-02)."""
     return _message(context, *(paragraph(each) for each in lines))
 
 
@@ -87,7 +88,7 @@ def table(
     *,
     lines: Sequence[str] = (),
 ) -> str:
-    """Return a message with `lines` as paragraphs and, where there are rows, a table below them (V-02)."""
+    """Return a message with `lines` as paragraphs, and a table below them if it has rows (V-02)."""
     body = [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
     head = [
         f"| {' | '.join(columns)} |",
@@ -105,7 +106,10 @@ def success(text: str) -> str:
 
 
 def warning(reason: str, *, command: str | None = None, details: Sequence[str] = ()) -> str:
-    """Return the header style of a blocked step, with ⚠️ (V-05); a gate's own result is `gate_blocked` (D-39)."""
+    """Return the header style of a blocked step, with ⚠️ (V-05).
+
+    The result of a gate is `gate_blocked` (D-39).
+    """
     return _blocked(StatusIcon.WARNING, reason, command, details)
 
 
@@ -222,7 +226,7 @@ def status_display(
 
 
 def _message(context: str, *parts: str) -> str:
-    """Return header, parts and divider with a blank line between them; an empty part is left out."""
+    """Return header, parts and divider with a blank line between them; empty parts are left out."""
     return "\n\n".join([templates.HEADER + line(context), *filter(None, parts), templates.DIVIDER])
 
 

@@ -1,4 +1,4 @@
-"""The visual style as rules, and the checker that applies them to a rendered message (V-16, V-17)."""
+"""The visual style as rules, and the checker that applies them to messages (V-16, V-17)."""
 
 import re
 import unicodedata
@@ -47,7 +47,7 @@ class Message:
 
 
 def check_message(text: str) -> tuple[Finding, ...]:
-    """Return every breach of the visual style in one rendered message, in order of lines; warnings all.
+    """Return every breach of the visual style in one message as warnings, in order of lines.
 
     Code in fences is not looked at, nor what lies beyond 256 KiB.
     """
@@ -85,10 +85,6 @@ def _hit(number: int, line: str, message: str) -> Hit:
     return Hit(message=message, offset=number, found=excerpt(line))
 
 
-def _is_header(line: str) -> bool:
-    return line.startswith(HEADER) and len(line) > len(HEADER)
-
-
 def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
     # "Always use `## 🔮 GoopSpec · [Context]` for main headers"
     written = [(number, line) for number, line in message.lines if line]
@@ -100,7 +96,7 @@ def _header_form(message: Message, _expected: Expectations) -> list[Hit]:
             " blanks)",
         )
         for number, line in written
-        if _MAIN_HEADING.match(line) and not _is_header(line)
+        if _MAIN_HEADING.match(line) and not (line.startswith(HEADER) and len(line) > len(HEADER))
     ]
     if written and not _MAIN_HEADING.match(written[0][1]):
         hits.insert(
@@ -130,10 +126,10 @@ def _blank_line_missing(message: Message, _expected: Expectations) -> list[Hit]:
     for number, line in message.lines:
         main = _MAIN_HEADING.match(line) is not None
         before = main or line == DIVIDER or _SECTION_HEADING.match(line) is not None
-        behind = main or line == DIVIDER
+        after = main or line == DIVIDER
         if before and texts.get(number - 1):
             hits.append(_hit(number, line, "no blank line before this section; expected one"))
-        elif behind and texts.get(number + 1) and not _opens_section(texts[number + 1]):
+        elif after and texts.get(number + 1) and not _opens_section(texts[number + 1]):
             hits.append(
                 _hit(
                     number + 1,
@@ -190,14 +186,6 @@ def _arrow_missing(message: Message, _expected: Expectations) -> list[Hit]:
         heading = _NEXT_STEP.match(line) is not None or (heading and not line)
 
     return hits
-
-
-def _box(message: Message, _expected: Expectations) -> list[Hit]:
-    return [
-        _hit(number, line, f"a box line stands in the message; expected the divider '{DIVIDER}'")
-        for number, line in message.lines
-        if _BOX.match(line)
-    ]
 
 
 HEADER_FORM = Rule(
@@ -276,7 +264,11 @@ BOX = Rule(
     fix="Leave the box out.",
     requirements=("V-16",),
     example=Example(good="### Completed\n", bad="+====+ GOOPSPEC > PLAN\n", reply=_SAMPLE),
-    check=_box,
+    check=lambda message, _expected: [
+        _hit(number, line, f"a box line stands in the message; expected the divider '{DIVIDER}'")
+        for number, line in message.lines
+        if _BOX.match(line)
+    ],
 )
 
 VISUAL_STYLE_RULES = (

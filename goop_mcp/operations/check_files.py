@@ -1,4 +1,4 @@
-"""Replies that lie in files: read them, judge them, mend them."""
+"""Read replies from files, judge them, repair them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckedFile",
     "FileVerdicts",
-    "MendedFile",
+    "RepairedFile",
     "UnreadFile",
     "check_files",
-    "mend_file",
+    "repair_file",
 ]
 
 
@@ -54,7 +54,7 @@ class UnreadFile:
 class FileVerdicts:
     """The outcome for several files, each in the order in which they were named.
 
-    `rules` are the caller's own by which they were judged beside ours.
+    `rules` are the custom rules of the caller that were applied in addition to the built-in ones.
     """
 
     checked: tuple[CheckedFile, ...]
@@ -63,17 +63,17 @@ class FileVerdicts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MendedFile:
-    """A file with the form of its envelope mended.
+class RepairedFile:
+    """A file with the form of its envelope repaired.
 
-    `mended` is the whole file, equal to what was read where there was nothing to mend, and None
-    when the reply is rejected. `checked` is the verdict that decided. `kept`: the reply is accepted
-    as it is, but would not be with its envelope written again, as the current form requires what an
-    older one cannot say; so nothing was changed.
+    `repaired` is the whole file, equal to what was read if there was nothing to repair, and None
+    if the reply is rejected. `checked` is the verdict on the text as it was read. `kept` is True if
+    the reply is accepted as it is, but would be rejected with its envelope written again, because
+    the current form requires what an older form cannot express; nothing was changed then.
     """
 
     checked: CheckedFile
-    mended: str | None = field(repr=False)
+    repaired: str | None = field(repr=False)
     kept: bool = False
 
 
@@ -89,19 +89,21 @@ def check_files(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> FileVerdicts:
-    """Judge the reply in each of `files`; those that cannot be read or judged do not stop the others.
+    """Judge the reply in each of `files`.
 
-    The arguments are those of `validate`; `stdin` is read for the name "-". What the replies claim is held against
-    the folder `project` and its memory `store`, None takes it as it is. Raises UnknownNameError for an unknown
-    protocol or mode and RuleRefusedError for `rules` of no use; a file on which one of them fails counts as unread.
+    A file that cannot be read or judged does not stop the others. The arguments are those of
+    `validate`; `stdin` is read for the name "-". The claims of the replies are verified in the
+    folder `project` and its memory `store`; None skips that. Raises UnknownNameError for an unknown
+    protocol or mode and RuleRefusedError for unusable `rules`; a file on which a rule fails counts
+    as unread.
     """
+    validator: Callable[..., Verdict] = validate
+    if project is not None:
+        check = operations.check_workspace.check_workspace
+        validator = partial(check, project=project, store=store)
+
     judge = partial(
-        _judge(project, store),
-        protocol=protocol,
-        mode=mode,
-        expected=expected,
-        limits=limits,
-        rules=rules,
+        validator, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules
     )
     checked: list[CheckedFile] = []
     unread: list[UnreadFile] = []
@@ -123,42 +125,39 @@ def check_files(
     return FileVerdicts(checked=tuple(checked), unread=tuple(unread), rules=tuple(rules))
 
 
-def _judge(project: "Path | None", store: "Store | None") -> Callable[..., Verdict]:
-    if project is None:
-        return validate
-    return partial(operations.check_workspace.check_workspace, project=project, store=store)
-
-
-def mend_file(
+def repair_file(
     file: str,
     *,
     protocol: str = "auto",
     expected: Expectations | None = None,
     stdin: BinaryIO | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> MendedFile:
-    """Mend the form of the envelope in `file`, leaving everything else as it is; `expected` is that of `validate`.
+) -> RepairedFile:
+    """Repair the form of the envelope in `file` and leave everything else as it is.
 
-    What is mended is judged once more: nothing comes out that would be rejected, and what is accepted as it is comes
-    out at least so. Raises UnreadableFileError and UnknownNameError.
+    `expected` is that of `validate`. The repaired text is judged once more, so that nothing is
+    returned that would be rejected. Raises UnreadableFileError and UnknownNameError.
     """
     whole = read_reply(file, stdin=stdin, limits=limits)
     text = whole.removeprefix("\ufeff")
     verdict = validate(text, protocol=protocol, expected=expected, limits=limits)
     checked = CheckedFile(file=file, text=text, verdict=verdict)
     if not verdict.accepted:
-        return MendedFile(checked=checked, mended=None)
+        return RepairedFile(checked=checked, repaired=None)
     if verdict.repaired_text is None or verdict.span is None:
-        return MendedFile(checked=checked, mended=whole)
+        return RepairedFile(checked=checked, repaired=whole)
 
-    mended = _with_envelope(verdict, verdict.span, verdict.repaired_text)
-    if not validate(mended, protocol=protocol, expected=expected, limits=limits).accepted:
-        return MendedFile(checked=checked, mended=whole, kept=True)
-    return MendedFile(checked=checked, mended=whole[: len(whole) - len(text)] + mended)
+    repaired = _with_envelope(verdict, verdict.span, verdict.repaired_text)
+    if not validate(repaired, protocol=protocol, expected=expected, limits=limits).accepted:
+        return RepairedFile(checked=checked, repaired=whole, kept=True)
+
+    # Every character outside the envelope stays, the byte order mark too.
+    mark = whole[: len(whole) - len(text)]
+    return RepairedFile(checked=checked, repaired=mark + repaired)
 
 
 def _with_envelope(verdict: Verdict, span: tuple[int, int], envelope: str) -> str:
-    """Return the text that was read with `envelope` in place of `span`, with the line ends that stood there."""
+    """Return the text that was read with `envelope` in place of `span`, in its style of line ends."""
     text = verdict.read_text
     if "\r\n" in text[span[0] : span[1]] and "\r" not in envelope:
         envelope = envelope.replace("\n", "\r\n")

@@ -9,7 +9,7 @@ from goop_mcp.messages import Position, TaskLine, gate_blocked, notice, progress
 from goop_mcp.operations.project_picture import ProjectPicture, take_picture
 from goop_mcp.operations.workplace import Workplace
 from goop_mcp.redaction import redact_structure
-from goop_mcp.routing.telling import counted_noun
+from goop_mcp.routing.messages import counted_noun
 from goop_mcp.store.interface import Reading
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 from goop_mcp.workflow.commands import usual_next
@@ -23,7 +23,7 @@ from goop_mcp.workspace.project import Project, read_project
 from goop_mcp.workspace.projections import (
     Conflict,
     NewerDocument,
-    is_behind,
+    is_stale,
     newer_documents,
     open_conflicts,
 )
@@ -235,7 +235,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         verifications=project.work.verifications if project.work is not None else (),
         drift=find_drift(project, picture.records),
         conflicts=kept.conflicts,
-        unreadable=(*project.unreadable, *checkpoints.faults, *history.faults),
+        unreadable=(*project.unreadable, *checkpoints.errors, *history.faults),
         gate_ahead=ahead,
         next_command=_next_command(project, ahead),
         reports=kept.reports,
@@ -299,7 +299,7 @@ def _kept(workplace: Workplace) -> _Kept:
             memories={str(type): number for type, number in reading.memory_counts().items()},
             conflicts=open_conflicts(reading) if shows else (),
             # Files of a later time show more than is recorded, and not less.
-            behind=shows and not newer and is_behind(reading, workplace.files),
+            behind=shows and not newer and is_stale(reading, workplace.files),
             newer=newer,
         )
 
@@ -351,7 +351,7 @@ def _next_command(project: Project, gate: GateResult | None) -> str | None:
     """Return what opens the gate ahead, or what stands behind it; None where state.json cannot be read."""
     if not project.exists:
         return "goop-mcp init"
-    if project.state_fault is not None or gate is None:
+    if project.state_defect is not None or gate is None:
         return None
     if not gate.passed:
         return gate.command

@@ -70,15 +70,17 @@ class Prompt:
 
 def list_prompts() -> tuple[Prompt, ...]:
     """Return every prompt, sorted by name. Raises AssetBrokenError when a file is not in order."""
-    return tuple(
-        parse_prompt(read_asset("prompts", file), file=file)
-        for file in list_assets("prompts", _SUFFIX)
-    )
+    return tuple(parse_prompt(read_asset("prompts", file), file=file) for file in _prompt_files())
+
+
+def _prompt_files() -> list[str]:
+    # The subfolder prompts/templates/ holds assets of another kind.
+    return [file for file in list_assets("prompts", _SUFFIX) if "/" not in file]
 
 
 def find_prompt(name: str) -> Prompt:
     """Return the prompt called `name`. Raises UnknownNameError, which suggests the nearest name."""
-    known = [file.removesuffix(_SUFFIX) for file in list_assets("prompts", _SUFFIX)]
+    known = [file.removesuffix(_SUFFIX) for file in _prompt_files()]
     if name not in known:
         raise UnknownNameError("prompt", name, known)
     return parse_prompt(read_asset("prompts", name + _SUFFIX), file=name + _SUFFIX)

@@ -9,8 +9,8 @@ from typing import Any, Final, Self
 from goop_mcp.memory.times import Clock, utc_now, written
 from goop_mcp.operations.adoption import AdoptionReport
 from goop_mcp.redaction import redact
-from goop_mcp.store.figures import FigureFilter, Figures, PromptCounts, ReplyCounts
 from goop_mcp.store.interface import Store
+from goop_mcp.store.statistics import PromptCounts, ReplyCounts, Statistics, StatisticsFilter
 
 __all__ = ["ProjectStats", "Retries", "Row", "project_stats", "share", "start_of_week"]
 
@@ -21,7 +21,7 @@ _NOTHING_PROMPTED: Final = PromptCounts()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The figures of one agent or week; the name is None where nobody named the agent."""
+    """The statistics of one agent or week; the name is None where nobody named the agent."""
 
     name: str | None
     replies: ReplyCounts
@@ -46,9 +46,9 @@ class Retries:
     stopped_because: Mapping[str, int]
 
     @classmethod
-    def of(cls, figures: Figures) -> Self:
+    def of(cls, statistics: Statistics) -> Self:
         """Return what the endings of calls come to."""
-        endings = figures.endings
+        endings = statistics.endings
         reasons: dict[str, int] = {}
         for each in endings:
             reason = "accepted" if each.ended in _ACCEPTED else each.ended
@@ -71,7 +71,7 @@ class Retries:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures and their shares as JSON values."""
+        """Return the statistics and their shares as JSON values."""
         return {
             "calls": self.calls,
             "attempts": self.attempts,
@@ -93,12 +93,12 @@ class ProjectStats:
     agent: str | None
     database: str
     has_database: bool
-    figures: Figures
+    statistics: Statistics
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was recorded."""
-        found = self.figures
+        found = self.statistics
         return (
             found.replies == _NOTHING_REPLIED
             and found.prompts == _NOTHING_PROMPTED
@@ -108,7 +108,7 @@ class ProjectStats:
     @property
     def adoption(self) -> AdoptionReport:
         """How many of the prompts that the gate judged hold a request."""
-        prompts = self.figures.prompts
+        prompts = self.statistics.prompts
         return AdoptionReport(
             sessions=prompts.prompts,
             with_request=prompts.with_request,
@@ -119,22 +119,22 @@ class ProjectStats:
     @property
     def retries(self) -> Retries:
         """How often agents had to be asked."""
-        return Retries.of(self.figures)
+        return Retries.of(self.statistics)
 
     @property
     def agents(self) -> tuple[Row, ...]:
-        """The figures by agent, whose replies are most first."""
-        return tuple(_rows(self.figures.replies_by_agent, self.figures.prompts_by_agent))
+        """The statistics by agent, whose replies are most first."""
+        return tuple(_rows(self.statistics.replies_by_agent, self.statistics.prompts_by_agent))
 
     @property
     def weeks(self) -> tuple[Row, ...]:
-        """The figures by week of ISO 8601, in order."""
-        rows = _rows(self.figures.replies_by_week, self.figures.prompts_by_week)
+        """The statistics by week of ISO 8601, in order."""
+        rows = _rows(self.statistics.replies_by_week, self.statistics.prompts_by_week)
         return tuple(sorted(rows, key=lambda row: row.name or ""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON values; a share of nothing is None."""
-        adoption, prompts = self.adoption, self.figures.prompts
+        adoption, prompts = self.adoption, self.statistics.prompts
         return {
             "since": self.since,
             "agent": self.agent,
@@ -144,13 +144,13 @@ class ProjectStats:
                 "line": adoption.line,
                 "too_many_refused": adoption.too_many_blocked,
             },
-            "replies": _reply_values(self.figures.replies),
+            "replies": _reply_values(self.statistics.replies),
             "errors": [
-                {"rule": rule, "replies": count} for rule, count in self.figures.rules.items()
+                {"rule": rule, "replies": count} for rule, count in self.statistics.rules.items()
             ],
             "retries": self.retries.to_dict(),
             "reports": {
-                status or "unknown": count for status, count in self.figures.reports.items()
+                status or "unknown": count for status, count in self.statistics.reports.items()
             },
             "by_agent": [{"agent": row.name, **_row_values(row)} for row in self.agents],
             "by_week": [{"week": row.name, **_row_values(row)} for row in self.weeks],
@@ -161,13 +161,13 @@ def project_stats(
     store: Store, *, since: datetime | None = None, agent: str | None = None
 ) -> ProjectStats:
     """Return the statistics of a project. Creates nothing; raises the errors of the store."""
-    wanted = FigureFilter(since=None if since is None else written(since), agent=agent)
+    wanted = StatisticsFilter(since=None if since is None else written(since), agent=agent)
     return ProjectStats(
         since=wanted.since,
         agent=agent,
         database=store.location,
         has_database=store.exists(),
-        figures=store.read(lambda reading: reading.figures(wanted)),
+        statistics=store.read(lambda reading: reading.statistics(wanted)),
     )
 
 

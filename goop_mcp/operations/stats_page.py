@@ -40,10 +40,10 @@ def _messages(stats: ProjectStats) -> list[str]:
     if stats.is_empty:
         return [notice("Statistics", f"Nothing is recorded{_restriction(stats) or ' yet'}.", *_HOW)]
 
-    figures = stats.figures
-    gated = figures.prompts.prompts > 0
+    statistics = stats.statistics
+    gated = statistics.prompts.prompts > 0
     messages = [table("Statistics", ("Figure", "Value"), _overview(stats), lines=_remarks(stats))]
-    rules = [(rule, str(count)) for rule, count in figures.rules.items()]
+    rules = [(rule, str(count)) for rule, count in statistics.rules.items()]
     if rules:
         messages.append(table("Most Common Errors", ("Rule", "Replies"), *_most(rules)))
     if stats.retries.calls:
@@ -89,10 +89,10 @@ def _restriction(stats: ProjectStats) -> str:
 def _remarks(stats: ProjectStats) -> list[str]:
     said = [f"Only what was recorded{_restriction(stats)}."] if _restriction(stats) else []
     # Where the gate judges no prompts there is no adoption to speak of.
-    if stats.figures.prompts.prompts:
+    if stats.statistics.prompts.prompts:
         said.append(stats.adoption.line)
     if stats.adoption.too_many_blocked:
-        prompts = stats.figures.prompts
+        prompts = stats.statistics.prompts
         said.append(
             f"⚠️ The gate refused {share(prompts.refused, prompts.prompts)} of the prompts, more"
             " than 10%: let prompts without a request pass again, or mend what makes them."
@@ -102,10 +102,11 @@ def _remarks(stats: ProjectStats) -> list[str]:
 
 
 def _overview(stats: ProjectStats) -> list[tuple[str, str]]:
-    replies, prompts = stats.figures.replies, stats.figures.prompts
+    replies, prompts = stats.statistics.replies, stats.statistics.prompts
     judged = replies.accepted + replies.rejected
     reports = ", ".join(
-        f"{count} {status or 'without a status'}" for status, count in stats.figures.reports.items()
+        f"{count} {status or 'without a status'}"
+        for status, count in stats.statistics.reports.items()
     )
     refused = f"{share(prompts.refused, prompts.prompts)} ({prompts.refused} / {prompts.prompts})"
 

@@ -1,4 +1,4 @@
-"""What happens next: a verdict and a context in, a decision out; the table as data, pure (ROUTING)."""
+"""Route a verdict: a pure function from a verdict and a context to a decision."""
 
 from goop_mcp.routing.context import RoutingContext
 from goop_mcp.routing.context_parts import Counters, Policy, RoutingLimits, SessionState

@@ -1,4 +1,4 @@
-"""A verdict as a task of A2A 1.0: state, artifacts, metadata (ROUTING, section 6). One way only."""
+"""A verdict as a task of A2A 1.0: state, artifacts, metadata. One direction only."""
 
 from typing import Any
 
@@ -20,10 +20,11 @@ def a2a_task(
     needs_credentials: bool = False,
     cancelled: bool = False,
 ) -> dict[str, Any]:
-    """Return `status`, `artifacts` and `metadata` of the A2A task that ended with `verdict`, as JSON values.
+    """Return `status`, `artifacts` and `metadata` of the A2A task that ended with `verdict`.
 
-    The arguments are those of verdict_state(). Ids and times are the caller's to add. The whole envelope stands in the
-    metadata, so nothing is lost; `workflow_state` stands there where the whole work is not where the task is.
+    The values are JSON values, the arguments those of verdict_state(). The caller adds ids and
+    times. The metadata hold the whole envelope, so that nothing is lost, and `workflow_state` where
+    the state of the whole work differs from that of the task.
     """
     state = verdict_state(
         verdict, repair_left=repair_left, needs_credentials=needs_credentials, cancelled=cancelled
@@ -40,7 +41,9 @@ def a2a_task(
 
     return {
         "status": _status(state),
-        "artifacts": _artifacts(report) if report else [],
+        "artifacts": [*map(_of_file, report.files), *map(_of_commit, report.commits)]
+        if report
+        else [],
         "metadata": {**state.metadata, **({EXTENSION_URI: ours} if ours else {})},
     }
 
@@ -50,10 +53,6 @@ def _status(state: TaskState) -> dict[str, Any]:
     parts += [{"data": dict(part)} for part in state.parts]
     message = {"message": {"role": "ROLE_AGENT", "parts": parts}} if parts else {}
     return {"state": state.state.value, **message}
-
-
-def _artifacts(report: ReportView) -> list[dict[str, Any]]:
-    return [*map(_of_file, report.files), *map(_of_commit, report.commits)]
 
 
 def _of_file(file: FileView) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the caller knows when a decision is made (ROUTING, section 1)."""
+"""What the caller knows when a decision is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ __all__ = ["RoutingContext"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingContext(Portable):
-    """What the caller knows beside the verdict.
+    """What the caller knows in addition to the verdict.
 
-    None means that it does not know; nothing is guessed.
+    None means unknown; nothing is guessed.
 
     `expected_agent` is the one that was asked, `phase`, `task_id` and `session_id` are where the
     work stands. `attempt` counts the same request from 1, `iteration` the feedbacks given on this
@@ -30,8 +30,8 @@ class RoutingContext(Portable):
     `evidence` are findings of the workspace check that the verdict does not hold. `workflow` is
     what the caller knows of the work when no request says it. `dependencies` and `batch` map
     session ids to their state, the batch in its order; `session_state` is that of the request's own
-    session. `known_agents` are those the caller can start beside the ones of the packages.
-    `execution_gate` is the result of that gate (WORKFLOW, section 2). `profile` and
+    session. `known_agents` are those the caller can start in addition to those of the packages.
+    `execution_gate` is the result of that gate. `profile` and
     `package_version` choose the usual commands.
     """
 
@@ -57,13 +57,14 @@ class RoutingContext(Portable):
     policy: Policy = field(default_factory=Policy)
 
     def __post_init__(self) -> None:
-        """Raise ContextError, which names the field, for a value of the wrong kind: a row would trip over it."""
+        """Raise ContextError, naming the field, for a value of the wrong type: a row would fail."""
         check_context(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the context written as JSON values, keys as the fields are named; absent ones keep the default.
+        """Return the context written as JSON values, keyed by field name.
 
-        Raises ContextError, which names the field (`counters.repair_rounds`), for an unknown key or a wrong value.
+        Absent fields keep their default. Raises ContextError, which names the field
+        (`counters.repair_rounds`), for an unknown key or a wrong value.
         """
         return cls(**read_context(values))

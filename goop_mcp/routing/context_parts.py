@@ -1,4 +1,4 @@
-"""What a context is made of: policy, limits, counters and the state of other sessions (ROUTING, sections 1 and 5)."""
+"""Parts of a context: policy, limits, counters and the state of other sessions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -13,13 +13,13 @@ Adoption = Literal["optional", "pilot", "expanded", "mandatory"]
 
 
 class Portable:
-    """A dataclass that can be pickled and copied although it holds read-only mappings, which cannot."""
+    """A dataclass that can be pickled and copied although it holds read-only mappings."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __reduce__(self) -> tuple[Callable[..., "Portable"], tuple[object, ...]]:
-        """Give the mappings as they are inside, and say which are to be read-only again."""
+        """Return plain dicts in place of the read-only mappings, and the names to restore."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         read_only = [name for name, value in values.items() if isinstance(value, MappingProxyType)]
 
@@ -36,7 +36,7 @@ def _rebuilt(kind: type[Parts], values: dict[str, Any], read_only: Iterable[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingLimits(Portable):
-    """How often something is tried before a person is asked; each from 0 (ROUTING, section 5).
+    """How often something is tried before a person is asked; each from 0.
 
     `feedback_iterations` holds for every edge that `feedback_edges` does not name; its keys are
     `test`, `review`, `analyze`, the agents a feedback comes from. Delays are in seconds.
@@ -78,10 +78,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters(Portable):
-    """How often something has happened already; the caller keeps them and stores what `state_changes` says.
+    """How often something has happened already; the caller stores what `state_changes` contains.
 
-    One set belongs to one key: an agent, a task, an edge, a session. `prerequisites` counts the runs of each agent
-    that was run as a prerequisite of this request.
+    One set belongs to one key: an agent, a task, an edge, a session. `prerequisites` counts the
+    runs of each agent that was run as a prerequisite of this request.
     """
 
     repair_rounds: int = 0
@@ -98,7 +98,7 @@ class Counters(Portable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """Another session: its `state` in the caller's words, its `result` if there is one, and what it waits for."""
+    """Another session: its `state` as the caller names it, its `result`, and what it waits for."""
 
     state: str
     result: Any = None

@@ -23,12 +23,12 @@ def read_context(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_context(context: object) -> None:
-    """Raise ContextError, which names the field, for a value of the wrong kind in `context`, a RoutingContext."""
+    """Raise ContextError, naming the field, for a value of the wrong type in a RoutingContext."""
     _check(context, "", _CONTEXT)
 
 
 def _check(given: object, path: str, readers: Mapping[str, Reader]) -> None:
-    """Hold the fields of `given` against their readers, and the fields of what stands in them."""
+    """Check the fields of `given` with their readers, and recursively the fields of its parts."""
     for name, read in readers.items():
         value, where = getattr(given, name), f"{path}.{name}" if path else name
         inner = _OBJECTS.get(name)
@@ -53,7 +53,7 @@ def _read_fields(values: object, path: str, readers: Mapping[str, Reader]) -> di
 
 
 def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
-    # Needed only for a slip; every start would pay for it
+    # Imported here because only a misspelled field needs it, and every start would pay for it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     near = get_close_matches(name[:80], known, n=1, cutoff=0.5)
@@ -88,10 +88,6 @@ def _flag(value: object, path: str) -> bool:
     if not isinstance(value, bool):
         raise _wrong(path, value, "true or false")
     return value
-
-
-def _optional_flag(value: object, path: str) -> bool | None:
-    return None if value is None else _flag(value, path)
 
 
 def _number(least: int) -> Reader:
@@ -132,7 +128,7 @@ def _counts(value: object, path: str) -> Mapping[str, int]:
 
 
 def _sessions(value: object, path: str) -> Mapping[str, SessionState]:
-    """Read a map from session id to its state: the bare word, or an object with state, result and depends_on."""
+    """Read a map from session id to state: a string, or {state, result, depends_on}."""
     return MappingProxyType(
         {name: _session(each, f"{path}.{name}") for name, each in _mapping(value, path).items()}
     )
@@ -172,10 +168,6 @@ def _finding(value: object, path: str) -> Finding:
     return Finding(**{"fix": "", **read, "severity": Severity(read["severity"])})
 
 
-def _optional_texts(value: object, path: str) -> tuple[str, ...] | None:
-    return None if value is None else _texts(value, path)
-
-
 _FINDING: Mapping[str, Reader] = {
     "rule": _text,
     "severity": _one_of(*Severity),
@@ -184,7 +176,7 @@ _FINDING: Mapping[str, Reader] = {
     "line": _optional_count,
     "column": _optional_count,
     "found": _optional_text,
-    "expected": _optional_texts,
+    "expected": lambda value, path: None if value is None else _texts(value, path),
     "fix": _text,
 }
 
@@ -241,7 +233,7 @@ _CONTEXT: Mapping[str, Reader] = {
     "batch": _sessions,
     "session_state": _optional_text,
     "known_agents": _texts,
-    "execution_gate": _optional_flag,
+    "execution_gate": lambda value, path: None if value is None else _flag(value, path),
     "profile": _one_of(*get_args(Profile)),
     "package_version": _optional_text,
     "policy": _object(Policy, _POLICY),

@@ -1,4 +1,4 @@
-"""Counters on their way out: what the caller should store (ROUTING, section 5)."""
+"""Changes of counters that the caller should store."""
 
 from typing import Any
 

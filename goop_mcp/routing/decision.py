@@ -1,4 +1,4 @@
-"""The decision: what happens next, in the one shape that every surface shows (INTERFACES, section 5)."""
+"""The decision: what happens next, in the shape that every interface shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Another try: `attempt` is its number and `max_attempts` the last one allowed, the first request being 1.
+    """Another attempt: its number `attempt` and the last one allowed, the first request being 1.
 
     `delay_seconds` is how long to wait before it, `message` what it is for.
     """
@@ -70,7 +70,7 @@ class SessionResult:
 
 
 class Filling(TypedDict, total=False):
-    """What a row puts into a decision, beside rule, actions, reason and message."""
+    """What a row sets in a decision, in addition to rule, actions, reason and message."""
 
     next_agent: str | None
     instruction: str | None
@@ -92,7 +92,7 @@ class Decision:
 
     A field that the row does not name is None or empty. `rule` is the row of docs/routing.md,
     `reason` one sentence, `message` is ready to be shown. `state_changes` are counters and fields
-    of the next context, to be stored by the caller. `steps` tell in which order the report was read
+    of the next context, to be stored by the caller. `steps` list in which order the report was read
     (G-48). `issues` are for a feedback loop, worst first, `results` are those of a finished batch
     in its order.
     """

@@ -1,4 +1,4 @@
-"""`RULE n DEVIATION: …` blockers and their options (G-52; WORKFLOW, section 4)."""
+"""`RULE n DEVIATION: …` blockers and their options (G-52)."""
 
 import re
 
@@ -16,18 +16,18 @@ _EMPHASIS = "**"
 
 
 def names_decision(blockers: str) -> bool:
-    """Return whether `blockers` leave a decision to the user: RULE 4, by which agents stop and ask, or options."""
+    """Return whether `blockers` leave a decision to the user: RULE 4, or options to choose from."""
     return _RULE_4.search(blockers) is not None or any(
         each.options for each in parse_deviations(blockers)
     )
 
 
 def parse_deviations(blockers: str) -> tuple[Question, ...]:
-    """Return one question for each deviation in `blockers`, and one for options without a deviation.
+    """Return one question per deviation in `blockers`, and one for options without a deviation.
 
-    The options are those lettered A), B), … behind `Options:`; the ones the agent calls recommended are marked, and
-    the first of them is the default. A deviation without options is a question without options. Empty when the text
-    names neither. Bold type is left out.
+    The options are those lettered A), B), … after `Options:`. Options that the agent recommends are
+    marked, and the first of them is the default. A deviation without options is a question without
+    options. Empty when the text names neither. Bold type is removed.
     """
     blockers = blockers.replace(_EMPHASIS, "")
     marks = list(_DEVIATION.finditer(blockers))

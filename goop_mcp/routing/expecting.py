@@ -1,4 +1,4 @@
-"""What a context says of the reply before it comes, as the expectations of its verdict."""
+"""What a context expects of the reply, as the expectations of its verdict."""
 
 from goop_mcp.protocols.agent_request.sessions import SESSIONS_FOLDER
 from goop_mcp.routing.context import RoutingContext
@@ -8,7 +8,7 @@ __all__ = ["expectations_of"]
 
 
 def expectations_of(context: RoutingContext) -> Expectations:
-    """Return what has to hold for a reply because of agent, phase, session and policy of `context`."""
+    """Return what agent, phase, session and policy of `context` require of a reply."""
     return Expectations(
         agent=context.expected_agent,
         phase=context.phase,
@@ -20,7 +20,7 @@ def expectations_of(context: RoutingContext) -> Expectations:
 
 
 def _session_folder(context: RoutingContext) -> str | None:
-    """Return the folder that paths must not leave where the policy says so and the session is known."""
+    """Return the folder that paths must not leave, None without such a policy or session."""
     if context.policy.containment != "session" or context.session_id is None:
         return None
     return f"{SESSIONS_FOLDER}/{context.session_id}"

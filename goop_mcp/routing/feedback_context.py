@@ -1,4 +1,4 @@
-"""The FEEDBACK_CONTEXT an agent gets when it runs again because of another agent's findings (S-05 to S-08, S-28)."""
+"""The FEEDBACK_CONTEXT for an agent that runs again because of findings (S-05 to S-08, S-28)."""
 
 import json
 from collections.abc import Sequence
@@ -36,5 +36,5 @@ def _values(issue: Issue) -> dict[str, str]:
         "type": issue.type,
         "message": issue.message,
         "location": issue.location or UNKNOWN_LOCATION,
-        "recommendation": issue.fix or "Mend what the message says.",
+        "recommendation": issue.fix or "Fix what the message describes.",
     }

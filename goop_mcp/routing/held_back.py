@@ -1,4 +1,4 @@
-"""When a report that is in order must not be followed by the next step: something is in the way (D-90)."""
+"""When a valid report must not be followed by the next step: something blocks it (D-90)."""
 
 from goop_mcp.routing.deviations import names_decision
 from goop_mcp.routing.views import Outcome, ReportView

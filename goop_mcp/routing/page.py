@@ -1,4 +1,4 @@
-"""docs/routing.md, made from the tables: `python -m goop_mcp.routing.page` prints it."""
+"""docs/routing.md, generated from the tables: `python -m goop_mcp.routing.page` prints it."""
 
 import sys
 from collections.abc import Iterable
@@ -18,65 +18,71 @@ __all__ = ["routing_markdown"]
 _HEAD = """\
 # Routing
 
-`route(verdict, context)` says what happens next. It is pure: the same verdict and context give the same decision. Rows
-are tried from top to bottom, the common ones first; the first row that fits wins. Whatever no row can place ends in
-`ask_user` (R9), never in `continue_next`. This file is made from the tables by `make docs`.
+`route(verdict, context)` returns what happens next. It is pure: the same verdict and context give
+the same decision. Rows are tried from top to bottom, the common ones first; the first row that fits
+wins. Whatever no row can place ends in `ask_user` (R9), never in `continue_next`. This file is
+generated from the tables by `make docs`.
 """
 
 _OUTCOMES = """\
 ## Outcomes
 
-Each envelope is read into one model. What it comes to is the first line that fits. A rejected reply is `invalid`, but
-for a report whose only error is that it is COMPLETE with a failed check.
+Each envelope is read into one model. Its outcome is the first line that fits. A rejected reply is
+`invalid`, except a report whose only error is that it is COMPLETE with a failed check.
 """
 
 _ROWS = """\
 ## Rows
 
-"Carries" names the fields of the decision that a row sets beside `actions`, `rule`, `reason`, `message`, `verdict` and
-`state_changes`.
+"Carries" names the fields of the decision that a row sets in addition to `actions`, `rule`,
+`reason`, `message`, `verdict` and `state_changes`.
 """
 
 _CAUTION = """\
-Where type and strategy of a speckit error contradict each other, the safer one counts, in this order: {order}.
+Where type and strategy of a speckit error contradict each other, the safer one counts, in this
+order: {order}.
 """
 
 _READINGS = """\
-## How the rows are read
+## How to read the rows
 
-- Whatever the row, the decision carries the blockers of the report: what stands in the way never vanishes. "None", "No
-  blockers at this time", "Keine", "[]" and the like are no blockers.
-- The work goes on only with an agent that can be started: one of the form `goop-[type]`, `memory-distiller`, one of the
-  eleven of speckit, or one of `known_agents`. G6 and S14 leave every other name, and a report that names nobody, to the
-  user (R9), and a prerequisite that nobody knows does not run (S7b); G8b takes the orchestrator too. A CHECKPOINT with
-  a failed check does not go on either (R9).
-- Where the percentage and the counts of an implementation differ, the one that leaves tasks counts (S10).
-- Only execution ends with its last task (G5): a verifier that counts on in the same numbers does not call itself again.
-  A report without a phase counts as one of execution unless the context names another. A gate that the caller knows to
-  be closed (`execution_gate` false) goes to the user (R9).
-- A report without next_command takes the usual command of its phase whatever its status: a PARTIAL plan gives
-  `/goop-execute` too, behind the gate of that command.
+- Whatever the row, the decision carries the blockers of the report: no blocker is ever dropped.
+  "None", "No blockers at this time", "Keine", "[]" and the like do not count as blockers.
+- The work goes on only with an agent that can be started: a name of the form `goop-[type]`,
+  `memory-distiller`, one of the eleven speckit agents, or one of `known_agents`. G6 and S14 leave
+  every other name, and a report that names no agent, to the user (R9). An unknown prerequisite is
+  not run (S7b). G8b also accepts the orchestrator. A CHECKPOINT with a failed check does not go on
+  either (R9).
+- Where the percentage and the counts of an implementation differ, the one that leaves tasks counts
+  (S10).
+- Only execution ends with its last task (G5): a verifier that continues the same numbering does not
+  start itself again. A report without a phase counts as execution unless the context names another
+  phase. A gate that the caller knows to be closed (`execution_gate` false) goes to the user (R9).
+- A report without next_command gets the usual command of its phase whatever its status: a PARTIAL
+  plan gives `/goop-execute` too, subject to the gate of that command.
 - With `auto_default` the defaults are the answers only when every question has one (F1).
-- A reply with a verdict is a review already and gets no second one (F4b).
+- A reply with a verdict is already a review and does not get a second one (F4b).
 - A session of depends_on that failed is not open: it does not wait (H3) but asks the user (H3c).
-- Missing deliverables (`evidence/*`) are a matter of the session that has ended (H6), no reason to refuse the request.
-- A session that has ended is not started again (H4, H4b, H4c): with nothing missing the user decides (R9). A batch goes
-  on only from an accepted request (H7).
+- Missing deliverables (`evidence/*`) concern the session that has ended (H6); the request is not
+  refused for them.
+- A session that has ended is not started again (H4, H4b, H4c): with nothing missing the user
+  decides (R9). A batch goes on only from an accepted request (H7).
 """
 
 _LIMITS = """\
 ## Limits
 
-How often something is tried before a person is asked (`policy.limits`). Counters live with the caller: they come in
-with the context, and `state_changes` says what to store.
+How often something is tried before a person is asked (`policy.limits`). The caller keeps the
+counters: they come in with the context, and `state_changes` contains what to store.
 """
 
 _STATES = """\
 ## Task states
 
-`goop_mcp.routing.task_states` gives the state of an A2A 1.0 task or an MCP task. `goop_mcp.routing.a2a` gives the whole
-A2A task: files and commits are artifacts, what A2A has no word for (memory, verification, confidence, next_action, the
-envelope itself) stands in the metadata under `urn:goop-mcp:envelope:1`.
+`goop_mcp.routing.task_states` gives the state of an A2A 1.0 task or an MCP task.
+`goop_mcp.routing.a2a` gives the whole A2A task: files and commits are artifacts; what A2A has no
+field for (memory, verification, confidence, next_action, the envelope itself) is in the metadata
+under `urn:goop-mcp:envelope:1`.
 """
 
 _TITLES = {"any": "All protocols"}

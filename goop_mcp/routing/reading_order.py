@@ -5,9 +5,9 @@ from goop_mcp.routing.views import ReportView
 __all__ = ["READING_ORDER", "reading_steps"]
 
 READING_ORDER = ("status", "blockers", "CHRONICLE.md", "next action", "session boundary")
-"""What is read, and in this order: the protocol says so."""
+"""What is read, in the order that the protocol prescribes."""
 
-_SESSION = {True: "new session", False: "same session", None: "not said"}
+_SESSION = {True: "new session", False: "same session", None: "not stated"}
 
 
 def reading_steps(report: ReportView) -> tuple[str, ...]:

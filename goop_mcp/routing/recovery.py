@@ -1,4 +1,4 @@
-"""Which recovery counts when type, strategy and flag of a speckit error do not agree (S-17 to S-27)."""
+"""Which recovery of a speckit error counts when its fields disagree (S-17 to S-27)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

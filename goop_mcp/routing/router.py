@@ -1,7 +1,4 @@
-"""route(): read the verdict into the common model, take the first row that fits, say it.
-
-Pure and total.
-"""
+"""route(): read the verdict into the common model and decide by the first row that fits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -46,7 +43,7 @@ def _case(verdict: Verdict, context: RoutingContext) -> Case:
     view = NO_REPORT if adapter is None else adapter.read(verdict)
     sent_back = not verdict.accepted and (adapter is None or adapter.asks_for_repair(verdict))
     answered = frozenset[str]() if adapter is None else adapter.routed_by_content
-    faults = _faults(verdict, context, sent_back=sent_back, answered=answered)
+    errors = _errors(verdict, context, sent_back=sent_back, answered=answered)
     report, request = (NO_REPORT, view) if isinstance(view, RequestView) else (view, NO_REQUEST)
 
     return Case(
@@ -56,30 +53,30 @@ def _case(verdict: Verdict, context: RoutingContext) -> Case:
         outcome=view.outcome,
         report=report,
         request=request,
-        rejected=sent_back or bool(faults),
-        faults=faults,
+        rejected=sent_back or bool(errors),
+        errors=errors,
     )
 
 
-def _faults(
+def _errors(
     verdict: Verdict, context: RoutingContext, *, sent_back: bool, answered: frozenset[str]
 ) -> tuple[Finding, ...]:
-    """Return what keeps the reply from being accepted: errors, the caller's evidence, by policy warnings too.
+    """Return why the reply is not accepted: errors, the caller's evidence, by policy warnings.
 
     `answered` are the rules that a row of the protocol answers.
     """
-    faults = verdict.of_severity(Severity.ERROR) if sent_back else ()
+    errors = verdict.of_severity(Severity.ERROR) if sent_back else ()
     if context.evidence:
-        faults += tuple(
+        errors += tuple(
             [finding for finding in context.evidence if finding.severity is Severity.ERROR]
         )
 
     if context.policy.fail_on_warning:
-        faults += tuple(
+        errors += tuple(
             [each for each in verdict.of_severity(Severity.WARNING) if each.rule not in answered]
         )
 
-    return faults
+    return errors
 
 
 def _decide(row: Row, case: Case) -> Decision:
@@ -90,7 +87,7 @@ def _decide(row: Row, case: Case) -> Decision:
         and case.outcome is not Outcome.INVALID
         and blocker not in (listed := filling.get("blockers", ()))
     ):
-        # Whatever the row: what stands in the way reaches the caller (D-90).
+        # A blocker reaches the caller whatever the row, or the work would go on without it (D-90).
         filling = {**filling, "blockers": (*listed, blocker)}
 
     return Decision(

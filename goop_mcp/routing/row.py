@@ -1,4 +1,4 @@
-"""A row of the routing table, and the case it looks at."""
+"""A row of the routing table, and the case it matches."""
 
 import re
 from collections.abc import Callable
@@ -23,8 +23,8 @@ class Case:
     """One verdict in its context, read once.
 
     `protocol` is None when nobody knows. `report` and `request` are the normalised envelope; the
-    one that does not apply is empty. `rejected` tells that the reply has to be mended before it
-    counts, `faults` are the findings that say why: the verdict's errors, those of the caller's
+    one that does not apply is empty. `rejected` is true when the reply must be repaired before it
+    counts, `errors` are the findings that require it: the verdict's errors, those of the caller's
     workspace check and, by policy, warnings.
     """
 
@@ -35,11 +35,11 @@ class Case:
     report: ReportView = NO_REPORT
     request: RequestView = NO_REQUEST
     rejected: bool = False
-    faults: tuple[Finding, ...] = ()
+    errors: tuple[Finding, ...] = ()
 
     @property
     def same_agent(self) -> str | None:
-        """The agent that was asked, or else the one that the reply names; template text is no name."""
+        """The agent that was asked, else the one that the reply names (not template text)."""
         if self.context.expected_agent:
             return self.context.expected_agent
         named = self.report.agent
@@ -53,11 +53,11 @@ def no_filling(_case: Case) -> Filling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row: when it fits, what is to be done, what it carries, and how it is told.
+    """One row: when it fits, what is to be done, what it carries, and its message.
 
-    `when` says the condition in words, `carries` names the fields that `fill` may set beside
-    `state_changes`. `reason` returns a clause with the native words; the router adds the id.
-    `message` gets the filling too.
+    `when` describes the condition, `carries` names the fields that `fill` may set in addition to
+    `state_changes`. `reason` returns a clause with the native terms; the router adds the id.
+    `message` also gets the filling.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""States of other sessions in the words of callers, and who waits for whom (ROUTING, agent_request)."""
+"""States of other sessions as callers name them, and which sessions wait for each other."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,7 +48,7 @@ def _word(state: str) -> str:
 
 
 def has_ended(state: str | None) -> bool:
-    """Return whether a session in this state has left RUNNING, well or not; None is not known to have."""
+    """Return whether a session has left RUNNING, successfully or not; False if unknown."""
     return state is not None and _word(state) not in _ACTIVE
 
 
@@ -63,7 +63,7 @@ def is_running(state: str) -> bool:
 
 
 def open_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) -> tuple[str, ...]:
-    """Return those of `wanted` that are neither done nor failed; an unknown session or word is open."""
+    """Return those of `wanted` that are neither done nor failed; unknown sessions are open."""
     return tuple(
         [
             name
@@ -81,7 +81,7 @@ def failed_sessions(wanted: Sequence[str], known: Mapping[str, SessionState]) ->
 def cycle_through(
     session: str | None, depends_on: Sequence[str], known: Mapping[str, SessionState]
 ) -> tuple[str, ...]:
-    """Return the sessions that wait for each other when `session` waits for `depends_on`; () for none."""
+    """Return the sessions that form a cycle when `session` waits for `depends_on`, or ()."""
     start = session or ""
     return find_cycle(
         start,

@@ -11,10 +11,10 @@ _RANKS = {name: rank for rank, name in enumerate(("BLOCKING", *SEVERITIES))}
 
 
 def worst_first(issues: Iterable[Issue]) -> tuple[Issue, ...]:
-    """Return `issues` by severity, in their own order within one; an unknown severity comes last."""
+    """Return `issues` by severity, stable within each; unknown severities come last."""
     return tuple(sorted(issues, key=lambda issue: _RANKS.get(issue.severity.upper(), len(_RANKS))))
 
 
 def known_severity(text: str) -> str:
-    """Return a severity of the list for `text`; HIGH where it is none, so that nothing is lost among the small ones."""
+    """Return a listed severity for `text`; HIGH for any other, so that it is not overlooked."""
     return text.upper() if text.upper() in SEVERITIES else "HIGH"

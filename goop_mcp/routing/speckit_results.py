@@ -1,4 +1,4 @@
-"""What the results of the speckit agents say: issues, paths, next steps (speckit-agent-response, result fields)."""
+"""Issues, paths and next steps in the results of the speckit agents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def next_names(report: ReportView) -> tuple[str, ...]:
 
 
 def paths_of(report: ReportView, *names: str) -> tuple[str, ...]:
-    """Return the paths in the result: those of the fields `names`, or of every field that holds one."""
+    """Return the paths in the result: those of the fields `names`, or of every path field."""
     return tuple(
         value
         for name, value in report.result.items()
@@ -34,7 +34,7 @@ def paths_of(report: ReportView, *names: str) -> tuple[str, ...]:
 
 
 def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]:
-    """Return what is to be mended according to the result of a failed gate, worst first; never nothing."""
+    """Return what to fix after a failed gate, worst first; never empty."""
     found = (
         tuple(_listed(result.get("findings")))
         or tuple(_gates(result))
@@ -44,9 +44,16 @@ def issues_of_result(result: Mapping[str, Any], agent: str) -> tuple[Issue, ...]
 
 
 def issues_of_error(error: ErrorView) -> tuple[Issue, ...]:
-    """Return what is to be mended according to an error, worst first: its details, else its message."""
+    """Return what to fix after an error, worst first: its details, else its message."""
     listed = [issue for name in _ISSUE_LISTS for issue in _listed(error.details.get(name))]
-    return worst_first(listed or [_from_message(error)])
+    # An error without a list of issues is an issue itself: a feedback loop always has one to fix.
+    from_message = Issue(
+        severity="HIGH",
+        type=error.code or error.type or "error",
+        message=error.message or error.type or "an error without a message",
+        fix=error.suggested_reason,
+    )
+    return worst_first(listed or [from_message])
 
 
 def _listed(findings: object) -> Iterator[Issue]:
@@ -105,15 +112,6 @@ def _from_counts(result: Mapping[str, Any], agent: str) -> Issue:
         severity="HIGH",
         type="gate",
         message=f"{agent} says {_text(result.get('overall_status')) or 'no'}",
-    )
-
-
-def _from_message(error: ErrorView) -> Issue:
-    return Issue(
-        severity="HIGH",
-        type=error.code or error.type or "error",
-        message=error.message or error.type or "an error without a message",
-        fix=error.suggested_reason,
     )
 
 

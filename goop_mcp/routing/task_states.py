@@ -66,7 +66,7 @@ class TaskState:
 
     `workflow` is the state of the whole work where that differs, None where it does not.
 
-    `message` is the status message, `parts` are data parts, `metadata` what else is to be told.
+    `message` is the status message, `parts` are data parts, `metadata` is everything else.
     """
 
     state: A2AState
@@ -110,7 +110,7 @@ BY_ACTION: Mapping[Action, ActionState] = MappingProxyType(
         Action.PROVIDE_CONTEXT: _SUBMITTED,
         Action.ASK_USER: _ASKING,
         Action.HUMAN_REVIEW: _ASKING,
-        # Where tasks are an extension, "failed" is for faults of the protocol: an agent's failure
+        # Where tasks are an extension, "failed" means an error of the protocol: an agent's failure
         # is a result.
         Action.MANUAL_RESOLUTION: ActionState(A2AState.FAILED, McpTask.COMPLETED, is_error=True),
         Action.REJECT: ActionState(A2AState.REJECTED, McpTask.COMPLETED, is_error=True),
@@ -121,7 +121,7 @@ BY_ACTION: Mapping[Action, ActionState] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a task state is made from: the verdict's protocol and outcome, and what the caller knows of the task."""
+    """What a task state depends on: protocol and outcome of the verdict, and the caller's facts."""
 
     protocol: str | None
     accepted: bool
@@ -139,7 +139,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
-    """One row: where it comes from in words, when it fits, and the states of the task and of the whole work."""
+    """One row: its source in text, when it fits, and the states of the task and the whole work."""
 
     protocol: str
     source: str
@@ -154,26 +154,6 @@ def _is(outcome: Outcome) -> Callable[[Source], bool]:
 
 def _says_success(source: Source) -> bool:
     return source.report.native_status == "success"
-
-
-def _recovers_by_itself(source: Source) -> bool:
-    return source.outcome is Outcome.FAILED and source.strategy not in (
-        None,
-        "ask_user",
-        "manual_resolution",
-    )
-
-
-def _is_final(source: Source) -> bool:
-    return source.outcome is Outcome.FAILED and source.strategy == "manual_resolution"
-
-
-def _cannot_recover(source: Source) -> bool:
-    return (
-        source.outcome is Outcome.FAILED
-        and source.report.error is not None
-        and source.report.error.recoverable is False
-    )
 
 
 BY_SOURCE = (
@@ -271,13 +251,23 @@ BY_SOURCE = (
     SourceState(
         protocol="speckit",
         source="error, manual_resolution or recoverable false",
-        fits=_is_final,
+        fits=lambda source: (
+            source.outcome is Outcome.FAILED and source.strategy == "manual_resolution"
+        ),
         state=A2AState.FAILED,
     ),
     SourceState(
         protocol="speckit",
         source="error, automatic recovery left",
-        fits=_recovers_by_itself,
+        fits=lambda source: (
+            source.outcome is Outcome.FAILED
+            and source.strategy
+            not in (
+                None,
+                "ask_user",
+                "manual_resolution",
+            )
+        ),
         state=A2AState.WORKING,
     ),
     SourceState(
@@ -308,7 +298,11 @@ BY_SOURCE = (
     SourceState(
         protocol="factory",
         source="failure, not recoverable",
-        fits=_cannot_recover,
+        fits=lambda source: (
+            source.outcome is Outcome.FAILED
+            and source.report.error is not None
+            and source.report.error.recoverable is False
+        ),
         state=A2AState.FAILED,
     ),
     SourceState(
@@ -336,8 +330,8 @@ def verdict_state(
 ) -> TaskState:
     """Return the A2A state of the task that ended with `verdict`.
 
-    `repair_left` tells whether a rejected reply may be sent again; a context for an agent never is,
-    as nobody mends it. A verdict that no row places asks for input.
+    `repair_left` is whether a rejected reply may be sent again; a context for an agent never is,
+    as no agent can repair it. A verdict that no row places asks for input.
     """
     protocol = protocol_of(verdict)
     adapter = ADAPTERS.get(protocol or "")
@@ -355,10 +349,6 @@ def verdict_state(
         row for row in BY_SOURCE if row.protocol in (_ANY, source.protocol) and row.fits(source)
     )
 
-    return _state(row, source)
-
-
-def _state(row: SourceState, source: Source) -> TaskState:
     report = source.report
     asks = row.state is A2AState.INPUT_REQUIRED
     message = report.blockers or (report.error.message if report.error else None)

@@ -1,4 +1,4 @@
-"""The one model of all protocols, so that the router never looks at native text (ROUTING, section 2)."""
+"""The common model of all protocols, so that the router never looks at native text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A file the agent tells of; `action` is None where none is given."""
+    """A file that the agent names; `action` is None where none is given."""
 
     path: str
     action: str | None = None
@@ -76,7 +76,7 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class CommitView:
-    """A commit the agent tells of."""
+    """A commit that the agent names."""
 
     sha: str | None
     message: str = ""
@@ -149,7 +149,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """Something to be mended before the work goes on.
+    """Something to fix before the work goes on.
 
     `id` is the reply's own, None where it gives none.
     """
@@ -240,7 +240,7 @@ class ReportView:
 
 @dataclass(frozen=True, slots=True)
 class DeliverableView:
-    """What a request asks for; `kind` is file, decision or report, `path` is None for anything but a file."""
+    """What a request asks for; `kind` is file, decision or report; only a file has a `path`."""
 
     kind: str
     path: str | None

@@ -1,4 +1,4 @@
-"""For your own tests: an agent that follows a script, and replies corrupted in the ways that models corrupt them.
+"""For your own tests: a scripted agent, and replies corrupted in the ways that models corrupt them.
 
 Fixtures for pytest are in `goop_mcp.testing.plugin`, which nothing here imports.
 """

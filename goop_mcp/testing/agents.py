@@ -1,4 +1,4 @@
-"""An agent that answers what it was told to."""
+"""An agent that answers with a prepared script."""
 
 import time
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ __all__ = ["ScriptedAgent", "ScriptedReply"]
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """One answer: `text`, or `failure` to raise instead, after `delay` seconds; `usage` is what a conversation tells.
+    """One answer: `text`, or `failure` to raise instead, after `delay` seconds, with its `usage`.
 
     `text` may be of any type, so that a test can see what becomes of None or bytes.
     """
@@ -28,12 +28,12 @@ class ScriptedReply:
 
 
 class ScriptedAgent:
-    """Answers each message with the next reply of its script, and keeps every message in `messages`.
+    """Answers each message with the next reply of its script, and records it in `messages`.
 
-    Give it texts, exceptions to raise, or `ScriptedReply` for delays and usage. It is a conversation, which can be
-    asked under asyncio and trio and tells its usage; `plain` and `sync` are the same agent as an async function and
-    as an ordinary one. Raises ScriptEndedError when it is asked more often than it has replies; with `repeat_last`
-    it gives the last one for ever.
+    Pass texts, exceptions to raise, or `ScriptedReply` for delays and usage. The agent is a
+    conversation, which works under asyncio and trio and reports its usage; `plain` and `sync` are
+    the same agent as an async and as an ordinary function. Raises ScriptEndedError when it is asked
+    more often than it has replies; with `repeat_last` it repeats the last one instead.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The corpus: corrupted replies with the answer that is wanted, as data that ships with the package."""
+"""The corpus: corrupted replies with the correct answer, as data that ships with the package."""
 
 import json
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ _FOLDER: Final = Path(__file__).parent / "corpus"
 class CorruptedReply:
     """One reply as a model may send it.
 
-    `wanted` is the right answer: "read" as it is, "mended" with a repair listed, "refused" with a
+    `wanted` is the correct answer: "read" as it is, "mended" with a repair listed, "refused" with a
     finding; one of `rules` at least, where there are any, must be named. `protocol` is what to ask
-    for. `narrative` is what the agent tells in the envelope, None where the reply must be refused.
+    for. `narrative` is the agent's account in the envelope, None where the reply must be refused.
     `never` is the harm that a careless reader does here.
     """
 
@@ -48,7 +48,10 @@ class CorruptedReply:
     text: str
 
     def what_happened(self, narrative: str | None) -> Happening:
-        """Judge a reader by the narrative that it read from `text`, white space aside; None where it refused."""
+        """Judge a reader by the narrative that it read from `text`, None where it refused.
+
+        Differences in white space do not count.
+        """
         if narrative is None:
             return "as wanted" if self.narrative is None else "good reply refused"
         if self.narrative is None:
@@ -59,10 +62,10 @@ class CorruptedReply:
 
 
 def corrupt(reply: str, kind: str) -> CorruptedReply:
-    """Do to `reply`, which strict mode must accept as it stands, what a model does in the way of `kind`.
+    """Corrupt `reply`, which strict mode must accept unchanged, in the way that `kind` names.
 
-    Raises NotCorruptibleError when the reply is not good to begin with, or offers nothing that the slip could happen
-    to; UnknownNameError for a kind that does not exist for the syntax of its envelope.
+    Raises NotCorruptibleError when the reply is not accepted, or contains nothing that this kind
+    changes; UnknownNameError for a kind that does not exist for the syntax of its envelope.
     """
     good = GoodReply.of(reply)
     kinds = KINDS[good.syntax]
@@ -70,7 +73,7 @@ def corrupt(reply: str, kind: str) -> CorruptedReply:
         raise UnknownNameError("kind", kind, kinds)
 
     slip = kinds[kind]
-    told = f"{good.narrative} {slip.adds}".rstrip()
+    narrative = f"{good.narrative} {slip.adds}".rstrip()
 
     return CorruptedReply(
         id=f"{good.protocol}/{kind}",
@@ -80,7 +83,7 @@ def corrupt(reply: str, kind: str) -> CorruptedReply:
         wanted=slip.wanted,
         rules=_rules_of(slip, good.protocol),
         never=slip.never,
-        narrative=None if slip.wanted == "refused" else told,
+        narrative=None if slip.wanted == "refused" else narrative,
         text=slip.make(good),
     )
 
@@ -91,7 +94,7 @@ def _rules_of(slip: Corruption, protocol: str) -> tuple[str, ...]:
 
 
 def load_corpus() -> tuple[CorruptedReply, ...]:
-    """Return every corrupted reply that ships with the package, by protocol and in the order of the kinds."""
+    """Return every corrupted reply that ships with the package, by protocol and kind."""
     return _read_corpus()
 
 

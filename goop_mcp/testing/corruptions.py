@@ -1,4 +1,4 @@
-"""What models do to an envelope: a kind is a name, a way to do it to any good reply, and the answer that is wanted."""
+"""Kinds of corruption: a name, a function that corrupts any good reply, and the correct answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from typing import Literal
 
 from goop_mcp.testing.good_replies import GoodReply
 
-__all__ = ["Corruption", "Never", "Wanted", "mended", "placed", "refused"]
+__all__ = ["Corruption", "Never", "Wanted", "placed", "refused", "repaired"]
 
 Wanted = Literal["read", "mended", "refused"]
-"""Read as it is; mended, with a repair listed; refused, with a finding that names the fault."""
+"""Read as it is; repaired, with a repair listed; refused, with a finding that names the error."""
 
 Never = Literal[
     "text lost",
@@ -32,7 +32,7 @@ class Corruption:
 
     `make` does it to a good reply. `rules` are the rules of which one at least must be named: by a
     repair where "mended" is wanted, by an error where "refused" is; a name without a family is that
-    of the reply's own. `adds` is what a right reading finds behind the narrative.
+    of the reply's protocol. `adds` is the text that follows the narrative in a correct reading.
     """
 
     kind: str
@@ -56,7 +56,7 @@ def placed(
     return Corruption(kind=kind, what=what, wanted="read", make=make, never=never, adds=adds)
 
 
-def mended(
+def repaired(
     kind: str, what: str, make: Callable[[GoodReply], str], *rules: str, adds: str = ""
 ) -> Corruption:
     """Return a kind that is a slip of form with one reading only."""

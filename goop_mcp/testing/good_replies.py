@@ -16,7 +16,7 @@ DRAFT: Final = "Only a draft, not to be acted upon."
 """What a draft says in place of the narrative."""
 
 _PROSE: Final = "The work is done and the tests pass; the report follows."
-_TOLD_IN: Final = ("summary", "message")
+_NARRATIVE_FIELDS: Final = ("summary", "message")
 _LEAF: Final[dict[Syntax, re.Pattern[str]]] = {
     "xml": re.compile(r"<([\w.:-]+)(?:\s[^<>]*)?>([^<>&]+)</\1>"),
     "json": re.compile(r'"([^"\\]+)"\s*:\s*"([^"\\]+)"'),
@@ -25,7 +25,7 @@ _LEAF: Final[dict[Syntax, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoodReply:
-    """An envelope and the place in it where the agent tells what it did: the narrative.
+    """An envelope and the position of the narrative in it, the agent's account of its work.
 
     `start` and `end` bound the narrative within `envelope`.
     """
@@ -40,7 +40,7 @@ class GoodReply:
     def of(cls, text: str) -> "GoodReply":
         """Take `text` apart.
 
-        Raises NotCorruptibleError when it is not accepted as it stands, nothing mended.
+        Raises NotCorruptibleError unless it is accepted without a repair.
         """
         verdict = validate(text, mode="strict")
         if not verdict.accepted or verdict.span is None or verdict.protocol is None:
@@ -67,7 +67,7 @@ class GoodReply:
 
     @property
     def narrative(self) -> str:
-        """What the agent tells it did."""
+        """The agent's account of its work."""
         return self.envelope[self.start : self.end]
 
     @property
@@ -78,18 +78,20 @@ class GoodReply:
     @property
     def draft(self) -> str:
         """A complete envelope that says it is a draft."""
-        return self.telling(DRAFT)
+        return self.with_narrative(DRAFT)
 
-    def telling(self, narrative: str) -> str:
+    def with_narrative(self, narrative: str) -> str:
         """Return the envelope with another narrative, written into it as it is."""
         return self.envelope[: self.start] + narrative + self.envelope[self.end :]
 
     def adding(self, words: str) -> str:
-        """Return the envelope with `words` behind its narrative, written as they are."""
-        return self.telling(f"{self.narrative} {words}")
+        """Return the envelope with `words` appended to its narrative, unescaped."""
+        return self.with_narrative(f"{self.narrative} {words}")
 
     def changed(self, pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> str:
-        """Return the envelope with the first match of `pattern` replaced as `re.sub` does, the narrative left alone.
+        """Return the envelope with the first match of `pattern` outside the narrative replaced.
+
+        `replacement` is that of `re.sub`.
 
         Raises NotCorruptibleError when there is none: such a reply cannot have this slip.
         """
@@ -122,10 +124,10 @@ def unfenced(envelope: str) -> str:
 
 
 def _narrative_of(envelope: str, syntax: Syntax) -> tuple[int, int]:
-    """Return the place of the text that tells most: one with the name of a summary, else the longest sentence."""
+    """Return the span of the narrative: a field named like a summary, else the longest sentence."""
     leaves = [leaf for leaf in _LEAF[syntax].finditer(envelope) if " " in leaf[2].strip()]
     if not leaves:
         raise NotCorruptibleError("the envelope has no sentence in it; choose a fuller reply")
 
-    named = (leaf for name in _TOLD_IN for leaf in leaves if leaf[1] == name)
+    named = (leaf for name in _NARRATIVE_FIELDS for leaf in leaves if leaf[1] == name)
     return next(named, max(leaves, key=lambda leaf: len(leaf[2]))).span(2)

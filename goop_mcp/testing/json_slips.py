@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from goop_mcp.testing.corruptions import Corruption, mended, placed, refused
+from goop_mcp.testing.corruptions import Corruption, placed, refused, repaired
 from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
 __all__ = ["JSON_SLIPS"]
@@ -29,26 +29,6 @@ def _written(write: Callable[[str], str]) -> Callable[[GoodReply], str]:
     return lambda good: fenced(write(good.envelope), "json")
 
 
-def _keyed(good: GoodReply) -> str:
-    return fenced(f'{{"{good.protocol}": {good.envelope}}}', "json")
-
-
-def _cut(good: GoodReply) -> str:
-    return unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip()
-
-
-def _cut_in_narrative(good: GoodReply) -> str:
-    return unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip()
-
-
-def _last_brace_missing(good: GoodReply) -> str:
-    return unfenced(good.envelope[:-1].rstrip()).rstrip()
-
-
-def _reversed_order(envelope: str) -> str:
-    return json.dumps(dict(reversed(json.loads(envelope).items())), indent=2)
-
-
 def _packed(envelope: str) -> str:
     """Put all fields but the first into one string, as markup."""
     values = json.loads(envelope)
@@ -64,35 +44,41 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
         _words(r"See:\n```\nrun\n```\n"),
         adds="See: ``` run ```",
     ),
-    placed("wrong_order", "the fields stand in another order", _written(_reversed_order)),
+    placed(
+        "wrong_order",
+        "the fields stand in another order",
+        _written(
+            lambda envelope: json.dumps(dict(reversed(json.loads(envelope).items())), indent=2)
+        ),
+    ),
     placed("invented_field", "a field that nobody knows", _slip(r"^\{", r'{"mood": "cheerful", ')),
-    mended("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
-    mended(
+    repaired("trailing_comma", "a comma before the last brace", _slip(r"\s*\}$", r",\n}"), _LOOSE),
+    repaired(
         "comments",
         "a comment",
         _slip(_FIRST_KEY, lambda match: match[0] + "// all went well\n  "),
         _LOOSE,
     ),
-    mended(
+    repaired(
         "python_dict",
         "a dict of Python",
         _written(lambda envelope: repr(json.loads(envelope))),
         _LOOSE,
     ),
-    mended(
+    repaired(
         "smart_quotes",
         "typographic quotes",
         _written(lambda envelope: re.sub('"([^"]*)"', r"“\1”", envelope)),
         _LOOSE,
     ),
-    mended(
+    repaired(
         "raw_line_break",
         "a line break within a string",
         _words("Then:\nmore."),
         _LOOSE,
         adds="Then: more.",
     ),
-    mended(
+    repaired(
         "unescaped_quote",
         "a quote within a string",
         _words('Renamed "a" to b.'),
@@ -102,29 +88,34 @@ JSON_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "last_brace_missing",
         "the last brace is missing, and no fence says that the block had ended",
-        _last_brace_missing,
+        lambda good: unfenced(good.envelope[:-1].rstrip()).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
-    mended(
+    repaired(
         "value_in_wrong_case",
         "a listed value in the wrong case",
         _slip(_STATUS, lambda match: match[0].replace(match[1], match[1].swapcase())),
         "value-case",
     ),
-    mended("wrapped", "wrapped in an object of one key", _keyed, _LOOSE),
-    mended("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
+    repaired(
+        "wrapped",
+        "wrapped in an object of one key",
+        lambda good: fenced(f'{{"{good.protocol}": {good.envelope}}}', "json"),
+        _LOOSE,
+    ),
+    repaired("string_encoded", "the whole object as one string", _written(json.dumps), _LOOSE),
     refused(
         "cut_at_70_percent",
         "cut off after seven tenths",
-        _cut,
+        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
     refused(
         "cut_in_narrative",
         "cut off within the narrative",
-        _cut_in_narrative,
+        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),

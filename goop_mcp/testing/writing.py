@@ -1,4 +1,4 @@
-"""Write the corpus anew from the kinds: `python -m goop_mcp.testing.writing FAMILY` prints the lines of one family."""
+"""Print the corpus of one family: `python -m goop_mcp.testing.writing FAMILY`."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def corpus_lines(protocol: str) -> Iterator[str]:
 
 
 def _values(case: CorruptedReply) -> dict[str, object]:
-    """Return the fields; long prose as a sentence and how often it stands there, so that the file stays small."""
+    """Return the fields; long prose as a sentence and its count, so that the file stays small."""
     times = case.text.count(LONG_PROSE)
     before = {"before": [LONG_PROSE, times]} if times else {}
     return asdict(case) | before | {"text": case.text.removeprefix(LONG_PROSE * times)}

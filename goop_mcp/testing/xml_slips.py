@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from goop_mcp.testing.corruptions import Corruption, mended, placed, refused
+from goop_mcp.testing.corruptions import Corruption, placed, refused, repaired
 from goop_mcp.testing.good_replies import GoodReply, fenced, unfenced
 
 __all__ = ["XML_SLIPS"]
@@ -27,7 +27,8 @@ def _slip(
 
 
 def _cdata(good: GoodReply) -> str:
-    return fenced(good.telling(f"<![CDATA[{good.narrative} Login & logout, a < b.]]>"), "xml")
+    narrative = f"<![CDATA[{good.narrative} Login & logout, a < b.]]>"
+    return fenced(good.with_narrative(narrative), "xml")
 
 
 def _without_narrative_end(good: GoodReply) -> str:
@@ -35,24 +36,8 @@ def _without_narrative_end(good: GoodReply) -> str:
     return fenced(good.envelope[: good.end] + good.envelope[end:], "xml")
 
 
-def _without_root_end(good: GoodReply) -> str:
-    return unfenced(good.envelope[: good.envelope.rindex("</")])
-
-
 def _name(good: GoodReply) -> str:
     return good.envelope[1 : min(good.envelope.index(mark) for mark in " >")]
-
-
-def _cut(good: GoodReply) -> str:
-    return unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip()
-
-
-def _cut_in_narrative(good: GoodReply) -> str:
-    return unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip()
-
-
-def _bomb(good: GoodReply) -> str:
-    return fenced(_BOMB + good.adding("&b;"), "xml")
 
 
 def _elements_for_attributes(match: re.Match[str]) -> str:
@@ -76,17 +61,19 @@ def _degenerate(good: GoodReply) -> str:
     return fenced(re.sub(r">[^<>\s][^<>]*<", ">test<", good.envelope), "xml")
 
 
-def _mentioned(good: GoodReply) -> str:
-    return f"Every reply ends with a <{_name(good)}> block, so here is mine.\n\n{good.fenced}"
-
-
 XML_SLIPS: Final[tuple[Corruption, ...]] = (
     placed(
         "xml_declaration",
         "an XML declaration before the envelope",
         lambda good: fenced(f'<?xml version="1.0" encoding="UTF-8"?>\n{good.envelope}', "xml"),
     ),
-    placed("root_mentioned_first", "prose mentions the tag before", _mentioned),
+    placed(
+        "root_mentioned_first",
+        "prose mentions the tag before",
+        lambda good: (
+            f"Every reply ends with a <{_name(good)}> block, so here is mine.\n\n{good.fenced}"
+        ),
+    ),
     placed("cdata", "the narrative stands in CDATA", _cdata, adds="Login & logout, a < b."),
     placed(
         "fence_inside_text",
@@ -94,105 +81,105 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         _words("See:\n```\nrun\n```\n"),
         adds="See: ``` run ```",
     ),
-    mended(
+    repaired(
         "bare_ampersand",
         "a bare &",
         _words("Login & logout."),
         "xml/unescaped",
         adds="Login & logout.",
     ),
-    mended(
+    repaired(
         "bare_less_than",
         "a bare <",
         _words("Holds while a < b."),
         "xml/unescaped",
         adds="Holds while a < b.",
     ),
-    mended(
+    repaired(
         "generics",
         "type parameters",
         _words("Map<String, T>."),
         "xml/unescaped",
         adds="Map<String, T>.",
     ),
-    mended(
+    repaired(
         "html_break",
         "a line break of HTML",
         _words("One.<br>Two."),
         "xml/unescaped",
         adds="One.<br>Two.",
     ),
-    mended(
+    repaired(
         "ampersand_in_attribute",
         "a bare & in an attribute",
         _slip(r'="([\w./-]{3,})"', r'="\1&amp"'),
         "xml/unescaped",
     ),
-    mended(
+    repaired(
         "html_entity",
         "an entity of HTML",
         _words("Ten&nbsp;tests."),
         "xml/unescaped",
         adds="Ten\u00a0tests.",
     ),
-    mended(
+    repaired(
         "broken_cdata",
         "CDATA that is never closed",
         _words("<![CDATA[Login & logout."),
         "xml/unescaped",
         adds="<![CDATA[Login & logout.",
     ),
-    mended(
+    repaired(
         "smart_quotes",
         "typographic quotes round an attribute",
         _slip(_ATTRIBUTE, r"\1=“\2”"),
         "xml/attribute-quotes",
     ),
-    mended(
+    repaired(
         "unquoted_attribute",
         "an attribute without quotes",
         _slip(_ATTRIBUTE, r"\1=\2"),
         "xml/attribute-quotes",
     ),
-    mended(
+    repaired(
         "tag_in_wrong_case",
         "a tag in capitals",
         _slip(r"<(status)>(\w+)</\1>", r"<STATUS>\2</STATUS>"),
         "xml/name-case",
     ),
-    mended(
+    repaired(
         "end_tag_missing",
         "the end tag of the narrative is missing",
         _without_narrative_end,
         "xml/malformed",
     ),
-    mended(
+    repaired(
         "root_end_missing",
         "the last end tag is missing, all else is there",
-        _without_root_end,
+        lambda good: unfenced(good.envelope[: good.envelope.rindex("</")]),
         "envelope/root-not-closed",
     ),
-    mended(
+    repaired(
         "control_character",
         "colours of a terminal",
         _words("\x1b[32mok\x1b[0m."),
         "xml/control-character",
         adds="ok.",
     ),
-    mended(
+    repaired(
         "value_in_wrong_case",
         "a listed value in the wrong case",
         _slip(_VALUE, lambda match: match[0].replace(match[2], match[2].swapcase())),
         "value-case",
     ),
-    mended(
+    repaired(
         "cdata_end_in_text",
         "]]> in the narrative",
         _words("Reads a[b[0]]>c."),
         "xml/unescaped",
         adds="Reads a[b[0]]>c.",
     ),
-    mended("nul", "a NUL character", _words("ok\x00."), "xml/control-character", adds="ok."),
+    repaired("nul", "a NUL character", _words("ok\x00."), "xml/control-character", adds="ok."),
     placed(
         "wrong_order",
         "the first part comes last",
@@ -203,7 +190,7 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         "an element that nobody knows",
         _slip(r"</[\w:-]+>$", r"<mood>cheerful</mood>\g<0>"),
     ),
-    mended(
+    repaired(
         "unknown_namespace",
         "a namespace that nobody knows",
         _slip(_ROOT, r'\g<0> xmlns="urn:example:made-up"'),
@@ -244,7 +231,7 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
         "not-a-boolean",
         never="value guessed",
     ),
-    mended(
+    repaired(
         "markdown_in_attribute",
         "Markdown round a listed value",
         _slip(r'(action|type)="(\w+)"', r'\1="**\2**"'),
@@ -260,18 +247,24 @@ XML_SLIPS: Final[tuple[Corruption, ...]] = (
     refused(
         "cut_at_70_percent",
         "cut off after seven tenths",
-        _cut,
+        lambda good: unfenced(good.envelope[: len(good.envelope) * 7 // 10]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
     refused(
         "cut_in_narrative",
         "cut off within the narrative",
-        _cut_in_narrative,
+        lambda good: unfenced(good.envelope[: (good.start + good.end) // 2]).rstrip(),
         "envelope/truncated",
         never="cut reply accepted",
     ),
-    refused("entity_bomb", "entities that grow", _bomb, "xml/doctype", never="entity expanded"),
+    refused(
+        "entity_bomb",
+        "entities that grow",
+        lambda good: fenced(_BOMB + good.adding("&b;"), "xml"),
+        "xml/doctype",
+        never="entity expanded",
+    ),
     refused(
         "placeholder",
         "the template's list of values is left",

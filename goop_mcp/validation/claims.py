@@ -30,14 +30,14 @@ class FileClaim:
     latter git has to know a change, "gone" it must not be, "touched" the envelope does not say which of the two,
     "promised" it has to be there once the session has ended, "optional" it may be there or not. With `loose` the path
     may also be meant relative to the folder of the session, or to one in which another file of the envelope lies. A
-    path that is only `told` is part of a story; any other one will be read or written, and must not lead out.
+    path that is only `reported` is part of a story; any other one will be read or written, and must not lead out.
     """
 
     path: str
     where: str
     kind: FileClaimKind
     loose: bool = False
-    told: bool = False
+    reported: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Facts about GoopSpec projects as tables and pure functions: phases, gates, commands, agents, task ids (WORKFLOW)."""
+"""Facts about GoopSpec projects, as tables and pure functions over them."""

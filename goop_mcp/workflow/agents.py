@@ -1,4 +1,4 @@
-"""The agents of the packages: how their names are compared, who works in which phase (WORKFLOW, section 3; G-11)."""
+"""The agents of the packages: how names are compared, who works in which phase (G-11)."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -48,7 +48,7 @@ PHASE_AGENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "accept": ("goop-verifier", "goop-tester"),
     }
 )
-"""Who works in a phase, the usual one first. `goop-executor` stands for the tier that the task names."""
+"""Agents of a phase, the usual one first. `goop-executor` stands for the tier the task names."""
 
 STAND_INS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -74,7 +74,7 @@ def is_agent_name(name: str) -> bool:
 
 
 def fits_agent(name: str, patterns: Collection[str]) -> bool:
-    """Return whether `name`, without a host's prefix, fits one of the `patterns` with `*` and `?`; "" fits none."""
+    """Return whether `name`, without a host's prefix, matches one of the `patterns` (`*`, `?`)."""
     plain = plain_agent_name(name)
     if not plain or len(plain) > _LONGEST_NAME:
         return False
@@ -82,9 +82,10 @@ def fits_agent(name: str, patterns: Collection[str]) -> bool:
 
 
 def may_report_as(name: str, patterns: Collection[str]) -> bool:
-    """Return whether a report may be signed `name` in a project whose agents have names of `patterns` (D-97).
+    """Return whether a report may name the agent `name` where agents match `patterns` (D-97).
 
-    A pattern such as `goop-*` says whose reports are judged, and not that a slip in a name of GoopSpec is a name.
+    A pattern such as `goop-*` selects whose reports are judged; it does not make a misspelled name
+    of GoopSpec a valid one.
     """
     if is_agent_name(name):
         return True
@@ -96,12 +97,12 @@ def may_report_as(name: str, patterns: Collection[str]) -> bool:
 
 
 def plain_agent_name(name: str) -> str:
-    """Return `name` without the prefix a host puts before it (`goop-mcp:goop-executor`), in lower case."""
+    """Return `name` in lower case, without a host's prefix (`goop-mcp:goop-executor`)."""
     return name.rpartition(":")[2].strip().lower()
 
 
 def same_agent(one: str, other: str) -> bool:
-    """Return whether two names mean the same agent, with and without `goop-`; all names of the orchestrator do."""
+    """Return whether two names mean the same agent, with or without `goop-`, or by an alias."""
     first, second = (plain_agent_name(name) for name in (one, other))
     first, second = (
         NEXT_AGENT_ALIASES.get(name, name).removeprefix("goop-") for name in (first, second)
@@ -110,7 +111,7 @@ def same_agent(one: str, other: str) -> bool:
 
 
 def stand_in(agent: str, phase: str, available: Collection[str]) -> str | None:
-    """Return `agent` where it is among `available`, else whom to take in `phase`; None when nobody is there."""
+    """Return `agent` if it is `available`, else its substitute in `phase`; None without one."""
     if agent in available:
         return agent
     other = STAND_INS.get(phase, {}).get(agent)

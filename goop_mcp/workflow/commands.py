@@ -1,4 +1,4 @@
-"""The commands of the packages: which phase, which gate, what usually follows (G-35; WORKFLOW, section 3)."""
+"""The commands of the packages: their phase, gate and usual successor (G-35)."""
 
 import re
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ class Command:
     """A command of the packages.
 
     `phase` is the one it works in; None means that it stays in the current one. `needs` is the gate
-    before it, `spec` the lock it asks for beside any gate. `since` and `until` are the first and
+    before it, `spec` the lock it requires besides any gate. `since` and `until` are the first and
     the last package version that has it, None where it was there from the start or still is.
-    `in_v1` tells whether profile v1 has it too.
+    `in_v1` is whether profile v1 has it too.
     """
 
     name: str
@@ -109,16 +109,16 @@ _AFTER_PHASE = {"plan": "/goop-plan", "specify": "/goop-specify", "discuss": "/g
 
 
 def command_name(text: str) -> str | None:
-    """Return the `/goop-[command]` at the start of `text`, without its arguments; None when it is none (G-34)."""
+    """Return the `/goop-[command]` at the start of `text`, without arguments, or None (G-34)."""
     match = _FORM.fullmatch(text.strip())
     return match[1] if match else None
 
 
 def usual_next(command: str, *, profile: Profile = "0.x", version: str | None = None) -> str | None:
-    """Return the command that usually follows `command`, None where none does or the command is not known.
+    """Return the command that usually follows `command`, None without one or if it is unknown.
 
-    `version` is that of the package, such as 0.1.6: only 0.1.x locks the plan in a step of its own. A command that
-    the profile does not have gives way to the next one listed.
+    `version` is that of the package, such as 0.1.6: only 0.1.x locks the plan in a separate step. A
+    command that the profile does not have is replaced by the next one listed.
     """
     known = COMMANDS.get(command)
     if known is None:

@@ -1,4 +1,4 @@
-"""The gates before the steps of the workflow: data, and pure functions over plain facts (WORKFLOW, section 2)."""
+"""The gates before the steps of the workflow: data, and pure functions over plain facts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -80,10 +80,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A gate: the command it stands before, what it asks for, and what is said and run when it is closed.
+    """A gate: the command it precedes, its conditions, and the sentence and command when closed.
 
-    `sentence` has the fixed words; `{tasks}` and `{wave}` in it are filled in. `rule` is None where no rule of ours
-    reports it.
+    `sentence` is fixed except for `{tasks}` and `{wave}`. `rule` is None where no rule of ours
+    reports the gate.
     """
 
     name: GateName
@@ -203,10 +203,10 @@ GATES: Mapping[GateName, Gate] = MappingProxyType(
 
 
 def judge_gate(name: GateName, facts: GateFacts, *, bypass: Bypass | None = None) -> GateResult:
-    """Return whether `facts` open the gate `name`, and else what is missing, the sentence to show and what to run.
+    """Return whether `facts` open the gate `name`; if not, what is missing and what to run.
 
-    A `bypass` counts only where the gate allows it: Spec, Acceptance and Merge are never skipped. With one, only open
-    tasks are forgiven at Execution, never a failed check or a blocker.
+    A `bypass` counts only where the gate allows it: Spec, Acceptance and Merge are never skipped.
+    At Execution it excuses open tasks only, never a failed check or a blocker.
     """
     gate = GATES[name]
     missing = tuple([condition.name for condition in gate.conditions if not condition.holds(facts)])

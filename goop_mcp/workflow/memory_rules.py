@@ -143,7 +143,7 @@ DUPLICATE = Rule(
 KEY_REUSED = _error(
     "key-reused",
     catches="an idempotency key that another memory holds already",
-    why="A key names one save; under two texts nobody could tell which of them was kept.",
+    why="A key names one save; under two texts nobody could know which of them was kept.",
     fix="Leave the key out or choose another; repeat a save with the same words.",
     requirements=("P-18",),
     example=Example(

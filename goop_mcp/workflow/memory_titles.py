@@ -1,4 +1,4 @@
-"""How long the title of a memory may be, and where a longer one is cut (WORKFLOW, section 7)."""
+"""How long the title of a memory may be, and where a longer one is cut."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _SHORTEST_CUT: Final = 60
 
 
 def cut_title(title: str) -> tuple[str, str]:
-    """Return the part of `title` that is kept, and its rest; a cut falls between words where it can."""
+    """Return the part of `title` to keep, and its rest; cut between words where possible."""
     if len(title) <= LONGEST_TITLE:
         return title, ""
 

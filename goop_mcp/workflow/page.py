@@ -13,21 +13,21 @@ __all__ = ["workflow_markdown"]
 _HEAD = """\
 # Workflow
 
-Phases, gates, commands and agents of a GoopSpec project, as the program knows them. This file is made from its tables
-by `make docs`.
+Phases, gates, commands and agents of a GoopSpec project, as the program knows them. This file is
+generated from its tables by `make docs`.
 """
 
 _MOVES = """\
 ## Phases and moves
 
-Staying in a phase is always legal. A rework edge is legal and reported as `workflow/rework-edge`; going back never
-clears the lock on the specification. Everything else is `workflow/illegal-transition`: nothing is written, unless it is
-forced.
+Staying in a phase is always legal. A rework edge is legal and reported as `workflow/rework-edge`;
+going back never clears the lock on the specification. Everything else is
+`workflow/illegal-transition`: nothing is written, unless it is forced.
 """
 
 _PROGRESS = """\
-Progress by itself happens only from specify to execute, execute to accept and accept to idle, each behind its gate. The
-move from accept to idle sets {resets}.
+Progress by itself happens only from specify to execute, execute to accept and accept to idle, each
+after its gate has opened. The move from accept to idle sets {resets}.
 """
 
 _GATES = """\

@@ -1,4 +1,4 @@
-"""Phases and the moves between them, for both profiles (WORKFLOW, section 1)."""
+"""Phases and the moves between them, for both profiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,9 +93,9 @@ _BY_ITSELF = frozenset({("specify", "execute"), ("execute", "accept"), ("accept"
 
 
 def weigh_move(move: Move) -> MoveKind:
-    """Return how `move` stands to its profile; a phase that the profile does not have is an illegal target.
+    """Classify `move` by its profile; a phase that the profile does not have is an illegal target.
 
-    A forced move that would be illegal is FORCED: it may be written, and belongs into the log of decisions.
+    A forced move that would be illegal is FORCED: it may be written, and is logged as a decision.
     """
     moves = MOVES[move.profile]
     if move.start == move.target and move.start in moves:
@@ -110,9 +110,10 @@ def weigh_move(move: Move) -> MoveKind:
 
 
 def resets(move: Move) -> Mapping[str, bool | int]:
-    """Return the keys of state.json that `move` sets: on a forced move of v1 manualOverride, on closing all gates.
+    """Return the keys of state.json that `move` sets.
 
-    Going back never clears specLocked by itself, so every other move sets nothing.
+    A forced move of v1 sets manualOverride, a move from accept to idle resets all gates. Going back
+    never clears specLocked, so that every other move sets nothing.
     """
     if move.profile == "v1" and weigh_move(move) is MoveKind.FORCED:
         return {"manualOverride": True}
@@ -124,7 +125,7 @@ def resets(move: Move) -> Mapping[str, bool | int]:
 def may_progress(move: Move, *, gate_passed: bool, manual_override: bool = False) -> bool:
     """Return whether `move` may happen without anybody asking for it.
 
-    Only three moves may, each behind its gate; wave counters alone never open one. While
+    Only three moves may, each after its gate; wave counters alone never open one. While
     `manual_override` is set, nothing progresses by itself.
     """
     if manual_override or not gate_passed:

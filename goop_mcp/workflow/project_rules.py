@@ -1,4 +1,4 @@
-"""Rules about a project as a whole: a state.json that cannot be used, missing documents, sides that disagree.
+"""Rules about a whole project: unreadable state.json, missing documents, inconsistent sources.
 
 An example is a JSON object with the facts of a project; `project_facts_from_json` reads it.
 """
@@ -26,14 +26,14 @@ class ProjectFacts:
 
     None or empty means that a side is absent or silent.
 
-    `state_fault` is (what is wrong, line, column) of a state.json that cannot be read,
+    `state_defect` is (what is wrong, line, column) of a state.json that cannot be read,
     `state_read_only` the form of one that is never written. `missing_files` are names of the
     reading order. The task lists hold ids as we write them: `done_reported` by the last report of
     the task, `done_in_chronicle` and `open_in_chronicle` by the diary, `done_in_state` by
     state.json, `planned` by the blueprint. Times are ISO 8601 in UTC.
     """
 
-    state_fault: tuple[str, int, int] | None = None
+    state_defect: tuple[str, int, int] | None = None
     state_read_only: str | None = None
     missing_files: tuple[str, ...] = ()
     state_phase: str | None = None
@@ -70,9 +70,9 @@ def project_facts_from_json(text: str) -> ProjectFacts:
 
 
 def _state_corrupt(facts: ProjectFacts, _expected: Expectations) -> Hit | None:
-    if facts.state_fault is None:
+    if facts.state_defect is None:
         return None
-    message, line, column = facts.state_fault
+    message, line, column = facts.state_defect
     where = f"state.json cannot be read at line {line}, column {column}: {message}"
     return Hit(message=f"{where}; it is left as it is, expected a JSON object", path="state.json")
 
@@ -282,7 +282,7 @@ _SOUND = """\
   "spec_locked_in_state": true, "spec_locked_in_header": true,
   "waves_in_state": 2, "current_wave": 1, "waves_in_blueprint": 2,
   "planned": ["W1.T1", "W1.T2"], "done_reported": ["W1.T1"], "open_in_chronicle": ["W1.T2"],
-  "untraced_must_haves": [], "missing_files": [], "state_fault": null, "state_read_only": null,
+  "untraced_must_haves": [], "missing_files": [], "state_defect": null, "state_read_only": null,
   "handoff_written": "2026-01-16T10:00:00Z", "last_report": "2026-01-16T09:00:00Z"
 }
 """
@@ -321,11 +321,11 @@ PROJECT_RULES = (
         catches="state.json cannot be read; it is left as it is",
         why="A file that is reset loses the lock on the specification; nobody would notice.",
         fix=(
-            "Mend state.json by hand at the place named, or put the newest checkpoint in its place."
+            "Fix state.json by hand at the place named, or put the newest checkpoint in its place."
         ),
         requirements=("P-05", "P-16"),
-        good='"state_fault": null',
-        bad='"state_fault": ["it ends in the middle", 1, 14]',
+        good='"state_defect": null',
+        bad='"state_defect": ["it ends in the middle", 1, 14]',
     ),
     _rule(
         "state-read-only",
@@ -344,7 +344,7 @@ PROJECT_RULES = (
         "context-file-missing",
         _missing,
         catches="a file of the reading order is missing (PROJECT_KNOWLEDGE_BASE.md: info)",
-        why="An agent that starts without its context works beside the contract.",
+        why="An agent that starts without its context ignores the contract.",
         fix="Create it with 'goop-mcp init', or run the command of the phase that writes it.",
         requirements=("P-05", "P-16"),
         good='"missing_files": []',
@@ -391,7 +391,7 @@ PROJECT_RULES = (
         _drift_task_status,
         catches="a task is done in one place and open in another",
         why="A task taken for done is never finished; one taken for open is done twice.",
-        fix="Look at the last report of the task and mend the other side.",
+        fix="Look at the last report of the task and fix the other source.",
         requirements=("G-49", "P-16"),
         good='"open_in_chronicle": ["W1.T2"]',
         bad='"open_in_chronicle": ["W1.T1"]',

@@ -54,7 +54,7 @@ def parse_task_id(text: str, *, current_wave: int | None = None) -> TaskId | Non
 
 
 def normal_task_id(text: str, *, current_wave: int | None = None) -> str:
-    """Return the form we write for a task id of any known spelling; anything else stays as it is, without blanks."""
+    """Return our form of a task id in any known spelling; other text is returned stripped."""
     task_id = parse_task_id(text, current_wave=current_wave)
     return text.strip() if task_id is None else str(task_id)
 

@@ -1,6 +1,6 @@
-"""The project folder: read its documents, write ours whole or not at all, report where they disagree (WORKFLOW).
+"""The project folder: read its documents, write ours atomically, report where they disagree.
 
-Those named here are loaded by their first use: many a process looks at no file of a project.
+The modules named here are loaded on first use: many processes read no file of a project.
 """
 
 from typing import TYPE_CHECKING

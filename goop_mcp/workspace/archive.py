@@ -1,7 +1,8 @@
-"""Entries that a document shows no longer: a file for each month in the folder `archive`, only ever appended to.
+"""Archive old entries of a document in append-only files, one for each month.
 
-A document keeps its newest entries, so that writing it costs the same however long a project lives (D-103). An append
-that was cut off is completed by the next one, and one that was done is not done again: the end of the file tells.
+A document keeps its newest entries, so that the cost of writing it does not grow with the age of
+the project (D-103). The end of the file shows how much of an append is on disk: an append that was
+cut off is completed by the next one, and a complete one is not repeated.
 """
 
 import re
@@ -29,10 +30,10 @@ __all__ = [
 ARCHIVE_FOLDER: Final = f"{FOLDER}/archive"
 
 MOST_ENTRIES: Final = 100
-"""How many entries of ours a document keeps."""
+"""How many of our entries a document keeps."""
 
 _MOST_BYTES: Final = 256 * 1024
-# How far before what was appended last is looked for it: people may have added a note at the end.
+# People may have added a note after our last append, so the search for it starts this much earlier.
 _SLACK: Final = 16 * 1024
 _MONTH: Final = re.compile(r"[0-9]{4}-[0-9]{2}")
 _NAME: Final = re.compile(r"(CHRONICLE|ADL)-([0-9]{4}-[0-9]{2})\.md")
@@ -42,7 +43,7 @@ _FIRST_LOOK: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class PlannedAppend:
-    """Entries of `document` that are to stand in the file `path` before the document goes without them."""
+    """Entries that must be in the file `path` before they are removed from `document`."""
 
     document: str
     path: str
@@ -50,7 +51,7 @@ class PlannedAppend:
     entries: tuple[bytes, ...]
 
     def is_done(self, files: ProjectFiles) -> bool:
-        """Tell whether all entries stand at the end of the file; what cannot be read is not done."""
+        """Whether all entries are at the end of the file; False if it cannot be read."""
         try:
             found = files.read_end(self.path, self._end)
         except WorkspaceError:
@@ -59,7 +60,10 @@ class PlannedAppend:
         return found is not None and not self._missing(found, is_whole=False)
 
     def apply(self, files: ProjectFiles) -> None:
-        """Append what is missing; raises as `replace_file`, and what was written then is completed the next time."""
+        """Append the entries that are missing.
+
+        Raises as `replace_file`; an append that was cut off is completed by the next call.
+        """
         append_file(files, self.path, end=self._end, missing=self._missing)
 
     @property
@@ -67,22 +71,24 @@ class PlannedAppend:
         return sum(map(len, self.entries)) + _SLACK
 
     def _missing(self, found: bytes, *, is_whole: bool) -> bytes:
-        """Return what has to follow `found`, the end of the file or all of it."""
+        """Return the bytes to append after `found`, the end of the file or all of it."""
         text = b"".join(entry for entry in self.entries if entry not in found)
+        # An empty file, or one whose writer was killed within the title, begins with the title.
         if text and is_whole and self.title.startswith(found):
             text = self.title + text
 
+        # Whole entries were skipped above; the writer may also have been killed within an entry.
         done = _overlap(found, text)
-        # A line that people wrote last may have no end.
+        # The last line that people wrote may have no line end.
         gap = b"" if done or not text or not found or found.endswith(b"\n\n") else b"\n\n"
 
         return gap + text[done:]
 
 
 def newest_blocks(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Block]]:
-    """Return those of `blocks`, oldest first, that go to the archive, and those that the document keeps.
+    """Split `blocks`, oldest first, into those for the archive and those that the document keeps.
 
-    The newest is always kept. What one revision adds stays together.
+    The newest block is always kept. The entries of one revision stay together.
     """
     entries = size = 0
     for number, block in enumerate(reversed(blocks)):
@@ -95,30 +101,31 @@ def newest_blocks(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Bl
 
 
 def archive_text(document: str, month: str, blocks: Sequence[Block]) -> str:
-    """Return the archive of `month` as its file holds it."""
+    """Return the text of the archive file of `month`."""
     return _title(document.removesuffix(".md"), month) + "".join(
         f"{block.text}\n\n" for block in blocks
     )
 
 
 def read_archive_name(name: str) -> tuple[str, str] | None:
-    """Return the document and the month of an archive called `name`, None for a name that none can have."""
+    """Return the document and the month of the archive `name`, None for an invalid name."""
     match = _NAME.fullmatch(name)
     return None if match is None else (f"{match[1]}.md", match[2])
 
 
 def archive_row(path: str) -> str:
-    """Return the name under which the database remembers how far the document at `path` is archived."""
+    """Return the key under which the database stores how far the document at `path` is archived."""
     return _stem(path)
 
 
 def archived_parts(path: str, blocks: Sequence[Block]) -> tuple[PlannedAppend, ...]:
-    """Return what puts `blocks` of the document at `path` into the archive, a part for each month."""
+    """Return the appends, one for each month, that archive `blocks` of the document at `path`."""
     stem, name = _stem(path), path.rpartition("/")[2].removesuffix(".md")
-    # A clock may go back and forth between two months: still one part for each.
+    # Blocks of a month need not be neighbours, because a clock may be set back.
     months: dict[str, list[bytes]] = {}
     for block in blocks:
-        months.setdefault(_month(block), []).append(f"{block.text}\n\n".encode())
+        month = block.month if _MONTH.fullmatch(block.month) else _NO_MONTH
+        months.setdefault(month, []).append(f"{block.text}\n\n".encode())
 
     def part(month: str, entries: Sequence[bytes]) -> PlannedAppend:
         return PlannedAppend(
@@ -137,12 +144,10 @@ def _stem(path: str) -> str:
     return f"{folder}/archive/{name.removesuffix('.md')}"
 
 
-def _month(block: Block) -> str:
-    return block.month if _MONTH.fullmatch(block.month) else _NO_MONTH
-
-
 def _overlap(found: bytes, text: bytes) -> int:
-    """Return how many bytes `text` begins with that `found` ends with already: an append that was cut off."""
+    """Return the length of the longest end of `found` that `text` begins with."""
+    # A long overlap holds the first bytes of `text` as a whole, which `rfind` locates quickly;
+    # only an overlap shorter than them has to be tried length by length.
     begin = text[:_FIRST_LOOK]
     if len(begin) == _FIRST_LOOK:
         at = found.rfind(begin)

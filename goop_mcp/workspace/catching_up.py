@@ -1,4 +1,8 @@
-"""What is done before a store is used: everything that a killed writer acknowledged or recorded is shown."""
+"""Recovery before a store is used: show in the files what a killed writer recorded.
+
+A writer commits to the database first and writes files afterwards, so that a kill between the two
+loses nothing: the rows of the database state which files are outdated, and this module writes them.
+"""
 
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +13,7 @@ from goop_mcp.workspace.projections import (
     PROJECTED,
     ProjectionPlan,
     Redact,
-    is_behind,
+    is_stale,
     plan_projections,
 )
 from goop_mcp.workspace.replacing import is_stray, sweep_strays
@@ -20,7 +24,7 @@ __all__ = ["CaughtUp", "catch_up"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaughtUp:
-    """What had to be done: documents written again, temporary files removed, whether state.json was completed."""
+    """The work that was done: documents written, temporary files removed, state.json completed."""
 
     projections: ProjectionPlan = field(default_factory=ProjectionPlan)
     strays: tuple[str, ...] = ()
@@ -28,16 +32,23 @@ class CaughtUp:
 
 
 def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> CaughtUp:
-    """Bring the files up to the database, and take in what people added; nothing is created where there is no store.
+    """Update the files from the database, and import what people added to them.
 
-    Waits in the queue of writers only when something has to be done. Raises StoreError, and UnwritableFileError when
-    a file cannot be replaced.
+    Creates nothing without a store. Waits in the queue of writers only if there is work. Raises
+    StoreError, and UnwritableFileError if a file cannot be replaced.
     """
     if not store.exists():
         return CaughtUp()
 
+    def has_work(reading: Reading) -> bool:
+        return (
+            is_stale(reading, files, documents=_documents(reading))
+            or interrupted_change(reading, files) is not None
+        )
+
+    # Nearly always there is nothing to do, which a read finds out without the lock of writers.
     strays = any(is_stray(name) for folder in _folders(store) for name in files.names(folder))
-    if not strays and not store.read(lambda reading: _has_work(reading, files)):
+    if not strays and not store.read(has_work):
         return CaughtUp()
 
     done = CaughtUp()
@@ -51,6 +62,7 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
     def then(plans: tuple[StatePlan | None, ProjectionPlan]) -> None:
         nonlocal done
         state, projections = plans
+        # While the queue of writers waits, no temporary file can belong to a living writer.
         swept = tuple(name for folder in _folders(store) for name in sweep_strays(files, folder))
         if state is not None:
             state.apply(files)
@@ -63,15 +75,8 @@ def catch_up(store: Store, files: ProjectFiles, *, now: str, redact: Redact) -> 
     return done
 
 
-def _has_work(reading: Reading, files: ProjectFiles) -> bool:
-    return (
-        is_behind(reading, files, documents=_documents(reading))
-        or interrupted_change(reading, files) is not None
-    )
-
-
 def _documents(reading: Reading) -> tuple[str, ...]:
-    """Return the projected documents below the folder, those of named sessions included."""
+    """Return the projected documents below `.goopspec`, including those of named sessions."""
     known = (row.path.removeprefix(f"{FOLDER}/") for row in reading.projections())
     return (
         *PROJECTED,

@@ -1,6 +1,6 @@
-"""Saved positions of a project, `.goopspec/checkpoints/<id>.json`.
+"""Read the saved positions of a project, `.goopspec/checkpoints/<id>.json`.
 
-No form of them is laid down, so all are taken.
+No specification defines their form, so any JSON object is accepted.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from goop_mcp.errors import WorkspaceError
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import CHECKPOINTS_FOLDER
 
 __all__ = ["MOST_BYTES", "MOST_READ", "Checkpoint", "Checkpoints", "read_checkpoints"]
 
 MOST_READ = 50
-"""How many are opened, those that were changed last."""
+"""How many checkpoints are opened, the last changed ones first."""
 
 MOST_BYTES = 1024 * 1024
-"""The largest checkpoint that is opened; a position is some kilobytes."""
+"""Size of the largest checkpoint that is opened, in bytes; a typical one has some kilobytes."""
 
 _SUFFIX = ".json"
 _TIMES = ("timestamp", "createdAt", "created_at", "savedAt", "saved_at", "time")
@@ -31,7 +31,7 @@ _MILLISECONDS_FROM = 100_000_000_000
 class Checkpoint:
     """One saved position.
 
-    `saved_at` is the time it tells, else when its file was changed; `phase` may be absent.
+    `saved_at` is the time it states, else the modification time of its file.
     """
 
     id: str
@@ -42,15 +42,18 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
-    """What lies in the folder: readable ones, newest first; `faults` in words; `unopened` counts those left aside."""
+    """The checkpoints of a project, newest first.
+
+    `errors` are messages about unreadable files; `unopened` counts files beyond the limit.
+    """
 
     found: tuple[Checkpoint, ...] = ()
-    faults: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     unopened: int = 0
 
     @property
     def newest(self) -> Checkpoint | None:
-        """The readable one that was saved last, None when there is none."""
+        """The readable checkpoint that was saved last, None without one."""
         return self.found[0] if self.found else None
 
 
@@ -62,90 +65,87 @@ class _File:
 
 
 def read_checkpoints(files: ProjectFiles) -> Checkpoints:
-    """Read the checkpoints of the project; one that cannot be read is a fault and stops no other.
+    """Read the checkpoints of the project; an unreadable one is an error and stops no other.
 
     Changes nothing.
     """
-    faults: list[str] = []
-    candidates = sorted(_candidates(files, faults), reverse=True)
-    read = (_read(files, each, faults) for each in candidates[:MOST_READ])
+    errors: list[str] = []
+    candidates = sorted(_candidates(files, errors), reverse=True)
+    read = (_read(files, each, errors) for each in candidates[:MOST_READ])
     found = sorted(
         (each for each in read if each is not None), key=lambda each: each.saved_at, reverse=True
     )
 
     return Checkpoints(
-        found=tuple(found), faults=tuple(faults), unopened=len(candidates[MOST_READ:])
+        found=tuple(found), errors=tuple(errors), unopened=len(candidates[MOST_READ:])
     )
 
 
-def _candidates(files: ProjectFiles, faults: list[str]) -> list[_File]:
+def _candidates(files: ProjectFiles, errors: list[str]) -> list[_File]:
+    """Return the checkpoint files without opening them; append a message for each unusable one."""
     try:
         names = [name for name in files.names(CHECKPOINTS_FOLDER) if name.endswith(_SUFFIX)]
     except WorkspaceError as error:
-        faults.append(str(error))
+        errors.append(str(error))
         return []
     except OSError as error:
-        faults.append(
+        errors.append(
             f"{CHECKPOINTS_FOLDER} cannot be read: {(error.strerror or 'unknown reason').lower()}"
         )
         return []
 
-    candidates = [_file(files, f"{CHECKPOINTS_FOLDER}/{name}", faults) for name in names]
-    return [each for each in candidates if each is not None]
+    candidates: list[_File] = []
+    for path in (f"{CHECKPOINTS_FOLDER}/{name}" for name in names):
+        try:
+            stamp = files.stamp(path)
+        except WorkspaceError as error:
+            errors.append(str(error))
+        except OSError as error:
+            errors.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
+        else:
+            if stamp is not None:
+                candidates.append(_File(stamp.changed_ns, path, stamp.size))
+            else:
+                errors.append(f"{path} is no file; expected a saved position")
+
+    return candidates
 
 
-def _file(files: ProjectFiles, path: str, faults: list[str]) -> _File | None:
-    try:
-        stamp = files.stamp(path)
-    except WorkspaceError as error:
-        faults.append(str(error))
-        return None
-    except OSError as error:
-        faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
-        return None
-
-    if stamp is None:
-        faults.append(f"{path} is no file; expected a saved position")
-        return None
-
-    return _File(stamp.changed_ns, path, stamp.size)
-
-
-def _read(files: ProjectFiles, file: _File, faults: list[str]) -> Checkpoint | None:
+def _read(files: ProjectFiles, file: _File, errors: list[str]) -> Checkpoint | None:
     if file.size > MOST_BYTES:
-        faults.append(f"{file.path} has {file.size:,} bytes; expected at most {MOST_BYTES:,}")
+        errors.append(f"{file.path} has {file.size:,} bytes; expected at most {MOST_BYTES:,}")
         return None
 
     try:
         text = files.read_text(file.path)
     except WorkspaceError as error:
-        faults.append(str(error))
+        errors.append(str(error))
         return None
 
     values = parse_object(text) if text is not None else {}
-    if isinstance(values, JsonFault):
-        faults.append(
+    if isinstance(values, JsonDefect):
+        errors.append(
             f"{file.path} cannot be read at line {values.line}, column {values.column}:"
             f" {values.message}"
         )
         return None
 
+    times = (_moment(values.get(key)) for key in _TIMES)
+    stated = next((moment for moment in times if moment is not None), None)
+
     return Checkpoint(
         id=_text(values.get("id")) or file.path.rpartition("/")[2].removesuffix(_SUFFIX),
         path=file.path,
-        saved_at=_saved_at(values) or datetime.fromtimestamp(file.changed_ns / 1e9, UTC),
+        saved_at=stated or datetime.fromtimestamp(file.changed_ns / 1e9, UTC),
         phase=_phase(values),
     )
 
 
-def _saved_at(values: Mapping[str, JsonValue]) -> datetime | None:
-    return next(
-        (moment for key in _TIMES if (moment := _moment(values.get(key))) is not None), None
-    )
-
-
 def _moment(value: JsonValue) -> datetime | None:
-    """Return the time that `value` tells: ISO 8601, UTC where it names no zone, or (milli)seconds since 1970."""
+    """Return the time that `value` states, None if it states none.
+
+    Accepts ISO 8601, in UTC without a zone, and seconds or milliseconds since 1970.
+    """
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value.strip())
@@ -158,13 +158,13 @@ def _moment(value: JsonValue) -> datetime | None:
                 value / 1000 if value >= _MILLISECONDS_FROM else value, UTC
             )
     except (ValueError, OverflowError, OSError):
-        return None  # no time after all; that of the file is taken
+        return None  # a text or number that is no time
 
     return None
 
 
 def _phase(values: Mapping[str, JsonValue]) -> str | None:
-    """Return the phase that stands in a checkpoint, or in the state it holds."""
+    """Return the phase of a checkpoint, or of the state inside it."""
     if phase := _text(values.get("phase")):
         return phase
 

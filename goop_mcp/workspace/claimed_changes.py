@@ -1,6 +1,7 @@
-"""Compare what an envelope says was changed with what git knows: unchanged files, commits of other work (D-94).
+"""Verify claims about changes with git: unchanged files, commits of other work (D-94).
 
-Only objects, the index and the stamps of files are looked at. What git cannot answer is never held against a reply.
+Reads only objects, the index and the stat values of files. A question that git cannot answer never
+counts against a reply.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,12 +40,12 @@ def check_changes(
     base: str | None,
     untrue: bool,
 ) -> list[Problem]:
-    """Return which files and commits do not fit together, or do not fit to what git knows.
+    """Return the files and commits that contradict each other or the repository.
 
-    `commits` maps the claimed ids to the whole ones, of those that are in the project's own
-    repository. `base` is the commit at which the task began; None, or no id, leaves it to a guess
-    that is in the agent's favour. With `untrue` some claim about files does not hold: what a commit
-    has to do with these files is no question of its own then.
+    `commits` maps the claimed ids that are in the project's own repository to full ids. `base` is
+    the commit at which the task began; None, or an invalid id, means that it is guessed in favour
+    of the agent. `untrue` states that some claim about files is false already; commits are not
+    compared with these files then.
     """
     named = {claim.sha.lower() for claim in claims.commits}
     made = {id: full for id, full in commits.items() if id in named}
@@ -62,7 +63,7 @@ def check_changes(
 
 
 class _Changes:
-    """What git knows of the commits and the files of one envelope."""
+    """Compares the commits and files of one envelope with the repository."""
 
     def __init__(
         self, claims: Claims, files: ProjectFiles, commits: Mapping[str, str], base: str | None
@@ -71,14 +72,19 @@ class _Changes:
         self._repository = Repository(files.root)
         self._full = tuple(dict.fromkeys(commits.values()))
         self._inner = tuple(inner_repositories(claims, files))
-        self._paths = _bounded(
-            {path: None for claim in claims.files for path in self._spellings(claim)}
-        )
+        paths = tuple({path: None for claim in claims.files for path in self._spellings(claim)})
+        # All paths go into one call of git or none: a part of them would make the files left out
+        # look unchanged.
+        fits = len(paths) <= _MOST_PATHS and sum(map(len, paths)) <= _MOST_CHARACTERS
+        self._paths = paths if fits else ()
 
     def problems(self, *, untrue: bool) -> Iterator[Problem]:
-        """Yield what is wrong, commits first. Raises GitError."""
+        """Yield the problems, commits first. Raises GitError."""
         loose = self._repository.left_out(self._full, of=_ANY_REF) if self._full else frozenset()
-        changed = self._changed_by_commits()
+        # With repositories inside the project a file may be part of a commit that this repository
+        # does not have, so its commits are not compared with the files.
+        comparable = bool(self._full and self._paths and not self._inner)
+        changed = self._repository.touched(self._full, self._paths) if comparable else {}
 
         for claim in self._claims.commits:
             full = self._commits.get(claim.sha.lower())
@@ -95,15 +101,13 @@ class _Changes:
                 modified, {path for paths in changed.values() for path in paths}
             )
 
-    def _changed_by_commits(self) -> dict[str, set[str]]:
-        """Return what each commit changed of the files claimed; {} where files may lie in another repository."""
-        if not self._full or not self._paths or self._inner:
-            return {}
-        return self._repository.touched(self._full, self._paths)
-
     def _unchanged(
         self, modified: Sequence[FileClaim], committed: Collection[str]
     ) -> Iterator[Problem]:
+        """Yield the files claimed as modified that no commit, no index entry and no stat changed.
+
+        A file is reported only if all sources agree: each of them alone misses some change.
+        """
         since = self._changed_since()
         if since is None:
             return
@@ -115,11 +119,16 @@ class _Changes:
             path = path_in_project(claim, self._files)
             if path is None or path in changed or path not in stamps:
                 continue
-            if self._is_as_git_saw_it(path, stamps[path]):
+
+            try:
+                stamp = self._files.stamp(path)
+            except (GoopError, OSError):
+                continue
+            if stamp is not None and (stamp.size, stamp.changed_ns) == stamps[path]:
                 yield self._not_touched(claim)
 
     def _changed_since(self) -> Collection[str] | None:
-        """Return what changed since the base, or else by the last commit; None where that cannot be known."""
+        """Return the paths changed since the base, else by the last commit; None if unknown."""
         if self._base is not None:
             return self._repository.changed(self._base, self._paths)
 
@@ -128,17 +137,11 @@ class _Changes:
             return None
         if parents:
             return self._repository.changed(parents[0], self._paths)
+        # A first commit modifies no file; the parents of a shallow clone may only be missing.
         return None if self._repository.is_shallow() else ()
 
-    def _is_as_git_saw_it(self, path: str, seen: tuple[int, int]) -> bool:
-        try:
-            stamp = self._files.stamp(path)
-        except (GoopError, OSError):
-            return False
-        return stamp is not None and (stamp.size, stamp.changed_ns) == seen
-
     def _spellings(self, claim: FileClaim) -> Iterator[str]:
-        """Yield the path of `claim` as it is written and, where links are on the way, as git knows it."""
+        """Yield the path of `claim` as written and, if it contains links, as git has it."""
         path = path_in_project(claim, self._files)
         if path is None:
             return
@@ -174,9 +177,3 @@ class _Changes:
             " expected the commit of these files"
         )
         return rule.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
-
-
-def _bounded(paths: Collection[str]) -> tuple[str, ...]:
-    """Return `paths` where all of them fit into one call of git, else none: a part of them would accuse wrongly."""
-    fits = len(paths) <= _MOST_PATHS and sum(map(len, paths)) <= _MOST_CHARACTERS
-    return tuple(paths) if fits else ()

@@ -1,7 +1,8 @@
-"""Hold the commits that an envelope names against the repository: do they exist, what do they say of themselves."""
+"""Verify claims about commits: whether they exist, and whether their subjects are those claimed."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from goop_mcp.errors import GoopError
 from goop_mcp.validation.claims import Claims, CommitClaim
@@ -14,7 +15,7 @@ from goop_mcp.workspace.git import CommitLookup, GitError, Repository
 __all__ = ["MOST_COMMITS", "check_commits", "inner_repositories", "is_id"]
 
 MOST_COMMITS = 500
-"""How many commits of one reply are looked up; the rest is told to be unchecked."""
+"""How many commits of one reply are looked up; the rest is reported as not checked."""
 
 _MOST_INNER = 32
 _MOST_FOLDERS = 1_000
@@ -25,12 +26,22 @@ _ELLIPSES = ("…", "...")
 
 
 def check_commits(claims: Claims, files: ProjectFiles) -> tuple[list[Problem], Mapping[str, str]]:
-    """Return what is wrong with the claims about commits, and the whole ids of those in the project's own repository.
+    """Return the problems of the claims about commits, and the full ids of the commits found.
 
-    They are looked up there and in the repositories inside it.
+    Commits are looked up in the project's repository and in repositories inside the project; the
+    ids are those of the project's own repository.
     """
     named = [claim for claim in claims.commits if is_id(claim.sha)]
-    problems = [_no_id(claim) for claim in claims.commits if claim not in named]
+    problems = [
+        COMMIT_NOT_FOUND.problem(
+            f"{excerpt(claim.sha, _SHOWN)!r} is no sha of a commit; expected 4 to 40 hexadecimal"
+            " digits, as git printed them",
+            path=f"{claim.where}/@sha",
+            found=excerpt(claim.sha),
+        )
+        for claim in claims.commits
+        if claim not in named
+    ]
     looked_up, rest = named[:MOST_COMMITS], named[MOST_COMMITS:]
     if rest:
         problems.append(_not_checked(rest, f"only the first {MOST_COMMITS} are"))
@@ -44,15 +55,30 @@ def check_commits(claims: Claims, files: ProjectFiles) -> tuple[list[Problem], M
 
 
 def is_id(text: str) -> bool:
-    """Return whether `text` can be the id of a commit, whole or its first digits."""
+    """Whether `text` can be the id of a commit, in full or its first digits."""
     return _ID.fullmatch(text) is not None
 
 
 def inner_repositories(claims: Claims, files: ProjectFiles) -> Iterable[str]:
-    """Yield the folders of repositories inside the project: submodules, and those around the files claimed."""
+    """Yield the folders of repositories inside the project, at most 32.
+
+    These are the submodules, and repositories that contain claimed files.
+    """
+    try:
+        modules = files.read_text(".gitmodules") or ""
+    except (GoopError, OSError):
+        modules = ""
+
+    submodules = [match[1].strip().strip('"') for match in _SUBMODULE.finditer(modules)]
     tried = 0
-    for folder in dict.fromkeys([*_submodules(files), *_folders_of(claims, files)]):
-        if tried < _MOST_INNER and _is_repository(folder, files):
+
+    for folder in dict.fromkeys([*submodules, *_folders_of(claims, files)]):
+        try:
+            is_repository = tried < _MOST_INNER and files.exists(f"{folder}/.git")
+        except (GoopError, OSError):
+            continue
+
+        if is_repository:
             tried += 1
             yield folder
 
@@ -64,13 +90,22 @@ def _looked_up(
     claims: Claims,
     files: ProjectFiles,
 ) -> list[Problem]:
-    own = Repository(files.root)
+    """Return the problems of `commits`; with a `doubt` the missing ones are only not checked."""
     for folder in inner_repositories(claims, files) if known.missing else ():
-        inner = Repository(files.root.joinpath(folder), files.root)
-        known = _joined(known, _known(inner, sorted(known.missing))[0])
+        inner, _ = _known(
+            Repository(files.root.joinpath(folder), files.root), sorted(known.missing)
+        )
+        # An id that is ambiguous anywhere stays ambiguous, whatever another repository has.
+        known = CommitLookup(
+            subjects={**known.subjects, **inner.subjects},
+            ambiguous=known.ambiguous | inner.ambiguous,
+            missing=known.missing & inner.missing,
+        )
 
-    if known.missing and doubt is None and _is_shallow(own):
-        doubt = "older commits were left out of this clone"
+    if known.missing and doubt is None:
+        with suppress(GitError):
+            if Repository(files.root).is_shallow():
+                doubt = "older commits were left out of this clone"
 
     unknown = [
         claim for claim in commits if doubt is not None and claim.sha.lower() in known.missing
@@ -85,71 +120,35 @@ def _looked_up(
 
 
 def _known(repository: Repository, ids: Sequence[str]) -> tuple[CommitLookup, str | None]:
-    """Return what the repository knows; where git cannot be asked everything is missing, and the reason is given."""
+    """Return what the repository has, and None; if git fails, all are missing, with the reason."""
     try:
         return repository.look_up(ids), None
     except GitError as error:
         return CommitLookup(missing=frozenset(ids)), str(error)
 
 
-def _is_shallow(repository: Repository) -> bool:
-    try:
-        return repository.is_shallow()
-    except GitError:
-        return False
-
-
-def _joined(known: CommitLookup, inner: CommitLookup) -> CommitLookup:
-    """Return `known` with what another repository knows of the ids it misses."""
-    return CommitLookup(
-        subjects={**known.subjects, **inner.subjects},
-        ambiguous=known.ambiguous | inner.ambiguous,
-        missing=known.missing & inner.missing,
-    )
-
-
-def _submodules(files: ProjectFiles) -> list[str]:
-    try:
-        text = files.read_text(".gitmodules") or ""
-    except (GoopError, OSError):
-        return []
-    return [match[1].strip().strip('"') for match in _SUBMODULE.finditer(text)]
-
-
 def _folders_of(claims: Claims, files: ProjectFiles) -> list[str]:
-    """Return the folders that lead to the claimed files, as far as they are there.
-
-    From the project downwards, so that a made-up path of a thousand folders costs one look.
-    """
+    """Return the existing folders on the paths of the claimed files."""
     found: dict[str, bool] = {}
+
     for claim in claims.files:
         folder = ""
+        # From the project downwards, so that an invented path of a thousand folders costs one look.
         for name in claim.path.split("/")[:-1]:
             folder = f"{folder}/{name}" if folder else name
             if folder not in found:
                 if len(found) >= _MOST_FOLDERS:
-                    return [each for each, is_there in found.items() if is_there]
+                    return [each for each, exists in found.items() if exists]
 
-                found[folder] = _is_folder(folder, files)
+                try:
+                    found[folder] = files.kind(folder) is FileKind.FOLDER
+                except (GoopError, OSError):
+                    found[folder] = False
 
             if not found[folder]:
                 break
 
-    return [folder for folder, is_there in found.items() if is_there]
-
-
-def _is_folder(folder: str, files: ProjectFiles) -> bool:
-    try:
-        return files.kind(folder) is FileKind.FOLDER
-    except (GoopError, OSError):
-        return False
-
-
-def _is_repository(folder: str, files: ProjectFiles) -> bool:
-    try:
-        return files.exists(f"{folder}/.git")
-    except (GoopError, OSError):
-        return False
+    return [folder for folder, exists in found.items() if exists]
 
 
 def _judged(claim: CommitClaim, known: CommitLookup) -> Problem | None:
@@ -164,34 +163,28 @@ def _judged(claim: CommitClaim, known: CommitLookup) -> Problem | None:
         )
         return COMMIT_NOT_FOUND.problem(message, path=where, found=found)
 
-    subject, written = known.subjects[id], _subject(claim.message)
+    subject = known.subjects[id]
+    written = " ".join(claim.message.strip().partition("\n\n")[0].split())
     if subject is None or _same_subject(written, subject):
         return None
 
-    real, said = excerpt(subject, _SHOWN), excerpt(written, _SHOWN)
-    message = f"commit {shown!r} is {real!r}; expected {said!r}, as the reply says"
+    real, claimed = excerpt(subject, _SHOWN), excerpt(written, _SHOWN)
+    message = f"commit {shown!r} is {real!r}; expected {claimed!r}, as the reply says"
 
     return COMMIT_SUBJECT_DIFFERS.problem(message, path=claim.where, found=excerpt(written))
 
 
-def _subject(message: str) -> str:
-    return " ".join(message.strip().partition("\n\n")[0].split())
-
-
 def _same_subject(written: str, subject: str) -> bool:
-    """Return whether the two say the same; nothing written, a cut, another case and the first line alone are no lie."""
-    said, real = written.casefold().rstrip(". "), " ".join(subject.split()).casefold().rstrip(". ")
+    """Whether `written` matches `subject`.
+
+    An absent or shortened text, another case and text after the first line are accepted: these are
+    abbreviations, not false claims.
+    """
+    claimed = written.casefold().rstrip(". ")
+    real = " ".join(subject.split()).casefold().rstrip(". ")
     if written.endswith(_ELLIPSES):
-        return real.startswith(said.rstrip("…. "))
-    return not said or said == real or said.startswith(f"{real} ")
-
-
-def _no_id(claim: CommitClaim) -> Problem:
-    shown = excerpt(claim.sha, _SHOWN)
-    message = (
-        f"{shown!r} is no sha of a commit; expected 4 to 40 hexadecimal digits, as git printed them"
-    )
-    return COMMIT_NOT_FOUND.problem(message, path=f"{claim.where}/@sha", found=excerpt(claim.sha))
+        return real.startswith(claimed.rstrip("…. "))
+    return not claimed or claimed == real or claimed.startswith(f"{real} ")
 
 
 def _not_checked(claims: Sequence[CommitClaim], why: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Hold the files that an envelope names against those of the project: whether they are there, never what is in them."""
+"""Verify claims about files: whether they exist in the project; their content is never read."""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from goop_mcp.workspace.paths import is_too_long
 __all__ = ["Looked", "check_files", "links_that_lead_out", "path_in_project"]
 
 Looked = Callable[[int, int], None]
-"""Is told how many of how many claims were looked at; may raise to end the look."""
+"""Called with the number of claims checked so far and of all claims; may raise to stop."""
 
 _SHOWN = 60
 _MADE = ("created", "modified")
@@ -33,9 +33,10 @@ _MAY_BE_EMPTY = frozenset({"__init__.py", "py.typed"})
 def check_files(
     claims: Claims, files: ProjectFiles, *, session_ended: bool, looked: Looked | None = None
 ) -> list[Problem]:
-    """Return what is wrong with the claims about files; promised ones are looked for once the session has ended.
+    """Return the problems of the claims about files.
 
-    A file that is named several times is held against the last thing said of it. `looked` is called after each claim.
+    Promised files are checked once the session has ended. Of several claims about one file the last
+    counts. `looked` is called after each claim.
     """
     last = {claim.path: claim for claim in claims.files}
     looking = _Looking(files, _folders(claims))
@@ -58,29 +59,35 @@ def check_files(
 def links_that_lead_out(
     claims: Claims, files: ProjectFiles, *, session_folder: str | None = None
 ) -> list[Problem]:
-    """Return a problem for each file that will be read or written and that a link takes out of the project (H-61).
+    """Return a problem for each file to read or write that a link leads out of the project (H-61).
 
-    With `session_folder`, relative to the project, links have to stay inside of it.
+    With `session_folder`, relative to the project, links must stay inside that folder.
     """
     looking = _Looking(files, ())
     problems = []
 
     for claim in claims.files:
-        path = None if claim.told else looking.inside(claim)
+        path = None if claim.reported else looking.inside(claim)
         if path is None:
             continue
-        if (unusable := looking.unusable(path)) is not None:
-            problems.append(_unusable(claim, unusable))
-        elif (way_out := looking.way_out(path)) is not None:
-            problems.append(_outside(claim, way_out))
+
+        refused = looking.unusable(path) or looking.way_out(path)
+        if refused is not None:
+            problems.append(_outside(claim, refused))
         elif session_folder is not None and looking.leaves(path, session_folder):
-            problems.append(_led_out_of(claim, session_folder))
+            message = (
+                f"path {excerpt(claim.path, _SHOWN)!r} leads out of the session by a link; expected"
+                f" a file inside {excerpt(session_folder, _SHOWN)}"
+            )
+            problems.append(
+                OUTSIDE_SESSION.problem(message, path=claim.where, found=excerpt(claim.path))
+            )
 
     return problems
 
 
 def _folders(claims: Claims) -> tuple[str, ...]:
-    """Return the folders that a loose path may start in."""
+    """Return the folders that a loose path may be relative to."""
     if not any(claim.loose for claim in claims.files):
         return ()
 
@@ -90,7 +97,7 @@ def _folders(claims: Claims) -> tuple[str, ...]:
 
 
 class _Looking:
-    """Looks for claimed files; each folder is listed once."""
+    """Checks claimed files; each folder is listed once."""
 
     def __init__(self, files: ProjectFiles, folders: Sequence[str]) -> None:
         self._files = files
@@ -99,13 +106,15 @@ class _Looking:
         self._names: dict[str, dict[str, str]] = {}
 
     def problem(self, claim: FileClaim, *, session_ended: bool) -> Problem | None:
-        if claim.told and (outside := _leaves_project(claim, self._bounds)) is not None:
-            return outside
+        if claim.reported:
+            outside = read_path(claim.path.strip(), where=claim.where, bounds=self._bounds)[1]
+            if outside is not None and outside.rule.id == OUTSIDE_WORKSPACE.id:
+                return outside
 
         path = self.inside(claim)
         if path is None:
             return None
-        if claim.told and claim.kind in _MADE and is_too_long(path):
+        if claim.reported and claim.kind in _MADE and is_too_long(path):
             message = (
                 f"file {excerpt(claim.path, _SHOWN)!r} cannot be there: its path is too long for"
                 " any system"
@@ -113,27 +122,40 @@ class _Looking:
             return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
 
         if (unusable := self.unusable(path)) is not None:
-            return self._of_odd_name(claim, path) if claim.told else _unusable(claim, unusable)
+            return self._of_odd_name(claim, path) if claim.reported else _outside(claim, unusable)
         if (way_out := self.way_out(path)) is not None:
             return _outside(claim, way_out)
         if claim.kind == "optional" or (claim.kind == "promised" and not session_ended):
             return None
 
         try:
-            look = self._is_listed if claim.kind == "gone" else self._is_there
-            there = next((each for each in self._meanings(path, claim) if look(each)), None)
+            # A deleted file must have no entry at all, not even a link to nothing. Any other must
+            # exist under this spelling, also if the file system ignores case.
+            there = next(
+                (
+                    each
+                    for each in self._meanings(path, claim)
+                    if (claim.kind == "gone" or self._files.exists(each)) and self._is_listed(each)
+                ),
+                None,
+            )
             if there is not None and claim.kind in _MADE:
-                return self._no_file_of_its_own(claim, there)
+                return self._content_problem(claim, there)
         except (GoopError, OSError):
             return _not_checked(claim, "its folder cannot be read")
 
-        return self._compared(claim, path, there=there is not None)
+        return self._existence_problem(claim, path, there=there is not None)
 
     def inside(self, claim: FileClaim) -> str | None:
-        """Return the path relative to the project, None where it leads out or is unfinished: others report that."""
+        """Return the path relative to the project, None if it leads out or has a variable.
+
+        Other rules report the latter two.
+        """
         path, problem = read_path(claim.path.strip(), where=claim.where, bounds=self._bounds)
         refused = (
-            (OUTSIDE_WORKSPACE.id,) if claim.told else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
+            (OUTSIDE_WORKSPACE.id,)
+            if claim.reported
+            else (OUTSIDE_WORKSPACE.id, TEMPLATE_VARIABLE.id)
         )
 
         return (
@@ -141,7 +163,7 @@ class _Looking:
         )
 
     def _of_odd_name(self, claim: FileClaim, path: str) -> Problem:
-        """Return what is wrong with a path that some system cannot hold; here there may be such a file all the same."""
+        """Return the problem of a path that some system cannot hold, although this one may."""
         try:
             there = self._is_listed(path)
         except (GoopError, OSError):
@@ -157,15 +179,15 @@ class _Looking:
         message = f"file {excerpt(claim.path, _SHOWN)!r} does not exist; {hint}"
         return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
 
-    def _no_file_of_its_own(self, claim: FileClaim, path: str) -> Problem | None:
-        """Return what is wrong with a file that is there and that the reply says was written."""
+    def _content_problem(self, claim: FileClaim, path: str) -> Problem | None:
+        """Return the problem of an existing path that the reply claims to have written."""
         parts = [part for part in path.split("/") if part not in ("", ".")]
         if any(part.casefold() == ".git" for part in parts):
             return _no_file(claim, "is git's own")
 
         kind = self._files.kind(path)
-        # What git keeps as one entry, a link to a folder or a repository of its own, can be created
-        # like a file.
+        # A link to a folder and a repository inside the project are single entries for git, and
+        # can be created like files.
         entry = self._files.is_link(path) or (parts and self._files.exists(f"{path}/.git"))
         if kind is FileKind.FOLDER and not entry:
             return _no_file(claim, "is a folder")
@@ -185,7 +207,7 @@ class _Looking:
         return EMPTY_FILE.problem(message, path=claim.where, found=excerpt(claim.path))
 
     def unusable(self, path: str) -> str | None:
-        """Return why no file is opened by this name on any system, None where one could be; the disk is not asked."""
+        """Return why no system opens a file by this name, None if one could; reads no disk."""
         try:
             self._files.relative(path)
         except GoopError as error:
@@ -194,7 +216,7 @@ class _Looking:
         return None
 
     def way_out(self, path: str) -> str | None:
-        """Return why a link on the way cannot be followed inside the project, None where it can."""
+        """Return why a link in `path` leads out of the project, None if none does."""
         try:
             self._files.resolve(path)
         except PathRefusedError as error:
@@ -205,11 +227,12 @@ class _Looking:
         return None
 
     def leaves(self, path: str, folder: str) -> bool:
-        """Return whether `path`, which begins in `folder`, is taken out of it by a link."""
+        """Whether a link leads `path`, which begins in `folder`, out of it."""
         root = self._files.resolve(folder)
         return path.startswith(f"{folder}/") and self._files.resolve(path)[: len(root)] != root
 
     def _meanings(self, path: str, claim: FileClaim) -> Iterator[str]:
+        """Yield the paths that the claim may mean: without line numbers, in another folder."""
         yield path
         if (without_line := _without_line(path)) != path:
             yield without_line
@@ -217,7 +240,7 @@ class _Looking:
             for folder in self._folders:
                 yield f"{folder}/{path}"
 
-    def _compared(self, claim: FileClaim, path: str, *, there: bool) -> Problem | None:
+    def _existence_problem(self, claim: FileClaim, path: str, *, there: bool) -> Problem | None:
         shown, found = excerpt(claim.path, _SHOWN), excerpt(claim.path)
         if claim.kind == "gone":
             message = f"file {shown!r} is still there; expected it to be deleted, as the reply says"
@@ -235,24 +258,23 @@ class _Looking:
         if claim.loose and claim.kind == "present" and "/" not in path:
             return _not_checked(claim, "nothing says in which folder it lies")
 
-        other = self._other_spelling(path)
+        folder, _, name = path.rstrip("/").rpartition("/")
+        other = self._listed(folder).get(_plain(name).casefold())
         if other is None:
             return self._not_found(claim)
+
+        other_path = f"{folder}/{other}".lstrip("/")
         return self._not_found(
-            claim, f"there is {excerpt(other, _SHOWN)!r}, which is spelled otherwise"
+            claim, f"there is {excerpt(other_path, _SHOWN)!r}, which is spelled otherwise"
         )
 
-    def _is_there(self, path: str) -> bool:
-        """Return whether `path` is there in exactly this spelling, also where the file system takes any case."""
-        return self._files.exists(path) and self._is_listed(path)
-
     def _is_listed(self, path: str) -> bool:
-        """Return whether its folder holds an entry of this name, be it a link to nothing."""
+        """Whether the folder of `path` has an entry of exactly this name, also a broken link."""
         folder, _, name = path.rstrip("/").rpartition("/")
         return name in ("", ".") or _plain(name) in self._listed(folder)
 
     def _listed(self, folder: str) -> dict[str, str]:
-        """Return the names in `folder` as they are, by themselves and without case; the exact one wins."""
+        """Map the names in `folder`, exact and in lower case, to those on disk; exact ones win."""
         if folder not in self._names:
             names = self._files.names(folder or ".")
             exact = {_plain(name): name for name in names}
@@ -260,14 +282,9 @@ class _Looking:
 
         return self._names[folder]
 
-    def _other_spelling(self, path: str) -> str | None:
-        folder, _, name = path.rstrip("/").rpartition("/")
-        other = self._listed(folder).get(_plain(name).casefold())
-        return None if other is None else f"{folder}/{other}".lstrip("/")
-
 
 def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
-    """Return the file that `claim` means by its path relative to the project, None where that cannot be one."""
+    """Return the path of the claimed file relative to the project, None if it cannot be one."""
     path, problem = read_path(
         claim.path.strip(), where=claim.where, bounds=PathBounds(workspace=files.root.as_posix())
     )
@@ -285,15 +302,15 @@ def path_in_project(claim: FileClaim, files: ProjectFiles) -> str | None:
 
 
 def _without_line(path: str) -> str:
-    """Return `path` without the lines that are named behind it: src/a.py:12, src/a.py:12-20, src/a.py#L12."""
+    """Return `path` without line numbers after it: src/a.py:12, src/a.py:12-20, src/a.py#L12."""
     bare = path.rstrip("0123456789:-L#")
     tail = path[len(bare) :]
-    # A name may end with such signs itself.
+    # The name itself may end with such characters.
     return bare if bare and (tail[:1] == ":" or tail[:2] == "#L") and tail[-1:].isdigit() else path
 
 
 def _plain(name: str) -> str:
-    """Return a name as it compares: some file systems take accented letters apart."""
+    """Return a name in the form to compare; some file systems decompose accented letters."""
     return unicodedata.normalize("NFC", name)
 
 
@@ -305,30 +322,11 @@ def _not_checked(claim: FileClaim, why: str) -> Problem:
     return NOT_CHECKED.problem(message, path=claim.where, found=excerpt(claim.path))
 
 
-def _unusable(claim: FileClaim, why: str) -> Problem:
-    return OUTSIDE_WORKSPACE.problem(why, path=claim.where, found=excerpt(claim.path))
-
-
 def _outside(claim: FileClaim, why: str) -> Problem:
     return OUTSIDE_WORKSPACE.problem(why, path=claim.where, found=excerpt(claim.path))
-
-
-def _leaves_project(claim: FileClaim, bounds: PathBounds) -> Problem | None:
-    """Return what is wrong with a path that leads out of the project by its text."""
-    problem = read_path(claim.path.strip(), where=claim.where, bounds=bounds)[1]
-    return problem if problem is not None and problem.rule.id == OUTSIDE_WORKSPACE.id else None
 
 
 def _no_file(claim: FileClaim, what: str) -> Problem:
     shown = excerpt(claim.path, _SHOWN)
     message = f"{shown!r} {what}; expected a file that was {claim.kind}, by its own name"
     return FILE_NOT_FOUND.problem(message, path=claim.where, found=excerpt(claim.path))
-
-
-def _led_out_of(claim: FileClaim, folder: str) -> Problem:
-    shown = excerpt(claim.path, _SHOWN)
-    message = (
-        f"path {shown!r} leads out of the session by a link; expected a file inside"
-        f" {excerpt(folder, _SHOWN)}"
-    )
-    return OUTSIDE_SESSION.problem(message, path=claim.where, found=excerpt(claim.path))

@@ -1,4 +1,4 @@
-"""Hold the memories that an envelope names against those that were saved, by their titles."""
+"""Verify claims about saved memories, by their titles."""
 
 import re
 import unicodedata
@@ -23,9 +23,9 @@ _HITS = 200
 
 
 def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
-    """Return the memories that are claimed and were not saved; every tool that saves one counts.
+    """Return a problem for each claimed memory that was not saved, by whichever tool.
 
-    A memory that cannot be reached never blocks a reply: that is told by an info.
+    An unreachable database never blocks a reply; it is reported as an info.
     """
     memories = claims.memories
     if not memories:
@@ -43,14 +43,22 @@ def check_memories(claims: Claims, store: Store | None) -> list[Problem]:
     except (GoopError, OSError):
         return [_not_checked(memories, "the project memory cannot be read")]
 
-    return [_not_found(claim) for claim in missing]
+    problems = []
+    for claim in missing:
+        title = redact(claim.title).text
+        message = (
+            f"no memory is called {excerpt(title, _SHOWN)!r}; expected one saved under this title"
+        )
+        problems.append(MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(title)))
+
+    return problems
 
 
 def _is_saved(title: str, reading: Reading) -> bool:
     # A memory is saved without secrets, so its title is looked up without them.
     plain = " ".join(redact(title).text.split())
     wanted = {_compared(plain), _compared(cut_title(plain)[0])}
-    # The last word may be the one that was cut.
+    # Full-text search finds candidates by whole words; the last word of a long title may be cut.
     words = _WORD.findall(unicodedata.normalize("NFC", plain[:LONGEST_TITLE]))[:_MOST_WORDS]
     words = words[:-1] if len(plain) > LONGEST_TITLE and len(words) > 1 else words
     if not words:
@@ -65,15 +73,9 @@ def _is_saved(title: str, reading: Reading) -> bool:
 
 
 def _compared(title: str) -> str:
-    """Return the form in which titles are the same: whatever the blanks, the case and what was cut off."""
+    """Return the form in which titles compare equal, whatever their blanks, case and cut end."""
     plain = " ".join(unicodedata.normalize("NFC", title).split())
     return plain[:LONGEST_TITLE].rstrip(" .…").casefold()
-
-
-def _not_found(claim: MemoryClaim) -> Problem:
-    title = redact(claim.title).text
-    message = f"no memory is called {excerpt(title, _SHOWN)!r}; expected one saved under this title"
-    return MEMORY_NOT_FOUND.problem(message, path=claim.where, found=excerpt(title))
 
 
 def _not_checked(claims: Sequence[MemoryClaim], why: str) -> Problem:

@@ -1,6 +1,6 @@
 """Templates of a project's documents: their headings and the fields that readers look for (P-15).
 
-A file begins with front matter as every template does (`operations/templates.py`); its slots are
+A file begins with front matter like every template (`operations/templates.py`); its slots are
 `project` and `date`.
 """
 
@@ -24,7 +24,7 @@ _SLOT = re.compile(r"\{\{(project|date)\}\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentTemplate:
-    """One template as it ships; `text` is the document with its slots."""
+    """One packaged template; `text` is the document with its slots."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class DocumentTemplate:
     text: str
 
     def filled(self, *, project: str, date: str) -> str:
-        """Return the document for a project called `project`, made at `date`, which is ISO 8601 in UTC."""
+        """Return the document of the project `project`, created at `date` (ISO 8601 in UTC)."""
         values = {"project": project, "date": date}
         return _SLOT.sub(lambda slot: values[slot[1]], self.text)
 
@@ -58,7 +58,7 @@ def read_document_template(name: str) -> str:
 def document_template(name: str) -> DocumentTemplate:
     """Return the template called `name`.
 
-    Raises UnknownNameError, AssetBrokenError when its file is not in order.
+    Raises UnknownNameError, and AssetBrokenError if its file is malformed.
     """
     front, text = split_front_matter(
         read_document_template(name), file=f"the template {name}{_SUFFIX}"

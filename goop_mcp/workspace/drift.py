@@ -33,7 +33,7 @@ def find_drift(project: Project, records: Records) -> tuple[Finding, ...]:
 
 def project_facts(project: Project, records: Records) -> ProjectFacts:
     """Return what the sides say, side by side, for the rules about projects."""
-    state, fault, chronicle = project.state, project.state_fault, project.chronicle
+    state, fault, chronicle = project.state, project.state_defect, project.chronicle
     blueprint, spec = project.blueprint, project.spec
     coverage = (
         measure_coverage(spec, blueprint) if spec is not None and blueprint is not None else None
@@ -42,7 +42,7 @@ def project_facts(project: Project, records: Records) -> ProjectFacts:
     pending = state.pending_tasks if state is not None else ()
 
     return ProjectFacts(
-        state_fault=(fault.message, fault.line, fault.column) if fault is not None else None,
+        state_defect=(fault.message, fault.line, fault.column) if fault is not None else None,
         state_read_only=str(state.shape) if state is not None and not state.writable else None,
         missing_files=project.missing,
         state_phase=state.phase if state is not None else None,
@@ -161,8 +161,8 @@ def _finding(problem: Problem, project: Project) -> Finding:
 
 
 def _place(rule: str, project: Project) -> tuple[int | None, int | None]:
-    if rule == "workflow/state-corrupt" and project.state_fault is not None:
-        return project.state_fault.line, project.state_fault.column
+    if rule == "workflow/state-corrupt" and project.state_defect is not None:
+        return project.state_defect.line, project.state_defect.column
     if rule == "workflow/drift-spec-lock" and project.spec is not None:
         return project.spec.locked_line, None
     return None, None

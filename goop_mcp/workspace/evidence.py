@@ -20,10 +20,10 @@ from goop_mcp.workspace.claimed_memories import check_memories
 from goop_mcp.workspace.documents.blueprint import Blueprint, read_blueprint
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.goopspec_database import WorkRecords, plan_of, read_work
-from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import BLUEPRINT, STATE, session_folder
 from goop_mcp.workspace.places import find_current_document
-from goop_mcp.workspace.state import ProjectState, StateFault, read_state
+from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
 __all__ = ["check_claims"]
 
@@ -80,7 +80,7 @@ def _session_state(claims: Claims, files: ProjectFiles) -> str | None:
         return None
 
     values = None if text is None else parse_object(text)
-    if values is None or isinstance(values, JsonFault):
+    if values is None or isinstance(values, JsonDefect):
         return None
 
     state = values.get("status", values.get("state"))
@@ -149,7 +149,7 @@ def _check_state(claims: Sequence[StateClaim], files: ProjectFiles) -> list[Prob
 
     if state is None:
         return [_state_not_checked(claims[0], f"there is no {STATE}")]
-    if isinstance(state, StateFault):
+    if isinstance(state, StateDefect):
         return [
             _state_not_checked(
                 claims[0], f"{STATE} is broken in line {state.line}: {state.message}"

@@ -11,7 +11,7 @@ from goop_mcp.errors import WorkspaceError
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import HISTORY_FOLDER
 
 __all__ = ["MOST_BYTES", "MOST_DAYS", "MOST_EVENTS", "History", "HistoryEvent", "read_history"]
@@ -97,7 +97,7 @@ def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEv
         faults.append(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}")
         return []
 
-    if isinstance(values, JsonFault):
+    if isinstance(values, JsonDefect):
         faults.append(
             f"{path} cannot be read at line {values.line}, column {values.column}: {values.message}"
         )
@@ -115,15 +115,15 @@ def _events(files: ProjectFiles, name: str, faults: list[str]) -> list[HistoryEv
     return [each for each in read if each is not None]
 
 
-def _parsed(text: str) -> "JsonValue | JsonFault":
+def _parsed(text: str) -> "JsonValue | JsonDefect":
     """Return the object or list that `text` is, or where it is broken."""
     text = text.removeprefix("\ufeff")
     if not text.lstrip().startswith("["):
         values = parse_object(text)
-        return values if isinstance(values, JsonFault) else dict(values)
+        return values if isinstance(values, JsonDefect) else dict(values)
 
     values = parse_object(f"{_BEFORE}{text}}}")
-    if isinstance(values, JsonFault):
+    if isinstance(values, JsonDefect):
         return (
             replace(values, column=max(1, values.column - len(_BEFORE)))
             if values.line == 1

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from goop_mcp.validation.safe_json import JsonValue, decode_object, nesting
 
 __all__ = [
-    "JsonFault",
+    "JsonDefect",
     "Member",
     "Scalar",
     "line_and_column",
@@ -27,7 +27,7 @@ _STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JsonFault:
+class JsonDefect:
     """Why a text is no JSON object: in words, and where; line and column count from 1."""
 
     message: str
@@ -45,7 +45,7 @@ class Member:
     end: int
 
 
-def parse_object(text: str) -> Mapping[str, JsonValue] | JsonFault:
+def parse_object(text: str) -> Mapping[str, JsonValue] | JsonDefect:
     """Return the object that `text` is, or where it is broken.
 
     A byte order mark at the start does not count.
@@ -54,7 +54,7 @@ def parse_object(text: str) -> Mapping[str, JsonValue] | JsonFault:
     """
     start = _object_start(text)
     if nesting(_STRING.sub("", text)) > _DEPTH:
-        return JsonFault(message=f"it nests deeper than {_DEPTH}", line=1, column=1)
+        return JsonDefect(message=f"it nests deeper than {_DEPTH}", line=1, column=1)
 
     decoded = decode_object(text, start) if text.startswith("{", start) else None
     if decoded is not None and not text[decoded[1] :].strip(_BLANKS):
@@ -126,31 +126,31 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _fault(text: str, start: int) -> JsonFault:
+def _fault(text: str, start: int) -> JsonDefect:
     """Say where `text`, which was refused, is broken."""
     if not text[start:].strip(_BLANKS):
-        return JsonFault(message="it is empty", line=1, column=1)
+        return JsonDefect(message="it is empty", line=1, column=1)
     if text[start] != "{":
         line, column = line_and_column(text, start)
-        return JsonFault(message="it is no JSON object", line=line, column=column)
+        return JsonDefect(message="it is no JSON object", line=line, column=column)
 
     try:
         _, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         line, column = line_and_column(text, error.pos)
-        return JsonFault(message=_in_our_words(text, error), line=line, column=column)
+        return JsonDefect(message=_in_our_words(text, error), line=line, column=column)
     except (ValueError, RecursionError):
-        return JsonFault(message="it says what no JSON may say", line=1, column=1)
+        return JsonDefect(message="it says what no JSON may say", line=1, column=1)
 
     rest = text[end:]
     if rest.strip(_BLANKS):
         line, column = line_and_column(text, end + len(rest) - len(rest.lstrip(_BLANKS)))
-        return JsonFault(message="something follows the object", line=line, column=column)
+        return JsonDefect(message="something follows the object", line=line, column=column)
 
     return _doubled(text, start)
 
 
-def _doubled(text: str, start: int) -> JsonFault:
+def _doubled(text: str, start: int) -> JsonDefect:
     """Return the place of a key that stands twice in the text, in whatever depth."""
     ahead = [start]
     while ahead:
@@ -158,7 +158,7 @@ def _doubled(text: str, start: int) -> JsonFault:
         for member in members(text, ahead.pop()):
             if member.key in seen:
                 line, column = line_and_column(text, member.key_start)
-                return JsonFault(
+                return JsonDefect(
                     message=f"key {member.key!r} stands twice", line=line, column=column
                 )
 
@@ -166,7 +166,7 @@ def _doubled(text: str, start: int) -> JsonFault:
             if text[member.start] == "{":
                 ahead.append(member.start)
 
-    return JsonFault(
+    return JsonDefect(
         message="it says what no JSON may say, such as NaN or half a character", line=1, column=1
     )
 

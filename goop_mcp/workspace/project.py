@@ -28,7 +28,7 @@ from goop_mcp.workspace.layout import (
 )
 from goop_mcp.workspace.places import find_document, is_there
 from goop_mcp.workspace.projection_text import without_blocks
-from goop_mcp.workspace.state import ProjectState, StateFault, read_state
+from goop_mcp.workspace.state import ProjectState, StateDefect, read_state
 
 __all__ = ["Project", "read_project"]
 
@@ -47,7 +47,7 @@ class Project:
 
     exists: bool
     state: ProjectState | None = None
-    state_fault: StateFault | None = None
+    state_defect: StateDefect | None = None
     spec: Spec | None = None
     blueprint: Blueprint | None = None
     chronicle: Chronicle | None = None
@@ -112,7 +112,7 @@ def read_project(
         exists=files.exists(FOLDER),
         work=work,
         state=known,
-        state_fault=state if isinstance(state, StateFault) else None,
+        state_defect=state if isinstance(state, StateDefect) else None,
         spec=read(SPEC, read_spec),
         blueprint=blueprint if work is None else plan_of(work, blueprint),
         chronicle=read(CHRONICLE, _read_without_entries if entries_are_known else read_chronicle),
@@ -166,8 +166,8 @@ def _unusable_names(state: ProjectState | None) -> list[str]:
     ]
 
 
-def _state(files: ProjectFiles, session: str | None) -> ProjectState | StateFault | None:
+def _state(files: ProjectFiles, session: str | None) -> ProjectState | StateDefect | None:
     try:
         return read_state(files, session=session)
     except PathRefusedError as error:
-        return StateFault(message=str(error), line=1, column=1)
+        return StateDefect(message=str(error), line=1, column=1)

@@ -38,7 +38,7 @@ __all__ = [
     "NewerDocument",
     "PlannedFile",
     "ProjectionPlan",
-    "is_behind",
+    "is_stale",
     "newer_documents",
     "open_conflicts",
     "plan_projections",
@@ -174,7 +174,7 @@ def newer_documents(
     return tuple(found)
 
 
-def is_behind(
+def is_stale(
     reading: Reading, files: ProjectFiles, *, documents: Sequence[str] = PROJECTED
 ) -> bool:
     """Tell whether `plan_projections` has anything to do: events not shown yet, or files not as they were written."""

@@ -9,7 +9,7 @@ from goop_mcp.protocols.agent_request.sessions import is_session_id
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workspace.files import FileKind, ProjectFiles
-from goop_mcp.workspace.json_text import JsonFault, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, parse_object
 from goop_mcp.workspace.layout import SESSION_FILES, SESSIONS_FOLDER, session_folder
 from goop_mcp.workspace.replacing import create_file
 
@@ -119,7 +119,7 @@ def _text(files: ProjectFiles, path: str, faults: list[str]) -> str | None:
 def _object(files: ProjectFiles, path: str, faults: list[str]) -> Mapping[str, JsonValue] | None:
     text = _text(files, path, faults)
     parsed = parse_object(text) if text is not None else None
-    if isinstance(parsed, JsonFault):
+    if isinstance(parsed, JsonDefect):
         faults.append(
             f"{path} cannot be read at line {parsed.line}, column {parsed.column}: {parsed.message}"
         )

@@ -12,13 +12,13 @@ from goop_mcp.validation.safe_json import JsonValue
 from goop_mcp.workflow.phases import PHASES
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.goopspec_database import read_state_text
-from goop_mcp.workspace.json_text import JsonFault, line_and_column, members, parse_object
+from goop_mcp.workspace.json_text import JsonDefect, line_and_column, members, parse_object
 from goop_mcp.workspace.layout import STATE, document_path
 
 __all__ = [
     "PendingTask",
     "ProjectState",
-    "StateFault",
+    "StateDefect",
     "StateShape",
     "parse_state",
     "read_state",
@@ -86,7 +86,7 @@ class ProjectState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateFault:
+class StateDefect:
     """Why state.json cannot be read: in words, with line and column from 1."""
 
     message: str
@@ -99,7 +99,7 @@ _Values: TypeAlias = Mapping[str, JsonValue]
 
 def read_state(
     files: ProjectFiles, *, session: str | None = None
-) -> ProjectState | StateFault | None:
+) -> ProjectState | StateDefect | None:
     """Return what the project's state.json says, where it is broken, or None when there is none.
 
     With `session` it is that of the named session. A project of GoopSpec 1.x has its state in
@@ -109,7 +109,7 @@ def read_state(
     try:
         kept = read_state_text(files) if session is None else None
     except StoreError as error:
-        return StateFault(message=str(error), line=1, column=1)
+        return StateDefect(message=str(error), line=1, column=1)
 
     if kept is not None:
         return parse_state(kept)
@@ -117,20 +117,20 @@ def read_state(
     try:
         text = files.read_text(document_path(STATE, session=session))
     except DocumentUnreadableError as error:
-        return StateFault(message=str(error), line=1, column=1)
+        return StateDefect(message=str(error), line=1, column=1)
 
     return None if text is None else parse_state(text)
 
 
-def parse_state(text: str) -> ProjectState | StateFault:
+def parse_state(text: str) -> ProjectState | StateDefect:
     """Return what the text of a state.json says, or where it is broken.
 
     A key that counts for decisions and has a value of another type makes the file unreadable: a
     lock that is neither true nor false must not be taken for open.
     """
     parsed = parse_object(text)
-    if isinstance(parsed, JsonFault):
-        return StateFault(message=parsed.message, line=parsed.line, column=parsed.column)
+    if isinstance(parsed, JsonDefect):
+        return StateDefect(message=parsed.message, line=parsed.line, column=parsed.column)
 
     reader = _Reader(parsed)
     state = reader.state(text)
@@ -140,7 +140,7 @@ def parse_state(text: str) -> ProjectState | StateFault:
     keys, expected = reader.fault
     line, column = line_and_column(text, _place(text, keys))
 
-    return StateFault(message=f"{'.'.join(keys)} is not {expected}", line=line, column=column)
+    return StateDefect(message=f"{'.'.join(keys)} is not {expected}", line=line, column=column)
 
 
 def snake_case(key: str) -> str:

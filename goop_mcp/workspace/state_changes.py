@@ -16,7 +16,7 @@ from goop_mcp.workflow.phases import MOVES, Move, MoveKind, resets, weigh_move
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.json_text import Scalar, members, set_values
 from goop_mcp.workspace.layout import STATE, document_path
-from goop_mcp.workspace.state import ProjectState, StateFault, parse_state, read_state, snake_case
+from goop_mcp.workspace.state import ProjectState, StateDefect, parse_state, read_state, snake_case
 
 __all__ = ["PlannedState", "StateChange", "change_from_json", "current_state", "plan_change"]
 
@@ -98,7 +98,7 @@ def current_state(
     name = document_path(STATE, session=session)
     if state is None:
         raise WorkspaceError(f"there is no {name}; run 'goop-mcp init' to create it")
-    if isinstance(state, StateFault):
+    if isinstance(state, StateDefect):
         raise StateCorruptError(
             f"{name} cannot be read at line {state.line}, column {state.column}: {state.message};"
             " it is left as it is, mend it by hand or take the newest checkpoint"
@@ -149,7 +149,7 @@ def plan_change(
     values["lastActivity"] = now
     text = _written(state.text, values, revision=revision, phase=move.target)
     after = parse_state(text)
-    if isinstance(after, StateFault):
+    if isinstance(after, StateDefect):
         raise StateCorruptError(
             f"{STATE} would become unreadable: {after.message}; nothing was written"
         )

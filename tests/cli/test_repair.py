@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import validate
-from goop_mcp.operations.check_files import mend_file
+from goop_mcp.operations.check_files import repair_file
 from tests.cli.running import ACCEPTED, CASES, MENDABLE, MENDED, PROGRAM, environment, run
 from tests.repository import ROOT
 
@@ -79,7 +79,7 @@ def test_of_a_rejected_reply_nothing_is_printed() -> None:
 
 @pytest.mark.parametrize("path", sorted(CASES.iterdir()), ids=lambda path: path.name)
 def test_nothing_is_printed_that_is_still_rejected(path: Path) -> None:
-    mended = mend_file(str(path)).mended
+    mended = repair_file(str(path)).repaired
     assert (mended is not None) is validate(path.read_text(encoding="utf-8")).accepted
     assert mended is None or validate(mended).accepted
 

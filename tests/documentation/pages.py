@@ -15,7 +15,7 @@ PAGES = tuple(
         for path in (
             *ROOT.glob("*.md"),
             *DOCS.rglob("*.md"),
-            *(ROOT / "plugins").rglob("README.md"),
+            *(ROOT / "packaging").rglob("README.md"),
         )
     )
 )

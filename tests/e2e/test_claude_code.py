@@ -24,7 +24,7 @@ from tests.e2e.scripted_model import Refusal, ScriptedModel, scripted_model
 from tests.repository import ROOT
 
 MENDED = "<status>COMPLETE</status>"
-MARKETPLACE = ROOT / "plugins" / "claude-code"
+MARKETPLACE = ROOT / "packaging" / "plugins" / "claude-code"
 PLUGIN = MARKETPLACE / "goop-mcp"
 IN_PLUGIN = "goop-mcp:goop-executor"
 

@@ -1,4 +1,4 @@
-"""The style guide the messages are held against: its templates, word for word, with their slots filled."""
+"""The style guide for the messages: its templates, verbatim, with their slots filled."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def filled(title: str, *slots: tuple[str, str]) -> str:
 
 
 def table(heading: str) -> list[list[str]]:
-    """Return the rows of the table below `heading`, cells without blanks around, the head left out."""
+    """Return the rows of the table below `heading`, cells stripped, without the head."""
     section = GUIDE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]

@@ -91,7 +91,7 @@ def test_only_the_exact_header_is_in_order(header: str, expected: list[str]) -> 
         ("---", ["header-form"]),
     ],
 )
-def test_what_is_hardly_a_message_is_told_so(text: str, expected: list[str]) -> None:
+def test_what_is_hardly_a_message_is_reported_as_such(text: str, expected: list[str]) -> None:
     assert set(breaches(text)) <= set(expected)
     assert breaches(text)
 

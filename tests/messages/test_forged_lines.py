@@ -1,4 +1,4 @@
-"""No text of an agent can produce a line that begins like one of ours, or move a cursor, in any text answer."""
+"""No text of an agent can produce a line that begins like one of ours, or move a cursor."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from goop_mcp.memory.drafts import MemoryDraft
 from goop_mcp.memory.saving import save_memory
 from goop_mcp.memory.searching import SearchRequest, search_memory
 from goop_mcp.messages.quoting import FIELDS, fenced, field, paragraph, quoted
-from goop_mcp.operations.check_files import CheckedFile, FileVerdicts, mend_file
+from goop_mcp.operations.check_files import CheckedFile, FileVerdicts, repair_file
 from goop_mcp.operations.gate import gate_file
 from goop_mcp.operations.project_status import project_status
 from goop_mcp.operations.prompts import render_prompt
@@ -76,13 +76,13 @@ def assert_honest(text: str) -> None:
     assert found is None, (found, text)
 
 
-def said(result: CallToolResult) -> str:
+def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 @st.composite
 def payloads(draw: st.DrawFn) -> str:
-    """Return a text that tries to be a line of ours, first or behind a break of some kind."""
+    """Return a text that tries to be a line of ours, first or after a break of some kind."""
     start = draw(
         st.sampled_from(
             ["", "x", "Done.", "\x1b[2K\r", "> ", "```", "\x1b]0;t\x07", "\u202e", "| "]
@@ -109,7 +109,7 @@ def payloads(draw: st.DrawFn) -> str:
 
 
 def in_xml(text: str) -> str:
-    """Return `text` as XML holds it: breaks and control characters by reference where that is possible."""
+    """Return `text` as XML content, with breaks and control characters by reference if possible."""
     return "".join(
         (
             f"&#{ord(char)};"
@@ -259,7 +259,7 @@ def replies(payload: str) -> Iterator[str]:
 def judged_surfaces(reply: str) -> Iterator[str]:
     for mode in ("lenient", "strict"):
         verdict = validate(reply, mode=mode)
-        yield said(verdict_answer(verdict))
+        yield text_of(verdict_answer(verdict))
         checked = CheckedFile(file="reply.md", text=reply, verdict=verdict)
         outcome = FileVerdicts(checked=(checked,), unread=())
         if "\x1b" not in reply:
@@ -269,7 +269,7 @@ def judged_surfaces(reply: str) -> Iterator[str]:
 
         for context in ({}, {"counters": {"repair_rounds": 2}}, {"responded": False, "attempt": 2}):
             decision = route(verdict, context)
-            yield said(decision_answer(decision))
+            yield text_of(decision_answer(decision))
             for width in (None, 30, 60, 100):
                 yield _for_people(decision, width)
 
@@ -310,14 +310,14 @@ def test_what_is_recorded_cannot_be_forged(
                 "<task_name>Add the login endpoint",
             ):
                 reply = filled(COMPLETE_REPLY.replace("COMPLETE", status), slot, payload)
-                assert_honest(said(recorded_answer(record(workplace, reply))))
+                assert_honest(text_of(recorded_answer(record(workplace, reply))))
 
         assert_honest(project_status(workplace).to_markdown())
         for write in (False, True):
             fields = SessionFields(summary=payload, blockers=(payload,), next_action=payload)
             for each in (SessionFields(), fields):
                 assert_honest(
-                    said(
+                    text_of(
                         session_answer(build_session_handoff(each, workplace, write=write, now=NOW))
                     )
                 )
@@ -343,7 +343,7 @@ def test_memories_cannot_be_forged_when_they_are_shown(
         )
         saved = save_memory(store, draft)
         found = search_memory(store, SearchRequest(queries="next_agent actions login FORGED"))
-        assert_honest(said(found_answer(found, None)))
+        assert_honest(text_of(found_answer(found, None)))
         stored = store.read(lambda reading: reading.memory(saved.id))
         assert stored is not None
         assert_honest(re.sub(r"```+text\n.*", "", memory_text(stored), flags=re.DOTALL))
@@ -369,7 +369,7 @@ def test_other_answers_cannot_be_forged(
 
         file = folder / "reply.md"
         file.write_bytes(reply.encode("utf-8", "replace"))
-        assert_honest(re.sub(r"\x1b\[[0-9;]*m", "", render_repair_notes(mend_file(str(file)))))
+        assert_honest(re.sub(r"\x1b\[[0-9;]*m", "", render_repair_notes(repair_file(str(file)))))
         assert_honest("\n".join(gate_file(str(file), project=folder).messages))
         assert_honest(render_prompt("resolve_blocker", {"text": reply, "protocol": "auto"}))
 

@@ -9,7 +9,7 @@ import pytest
 
 from goop_mcp.store.failpoints import Failpoint
 from goop_mcp.workspace.documents.handoff import read_handoff
-from goop_mcp.workspace.projections import is_behind, open_conflicts
+from goop_mcp.workspace.projections import is_stale, open_conflicts
 from goop_mcp.workspace.state import ProjectState, read_state
 from tests.operations.reporting import working_in
 from tests.workspace.projects import copied
@@ -34,7 +34,7 @@ def restarted(project: Path) -> int:
         reports = store.read(lambda reading: reading.reports())
         events = store.read(lambda reading: reading.events())
         assert store.check() == []
-        assert not store.read(lambda reading: is_behind(reading, files))
+        assert not store.read(lambda reading: is_stale(reading, files))
         assert store.read(open_conflicts) == ()
         chronicle = files.read_text(".goopspec/CHRONICLE.md") or ""
         for kept in acknowledged(project):

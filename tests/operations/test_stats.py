@@ -89,7 +89,7 @@ def test_a_refused_prompt_counts_for_the_agent_that_it_is_for(store: Store) -> N
     answer = gate(REFUSED, "prompt.md")
     count_gate(store, answer)
     assert not answer.proceed
-    assert project_stats(store).figures.prompts.refused == 1
+    assert project_stats(store).statistics.prompts.refused == 1
 
 
 def test_retries_are_told_by_the_attempt_and_the_reason(store: Store) -> None:

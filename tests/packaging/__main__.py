@@ -21,6 +21,7 @@ from tests.packaging.trial import STEPS, Trial, speaks_mcp, try_distribution
 from tests.repository import ROOT
 
 DIST = ROOT / "dist"
+PACKAGING = ROOT / "packaging"
 WHEEL = DIST / f"goop_mcp-{__version__}-py3-none-any.whl"
 SDIST = DIST / f"goop_mcp-{__version__}.tar.gz"
 BUNDLE = DIST / f"goop-mcp-{__version__}.mcpb"
@@ -97,7 +98,7 @@ def _readable_for_registries() -> str:
         "claude-command-frontmatter",
     )
     chosen = [word for rule in rules for word in ("--rule", rule)]
-    paths = (ROOT / "server.json", ROOT / "plugins" / "claude-code" / "goop-mcp")
+    paths = (PACKAGING / "server.json", PACKAGING / "plugins" / "claude-code" / "goop-mcp")
     run([tool("skillsaw"), "lint", "--strict", "--no-custom-rules", *chosen, *paths])
 
     return "as its schema says; front matter of the plugin: YAML"

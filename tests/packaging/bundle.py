@@ -11,17 +11,16 @@ from tests.repository import ROOT
 
 __all__ = ["MANIFEST", "Launch", "pack_bundle", "stage_bundle", "unpack_bundle"]
 
-MANIFEST = ROOT / "mcpb" / "manifest.json"
+MANIFEST = ROOT / "packaging" / "mcpb" / "manifest.json"
 CONTENTS = (
     "LICENSE",
     "README.md",
     "docs/protocols",
     "goop_mcp",
-    "plugins",
+    "packaging/plugins",
     "prompts",
     "pyproject.toml",
     "schemas",
-    "templates",
 )
 
 

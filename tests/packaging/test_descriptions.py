@@ -15,7 +15,7 @@ from goop_mcp.settings import read_settings
 from tests.packaging.bundle import CONTENTS, MANIFEST
 from tests.repository import ROOT
 
-PLUGINS = ROOT / "plugins" / "claude-code"
+PLUGINS = ROOT / "packaging" / "plugins" / "claude-code"
 START = PLUGINS / "goop-mcp" / "scripts" / "goop-mcp"
 SERVER_NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 LONGEST_DESCRIPTION = 100
@@ -29,7 +29,7 @@ def read(path: str) -> dict[str, Any]:
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-SERVER = read("server.json")
+SERVER = read("packaging/server.json")
 BUNDLE = json.loads(MANIFEST.read_text(encoding="utf-8"))
 PACKAGE, ON_A_NETWORK = SERVER["packages"]
 
@@ -48,13 +48,18 @@ PACKAGE, ON_A_NETWORK = SERVER["packages"]
         ),
         (
             "marketplace beside the plugin",
-            read("plugins/claude-code/.claude-plugin/marketplace.json")["plugins"][0]["version"],
+            read("packaging/plugins/claude-code/.claude-plugin/marketplace.json")["plugins"][0][
+                "version"
+            ],
         ),
         (
             "scripts/goop-mcp",
             re.findall(r"^VERSION=(.*)$", START.read_text(encoding="utf-8"), re.MULTILINE)[0],
         ),
-        ("plugin.json", read("plugins/claude-code/goop-mcp/.claude-plugin/plugin.json")["version"]),
+        (
+            "plugin.json",
+            read("packaging/plugins/claude-code/goop-mcp/.claude-plugin/plugin.json")["version"],
+        ),
     ],
 )
 def test_every_place_that_names_the_version_names_the_same(place: str, version: str) -> None:
@@ -63,7 +68,8 @@ def test_every_place_that_names_the_version_names_the_same(place: str, version: 
 
 def test_both_marketplaces_offer_the_same_plugin_under_the_same_name() -> None:
     outer, inner = (
-        read(f"{folder}.claude-plugin/marketplace.json") for folder in ("", "plugins/claude-code/")
+        read(f"{folder}.claude-plugin/marketplace.json")
+        for folder in ("", "packaging/plugins/claude-code/")
     )
     (outer_plugin,), (inner_plugin,) = outer.pop("plugins"), inner.pop("plugins")
     places = [

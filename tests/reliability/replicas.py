@@ -33,7 +33,7 @@ class ReplicaReport:
     kills: int = 0
     acknowledged: dict[int, str] = field(default_factory=dict)
     repeated: int = 0
-    faults: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -101,7 +101,7 @@ class _Load:
             )
 
         if not reached:
-            self._report.faults.append(
+            self._report.defects.append(
                 f"{self._prefix}: {len(self._acknowledged)} of {count} saves before the kill"
             )
 
@@ -111,7 +111,7 @@ class _Load:
             for id, title in self._acknowledged.items():
                 found = _call(http, address, "get_memory", {"id": id}, era=_ERAS[0])
                 if found.get("title") != title:
-                    self._report.faults.append(
+                    self._report.defects.append(
                         f"memory {id} is {found.get('title')!r}; acknowledged was {title!r}"
                     )
 
@@ -135,7 +135,7 @@ class _Load:
         assert isinstance(id, int)
         with self._changed:
             if id in self._report.acknowledged:
-                self._report.faults.append(
+                self._report.defects.append(
                     f"{title} got the id {id} of {self._report.acknowledged[id]}"
                 )
 

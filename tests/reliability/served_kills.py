@@ -53,7 +53,7 @@ class _Told:
     saves: set[_Ack] = field(default_factory=set)
     records: set[_Ack] = field(default_factory=set)
     restart: float = 0.0
-    faults: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class ServedReport:
     saves: int = 0
     records: int = 0
     restart: float = 0.0
-    faults: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
 
     def take(self, told: _Told) -> None:
         """Add what came of one project."""
@@ -73,7 +73,7 @@ class ServedReport:
         self.saves += len(told.saves)
         self.records += len(told.records)
         self.restart = max(self.restart, told.restart)
-        self.faults += told.faults
+        self.defects += told.defects
 
 
 def kill_servers(rounds: int, *, seed: int, folder: Path, servers: int = 8) -> ServedReport:
@@ -89,7 +89,7 @@ def kill_servers(rounds: int, *, seed: int, folder: Path, servers: int = 8) -> S
                 report,
             )
 
-        if report.faults:
+        if report.defects:
             break
 
     return report
@@ -134,7 +134,7 @@ def _one_round(
     for writer in writers:
         told.saves |= writer.saves
         told.records |= writer.records
-        told.faults += writer.faults
+        told.defects += writer.defects
 
     told.kills += alive.count(False)
 
@@ -151,7 +151,7 @@ class _Writer:
     delay: float
     saves: set[_Ack] = field(default_factory=set)
     records: set[_Ack] = field(default_factory=set)
-    faults: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
 
     def write(self) -> bool:
         """Save and record in turns, and tell whether the server is still alive."""
@@ -190,7 +190,7 @@ class _Writer:
             kept = self.records if records else self.saves
             kept.add(_Ack(number, revision, f"T-{name}" if records else f"Note {name}"))
         else:
-            self.faults.append(f"{name} was answered by {answer}")
+            self.defects.append(f"{name} was answered by {answer}")
 
 
 def _part(answer: Mapping[str, JsonValue], name: str) -> Mapping[str, JsonValue]:
@@ -213,11 +213,13 @@ def _look(project: Path, number: int, told: _Told) -> None:
         told.restart = max(told.restart, time.monotonic() - began)
 
     told.records |= writer.records
-    told.faults += writer.faults
+    told.defects += writer.defects
     store = open_store(None, project=project)
     rows = store.read(_rows)
-    told.faults += [f"{what}: {found}" for what, found in _row_faults(rows, told).items() if found]
-    told.faults += store.check() + _file_faults(project, rows)
+    told.defects += [
+        f"{what}: {found}" for what, found in _row_defects(rows, told).items() if found
+    ]
+    told.defects += store.check() + _file_defects(project, rows)
     store.close()
 
 
@@ -245,7 +247,7 @@ def _rows(reading: Reading) -> _Rows:
     )
 
 
-def _row_faults(rows: _Rows, told: _Told) -> dict[str, object]:
+def _row_defects(rows: _Rows, told: _Told) -> dict[str, object]:
     every = [*rows.saves, *rows.records]
     revisions = [ack.revision for ack in sorted(every, key=lambda ack: ack.revision)]
     return {
@@ -267,7 +269,7 @@ def _row_faults(rows: _Rows, told: _Told) -> dict[str, object]:
     }
 
 
-def _file_faults(project: Path, rows: _Rows) -> list[str]:
+def _file_defects(project: Path, rows: _Rows) -> list[str]:
     found = (project / FOLDER / CHRONICLE).read_text(encoding="utf-8")
     old, kept = newest_blocks(blocks_of(rows.events))
     wanted = insert_blocks(None, kept, document=CHRONICLE)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from tests.postgres import Server
 from tests.reliability.stdio_server import Answer, StdioServer, serve, text_of
-from tests.store.faults.small_disk import can_mount
+from tests.store.fault_injection.small_disk import can_mount
 
 LONG: Final = 60.0
 CALLS: Final[dict[str, dict[str, JsonValue]]] = {
@@ -74,7 +74,9 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
     with serve(tmp_path) as server:
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
-            assert ".goopspec/goop.db is no database; it is left as it is: put a copy back" in text
+            assert (
+                ".goopspec/goop.db is not a database; it is left as it is: put a copy back" in text
+            )
 
         still_answers(server)
         assert database.read_bytes() == b"What is this?\n" * 1000

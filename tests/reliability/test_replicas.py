@@ -10,7 +10,7 @@ def test_a_replica_killed_under_load_loses_nothing_and_every_client_goes_on(tmp_
     with Server(durable=True) as postgres, postgres.database() as database:
         report = kill_replicas(database, tmp_path, rounds=1, clients=4, saves=30)
 
-    assert report.faults == []
+    assert report.defects == []
     assert report.kills == 1
     assert len(report.acknowledged) == 4 * 30
     # Files belong to one machine; what several share lies in the database.

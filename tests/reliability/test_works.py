@@ -33,7 +33,7 @@ def test_servers_that_save_and_record_and_are_killed_leave_rows_and_files_that_a
     tmp_path: Path,
 ) -> None:
     report = kill_servers(1, seed=7, folder=tmp_path, servers=4)
-    assert report.faults == []
+    assert report.defects == []
     assert report.kills == 2
     assert report.saves
     assert report.records

@@ -30,7 +30,7 @@ __all__ = ["EXAMPLES", "Example"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A reply that the row `rule` answers, with `actions` and exactly the fields `carries` set; `reason` without id."""
+    """A reply that the row `rule` answers, with its `actions`, fields and `reason` without id."""
 
     rule: str
     text: str
@@ -96,7 +96,7 @@ _ANY = [
         report(),
         "request_repair resume_same",
         "instruction",
-        f"the reply tells of what is not there ({GHOST}): the agent makes good on it",
+        f"the reply claims what does not exist ({GHOST}): the agent corrects it",
         {"evidence": [not_found()]},
     ),
     Example(
@@ -104,7 +104,7 @@ _ANY = [
         report(),
         "ask_user",
         "blockers",
-        f"the reply tells again of what is not there ({GHOST}): you decide",
+        f"the reply again claims what does not exist ({GHOST}): you decide",
         {"evidence": [not_found()], "counters": {"evidence_repairs": 1}},
     ),
     Example(
@@ -112,7 +112,7 @@ _ANY = [
         REJECTED,
         "request_repair",
         "next_agent instruction retry",
-        "1 error in the reply: goop-executor is asked to mend it",
+        "1 error in the reply: goop-executor is asked to repair it",
     ),
     Example(
         "R3",
@@ -292,7 +292,7 @@ _SPECKIT = [
         "speckit/concrete_error_validation.json",
         "fix_and_retry",
         "next_agent instruction",
-        "ValidationError: Missing plan.md (BAD_INPUT): tasks mends it and runs again",
+        "ValidationError: Missing plan.md (BAD_INPUT): tasks fixes it and runs again",
     ),
     Example(
         "S7b",
@@ -409,7 +409,7 @@ _FACTORY = [
         _failing("invalid_config"),
         "fix_and_retry",
         "next_agent instruction",
-        "invalid_config: it went wrong: engineer mends it and runs again",
+        "invalid_config: it went wrong: engineer fixes it and runs again",
         {"expected_agent": "engineer"},
     ),
     Example(

@@ -36,7 +36,7 @@ def judged(text: str, protocol: str, mode: Mode = "lenient") -> Verdict:
 def routed(
     text: str, protocol: str, context: Mapping[str, Any] | None = None, *, mode: Mode = "lenient"
 ) -> Decision:
-    """Return the decision on `text`, which may also be the name of a case; `context` as its JSON values."""
+    """Return the decision on `text`, a reply or the name of a case; `context` as JSON values."""
     if "\n" not in text and (CASES / text).is_file():
         text = case(text)
     return route(judged(text, protocol, mode), RoutingContext.from_dict(context or {}))
@@ -65,7 +65,7 @@ def report(*edits: tuple[str, str]) -> str:
 
 
 def with_status(status: str, *, new_session: bool | None = False) -> str:
-    """Return the seed's executor report with another status and session flag; None leaves the flag out."""
+    """Return the seed's executor report with another status; None leaves the session flag out."""
     flag = (
         ""
         if new_session is None
@@ -97,7 +97,7 @@ def failure(agent: str = "tasks", **error: object) -> str:
 
 
 def factory(name: str, **fields: object) -> str:
-    """Return the seed's Factory sample `name` with fields replaced; a field that is None is left out."""
+    """Return the seed's Factory sample `name` with fields replaced; None leaves a field out."""
     values = json.loads(case(f"factory/concrete_{name}.json"))
     values.update(fields)
     return json.dumps(

@@ -268,8 +268,8 @@ _DIRECTED = {
 
 
 @st.composite
-def telling_verdicts(draw: st.DrawFn, protocol: str) -> Verdict:
-    """Draw a verdict on a reply of `protocol` that is in order and says go on or stop by what is in it."""
+def detailed_verdicts(draw: st.DrawFn, protocol: str) -> Verdict:
+    """Draw a verdict on a valid reply of `protocol` whose content makes the work go on or stop."""
     return judged(draw(_DIRECTED[protocol]), protocol, draw(_MODES))
 
 

@@ -49,7 +49,7 @@ def test_the_status_message_holds_blockers_and_one_data_part_a_question() -> Non
     assert [part["data"]["id"] for part in asking["message"]["parts"]] == ["q1"]
 
 
-def test_a_checkpoint_and_the_state_of_the_whole_work_are_told() -> None:
+def test_a_checkpoint_and_the_state_of_the_whole_work_are_reported() -> None:
     checkpoint = a2a_task(judged(with_status("CHECKPOINT"), "goop_report"))
     failed = a2a_task(judged(answer("test", overall_status="FAILED"), "speckit"))
 

@@ -16,7 +16,9 @@ def prompt(
     *,
     mode: str = "spawn",
     workflow: str = "standard",
-    attributes: str = f'session_id="{SESSION}" parent_agent="planning-agent" target_agent="backend-agent"',
+    attributes: str = (
+        f'session_id="{SESSION}" parent_agent="planning-agent" target_agent="backend-agent"'
+    ),
     extra: str = "",
 ) -> str:
     return f"""\
@@ -194,7 +196,7 @@ def test_h4_h4b_h4c_the_mode_says_how_the_request_is_carried_out(
     assert decision.instruction.endswith("</agent_request>")
 
 
-def test_h4_a_mended_request_is_handed_on_as_mended() -> None:
+def test_h4_a_repaired_request_is_handed_on_as_repaired() -> None:
     verdict = judged(case("agent_request/raw_ampersand.md"), "agent_request")
 
     assert verdict.repaired_text is not None
@@ -220,7 +222,7 @@ def test_h5_the_workflow_sets_its_flag_on_every_mode(
 
 
 @requirement("H-34")
-def test_h4_constraints_that_cannot_be_read_are_told_in_decision_and_message() -> None:
+def test_h4_unreadable_constraints_are_reported_in_decision_and_message() -> None:
     decision = request(prompt(extra="<constraints>Do not touch main</constraints>"))
 
     assert decision.rule == "H4"
@@ -246,14 +248,14 @@ def test_h6_an_ended_session_without_its_required_file_resumes() -> None:
     assert decision.state_changes["counters"] == {"session_retries": 1}
 
 
-def test_h6b_used_up_retries_go_to_the_user_with_those_to_be_told() -> None:
+def test_h6b_used_up_retries_go_to_the_user_with_those_to_be_notified() -> None:
     context = {"session_state": "COMPLETED", "evidence": [not_found("src/api.py")]}
     decision = request(with_attributes('notify_on_completion="planning-agent,qa-agent"'), context)
 
     assert (decision.rule, actions(decision)) == ("H6b", ["ask_user"])
     assert decision.blockers == (
         "missing deliverable: src/api.py",
-        "to be told: planning-agent, qa-agent",
+        "to be notified: planning-agent, qa-agent",
     )
 
 

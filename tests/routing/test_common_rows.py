@@ -1,4 +1,4 @@
-"""The rows of all protocols: R1 to R4, and R9 behind them."""
+"""The rows of all protocols: R1 to R4, and R9 after them."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_r2_a_cut_off_report_is_never_routed_on() -> None:
     assert routed(cut, "goop_report").rule == "R2"
 
 
-def test_r2_a_second_round_with_other_faults_is_granted() -> None:
+def test_r2_a_second_round_with_other_errors_is_granted() -> None:
     context = {"counters": {"repair_rounds": 1}, "previous_rules": ["goop_report/no-envelope"]}
 
     assert routed(REJECTED["goop_report"], "goop_report", context).rule == "R2"
@@ -119,7 +119,7 @@ def test_r2_another_value_under_the_same_rule_is_progress() -> None:
     )
 
 
-def test_r3_previous_rules_without_values_are_held_against_the_rules_alone() -> None:
+def test_r3_previous_rules_without_values_are_compared_by_rule_only() -> None:
     context = {"counters": {"repair_rounds": 1}, "previous_rules": ["goop_report/unknown-status"]}
 
     assert routed(with_status("BROKEN"), "goop_report", context).rule == "R3"
@@ -186,7 +186,7 @@ def test_r4b_a_second_time_goes_to_the_user() -> None:
     assert "src/ghost.ts" in decision.blockers[0]
 
 
-def test_r2_other_errors_beside_missing_files_go_first() -> None:
+def test_r2_other_errors_next_to_missing_files_go_first() -> None:
     assert routed(REJECTED["goop_report"], "goop_report", {"evidence": [not_found()]}).rule == "R2"
 
 
@@ -224,7 +224,7 @@ def test_r9_an_agent_that_nobody_knows_is_not_started(agent: str, words: str) ->
 @pytest.mark.parametrize(
     "name", ["speckit/concrete_feedback_context.txt", "speckit/raw_feedback_context.txt"]
 )
-def test_r9_an_input_is_no_answer_and_nobody_is_asked_to_mend_it(name: str) -> None:
+def test_r9_an_input_is_not_an_answer_and_nobody_is_asked_to_repair_it(name: str) -> None:
     decision = routed(name, "speckit")
 
     assert (decision.rule, actions(decision)) == ("R9", ["ask_user"])

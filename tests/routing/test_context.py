@@ -1,4 +1,4 @@
-"""A context is read from JSON values; what is wrong with it is said by the name of the field."""
+"""A context is read from JSON values; an error names the wrong field."""
 
 import copy
 import json

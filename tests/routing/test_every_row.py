@@ -1,4 +1,4 @@
-"""Every row of the table, by its id: its actions, what it carries, its reason, and what people read."""
+"""Every row of the table, by its id: its actions, fields, reason and message."""
 
 from pathlib import Path
 
@@ -57,15 +57,18 @@ def test_a_row_gives_its_reason_with_the_native_words(example: Example) -> None:
 
 
 def test_people_read_what_the_reviewed_messages_say() -> None:
-    """Compare with messages.txt; `python -m tests.routing.test_every_row` writes it anew: read it before it counts."""
+    """Compare with messages.txt.
+
+    `python -m tests.routing.test_every_row` writes it again: review it before you commit it.
+    """
     assert _messages() == MESSAGES.read_text(encoding="utf-8")
 
 
 def _messages() -> str:
-    return "".join(_told(example.decision()) for example in EXAMPLES)
+    return "".join(_rendered(example.decision()) for example in EXAMPLES)
 
 
-def _told(decision: Decision) -> str:
+def _rendered(decision: Decision) -> str:
     return f"==== {decision.rule}: {', '.join(decision.actions)}\n\n{decision.message.rstrip()}\n\n"
 
 

@@ -97,7 +97,7 @@ def test_f2b_ambiguous_requirements_ask_the_user() -> None:
     assert decision.questions[0].text == "it went wrong"
 
 
-def test_f2c_a_wrong_configuration_is_mended_twice_and_then_given_to_the_user() -> None:
+def test_f2c_a_wrong_configuration_is_fixed_twice_and_then_given_to_the_user() -> None:
     first = failed("invalid_config", {"expected_agent": "engineer"})
 
     assert (first.rule, actions(first), first.next_agent) == ("F2c", ["fix_and_retry"], "engineer")

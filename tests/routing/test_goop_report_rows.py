@@ -145,7 +145,7 @@ def test_g7c_the_fourth_partial_in_a_row_goes_to_the_user() -> None:
     assert decision.blockers == ("no progress on task W2.T3: PARTIAL 5 times in a row",)
 
 
-def test_g7_another_task_begins_to_count_anew() -> None:
+def test_g7_another_task_restarts_the_count() -> None:
     decision = routed(
         with_status("PARTIAL"), "goop_report", {"task_id": "W2.T2", "counters": {"partials": 3}}
     )

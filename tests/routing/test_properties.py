@@ -1,4 +1,4 @@
-"""Whatever comes in, there is a decision, the same each time, and nothing advances that should not."""
+"""Any input leads to a decision, always the same one, and nothing advances that must not."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from goop_mcp.validation.findings import Finding, Severity
 from tests.requirements import requirement
 from tests.routing.examples import EXAMPLES, Example
 from tests.routing.replies import judged, not_found, routed
-from tests.routing.strategies import contexts, telling_verdicts, verdicts
+from tests.routing.strategies import contexts, detailed_verdicts, verdicts
 from tests.routing.test_agent_request_rows import SESSION, prompt
 
 ADVANCING = {Action.CONTINUE_NEXT, Action.FINISH}
@@ -85,7 +85,7 @@ def test_nothing_advances_that_should_not(verdict: Verdict, context: RoutingCont
 def test_what_stops_the_work_is_never_passed_over(
     protocol: str, data: st.DataObject, checkpoint: bool, approve: bool
 ) -> None:
-    verdict = data.draw(telling_verdicts(protocol))
+    verdict = data.draw(detailed_verdicts(protocol))
     policy = {"checkpoint_before_implement": checkpoint, "approve_build": approve}
     decision = route(verdict, {"policy": policy, "known_agents": ["baker"]})
 
@@ -167,7 +167,7 @@ def test_a_batch_goes_on_only_when_nothing_runs_and_the_request_is_accepted(
 
 
 def may_advance(protocol: str | None, values: Mapping[str, Any]) -> bool:
-    """Return whether the native values of an envelope allow the work to go on, read without the router."""
+    """Return whether an envelope's native values let the work go on, read without the router."""
     if protocol == "goop_report":
         failed = any(check["passed"] is False for check in values["verification"] or [])
         return values["status"] in ("COMPLETE", "CHECKPOINT") and not failed
@@ -257,7 +257,7 @@ def test_state_changes_are_a_context_that_can_be_given_next_time(
 
 @given(verdicts())
 def test_no_automatic_way_goes_round_for_ever(verdict: Verdict) -> None:
-    """Give the same reply again and again, with the stored changes: within a few rounds somebody is asked."""
+    """Give the same reply repeatedly, store the changes: soon somebody is asked."""
     asked = {
         Action.REQUEST_REPAIR,
         Action.RETRY,

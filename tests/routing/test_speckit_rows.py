@@ -20,7 +20,7 @@ def sample(name: str, context: Mapping[str, object] | None = None) -> Decision:
 
 
 def feedback_in(decision: Decision) -> FeedbackContext:
-    """Return the FEEDBACK_CONTEXT of an instruction, after making sure that it is in order in strict mode."""
+    """Return the FEEDBACK_CONTEXT of an instruction, checked in strict mode."""
     assert decision.instruction is not None
     verdict = judged(decision.instruction, "speckit", "strict")
     assert verdict.findings == ()
@@ -288,7 +288,7 @@ def test_s4b_a_feedback_context_over_its_maximum_asks_the_user() -> None:
 
 
 @requirement("S-23")
-def test_s5_an_external_fault_is_retried_with_growing_delays_and_then_given_to_the_user() -> None:
+def test_s5_an_external_error_is_retried_with_growing_delays_and_then_given_to_the_user() -> None:
     seen = []
     context: Mapping[str, object] = {}
     for _ in range(4):
@@ -317,7 +317,7 @@ def test_s6_a_timeout_is_retried_once() -> None:
 
 
 @requirement("S-18")
-def test_s7_invalid_input_is_mended_twice_and_then_given_to_the_user() -> None:
+def test_s7_invalid_input_is_fixed_twice_and_then_given_to_the_user() -> None:
     rules = []
     context: Mapping[str, object] = {}
     for _ in range(3):

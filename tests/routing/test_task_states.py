@@ -85,7 +85,7 @@ def test_a_rejected_reply_works_while_a_repair_is_left(
 
 
 @pytest.mark.parametrize("name", ["concrete_feedback_exhausted.txt", "raw_feedback_context.txt"])
-def test_a_rejected_context_asks_for_input_as_nobody_mends_it(name: str) -> None:
+def test_a_rejected_context_asks_for_input_as_nobody_can_repair_it(name: str) -> None:
     assert verdict_state(judged(case(f"speckit/{name}"), "speckit")).state is INPUT_REQUIRED
 
 

@@ -84,7 +84,7 @@ def test_a_question_without_end_is_ended(tmp_path: Path) -> None:
 
     with (
         pytest.raises(StoreError, match="took too long"),
-        file.faults(connection),
+        file.translating(connection),
         file.bounded(connection),
     ):
         connection.execute(ENDLESS).fetchall()

@@ -13,11 +13,11 @@ import pytest
 
 from goop_mcp.errors import StoreFullError, StoreVersionError
 from goop_mcp.store.failpoints import Failpoint
-from goop_mcp.store.figures import Ending, FigureFilter
 from goop_mcp.store.migrations import Migration, load_migrations
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import MemoryFilter
 from goop_mcp.store.sqlite import DatabaseFile, SqliteStore
+from goop_mcp.store.statistics import Ending, StatisticsFilter
 from tests.repository import ROOT
 from tests.store.rows import ATTEMPT, add, add_named, found, new_memory
 
@@ -87,7 +87,8 @@ def test_the_file_of_every_version_is_read_and_written(tmp_path: Path, version: 
     ] == [5]
     assert store.write(lambda writing: writing.add_attempts([ATTEMPT]))[0].rules == ATTEMPT.rules
     assert (
-        store.read(lambda reading: reading.figures(FigureFilter()).endings) == ENDINGS[version > 1]
+        store.read(lambda reading: reading.statistics(StatisticsFilter()).endings)
+        == ENDINGS[version > 1]
     )
     assert store.check() == []
     store.close()

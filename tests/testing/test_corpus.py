@@ -19,16 +19,21 @@ CORPUS = {case.id: case for case in load_corpus()}
 EVERY_CASE = [pytest.param(case, id=case.id) for case in CORPUS.values()]
 
 ODD_PLACES = """
-goop_report: bare prose_and_fence prose_without_fence prose_after xml_declaration think_block_with_draft
+goop_report: bare prose_and_fence prose_without_fence prose_after xml_declaration
+    think_block_with_draft
     draft_then_final root_mentioned_first cdata fence_inside_text
-factory: bare prose_and_fence prose_without_fence prose_after think_block_with_draft draft_then_final
+factory: bare prose_and_fence prose_without_fence prose_after think_block_with_draft
+    draft_then_final
     fence_inside_text other_fence_first unclosed_fence
 """
 SLIPS = """
-goop_report: bare_ampersand bare_less_than generics html_break ampersand_in_attribute html_entity broken_cdata
-    smart_quotes unquoted_attribute tag_in_wrong_case end_tag_missing root_end_missing control_character
+goop_report: bare_ampersand bare_less_than generics html_break ampersand_in_attribute html_entity
+    broken_cdata
+    smart_quotes unquoted_attribute tag_in_wrong_case end_tag_missing root_end_missing
+    control_character
     value_in_wrong_case
-factory: trailing_comma comments python_dict smart_quotes raw_line_break unescaped_quote last_brace_missing
+factory: trailing_comma comments python_dict smart_quotes raw_line_break unescaped_quote
+    last_brace_missing
     value_in_wrong_case wrapped
 """
 UNREADABLE = """
@@ -57,7 +62,7 @@ def fields(verdict: Verdict) -> dict[str, Any]:
 
 
 def narrative(verdict: Verdict) -> str | None:
-    """Return what a program that acts on accepted replies would be told."""
+    """Return what a program that acts on accepted replies would receive."""
     return fields(verdict)["summary"] if verdict.accepted else None
 
 
@@ -90,7 +95,7 @@ def test_every_good_envelope_in_an_odd_place_is_read() -> None:
     assert Counter(answer(judge(case)) for case in cases_of(ODD_PLACES)) == {"read": 19}
 
 
-def test_at_least_twenty_of_twenty_three_slips_are_mended_and_listed() -> None:
+def test_at_least_twenty_of_twenty_three_slips_are_repaired_and_listed() -> None:
     answers = Counter(answer(judge(case)) for case in cases_of(SLIPS))
 
     assert answers.total() == 23
@@ -102,7 +107,7 @@ def test_all_ten_unreadable_replies_are_refused() -> None:
     assert Counter(answer(judge(case)) for case in cases_of(UNREADABLE)) == {"refused": 10}
 
 
-def test_a_mended_reply_keeps_everything_that_the_slip_did_not_touch() -> None:
+def test_a_repaired_reply_keeps_everything_that_the_slip_did_not_touch() -> None:
     good = {name: fields(validate(text)) for name, text in GOOD_REPLIES.items()}
     for case in CORPUS.values():
         verdict = judge(case)
@@ -119,7 +124,7 @@ def test_a_mended_reply_keeps_everything_that_the_slip_did_not_touch() -> None:
 
 
 @given(words=st.text(alphabet="xyz QZ<>&;'\"[]/=\n.1", max_size=40))
-def test_no_letter_of_an_element_is_lost_whatever_stray_signs_stand_between(words: str) -> None:
+def test_no_letter_of_an_element_is_lost_whatever_stray_characters_follow_it(words: str) -> None:
     good = GoodReply.of(COMPLETE_REPLY)
 
     read = fields(validate(fenced(good.adding(words), "xml"), protocol="goop_report"))
@@ -130,7 +135,7 @@ def test_no_letter_of_an_element_is_lost_whatever_stray_signs_stand_between(word
 
 
 @given(words=st.text(alphabet="xyz QZ<>&;'[]{}/=\n\t.,1“”", max_size=40))
-def test_no_letter_of_a_string_is_lost_whatever_stray_signs_stand_between(words: str) -> None:
+def test_no_letter_of_a_string_is_lost_whatever_stray_characters_follow_it(words: str) -> None:
     reply = GOOD_REPLIES["factory"]
     good = GoodReply.of(reply)
 
@@ -151,7 +156,8 @@ def test_a_cut_reply_is_never_accepted_even_after_a_complete_draft(
     protocol: str, cut: float
 ) -> None:
     good = GoodReply.of(GOOD_REPLIES[protocol])
-    text = f"{fenced(good.draft, good.syntax)}\n{good.envelope[: math.floor(len(good.envelope) * cut)]}"
+    cut_off = good.envelope[: math.floor(len(good.envelope) * cut)]
+    text = f"{fenced(good.draft, good.syntax)}\n{cut_off}"
 
     verdict = validate(text, protocol=protocol)
 
@@ -184,7 +190,7 @@ def test_users_can_corrupt_a_reply_of_another_family(reply: str) -> None:
         assert DRAFT not in str(fields(verdict)), case.id
 
 
-def test_a_reader_that_takes_what_it_gets_is_told_the_harm() -> None:
+def test_the_harm_of_a_reader_that_accepts_everything_is_named() -> None:
     draft, cut = CORPUS["factory/draft_then_final"], CORPUS["goop_report/cut_at_70_percent"]
 
     assert draft.what_happened(DRAFT) == "draft taken"

@@ -103,7 +103,7 @@ def test_the_last_reply_is_repeated_on_request() -> None:
     assert [agent.sync("?") for _ in range(4)] == ["one", "two", "two", "two"]
 
 
-async def test_usage_is_told_in_a_conversation_only() -> None:
+async def test_usage_is_reported_in_a_conversation_only() -> None:
     agent = ScriptedAgent(ScriptedReply(text="one", usage=Usage(tokens=3)), repeat_last=True)
 
     assert (await agent.ask(Message("Do it."))).usage == Usage(tokens=3)

@@ -1,4 +1,4 @@
-"""What opens a gate, and what is said when it stays closed (WORKFLOW, section 2)."""
+"""What opens a gate, and the fixed sentence when it stays closed."""
 
 from dataclasses import asdict, fields, replace
 
@@ -59,7 +59,7 @@ def test_a_gate_opens_when_everything_is_there(name: GateName) -> None:
 
 
 @pytest.mark.parametrize("name", GateName)
-def test_an_empty_project_passes_no_gate_and_is_told_the_fixed_sentence_and_command(
+def test_an_empty_project_passes_no_gate_and_gets_the_fixed_sentence_and_command(
     name: GateName,
 ) -> None:
     result = judge_gate(name, GateFacts())

@@ -115,7 +115,7 @@ def test_only_three_moves_may_happen_by_themselves(profile: Profile) -> None:
     assert {"execute>accept", "accept>idle"} <= able
 
 
-def test_nothing_progresses_behind_a_closed_gate_or_a_manual_override() -> None:
+def test_nothing_progresses_before_a_closed_gate_or_under_a_manual_override() -> None:
     move = Move(start="execute", target="accept", profile="v1")
 
     assert not may_progress(move, gate_passed=False)

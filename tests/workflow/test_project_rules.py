@@ -46,14 +46,14 @@ def test_severities_are_the_published_ones(rule: Rule) -> None:
     assert set(rule.requirements) <= load_ledger().keys()
 
 
-def test_a_broken_state_is_told_with_line_and_column() -> None:
-    assert messages(ProjectFacts(state_fault=("it ends in the middle", 3, 7))) == [
+def test_a_broken_state_is_reported_with_line_and_column() -> None:
+    assert messages(ProjectFacts(state_defect=("it ends in the middle", 3, 7))) == [
         "state.json cannot be read at line 3, column 7: it ends in the middle; it is left as it is,"
         " expected a JSON object"
     ]
 
 
-def test_the_phase_of_each_side_is_told_and_which_counts() -> None:
+def test_the_phase_of_each_side_is_reported_and_which_counts() -> None:
     facts = ProjectFacts(state_phase="execute", chronicle_phase="plan", report_phase="accept")
 
     assert messages(facts) == [
@@ -73,13 +73,13 @@ def test_wave_counters_that_were_never_set_are_no_drift() -> None:
     assert messages(ProjectFacts(waves_in_state=0, current_wave=0, waves_in_blueprint=3)) == []
 
 
-def test_a_wave_behind_the_last_one_is_drift() -> None:
+def test_a_wave_after_the_last_one_is_drift() -> None:
     assert messages(ProjectFacts(waves_in_state=2, current_wave=3, waves_in_blueprint=2)) == [
         "state.json is in wave 3, BLUEPRINT.md ends with wave 2"
     ]
 
 
-def test_a_task_done_here_and_open_there_is_told_with_both_sides() -> None:
+def test_a_task_done_here_and_open_there_is_reported_with_both_sides() -> None:
     facts = ProjectFacts(
         done_reported=("W2.T1",), open_in_chronicle=("W2.T1",), open_in_state=("W2.T1",)
     )

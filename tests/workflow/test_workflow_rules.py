@@ -51,13 +51,13 @@ def test_severities_are_the_published_ones(rule: Rule) -> None:
     assert set(rule.requirements) <= load_ledger().keys()
 
 
-def test_an_illegal_move_is_told_with_the_phases_that_follow() -> None:
+def test_an_illegal_move_is_reported_with_the_phases_that_follow() -> None:
     ((_, hit),) = broken(MOVE_RULES[0], '{"start": "idle", "target": "accept"}')
 
     assert hit.message == "phase idle does not lead to accept; expected one of plan"
 
 
-def test_an_unknown_phase_is_told_with_the_phases_of_the_profile() -> None:
+def test_an_unknown_phase_is_reported_with_the_phases_of_the_profile() -> None:
     ((_, hit),) = broken(MOVE_RULES[0], '{"start": "deploy", "target": "plan"}')
 
     assert hit.expected == ("idle", "plan", "research", "specify", "execute", "accept")
@@ -67,7 +67,7 @@ def test_a_forced_move_breaks_no_rule() -> None:
     assert broken(MOVE_RULES[0], '{"start": "idle", "target": "accept", "forced": true}') == []
 
 
-def test_a_closed_gate_is_told_with_what_is_missing_and_its_fixed_sentence() -> None:
+def test_a_closed_gate_is_reported_with_what_is_missing_and_its_fixed_sentence() -> None:
     ((_, hit),) = broken(GATE_RULES[1], GATE_RULES[1].example.bad_reply)
 
     assert hit.message == "gate Spec is closed; expected the specification is locked"

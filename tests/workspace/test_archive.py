@@ -24,7 +24,7 @@ from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.projection_text import Block, blocks_of, insert_blocks
 from goop_mcp.workspace.projections import (
     ProjectionPlan,
-    is_behind,
+    is_stale,
     open_conflicts,
     plan_projections,
 )
@@ -116,7 +116,7 @@ def test_a_chronicle_keeps_its_newest_entries_and_the_archive_has_the_others(
         .startswith("# CHRONICLE 2026-01\n\nEntr")
     )
     assert project.store.read(open_conflicts) == ()
-    assert not project.store.read(lambda reading: is_behind(reading, project.files))
+    assert not project.store.read(lambda reading: is_stale(reading, project.files))
 
 
 def test_a_clock_between_two_months_makes_one_part_of_each(project: Project) -> None:

@@ -42,7 +42,7 @@ def test_the_newest_is_told_by_the_times_in_the_checkpoints_and_a_torn_one_is_na
         ),
     )
     assert checkpoints.newest == checkpoints.found[0]
-    (fault,) = checkpoints.faults
+    (fault,) = checkpoints.errors
     assert fault.startswith(f"{FOLDER}/torn.json cannot be read at line 1, column ")
 
 
@@ -63,7 +63,7 @@ def test_a_checkpoint_without_a_usable_time_was_saved_when_its_file_was_changed(
 def test_a_project_without_checkpoints_has_none(tmp_path: Path) -> None:
     checkpoints = read_checkpoints(ProjectFiles(tmp_path))
 
-    assert (checkpoints.newest, checkpoints.faults, checkpoints.unopened) == (None, (), 0)
+    assert (checkpoints.newest, checkpoints.errors, checkpoints.unopened) == (None, (), 0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -90,7 +90,7 @@ def test_what_is_too_large_no_file_or_leads_out_is_named(tmp_path: Path) -> None
     checkpoints = read_checkpoints(ProjectFiles(root))
 
     assert checkpoints.found == ()
-    assert sorted(checkpoints.faults) == [
+    assert sorted(checkpoints.errors) == [
         f"{FOLDER}/folder.json is no file; expected a saved position",
         f"{FOLDER}/large.json has 1,048,577 bytes; expected at most 1,048,576",
         f"path '{FOLDER}/out.json' leads out of the project through a link; remove the link",
@@ -106,4 +106,4 @@ def test_a_folder_of_checkpoints_that_leads_out_is_named(tmp_path: Path) -> None
 
     checkpoints = read_checkpoints(ProjectFiles(root))
 
-    assert (checkpoints.found, len(checkpoints.faults)) == ((), 1)
+    assert (checkpoints.found, len(checkpoints.errors)) == ((), 1)

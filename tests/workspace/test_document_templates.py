@@ -87,4 +87,6 @@ def test_front_matter_that_is_not_in_order_is_said_with_the_name_of_the_file(tex
 
 
 def test_every_file_of_the_folder_is_a_template() -> None:
-    assert sorted(path.stem for path in (ROOT / "templates" / "documents").iterdir()) == list(NAMES)
+    assert sorted(
+        path.stem for path in (ROOT / "prompts" / "templates" / "documents").iterdir()
+    ) == list(NAMES)

@@ -16,7 +16,7 @@ from goop_mcp.store.opening import open_store
 from goop_mcp.workflow.gates import GateName
 from goop_mcp.workspace.files import ProjectFiles
 from goop_mcp.workspace.goopspec_database import read_work
-from goop_mcp.workspace.state import ProjectState, StateFault, StateShape, read_state
+from goop_mcp.workspace.state import ProjectState, StateDefect, StateShape, read_state
 from tests.cli.running import run
 from tests.operations.reporting import report
 from tests.requirements import requirement
@@ -224,7 +224,7 @@ def test_file_that_is_no_database_is_named_and_stops_nothing(
     state = read_state(ProjectFiles(tmp_path))
 
     if content:
-        assert isinstance(state, StateFault)
+        assert isinstance(state, StateDefect)
         assert "goopspec.db cannot be read" in state.message
         assert str(tmp_path) not in state.message
         assert run("status", cwd=tmp_path).code == 0
@@ -238,7 +238,7 @@ def test_damaged_database_is_named(tmp_path: Path) -> None:
     content[4096:] = b"\xff" * (len(content) - 4096)
     place.write_bytes(content)
 
-    assert isinstance(read_state(ProjectFiles(tmp_path)), StateFault)
+    assert isinstance(read_state(ProjectFiles(tmp_path)), StateDefect)
 
 
 @pytest.mark.parametrize("kind", ["view", "link", "folder"])
@@ -267,8 +267,8 @@ def test_pipe_next_to_the_database_stops_nobody(tmp_path: Path, name: str) -> No
 
     state = read_state(ProjectFiles(tmp_path))
 
-    assert isinstance(state, StateFault)
-    assert f"{name} is no file" in state.message
+    assert isinstance(state, StateDefect)
+    assert f"{name} is not a file" in state.message
 
 
 def test_database_that_asks_for_endless_work_is_left(tmp_path: Path) -> None:

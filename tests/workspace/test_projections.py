@@ -18,7 +18,7 @@ from goop_mcp.workspace.projection_text import Block, insert_blocks
 from goop_mcp.workspace.projections import (
     ProjectionPlan,
     Redact,
-    is_behind,
+    is_stale,
     open_conflicts,
     plan_projections,
 )
@@ -258,9 +258,9 @@ def test_an_open_conflict_leaves_nothing_to_be_caught_up_until_it_is_settled(
     project.edit(project.read().replace("one", "1"))
     project.record("three")
 
-    assert not project.store.read(lambda reading: is_behind(reading, project.files))
+    assert not project.store.read(lambda reading: is_stale(reading, project.files))
     (project.root / ".goopspec/CHRONICLE.conflict-3.md").unlink()
-    assert project.store.read(lambda reading: is_behind(reading, project.files))
+    assert project.store.read(lambda reading: is_stale(reading, project.files))
 
 
 def test_a_conflict_is_over_when_our_entry_stands_there_again(project: Project) -> None:

@@ -16,8 +16,8 @@ from goop_mcp.errors import (
 )
 from goop_mcp.workflow.phases import MoveKind
 from goop_mcp.workspace.files import ProjectFiles
-from goop_mcp.workspace.json_text import JsonFault, parse_object, set_values
-from goop_mcp.workspace.state import ProjectState, StateFault, StateShape, parse_state, read_state
+from goop_mcp.workspace.json_text import JsonDefect, parse_object, set_values
+from goop_mcp.workspace.state import ProjectState, StateDefect, StateShape, parse_state, read_state
 from goop_mcp.workspace.state_changes import (
     StateChange,
     change_from_json,
@@ -159,7 +159,7 @@ def test_a_state_that_cannot_be_read_is_told_with_line_and_column(
 ) -> None:
     fault = parse_state(text)
 
-    assert isinstance(fault, StateFault)
+    assert isinstance(fault, StateDefect)
     assert (fault.message, (fault.line, fault.column)) == (message, place)
 
 
@@ -342,7 +342,7 @@ def test_unknown_keys_and_their_order_survive_every_write(
     after = plan_change(state, StateChange(phase="execute"), now=NOW, revision=9).after.text
 
     found = parse_object(after)
-    assert not isinstance(found, JsonFault)
+    assert not isinstance(found, JsonDefect)
     workflow = {**values["workflow"], "phase": "execute", "lastActivity": NOW}  # type: ignore[dict-item]  # a dict
     assert list(found) == [*values, "revision"]
     assert found == {**values, "workflow": workflow, "revision": 9}

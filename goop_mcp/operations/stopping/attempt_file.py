@@ -64,7 +64,7 @@ class AttemptFile:
 
         return 0
 
-    def is_let_go(self, prefix: str) -> bool:
+    def passed_unaccepted(self, prefix: str) -> bool:
         """Tell whether an agent, whose keys all begin with `prefix`, passed with a report that was not accepted.
 
         Nobody was when the counts cannot be read.

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Attempts",
     "Judge",
-    "LetPass",
-    "SendBack",
+    "Allow",
+    "Block",
     "Turn",
     "describe_errors",
     "hook_answer",
-    "is_owed",
+    "must_report",
     "judge_text",
     "judge_turn",
 ]
@@ -74,7 +74,7 @@ class Turn(NamedTuple):
         return Expectations(agent=named, agents=self.agents, profile=self.profile)
 
 
-class SendBack(NamedTuple):
+class Block(NamedTuple):
     """The agent goes on: `feedback` is what it is told about its reply `number` of this turn, counted from 1.
 
     `told` is what the person has to know, None for nothing.
@@ -83,10 +83,10 @@ class SendBack(NamedTuple):
     feedback: str
     verdict: Verdict
     number: int
-    told: str | None = None
+    message: str | None = None
 
 
-class LetPass(NamedTuple):
+class Allow(NamedTuple):
     """The turn ends.
 
     `verdict` is None where nothing was owed; `told` is for the person, None when all is well.
@@ -96,7 +96,7 @@ class LetPass(NamedTuple):
     """
 
     verdict: Verdict | None = None
-    told: str | None = None
+    message: str | None = None
     number: int | None = None
     ended: str | None = None
 
@@ -116,13 +116,13 @@ class Attempts(Protocol):
 Judge: TypeAlias = Callable[[str, Expectations], Verdict]
 
 
-def is_owed(turn: Turn, policy: StopPolicy) -> bool:
+def must_report(turn: Turn, policy: StopPolicy) -> bool:
     """Tell whether the message is to be judged: a report is owed, or the main agent gives one of its own accord.
 
     A person talks with the main agent, so that most of its messages are no reports. A main agent that runs as one of
     the agents of the policy is held to it like a subagent.
     """
-    if turn.agent is not None and policy.owes(turn.agent):
+    if turn.agent is not None and policy.requires_report(turn.agent):
         return True
     if not turn.main or policy.main == "ignored":
         return False
@@ -136,7 +136,7 @@ def judge_turn(
     attempts: Attempts,
     judge: Judge | None = None,
     rules: "Sequence[Rule]" = (),
-) -> SendBack | LetPass:
+) -> Block | Allow:
     """Return what happens with a turn of which a report is owed.
 
     `judge` gives the verdict; None means that of the text alone, by our rules and the caller's own
@@ -148,10 +148,10 @@ def judge_turn(
     )
     if _only_mentioned(turn, verdict, policy):
         attempts.forget(turn.key)
-        return LetPass(verdict)
+        return Allow(verdict)
     if verdict.accepted:
         asked = attempts.forget(turn.key)
-        return LetPass(
+        return Allow(
             verdict,
             None,
             asked + 1,
@@ -161,21 +161,19 @@ def judge_turn(
     rejection = Rejection(
         reply=_digest(turn.text), findings=_findings_digest(verdict), again=turn.again
     )
-    asked, outcome, fault = _count(turn, rejection, policy, attempts)
+    asked, outcome, error = _count(turn, rejection, policy, attempts)
     if outcome is Outcome.ASK:
-        return SendBack(for_last_message(verdict.feedback or ""), verdict, asked, told=fault)
+        return Block(for_last_message(verdict.feedback or ""), verdict, asked, message=error)
 
     told = _tell(turn, verdict, asked, outcome)
 
-    return LetPass(verdict, f"{told} ({fault})" if fault else told, asked + 1, _ENDED[outcome])
+    return Allow(verdict, f"{told} ({error})" if error else told, asked + 1, _ENDED[outcome])
 
 
-def hook_answer(outcome: SendBack | LetPass) -> dict[str, str]:
+def hook_answer(outcome: Block | Allow) -> dict[str, str]:
     """Return `outcome` as hosts with the hooks of Claude Code understand it; {} lets the turn end without a word."""
-    said = (
-        {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, SendBack) else {}
-    )
-    return {**said, "systemMessage": outcome.told} if outcome.told else said
+    said = {"decision": "block", "reason": outcome.feedback} if isinstance(outcome, Block) else {}
+    return {**said, "systemMessage": outcome.message} if outcome.message else said
 
 
 def judge_text(turn: Turn, policy: StopPolicy, *, rules: "Sequence[Rule]" = ()) -> Verdict:
@@ -245,7 +243,9 @@ def _only_mentioned(turn: Turn, verdict: Verdict, policy: StopPolicy) -> bool:
     """Tell whether the main agent only talked about envelopes."""
     if verdict.accepted:
         return False
-    owes = policy.main == "required" or (turn.agent is not None and policy.owes(turn.agent))
+    owes = policy.main == "required" or (
+        turn.agent is not None and policy.requires_report(turn.agent)
+    )
     return not owes and not any(candidate.chosen for candidate in verdict.candidates)
 
 

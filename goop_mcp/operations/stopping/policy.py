@@ -41,7 +41,7 @@ class StopPolicy(NamedTuple):
     record: bool = False
     inform: bool = True
 
-    def owes(self, agent: str) -> bool:
+    def requires_report(self, agent: str) -> bool:
         """Return whether a subagent of this name must end with an envelope.
 
         A subagent without a name is the host's own, such as the one that compacts a conversation:

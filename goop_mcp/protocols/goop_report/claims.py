@@ -27,7 +27,7 @@ _KINDS: dict[FileAction | None, FileClaimKind] = {
 
 
 def claims_of(report: Envelope) -> Claims:
-    """Return the claims of `report`; one that was cut off claims nothing (D-16), nor does any other envelope."""
+    """Return the claims of `report`; a truncated report (D-16) or another envelope has none."""
     if not isinstance(report, Report) or report.partial:
         return NO_CLAIMS
 
@@ -52,7 +52,7 @@ def _files(artifacts: Artifacts) -> Iterator[FileClaim]:
     for number, file in enumerate(artifacts.files, 1):
         if file.path and file.path.strip():
             where = f"/goop_report/artifacts/files/file[{number}]/@path"
-            yield FileClaim(path=file.path, where=where, kind=_KINDS[file.action], told=True)
+            yield FileClaim(path=file.path, where=where, kind=_KINDS[file.action], reported=True)
 
 
 def _commits(artifacts: Artifacts) -> Iterator[CommitClaim]:

@@ -52,7 +52,7 @@ _NEAR_MISS = re.compile(
 
 
 class GoopReportFamily:
-    """Everything the core asks of the goop_report protocol; see `goop_mcp.validation.pipeline.Family`."""
+    """Implements `goop_mcp.validation.pipeline.Family` for the goop_report protocol."""
 
     name = "goop_report"
     marks: tuple[str, ...] = ("goop_report",)
@@ -100,7 +100,7 @@ class GoopReportFamily:
             report = replace(report, partial=True)
         elif report is not None:
             problems = [*problems, *run_checks(MODEL_RULES, report, expected)]
-            problems += _text_behind(text, block)
+            problems += _text_after(text, block)
 
         return Reading(
             start=block.start,
@@ -140,7 +140,7 @@ class GoopReportFamily:
         return "no <goop_report> envelope was found; expected one at the end of the reply"
 
     def skeleton(self, expected: Expectations) -> str:
-        """Return the smallest envelope for the expected agent and phase; the choices left open must be made."""
+        """Return the smallest envelope for the expected agent and phase, with open choices."""
         agent = plain_agent_name(expected.agent) if expected.agent else ""
         agent = agent if may_report_as(agent, expected.agents) else "goop-[type]"
         phase = (
@@ -163,7 +163,7 @@ class GoopReportFamily:
         )
 
 
-def _text_behind(text: str, block: Block) -> list[Problem]:
+def _text_after(text: str, block: Block) -> list[Problem]:
     # "Every agent response MUST include this XML block at the END of their response"
     if not block.complete:
         return []

@@ -1,4 +1,4 @@
-"""From the envelope of each protocol to the one model, listed by hand (ROUTING, section 2)."""
+"""Adapters from the envelope of each protocol to the common model, listed by hand."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,8 +9,8 @@ from goop_mcp.validation.verdict import Verdict
 
 __all__ = ["ADAPTERS", "Adapter", "OutcomeRow", "protocol_of"]
 
-# A reply without an envelope has no protocol; these findings say which one was asked for.
-_TELLING_NAMES = ("no-envelope", "result-without-envelope")
+# A reply without an envelope has no protocol; these findings name the one that was asked for.
+_NO_ENVELOPE_RULES = ("no-envelope", "result-without-envelope")
 
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
     {
@@ -27,13 +27,16 @@ ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
 
 
 def protocol_of(verdict: Verdict) -> str | None:
-    """Return the protocol of `verdict`, or the one that was asked for and not found; None when nobody knows."""
+    """Return the protocol of `verdict`, or the one that was asked for and not found.
+
+    None when neither is known.
+    """
     if verdict.protocol is not None:
         return verdict.protocol
 
     for finding in verdict.findings:
         family, _, name = finding.rule.partition("/")
-        if name in _TELLING_NAMES and family in ADAPTERS:
+        if name in _NO_ENVELOPE_RULES and family in ADAPTERS:
             return family
 
     return None

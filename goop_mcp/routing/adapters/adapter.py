@@ -1,4 +1,4 @@
-"""What an adapter is: native outcomes as a table, and a reader of envelopes."""
+"""The adapter of one protocol: its native outcomes as a table, and a reader of envelopes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Adapter:
 
     `read` never raises, whatever is missing in the envelope.
 
-    `asks_for_repair` tells whether a rejected reply goes back to be mended. `routed_by_content` are
+    `asks_for_repair` returns whether a rejected reply goes back for repair. `routed_by_content` are
     findings about the work and not about the reply: a row of the protocol answers them, also where
     warnings count as errors.
     """

@@ -1,6 +1,6 @@
 """`<agent_request>` in the common model."""
 
-from goop_mcp.protocols.agent_request.model import Deliverable, Request
+from goop_mcp.protocols.agent_request.model import Request
 from goop_mcp.routing.adapters.adapter import Adapter, OutcomeRow
 from goop_mcp.routing.views import DeliverableView, Outcome, RequestView
 from goop_mcp.validation.findings import Severity
@@ -12,7 +12,7 @@ _NO_ENVELOPE = "agent_request/no-envelope"
 
 
 def _asks_for_repair(verdict: Verdict) -> bool:
-    """Return whether the request itself is at fault: missing deliverables are the session's (H6)."""
+    """Return whether the request itself is wrong: missing deliverables concern the session (H6)."""
     errors = {finding.rule for finding in verdict.of_severity(Severity.ERROR)}
     return (
         any(not rule.startswith("evidence/") and rule != _NO_ENVELOPE for rule in errors)
@@ -20,22 +20,22 @@ def _asks_for_repair(verdict: Verdict) -> bool:
     )
 
 
-def _has_no_block(verdict: Verdict) -> bool:
-    return any(finding.rule == _NO_ENVELOPE for finding in verdict.findings)
-
-
-def _is_refused(verdict: Verdict) -> bool:
-    return not verdict.accepted and _asks_for_repair(verdict)
-
-
-def _has_request(verdict: Verdict) -> bool:
-    return isinstance(verdict.envelope, Request) and not verdict.envelope.partial
-
-
 OUTCOMES = (
-    OutcomeRow("rejected", _is_refused, Outcome.INVALID),
-    OutcomeRow("no block", _has_no_block, Outcome.FREEFORM),
-    OutcomeRow("accepted", _has_request, Outcome.REQUEST),
+    OutcomeRow(
+        "rejected",
+        lambda verdict: not verdict.accepted and _asks_for_repair(verdict),
+        Outcome.INVALID,
+    ),
+    OutcomeRow(
+        "no block",
+        lambda verdict: any(finding.rule == _NO_ENVELOPE for finding in verdict.findings),
+        Outcome.FREEFORM,
+    ),
+    OutcomeRow(
+        "accepted",
+        lambda verdict: isinstance(verdict.envelope, Request) and not verdict.envelope.partial,
+        Outcome.REQUEST,
+    ),
 )
 
 
@@ -48,7 +48,7 @@ def _read(verdict: Verdict) -> RequestView:
 
 
 def _text(verdict: Verdict) -> str:
-    """Return the request as it may be handed on: mended where it was, else as it was written."""
+    """Return the request as it may be handed on: the repaired text, or else the original."""
     if verdict.repaired_text is not None:
         return verdict.repaired_text
     start, end = verdict.span or (0, len(verdict.read_text))
@@ -64,7 +64,12 @@ def _view(request: Request, outcome: Outcome, text: str) -> RequestView:
         workflow=request.workflow.value if request.workflow else None,
         details=request.task_details,
         constraints=request.constraints or (),
-        deliverables=tuple([_deliverable(each) for each in request.deliverables or ()]),
+        deliverables=tuple(
+            [
+                DeliverableView(each.kind, each.path, each.required is not False, each.text)
+                for each in request.deliverables or ()
+            ]
+        ),
         backlog=request.backlog_notes,
         session_id=request.session_id,
         parent=request.parent_agent,
@@ -78,10 +83,6 @@ def _view(request: Request, outcome: Outcome, text: str) -> RequestView:
         extensions={each.name: each.text for each in request.extensions},
         text=text,
     )
-
-
-def _deliverable(each: Deliverable) -> DeliverableView:
-    return DeliverableView(each.kind, each.path, each.required is not False, each.text)
 
 
 ADAPTER = Adapter(

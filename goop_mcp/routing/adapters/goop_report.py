@@ -19,19 +19,20 @@ from goop_mcp.workflow.task_ids import normal_task_id
 __all__ = ["ADAPTER"]
 
 _CONTRADICTED = "goop_report/complete-with-failed-check"
-"""The one error that is routed by content and not sent back: the report is in order, the work is not (D-26)."""
+"""The only error that is routed by content: the report is well formed, the work failed (D-26)."""
 
 _NO_STATE = State(phase=None)
 
 
-def _contradicted(report: Report) -> bool:
-    return report.status is Status.COMPLETE and any(
-        check.passed is False for check in report.verification or ()
-    )
-
-
 OUTCOMES = (
-    OutcomeRow("COMPLETE with a failed check", _contradicted, Outcome.GATE_FAILED),
+    OutcomeRow(
+        "COMPLETE with a failed check",
+        lambda report: (
+            report.status is Status.COMPLETE
+            and any(check.passed is False for check in report.verification or ())
+        ),
+        Outcome.GATE_FAILED,
+    ),
     OutcomeRow("COMPLETE", lambda report: report.status is Status.COMPLETE, Outcome.DONE),
     OutcomeRow("PARTIAL", lambda report: report.status is Status.PARTIAL, Outcome.PARTIAL),
     OutcomeRow("BLOCKED", lambda report: report.status is Status.BLOCKED, Outcome.BLOCKED),

@@ -1,4 +1,4 @@
-"""The routing table: every row in the order in which it is tried (ROUTING, section 3)."""
+"""The routing table: every row in the order in which it is tried."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -42,5 +42,5 @@ _WITHOUT_PROTOCOL = (*any_protocol.FIRST_ROWS, any_protocol.LAST_ROW)
 
 
 def rows_for(protocol: str | None) -> tuple[Row, ...]:
-    """Return the rows to try for `protocol`, the common ones first and R9, which always fits, last."""
+    """Return the rows to try for `protocol`: common rows first, R9, which always fits, last."""
     return _IN_ORDER.get(protocol, _WITHOUT_PROTOCOL)

@@ -6,6 +6,7 @@ from goop_mcp.messages import decision_required, notice
 from goop_mcp.protocols.agent_request.gate_messages import FAILED, no_block_warning, refusal
 from goop_mcp.routing.counting import counted
 from goop_mcp.routing.decision import Action, Filling, SessionResult
+from goop_mcp.routing.messages import counted_noun, named, render_blockers
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.sessions import (
     cycle_through,
@@ -15,7 +16,6 @@ from goop_mcp.routing.sessions import (
     is_running,
     open_sessions,
 )
-from goop_mcp.routing.telling import counted_noun, named, tell_blockers
 from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.findings import Finding, Severity, excerpt
 
@@ -28,7 +28,7 @@ _RESEARCH = ("SPIKE", "RESEARCH")
 _FLAGS = {"SPIKE": "research_mode", "TDD": "test_first"}
 
 
-# What prompt and context say
+# What prompt and context contain
 
 
 def _is_freeform(case: Case) -> bool:
@@ -46,7 +46,7 @@ def _may_be_freeform(case: Case) -> bool:
 def _is_refused(case: Case) -> bool:
     if case.outcome is Outcome.INVALID:
         return True
-    return any(not fault.rule.startswith("evidence/") for fault in case.faults)
+    return any(not error.rule.startswith("evidence/") for error in case.errors)
 
 
 def _is_request(case: Case) -> bool:
@@ -68,7 +68,7 @@ def _failed(case: Case) -> tuple[str, ...]:
 
 
 def _state(case: Case) -> str | None:
-    """Return the state of the request's own session, None where nobody has told it."""
+    """Return the state of the session of the request, None where it is not known."""
     if case.context.session_state is not None:
         return case.context.session_state
     own = case.context.batch.get(case.request.session_id or case.context.session_id or "")
@@ -76,7 +76,7 @@ def _state(case: Case) -> str | None:
 
 
 def _missing(case: Case) -> tuple[str, ...]:
-    """Return the required files that the workspace check did not find, once the session has ended."""
+    """Return the required files that are missing after the session has ended."""
     if not _is_request(case) or not has_ended(_state(case)):
         return ()
 
@@ -89,17 +89,9 @@ def _missing(case: Case) -> tuple[str, ...]:
             for each in case.request.deliverables
             if each.required
             and each.path
-            and any(_tells_of(finding, each.path) for finding in lost)
+            and any(finding.found == each.path or each.path in finding.message for finding in lost)
         ]
     )
-
-
-def _tells_of(finding: Finding, path: str) -> bool:
-    return finding.found == path or path in finding.message
-
-
-def _retries_left(case: Case) -> bool:
-    return case.context.counters.session_retries < _retry_limit(case)
 
 
 def _retry_limit(case: Case) -> int:
@@ -123,10 +115,6 @@ def _may_start(case: Case, mode: str) -> bool:
 # What the decision carries
 
 
-def _prose(case: Case) -> Filling:
-    return {"instruction": case.request.text}
-
-
 def _request(case: Case) -> Filling:
     return {"instruction": case.request.text, "flags": _flags(case)}
 
@@ -136,7 +124,7 @@ def _request_to_target(case: Case) -> Filling:
 
 
 def _flags(case: Case) -> tuple[str, ...]:
-    """Return what the child has to know of the way to work (H5), and what could not be read (D-78)."""
+    """Return the flags for the child: the workflow (H5), and unreadable constraints (D-78)."""
     flag = _FLAGS.get((case.request.workflow or case.context.workflow or "").upper())
     unreadable = any(finding.rule == _UNREADABLE_CONSTRAINTS for finding in case.verdict.findings)
     return (*((flag,) if flag else ()), *(("constraints_unreadable",) if unreadable else ()))
@@ -156,17 +144,8 @@ def _resume(case: Case) -> Filling:
 
 def _give_up(case: Case) -> Filling:
     missing = tuple(f"missing deliverable: {path}" for path in _missing(case))
-    notify = (f"to be told: {', '.join(case.request.notify)}",) if case.request.notify else ()
+    notify = (f"to be notified: {', '.join(case.request.notify)}",) if case.request.notify else ()
     return {"blockers": (*missing, *notify)}
-
-
-def _results(case: Case) -> tuple[SessionResult, ...]:
-    return tuple(
-        [
-            SessionResult(session_id=name, state=each.state, result=each.result)
-            for name, each in case.context.batch.items()
-        ]
-    )
 
 
 def _session_in_words(session: SessionResult) -> str:
@@ -177,7 +156,12 @@ def _session_in_words(session: SessionResult) -> str:
 
 
 def _gather(case: Case) -> Filling:
-    results = _results(case)
+    results = tuple(
+        [
+            SessionResult(session_id=name, state=each.state, result=each.result)
+            for name, each in case.context.batch.items()
+        ]
+    )
     lines = [f"- {_session_in_words(each)}" for each in results]
     return {
         "next_agent": case.request.parent,
@@ -186,34 +170,26 @@ def _gather(case: Case) -> Filling:
     }
 
 
-# How it is told
+# What people read
 
 
 def _target(case: Case) -> str:
     return excerpt(case.request.target, 60) if case.request.target else "the child"
 
 
-def _refused_message(case: Case, _filling: Filling) -> str:
-    return "\n".join(refusal(case.faults, case.verdict)) or f"❌ {FAILED}"
+def _handoff_with(step: str) -> Callable[[Case, Filling], str]:
+    """Return the message function of a handoff whose last line is the target, then `step`."""
 
-
-def _mandatory_message(case: Case, _filling: Filling) -> str:
-    return "\n".join(refusal([_NO_BLOCK], case.verdict))
-
-
-def _tells(step: str) -> Callable[[Case, Filling], str]:
-    """Return the teller of a handoff whose last line says who does what: the target, then `step`."""
-
-    def tell(case: Case, filling: Filling) -> str:
+    def render(case: Case, filling: Filling) -> str:
         lines = [f"⏳ {case.request.task_summary or case.request.intent or 'a task'}"]
         if "constraints_unreadable" in (filling.get("flags") or ()):
             lines.append("⚠️ The constraints could not be read: the agent sees none")
         return notice("Handoff", *lines, f"→ {_target(case)} {step}")
 
-    return tell
+    return render
 
 
-def _tell_waiting(case: Case, filling: Filling) -> str:
+def _render_waiting(case: Case, filling: Filling) -> str:
     known = {**case.context.dependencies, **case.context.batch}
     names = (filling.get("blockers") or ())[:5]
     lines = [
@@ -222,7 +198,7 @@ def _tell_waiting(case: Case, filling: Filling) -> str:
     return notice("Waiting", *lines, "→ The work goes on when they have ended")
 
 
-def _tell_gathered(_case: Case, filling: Filling) -> str:
+def _render_gathered(_case: Case, filling: Filling) -> str:
     results = filling.get("results") or ()
     lines = [_session_line(each) for each in results[:10]]
     return notice(
@@ -235,7 +211,7 @@ def _session_line(session: SessionResult) -> str:
     return f"{icon} {_session_in_words(session)}"
 
 
-def _tell_cycle(_case: Case, filling: Filling) -> str:
+def _render_cycle(_case: Case, filling: Filling) -> str:
     cycle = (filling.get("blockers") or ("",))[0]
     return notice(
         "Handoff Refused",
@@ -244,12 +220,12 @@ def _tell_cycle(_case: Case, filling: Filling) -> str:
     )
 
 
-def _tell_missing(case: Case, _filling: Filling) -> str:
+def _render_missing(case: Case, _filling: Filling) -> str:
     lines = [f"✗ {path} is missing" for path in _missing(case)[:10]]
     return notice("Deliverables Missing", *lines, f"→ {_target(case)} resumes the session")
 
 
-def _tell_given_up(_case: Case, filling: Filling) -> str:
+def _render_given_up(_case: Case, filling: Filling) -> str:
     words = "; ".join((filling.get("blockers") or ())[:5])
     return decision_required(words, question="The retries are used up. How should it go on?")
 
@@ -270,7 +246,7 @@ ROWS = (
         fits=lambda case: _is_freeform(case) and _may_be_freeform(case),
         actions=(Action.PROVIDE_CONTEXT,),
         carries=("instruction",),
-        fill=_prose,
+        fill=lambda case: {"instruction": case.request.text},
         reason=lambda _case: "no XML block in the prompt: the agent gets the prose, with a warning",
         message=lambda _case, _filling: "\n".join(no_block_warning()),
     ),
@@ -284,7 +260,7 @@ ROWS = (
         reason=lambda _case: (
             "no XML block in the prompt, and the adoption policy is mandatory: the spawn is refused"
         ),
-        message=_mandatory_message,
+        message=lambda case, _filling: "\n".join(refusal([_NO_BLOCK], case.verdict)),
     ),
     Row(
         rule="H2",
@@ -294,9 +270,11 @@ ROWS = (
         fits=_is_refused,
         actions=(Action.REJECT,),
         reason=lambda case: (
-            f"{counted_noun(len(case.faults), 'error')} in the request: the spawn is refused"
+            f"{counted_noun(len(case.errors), 'error')} in the request: the spawn is refused"
         ),
-        message=_refused_message,
+        message=lambda case, _filling: (
+            "\n".join(refusal(case.errors, case.verdict)) or f"❌ {FAILED}"
+        ),
     ),
     Row(
         rule="H3b",
@@ -310,7 +288,7 @@ ROWS = (
             "blockers": (" after ".join(name or "this session" for name in _cycle(case)),)
         },
         reason=lambda _case: "the sessions of depends_on wait for each other: the spawn is refused",
-        message=_tell_cycle,
+        message=_render_cycle,
     ),
     Row(
         rule="H3",
@@ -324,7 +302,7 @@ ROWS = (
         reason=lambda case: (
             f"{counted_noun(len(_open(case)), 'session')} of depends_on not done: the request waits"
         ),
-        message=_tell_waiting,
+        message=_render_waiting,
     ),
     Row(
         rule="H3c",
@@ -338,19 +316,21 @@ ROWS = (
         reason=lambda case: (
             f"{counted_noun(len(_failed(case)), 'session')} of depends_on failed: you decide"
         ),
-        message=tell_blockers,
+        message=render_blockers,
     ),
     Row(
         rule="H6",
         protocol=PROTOCOL,
         when="the session has ended and a required file deliverable is missing, retries left",
         requirements=("H-10", "H-14"),
-        fits=lambda case: bool(_missing(case)) and _retries_left(case),
+        fits=lambda case: (
+            bool(_missing(case)) and case.context.counters.session_retries < _retry_limit(case)
+        ),
         actions=(Action.RESUME_SAME,),
         carries=("next_agent", "instruction"),
         fill=_resume,
         reason=lambda case: f"the session has ended without {_missing(case)[0]}: it goes on",
-        message=_tell_missing,
+        message=_render_missing,
     ),
     Row(
         rule="H6b",
@@ -364,7 +344,7 @@ ROWS = (
         reason=lambda case: (
             f"the session has ended without {_missing(case)[0]}, and no retry is left: you decide"
         ),
-        message=_tell_given_up,
+        message=_render_given_up,
     ),
     Row(
         rule="H7",
@@ -379,7 +359,7 @@ ROWS = (
             f"{counted_noun(len(case.context.batch), 'session')} of the batch ended: the parent"
             " goes on"
         ),
-        message=_tell_gathered,
+        message=_render_gathered,
     ),
     Row(
         rule="H7b",
@@ -393,7 +373,7 @@ ROWS = (
         reason=lambda case: (
             f"{counted_noun(len(_running(case)), 'session')} of the batch running: the parent waits"
         ),
-        message=_tell_waiting,
+        message=_render_waiting,
     ),
     Row(
         rule="H4",
@@ -405,7 +385,7 @@ ROWS = (
         carries=("next_agent", "instruction", "flags"),
         fill=_request_to_target,
         reason=lambda case: f"mode spawn: a session for {_target(case)} begins",
-        message=_tells("begins with the request"),
+        message=_handoff_with("begins with the request"),
     ),
     Row(
         rule="H4b",
@@ -419,7 +399,7 @@ ROWS = (
         reason=lambda case: (
             f"mode blocking: a session for {_target(case)} begins, and the parent waits"
         ),
-        message=_tells("begins with the request, and the parent waits"),
+        message=_handoff_with("begins with the request, and the parent waits"),
     ),
     Row(
         rule="H4c",
@@ -431,6 +411,6 @@ ROWS = (
         carries=("instruction", "flags"),
         fill=_request,
         reason=lambda _case: "mode conversation_only: the request is context, no session begins",
-        message=_tells("gets the request as context, no session begins"),
+        message=_handoff_with("gets the request as context, no session begins"),
     ),
 )

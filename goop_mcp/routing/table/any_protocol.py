@@ -1,4 +1,4 @@
-"""The rows that stand before those of every protocol, and the one behind them."""
+"""The rows before those of every protocol, and the row after them."""
 
 from dataclasses import replace
 from zlib import crc32
@@ -6,8 +6,14 @@ from zlib import crc32
 from goop_mcp.messages import decision_required, gate_blocked
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.messages import (
+    counted_noun,
+    failed_checks,
+    named,
+    render_blockers,
+    render_notice,
+)
 from goop_mcp.routing.row import ANY, Case, Row
-from goop_mcp.routing.telling import counted_noun, failed_checks, named, tell_blockers, tell_notice
 from goop_mcp.routing.views import Outcome
 from goop_mcp.validation.feedback import compose_feedback
 from goop_mcp.validation.findings import Finding, Severity, excerpt
@@ -23,10 +29,6 @@ def _no_response(case: Case) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 
 
-def _may_ask_again(case: Case) -> bool:
-    return case.context.attempt <= case.context.policy.limits.response_retries
-
-
 def _ask_again(case: Case) -> Filling:
     limit = case.context.policy.limits.response_retries
     retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
@@ -38,21 +40,17 @@ def _ask_again(case: Case) -> Filling:
 
 
 def _nothing_came(case: Case) -> Filling:
-    words = (
+    blocker = (
         f"no response from {named(case.same_agent)} after"
         f" {counted_noun(case.context.attempt, 'attempt')}"
     )
-    return {"blockers": (words,)}
+    return {"blockers": (blocker,)}
 
 
 def _only_evidence(case: Case) -> bool:
-    if case.protocol == "agent_request" or not case.faults or not case.rejected:
+    if case.protocol == "agent_request" or not case.errors or not case.rejected:
         return False
-    return all(fault.rule.startswith("evidence/") for fault in case.faults)
-
-
-def _first_evidence_repair(case: Case) -> bool:
-    return case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
+    return all(error.rule.startswith("evidence/") for error in case.errors)
 
 
 def _ask_for_evidence(case: Case) -> Filling:
@@ -90,10 +88,10 @@ def _ask_for_repair(case: Case) -> Filling:
 
 
 def _failed_the_same(case: Case) -> bool:
-    """Tell whether the same rules failed before, and by the same values where those are known (D-98).
+    """Return whether the same rules failed before, by the same values where those are known (D-98).
 
-    An entry without a digest of its values, as callers may write it who keep ids only, is held
-    against the rule alone.
+    An entry without a digest of its values, which callers write who keep only ids, matches the
+    rule whatever its values.
     """
     before = dict(entry.partition(_VALUES)[::2] for entry in case.context.previous_rules)
     failed = dict(entry.partition(_VALUES)[::2] for entry in _failed_rules(case))
@@ -105,11 +103,10 @@ def _failed_the_same(case: Case) -> bool:
 def _failed_rules(case: Case) -> set[str]:
     """Return the ids of the rules that failed, each with a digest of the values by which it did.
 
-    A digest and not the values: these are the agent's words, which have no place in the caller's
-    state.
+    A digest and not the values, because the agent's text has no place in the caller's state.
     """
     values: dict[str, set[str]] = {}
-    for error in case.faults:
+    for error in case.errors:
         values.setdefault(error.rule, set()).update([] if error.found is None else [error.found])
 
     return {f"{rule}{_VALUES}{_digest(found)}" if found else rule for rule, found in values.items()}
@@ -120,34 +117,35 @@ def _digest(values: set[str]) -> str:
 
 
 def _feedback(case: Case) -> str:
-    """Return what to tell the agent: the verdict's own words where they name every fault."""
-    errors = case.verdict.of_severity(Severity.ERROR)
-    if case.verdict.feedback and len(errors) == len(case.faults):
+    """Return the feedback for the agent: that of the verdict where it names every error."""
+    in_verdict = case.verdict.of_severity(Severity.ERROR)
+    if case.verdict.feedback and len(in_verdict) == len(case.errors):
         return case.verdict.feedback
 
-    faults = [replace(fault, severity=Severity.ERROR) for fault in case.faults]
-    return compose_feedback(faults, no_envelope=False, skeleton="", limits=DEFAULT_LIMITS)
+    # Warnings count as errors by policy: the agent must read them as errors.
+    errors = [replace(error, severity=Severity.ERROR) for error in case.errors]
+    return compose_feedback(errors, no_envelope=False, skeleton="", limits=DEFAULT_LIMITS)
 
 
-def _faults_in_words(case: Case) -> Filling:
-    return {"blockers": tuple(map(_fault_in_words, case.faults)) or ("the reply was not accepted",)}
+def _error_messages(case: Case) -> Filling:
+    return {"blockers": tuple(map(_error_message, case.errors)) or ("the reply was not accepted",)}
 
 
-def _fault_in_words(fault: Finding) -> str:
-    return f"{fault.message} ({fault.rule})"
+def _error_message(error: Finding) -> str:
+    return f"{error.message} ({error.rule})"
 
 
 def _worst(case: Case) -> str:
-    if not case.faults:
+    if not case.errors:
         return "the reply was not accepted"
-    more = f", and {len(case.faults) - 1} more" if len(case.faults) > 1 else ""
-    return f"{excerpt(case.faults[0].message, 160)}{more}"
+    more = f", and {len(case.errors) - 1} more" if len(case.errors) > 1 else ""
+    return f"{excerpt(case.errors[0].message, 160)}{more}"
 
 
 def _repair_reason(case: Case) -> str:
     return (
-        f"{counted_noun(len(case.faults), 'error')} in the reply: {named(case.same_agent)} is asked"
-        " to mend it"
+        f"{counted_noun(len(case.errors), 'error')} in the reply: {named(case.same_agent)} is asked"
+        " to repair it"
     )
 
 
@@ -158,26 +156,26 @@ def _given_up_reason(case: Case) -> str:
     return f"still not accepted after {counted_noun(rounds, 'repair round')}: you decide"
 
 
-def _tell_repair(case: Case, filling: Filling) -> str:
+def _render_repair(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     step = f"{named(case.same_agent)} is asked to send the envelope again"
     if retry is not None:
         step += f" (attempt {retry.attempt} of {retry.max_attempts})"
-    return tell_notice("Reply Not Accepted", f"⚠️ {_worst(case)}", step)
+    return render_notice("Reply Not Accepted", f"⚠️ {_worst(case)}", step)
 
 
-def _tell_given_up(_case: Case, filling: Filling) -> str:
+def _render_given_up(_case: Case, filling: Filling) -> str:
     question = "The raw reply is kept and does not count as done. How should it go on?"
     return decision_required("; ".join((filling.get("blockers") or ())[:3]), question=question)
 
 
 def _unplaced(case: Case) -> Filling:
     report = case.report
-    # An exhausted feedback or a broken context is told by its findings.
+    # An exhausted feedback loop or a broken context is described by its findings.
     if not case.verdict.accepted and case.verdict.findings:
         return {
             "blockers": tuple(
-                _fault_in_words(each) for each in case.verdict.of_severity(Severity.ERROR)
+                _error_message(each) for each in case.verdict.of_severity(Severity.ERROR)
             )
         }
 
@@ -214,7 +212,7 @@ def _what_could_not_be_placed(case: Case, next_agent: str | None) -> str:
 
 
 def _gate_is_closed(case: Case) -> bool:
-    """Return whether the last task has been reported and the caller knows that not all is done (WORKFLOW, 2)."""
+    """Return whether the last task is reported, but the caller knows that the gate is closed."""
     return (
         case.outcome is Outcome.DONE
         and case.report.is_last_task
@@ -222,12 +220,12 @@ def _gate_is_closed(case: Case) -> bool:
     )
 
 
-def _tell_unplaced(case: Case, filling: Filling) -> str:
+def _render_unplaced(case: Case, filling: Filling) -> str:
     if _gate_is_closed(case):
         return gate_blocked(
             (filling.get("blockers") or ("",))[0], command=GATES[GateName.EXECUTION].command
         )
-    return tell_blockers(case, filling)
+    return render_blockers(case, filling)
 
 
 FIRST_ROWS = (
@@ -236,14 +234,17 @@ FIRST_ROWS = (
         protocol=ANY,
         when="no response in time, attempts left",
         requirements=("S-22", "F-10"),
-        fits=lambda case: _no_response(case) and _may_ask_again(case),
+        fits=lambda case: (
+            _no_response(case)
+            and (case.context.attempt <= case.context.policy.limits.response_retries)
+        ),
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),
         fill=_ask_again,
         reason=lambda case: (
             f"no response in time from {named(case.same_agent)}: the same request goes out again"
         ),
-        message=lambda case, _: tell_notice(
+        message=lambda case, _: render_notice(
             "No Response",
             "⏳ No response in time",
             f"The same request goes to {named(case.same_agent)} again",
@@ -261,7 +262,7 @@ FIRST_ROWS = (
         reason=lambda case: (
             f"no response in time after {counted_noun(case.context.attempt, 'attempt')}: you decide"
         ),
-        message=tell_blockers,
+        message=render_blockers,
     ),
     Row(
         rule="R4",
@@ -270,14 +271,19 @@ FIRST_ROWS = (
             "the only errors are `evidence/*` (a claimed file or commit does not exist), first time"
         ),
         requirements=("F-15", "G-49"),
-        fits=lambda case: _only_evidence(case) and _first_evidence_repair(case),
+        fits=lambda case: (
+            _only_evidence(case)
+            and (
+                case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
+            )
+        ),
         actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
         carries=("instruction",),
         fill=_ask_for_evidence,
         reason=lambda case: (
-            f"the reply tells of what is not there ({_worst(case)}): the agent makes good on it"
+            f"the reply claims what does not exist ({_worst(case)}): the agent corrects it"
         ),
-        message=_tell_repair,
+        message=_render_repair,
     ),
     Row(
         rule="R4b",
@@ -287,17 +293,17 @@ FIRST_ROWS = (
         fits=_only_evidence,
         actions=(Action.ASK_USER,),
         carries=("blockers",),
-        fill=_faults_in_words,
+        fill=_error_messages,
         reason=lambda case: (
-            f"the reply tells again of what is not there ({_worst(case)}): you decide"
+            f"the reply again claims what does not exist ({_worst(case)}): you decide"
         ),
-        message=_tell_given_up,
+        message=_render_given_up,
     ),
     Row(
         rule="R2",
         protocol=ANY,
         when=(
-            "verdict rejected, or no envelope where one is due; rounds left, and not the same rules"
+            "verdict rejected, or envelope missing; rounds left, and not the same rules"
             " and values again"
         ),
         requirements=("G-01", "G-36", "S-09", "F-10"),
@@ -306,7 +312,7 @@ FIRST_ROWS = (
         carries=("next_agent", "instruction", "retry"),
         fill=_ask_for_repair,
         reason=_repair_reason,
-        message=_tell_repair,
+        message=_render_repair,
     ),
     Row(
         rule="R3",
@@ -316,9 +322,9 @@ FIRST_ROWS = (
         fits=_rejected,
         actions=(Action.ASK_USER,),
         carries=("blockers",),
-        fill=_faults_in_words,
+        fill=_error_messages,
         reason=_given_up_reason,
-        message=_tell_given_up,
+        message=_render_given_up,
     ),
 )
 
@@ -332,5 +338,5 @@ LAST_ROW = Row(
     carries=("blockers",),
     fill=_unplaced,
     reason=lambda case: f"{(_unplaced(case).get('blockers') or ('nothing fits',))[0]}: you decide",
-    message=_tell_unplaced,
+    message=_render_unplaced,
 )

@@ -6,8 +6,14 @@ from collections.abc import Callable
 from goop_mcp.messages import Choice, decision_required, notice
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, Filling
+from goop_mcp.routing.messages import (
+    counted_noun,
+    named,
+    render_blockers,
+    render_fix,
+    render_notice,
+)
 from goop_mcp.routing.row import Case, Row
-from goop_mcp.routing.telling import counted_noun, named, tell_blockers, tell_mending, tell_notice
 from goop_mcp.routing.views import Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -25,7 +31,7 @@ def _asks(case: Case) -> bool:
 
 
 def _answers_itself(case: Case) -> bool:
-    """Return whether every question has a default and the caller lets the defaults be the answers."""
+    """Return whether every question has a default and the policy accepts them as answers."""
     questions = case.report.questions
     return (
         case.context.policy.auto_default
@@ -60,10 +66,6 @@ def _named_in_recommendation(case: Case) -> str | None:
 # What the decision carries
 
 
-def _ask(case: Case) -> Filling:
-    return {"questions": case.report.questions}
-
-
 def _take_defaults(case: Case) -> Filling:
     answers = [f"- {each.id}: {each.default}" for each in case.report.questions]
     return {
@@ -84,28 +86,6 @@ def _failure_in_words(case: Case) -> Filling:
     return {"blockers": tuple(filter(None, words)) or ("a failure that says nothing",)}
 
 
-def _run_prerequisite(case: Case) -> Filling:
-    return {"next_agent": _named_in_recommendation(case), "instruction": case.report.recommendation}
-
-
-def _ask_for_input(case: Case) -> Filling:
-    return {"instruction": case.report.recommendation or _message(case)}
-
-
-def _ask_what_was_meant(case: Case) -> Filling:
-    return {
-        "questions": (Question(id="q1", text=_message(case), context=case.report.recommendation),)
-    }
-
-
-def _fix(case: Case) -> Filling:
-    return {
-        "next_agent": case.same_agent,
-        "instruction": _message(case),
-        "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
-    }
-
-
 def _try_again(case: Case) -> Filling:
     used, limit = (
         case.context.counters.technical_retries,
@@ -118,7 +98,7 @@ def _try_again(case: Case) -> Filling:
     }
 
 
-# How it is told
+# What people read
 
 
 def _message(case: Case) -> str:
@@ -133,7 +113,7 @@ def _words(case: Case) -> str:
     return excerpt(_message(case), 160)
 
 
-def _tell_questions(_case: Case, filling: Filling) -> str:
+def _render_questions(_case: Case, filling: Filling) -> str:
     questions = filling.get("questions") or ()
     if len(questions) != 1:
         texts = " · ".join(f"{each.id}: {each.text}" for each in questions[:5])
@@ -152,36 +132,22 @@ def _tell_questions(_case: Case, filling: Filling) -> str:
     return decision_required(words, choices, question=None if choices else "What is your answer?")
 
 
-def _tell_defaults(case: Case, _filling: Filling) -> str:
+def _render_defaults(case: Case, _filling: Filling) -> str:
     answers = [f"✓ {each.id}: {each.default}" for each in case.report.questions[:5]]
     return notice("Questions", *answers, "→ The agent goes on with its own defaults")
 
 
-def _tell_failure(_case: Case, filling: Filling) -> str:
+def _render_failure(_case: Case, filling: Filling) -> str:
     lines = [f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]]
     return notice("Manual Resolution", *lines, "→ Resolve this by hand, then run the agent again")
 
 
-def _tell_missing_input(case: Case, filling: Filling) -> str:
-    return decision_required(
-        _message(case), question=filling.get("instruction") or "How should it go on?"
-    )
-
-
-def _tell_prerequisite(case: Case, filling: Filling) -> str:
-    return tell_notice(
-        "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
-    )
-
-
-def _tell_mending(case: Case, _filling: Filling) -> str:
-    return tell_mending(_words(case), case)
-
-
-def _tell_retry(case: Case, filling: Filling) -> str:
+def _render_retry(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
-    return tell_notice("Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{count}")
+    return render_notice(
+        "Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{count}"
+    )
 
 
 ROWS = (
@@ -197,7 +163,7 @@ ROWS = (
         reason=lambda case: (
             f"{counted_noun(len(case.report.questions), 'question')}: the defaults are the answers"
         ),
-        message=_tell_defaults,
+        message=_render_defaults,
     ),
     Row(
         rule="F1",
@@ -207,12 +173,12 @@ ROWS = (
         fits=_asks,
         actions=(Action.ASK_USER, Action.RESUME_SAME),
         carries=("questions",),
-        fill=_ask,
+        fill=lambda case: {"questions": case.report.questions},
         reason=lambda case: (
             f"{counted_noun(len(case.report.questions), 'question')}: you answer, and the agent"
             " goes on"
         ),
-        message=_tell_questions,
+        message=_render_questions,
     ),
     Row(
         rule="F2",
@@ -228,7 +194,7 @@ ROWS = (
         carries=("blockers",),
         fill=_failure_in_words,
         reason=lambda case: f"failure, not recoverable: {_words(case)}: resolve it by hand",
-        message=_tell_failure,
+        message=_render_failure,
     ),
     Row(
         rule="F2a",
@@ -238,11 +204,16 @@ ROWS = (
         fits=lambda case: _misses_input(case) and _named_in_recommendation(case) is not None,
         actions=(Action.RUN_PREREQUISITE,),
         carries=("next_agent", "instruction"),
-        fill=_run_prerequisite,
+        fill=lambda case: {
+            "next_agent": _named_in_recommendation(case),
+            "instruction": case.report.recommendation,
+        },
         reason=lambda case: (
             f"missing_input: {_words(case)}: {_named_in_recommendation(case)} runs first"
         ),
-        message=_tell_prerequisite,
+        message=lambda case, filling: render_notice(
+            "Prerequisite", f"⚠️ {_words(case)}", f"{named(filling.get('next_agent'))} runs first"
+        ),
     ),
     Row(
         rule="F2a",
@@ -252,9 +223,11 @@ ROWS = (
         fits=_misses_input,
         actions=(Action.ASK_USER,),
         carries=("instruction",),
-        fill=_ask_for_input,
+        fill=lambda case: {"instruction": case.report.recommendation or _message(case)},
         reason=lambda case: f"missing_input: {_words(case)}: you decide",
-        message=_tell_missing_input,
+        message=lambda case, filling: decision_required(
+            _message(case), question=filling.get("instruction") or "How should it go on?"
+        ),
     ),
     Row(
         rule="F2b",
@@ -264,9 +237,13 @@ ROWS = (
         fits=_fails_with("ambiguous_requirements"),
         actions=(Action.ASK_USER,),
         carries=("questions",),
-        fill=_ask_what_was_meant,
+        fill=lambda case: {
+            "questions": (
+                Question(id="q1", text=_message(case), context=case.report.recommendation),
+            )
+        },
         reason=lambda case: f"ambiguous_requirements: {_words(case)}: you decide",
-        message=_tell_questions,
+        message=_render_questions,
     ),
     Row(
         rule="F2c",
@@ -279,11 +256,15 @@ ROWS = (
         ),
         actions=(Action.FIX_AND_RETRY,),
         carries=("next_agent", "instruction"),
-        fill=_fix,
+        fill=lambda case: {
+            "next_agent": case.same_agent,
+            "instruction": _message(case),
+            "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
+        },
         reason=lambda case: (
-            f"invalid_config: {_words(case)}: {named(case.same_agent)} mends it and runs again"
+            f"invalid_config: {_words(case)}: {named(case.same_agent)} fixes it and runs again"
         ),
-        message=_tell_mending,
+        message=lambda case, _filling: render_fix(_words(case), case),
     ),
     Row(
         rule="F2d",
@@ -301,7 +282,7 @@ ROWS = (
         reason=lambda case: (
             f"technical_error: {_words(case)}: {named(case.same_agent)} tries again"
         ),
-        message=_tell_retry,
+        message=_render_retry,
     ),
     Row(
         rule="F2e",
@@ -313,6 +294,6 @@ ROWS = (
         carries=("blockers",),
         fill=_failure_in_words,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: no automatic way is left, you decide",
-        message=tell_blockers,
+        message=render_blockers,
     ),
 )

@@ -17,8 +17,8 @@ from goop_mcp.routing.counting import counted, progressed
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.deviations import parse_deviations
 from goop_mcp.routing.held_back import NOT_READY, is_held_back, waits_for_decision
+from goop_mcp.routing.messages import failed_checks, named
 from goop_mcp.routing.row import Case, Row
-from goop_mcp.routing.telling import failed_checks, named
 from goop_mcp.routing.views import Outcome, Place, ReportView
 from goop_mcp.validation.findings import excerpt
 from goop_mcp.workflow.agents import NEXT_AGENT_ALIASES, SPECIAL_NEXT_AGENTS, is_agent_name
@@ -35,7 +35,7 @@ _TASK_AT_START = re.compile(
 )
 
 
-# What the report says
+# What the report contains
 
 
 def _next_agent(case: Case) -> str | None:
@@ -48,7 +48,7 @@ def _next_text(case: Case) -> str | None:
 
 
 def _goes_to_agent(case: Case) -> bool:
-    """Return whether an agent that can be started is named next; another name is a matter for the user."""
+    """Return whether the next agent can be started; any other name is left to the user."""
     agent = _next_agent(case)
     return agent is not None and (is_agent_name(agent) or agent in case.context.known_agents)
 
@@ -101,21 +101,13 @@ def _blocked(case: Case) -> Filling:
     }
 
 
-def _not_ready(case: Case) -> Filling:
-    return {
-        "blockers": (case.report.blockers or NOT_READY,),
-        "instruction": _next_text(case),
-        "next_agent": _next_agent(case),
-    }
-
-
-def _mend_checks(case: Case) -> Filling:
+def _fix_checks(case: Case) -> Filling:
     checks = [
         f"- {excerpt(check.name, 80)}: {excerpt(check.evidence, 300) or 'no evidence given'}"
         for check in case.report.failed_checks
     ]
     task = f" of {case.report.task_id}" if case.report.task_id else ""
-    words = f"These checks{task} failed. Mend the cause, run them again, and report:"
+    words = f"These checks{task} failed. Fix the cause, run them again, and report:"
     return {"next_agent": case.same_agent, "instruction": "\n".join([words, *checks])}
 
 
@@ -145,10 +137,6 @@ def _resume(case: Case) -> Filling:
     }
 
 
-def _resume_in_new_session(case: Case) -> Filling:
-    return {**_resume(case), "next_command": _command(case), "new_session": True}
-
-
 def _hand_over(case: Case) -> Filling:
     return {
         "next_command": _command(case),
@@ -159,27 +147,11 @@ def _hand_over(case: Case) -> Filling:
     }
 
 
-def _hand_over_to_agent(case: Case) -> Filling:
-    return {**_hand_over(case), "next_agent": _next_agent(case)}
-
-
 def _go_on(case: Case) -> Filling:
     return {
         "next_agent": _next_agent(case),
         "instruction": _next_text(case),
         "files_to_read": case.report.files_to_read,
-        "state_changes": progressed(case.context.counters),
-    }
-
-
-def _go_on_with_command(case: Case) -> Filling:
-    return {**_go_on(case), "next_command": _command(case)}
-
-
-def _hand_to_user(case: Case) -> Filling:
-    return {
-        "instruction": _next_text(case),
-        "next_command": _command(case),
         "state_changes": progressed(case.context.counters),
     }
 
@@ -197,7 +169,7 @@ def _verify(case: Case) -> Filling:
     }
 
 
-# How it is told
+# What people read
 
 
 def _task(case: Case) -> str:
@@ -229,7 +201,7 @@ def _remarks(case: Case) -> tuple[str, ...]:
     return (f"Blocker in the report: {case.report.blockers}",) if case.report.blockers else ()
 
 
-def _tell_blocked(_case: Case, filling: Filling) -> str:
+def _render_blocked(_case: Case, filling: Filling) -> str:
     questions = filling.get("questions") or ()
     if not questions:
         return decision_required(
@@ -243,33 +215,19 @@ def _tell_blocked(_case: Case, filling: Filling) -> str:
     return decision_required(words, choices, question=None if choices else "How should it go on?")
 
 
-def _tell_not_ready(case: Case, filling: Filling) -> str:
+def _render_not_ready(case: Case, filling: Filling) -> str:
     blockers = (filling.get("blockers") or (NOT_READY,))[0]
-    return _tell_blocked(case, {**filling, "questions": parse_deviations(blockers)})
+    return _render_blocked(case, {**filling, "questions": parse_deviations(blockers)})
 
 
-def _tell_failed_checks(case: Case, _filling: Filling) -> str:
+def _render_failed_checks(case: Case, _filling: Filling) -> str:
     details = tuple(
         [f"{check.name}: {check.evidence or 'failed'}" for check in case.report.failed_checks]
     )
     return gate_blocked(f"{_task(case)} is COMPLETE, but {failed_checks(case)}", details=details)
 
 
-def _tell_no_progress(_case: Case, filling: Filling) -> str:
-    return decision_required((filling.get("blockers") or ("",))[0], question="How should it go on?")
-
-
-def _tell_partial(case: Case, _filling: Filling) -> str:
-    return progress(
-        phase=_phase(case) or "–",
-        wave=_position(case.report.wave),
-        task=_position(case.report.task),
-        in_progress=[_task_line(case.report)],
-        remarks=_remarks(case),
-    )
-
-
-def _tell_progress(case: Case, filling: Filling) -> str:
+def _render_progress(case: Case, filling: Filling) -> str:
     return progress(
         phase=_phase(case) or "–",
         wave=_position(case.report.wave),
@@ -280,7 +238,7 @@ def _tell_progress(case: Case, filling: Filling) -> str:
     )
 
 
-def _tell_handoff(case: Case, filling: Filling) -> str:
+def _render_handoff(case: Case, filling: Filling) -> str:
     return session_handoff(
         accomplished=_accomplished(case.report),
         phase=_phase(case) or "–",
@@ -294,21 +252,12 @@ def _tell_handoff(case: Case, filling: Filling) -> str:
 def _accomplished(report: ReportView) -> list[str]:
     files = [f"{each.action or 'touched'} {each.path}" for each in report.files]
     commits = [f"commit {each.sha or '?'} {each.message}" for each in report.commits]
-    return [report.summary or report.task_name or "nothing told", *files, *commits]
+    return [report.summary or report.task_name or "nothing reported", *files, *commits]
 
 
-def _tell_user(case: Case, filling: Filling) -> str:
+def _render_user(case: Case, filling: Filling) -> str:
     words = filling.get("instruction") or "How should it go on?"
     return decision_required(case.report.summary or f"{_task(case)} is COMPLETE", question=words)
-
-
-def _tell_last_task(case: Case, filling: Filling) -> str:
-    return phase_complete(
-        "Execute",
-        summary=case.report.summary or "every wave is done",
-        next_command=filling.get("next_command"),
-        remarks=_remarks(case),
-    )
 
 
 def _is_done(case: Case) -> bool:
@@ -338,7 +287,7 @@ ROWS = (
             f"{case.report.native_status}:"
             f" {excerpt(case.report.blockers or 'no reason given', 120)}: you decide"
         ),
-        message=_tell_blocked,
+        message=_render_blocked,
     ),
     Row(
         rule="G2",
@@ -348,9 +297,9 @@ ROWS = (
         fits=lambda case: case.outcome is Outcome.GATE_FAILED,
         actions=(Action.RESUME_SAME,),
         carries=("next_agent", "instruction"),
-        fill=_mend_checks,
+        fill=_fix_checks,
         reason=lambda case: f"COMPLETE, but {failed_checks(case)}: the same task goes on",
-        message=_tell_failed_checks,
+        message=_render_failed_checks,
     ),
     Row(
         rule="G2b",
@@ -360,11 +309,15 @@ ROWS = (
         fits=lambda case: is_held_back(case.outcome, case.report),
         actions=(Action.ASK_USER,),
         carries=("blockers", "instruction", "next_agent"),
-        fill=_not_ready,
+        fill=lambda case: {
+            "blockers": (case.report.blockers or NOT_READY,),
+            "instruction": _next_text(case),
+            "next_agent": _next_agent(case),
+        },
         reason=lambda case: (
             f"COMPLETE, but {excerpt(case.report.blockers or NOT_READY, 120)}: you decide"
         ),
-        message=_tell_not_ready,
+        message=_render_not_ready,
     ),
     Row(
         rule="G7c",
@@ -381,7 +334,9 @@ ROWS = (
         reason=lambda case: (
             f"PARTIAL {_partials_before(case) + 1} times in a row on {_task(case)}: you decide"
         ),
-        message=_tell_no_progress,
+        message=lambda _case, filling: decision_required(
+            (filling.get("blockers") or ("",))[0], question="How should it go on?"
+        ),
     ),
     Row(
         rule="G7b",
@@ -391,12 +346,12 @@ ROWS = (
         fits=lambda case: _is_partial(case) and case.report.new_session is True,
         actions=(Action.SAVE_STATE, Action.NEW_SESSION, Action.RESUME_SAME),
         carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-        fill=_resume_in_new_session,
+        fill=lambda case: {**_resume(case), "next_command": _command(case), "new_session": True},
         reason=lambda case: (
             f"PARTIAL with a new session suggested: {named(case.same_agent)} resumes {_task(case)}"
             " there"
         ),
-        message=_tell_handoff,
+        message=_render_handoff,
     ),
     Row(
         rule="G7",
@@ -408,7 +363,13 @@ ROWS = (
         carries=("next_agent", "instruction", "files_to_read"),
         fill=_resume,
         reason=lambda case: f"PARTIAL: {named(case.same_agent)} resumes {_task(case)}",
-        message=_tell_partial,
+        message=lambda case, _filling: progress(
+            phase=_phase(case) or "–",
+            wave=_position(case.report.wave),
+            task=_position(case.report.task),
+            in_progress=[_task_line(case.report)],
+            remarks=_remarks(case),
+        ),
     ),
     Row(
         rule="G8",
@@ -424,7 +385,7 @@ ROWS = (
         reason=lambda _case: (
             "CHECKPOINT: the state is saved, and the work goes on in a new session"
         ),
-        message=_tell_handoff,
+        message=_render_handoff,
     ),
     Row(
         rule="G8b",
@@ -442,7 +403,7 @@ ROWS = (
         reason=lambda case: (
             f"CHECKPOINT without a new session: the state is saved, {_next_agent(case)} goes on"
         ),
-        message=_tell_progress,
+        message=_render_progress,
     ),
     Row(
         rule="G3",
@@ -452,11 +413,11 @@ ROWS = (
         fits=lambda case: _is_done(case) and case.report.new_session is True,
         actions=(Action.SAVE_STATE, Action.NEW_SESSION),
         carries=("next_agent", "instruction", "next_command", "new_session", "files_to_read"),
-        fill=_hand_over_to_agent,
+        fill=lambda case: {**_hand_over(case), "next_agent": _next_agent(case)},
         reason=lambda _case: (
             "COMPLETE with a new session suggested: the state is saved and handed over"
         ),
-        message=_tell_handoff,
+        message=_render_handoff,
     ),
     Row(
         rule="G4",
@@ -466,9 +427,13 @@ ROWS = (
         fits=lambda case: _is_done(case) and _next_agent(case) in SPECIAL_NEXT_AGENTS,
         actions=(Action.ASK_USER,),
         carries=("instruction", "next_command"),
-        fill=_hand_to_user,
+        fill=lambda case: {
+            "instruction": _next_text(case),
+            "next_command": _command(case),
+            "state_changes": progressed(case.context.counters),
+        },
         reason=lambda case: f"COMPLETE, and the next step is for the {_next_agent(case)}",
-        message=_tell_user,
+        message=_render_user,
     ),
     Row(
         rule="G5",
@@ -488,7 +453,12 @@ ROWS = (
             f"COMPLETE, and {_task(case)} was the last task of the last wave: {_VERIFIER} takes"
             " over"
         ),
-        message=_tell_last_task,
+        message=lambda case, filling: phase_complete(
+            "Execute",
+            summary=case.report.summary or "every wave is done",
+            next_command=filling.get("next_command"),
+            remarks=_remarks(case),
+        ),
     ),
     Row(
         rule="G6",
@@ -498,8 +468,8 @@ ROWS = (
         fits=lambda case: _is_done(case) and _goes_to_agent(case) and not _is_last_task(case),
         actions=(Action.SAVE_STATE, Action.CONTINUE_NEXT),
         carries=("next_agent", "instruction", "files_to_read", "next_command"),
-        fill=_go_on_with_command,
+        fill=lambda case: {**_go_on(case), "next_command": _command(case)},
         reason=lambda case: f"COMPLETE: {_next_agent(case)} goes on with the next task",
-        message=_tell_progress,
+        message=_render_progress,
     ),
 )

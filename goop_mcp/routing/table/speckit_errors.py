@@ -1,23 +1,22 @@
 """The rows for speckit errors and failed gates."""
 
 import re
-from collections.abc import Callable
 
 from goop_mcp.messages import notice
 from goop_mcp.routing.counting import another_try, counted
 from goop_mcp.routing.decision import Action, Filling
 from goop_mcp.routing.feedback_context import compose_feedback_context
+from goop_mcp.routing.messages import (
+    counted_noun,
+    named,
+    render_blockers,
+    render_fix,
+    render_notice,
+    render_question,
+)
 from goop_mcp.routing.recovery import effective_strategy
 from goop_mcp.routing.row import Case, Row
 from goop_mcp.routing.table.speckit_agents import can_start
-from goop_mcp.routing.telling import (
-    counted_noun,
-    named,
-    tell_blockers,
-    tell_mending,
-    tell_notice,
-    tell_question,
-)
 from goop_mcp.routing.views import Issue, Outcome, Question
 from goop_mcp.validation.findings import excerpt
 
@@ -44,10 +43,6 @@ def _strategy(case: Case) -> str | None:
     )
 
 
-def _asks_for(strategy: str) -> Callable[[Case], bool]:
-    return lambda case: _strategy(case) == strategy
-
-
 def _violations(case: Case) -> tuple[str, ...]:
     found = case.report.result.get("constitution_violations")
     return tuple(map(_in_words, found)) if isinstance(found, list | tuple) else ()
@@ -55,12 +50,6 @@ def _violations(case: Case) -> tuple[str, ...]:
 
 def _in_words(value: object) -> str:
     return value if isinstance(value, str) else str(value)
-
-
-def _stops_for_people(case: Case) -> bool:
-    return _strategy(case) == "manual_resolution" or (
-        case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan"
-    )
 
 
 def _suggested_agent(case: Case) -> str | None:
@@ -87,10 +76,6 @@ def _feedback_limit(case: Case) -> int:
         return case.context.max_iterations
     limits = case.context.policy.limits
     return limits.feedback_edges.get(case.report.agent or "", limits.feedback_iterations)
-
-
-def _within_feedback(case: Case) -> bool:
-    return case.context.iteration < _feedback_limit(case)
 
 
 def _feedback_exhausted(case: Case) -> bool:
@@ -210,12 +195,12 @@ def _fix(case: Case) -> Filling:
     ]
     return {
         "next_agent": case.same_agent,
-        "instruction": "\n".join(["Mend this and run again:", *_error_in_words(case), *details]),
+        "instruction": "\n".join(["Fix this and run again:", *_error_in_words(case), *details]),
         "state_changes": counted(fix_retries=case.context.counters.fix_retries + 1),
     }
 
 
-# How it is told
+# What people read
 
 
 def _words(case: Case) -> str:
@@ -258,12 +243,12 @@ def _people_reason(case: Case) -> str:
     )
 
 
-def _tell_manual(_case: Case, filling: Filling) -> str:
+def _render_manual(_case: Case, filling: Filling) -> str:
     lines = [f"❌ {blocker}" for blocker in (filling.get("blockers") or ())[:5]]
     return notice("Manual Resolution", *lines, "→ Resolve this by hand, then run the agent again")
 
 
-def _tell_feedback(case: Case, filling: Filling) -> str:
+def _render_feedback(case: Case, filling: Filling) -> str:
     issues = filling.get("issues") or ()
     lines = [f"✗ {_issue_in_words(issue)}" for issue in issues[:_FIRST_PREVIEWED]]
     turn = f"(iteration {case.context.iteration + 1} of {_feedback_limit(case)})"
@@ -271,22 +256,18 @@ def _tell_feedback(case: Case, filling: Filling) -> str:
     return notice("Feedback Loop", *lines, step)
 
 
-def _tell_retry(case: Case, filling: Filling) -> str:
+def _render_retry(case: Case, filling: Filling) -> str:
     retry = filling.get("retry")
     wait = f" in {retry.delay_seconds} s" if retry and retry.delay_seconds else ""
     count = f" (attempt {retry.attempt} of {retry.max_attempts})" if retry else ""
-    return tell_notice(
+    return render_notice(
         "Retry", f"⚠️ {_words(case)}", f"{named(case.same_agent)} tries again{wait}{count}"
     )
 
 
-def _tell_mending(case: Case, _filling: Filling) -> str:
-    return tell_mending(_words(case), case)
-
-
-def _tell_prerequisite(case: Case, filling: Filling) -> str:
+def _render_prerequisite(case: Case, filling: Filling) -> str:
     agent = named(filling.get("next_agent"))
-    return tell_notice(
+    return render_notice(
         "Prerequisite", f"⚠️ {_words(case)}", f"{agent} runs first, then {_agent(case)} again"
     )
 
@@ -300,24 +281,27 @@ ROWS = (
             "plan with constitution_violations"
         ),
         requirements=("S-20", "S-27", "S-33"),
-        fits=_stops_for_people,
+        fits=lambda case: (
+            _strategy(case) == "manual_resolution"
+            or (case.outcome is Outcome.GATE_FAILED and case.report.agent == "plan")
+        ),
         actions=(Action.MANUAL_RESOLUTION,),
         carries=("blockers",),
         fill=_blocked_by_error,
         reason=_people_reason,
-        message=_tell_manual,
+        message=_render_manual,
     ),
     Row(
         rule="S2",
         protocol=PROTOCOL,
         when="error with ask_user or BranchExistsError",
         requirements=("S-21",),
-        fits=_asks_for("ask_user"),
+        fits=lambda case: _strategy(case) == "ask_user",
         actions=(Action.ASK_USER,),
         carries=("questions",),
         fill=_ask_about_error,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: you decide",
-        message=tell_question,
+        message=render_question,
     ),
     Row(
         rule="S3",
@@ -334,7 +318,7 @@ ROWS = (
         reason=lambda case: (
             f"{_kind(case)}: {_prerequisite(case)} runs first, then {_agent(case)} again"
         ),
-        message=_tell_prerequisite,
+        message=_render_prerequisite,
     ),
     Row(
         rule="S3b",
@@ -346,7 +330,7 @@ ROWS = (
         carries=("blockers",),
         fill=_blocked_by_error,
         reason=lambda case: f"{_kind(case)}, although {_prerequisite(case)} has run: you decide",
-        message=tell_blockers,
+        message=render_blockers,
     ),
     Row(
         rule="S4",
@@ -356,14 +340,14 @@ ROWS = (
             " review compliance FAIL), iteration below max"
         ),
         requirements=("S-07", "S-19", "S-28", "S-36", "S-38", "S-40"),
-        fits=lambda case: _wants_feedback(case) and _within_feedback(case),
+        fits=lambda case: _wants_feedback(case) and case.context.iteration < _feedback_limit(case),
         actions=(Action.FEEDBACK_LOOP,),
         carries=("next_agent", "issues", "instruction"),
         fill=_feed_back,
         reason=lambda case: (
             f"{_gate_in_words(case)}: {named(_source_agent(case))} runs again with the issues"
         ),
-        message=_tell_feedback,
+        message=_render_feedback,
     ),
     Row(
         rule="S4b",
@@ -383,7 +367,7 @@ ROWS = (
             )
             + ": you decide"
         ),
-        message=tell_blockers,
+        message=render_blockers,
     ),
     Row(
         rule="S5",
@@ -400,7 +384,7 @@ ROWS = (
         reason=lambda case: (
             f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again after a pause"
         ),
-        message=_tell_retry,
+        message=_render_retry,
     ),
     Row(
         rule="S6",
@@ -415,7 +399,7 @@ ROWS = (
         carries=("next_agent", "retry"),
         fill=_try_again,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: {_agent(case)} tries again",
-        message=_tell_retry,
+        message=_render_retry,
     ),
     Row(
         rule="S7",
@@ -430,9 +414,9 @@ ROWS = (
         carries=("next_agent", "instruction"),
         fill=_fix,
         reason=lambda case: (
-            f"{_kind(case)}: {_words(case)}: {_agent(case)} mends it and runs again"
+            f"{_kind(case)}: {_words(case)}: {_agent(case)} fixes it and runs again"
         ),
-        message=_tell_mending,
+        message=lambda case, _filling: render_fix(_words(case), case),
     ),
     Row(
         rule="S7b",
@@ -444,6 +428,6 @@ ROWS = (
         carries=("blockers",),
         fill=_blocked_by_error,
         reason=lambda case: f"{_kind(case)}: {_words(case)}: {_nothing_left(case)}, you decide",
-        message=tell_blockers,
+        message=render_blockers,
     ),
 )

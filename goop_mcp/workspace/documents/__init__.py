@@ -1,1 +1,1 @@
-"""The documents of a project, read tolerantly into frozen values: any order, any case, missing parts (WORKFLOW, 6)."""
+"""Tolerant parsers of a project's documents: any order, any case, missing parts."""

@@ -1,7 +1,7 @@
-"""BLUEPRINT.md: waves and tasks, in the form with a table and in the older one."""
+"""Read BLUEPRINT.md: waves and tasks, in the form with a table and in the older form."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from goop_mcp.workflow.task_ids import TaskId, normal_task_id, parse_task_id
@@ -34,11 +34,14 @@ _ACTION = re.compile(r"\b(create|modify|delete|update|add|remove)d?\b", re.IGNOR
 _NO_PATH = re.compile(r"(?<!\s)(?:\s++(?:[-–—(]|:\s)|:\s)")
 _NONE = frozenset({"", "none", "n/a", "-", "–", "—", "no", "nothing"})
 _FIRST_WAVE = 1
+# What may precede a title: emphasis and the icons of a status.
+_ICONS = "*_ ✓✅⏳✗"
+_ANSWERS = {"yes": True, "true": True, "✓": True, "no": False, "false": False, "✗": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFile:
-    """A file that a task is to touch; `action` is a word such as create, None where the plan names none."""
+    """A file that a task changes; `action` is a verb such as create, None if the plan has none."""
 
     path: str
     action: str | None = None
@@ -46,10 +49,10 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlueprintTask:
-    """One task of the plan. `line` counts from 1. What the plan leaves out is None or empty.
+    """One task of the plan; what the plan leaves out is None or empty.
 
-    `parallel` is None where the plan does not say. `verification` are commands, `status` only where
-    people keep it in the plan.
+    `line` counts from 1. `verification` are commands. `status` is set only if people keep it in the
+    plan.
     """
 
     id: TaskId
@@ -70,7 +73,7 @@ class BlueprintTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wave:
-    """One wave. `execution` is parallel or sequential as written; None where the plan does not say."""
+    """One wave; `execution` is "parallel" or "sequential" as written, None if absent."""
 
     number: int
     name: str
@@ -82,9 +85,10 @@ class Wave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
-    """The plan. `waves` is empty in profile v1, whose tasks stand in `loose_tasks` and have a guessed wave.
+    """The plan.
 
-    `mapping` says for each must-have of the table Spec Mapping which tasks serve it.
+    `waves` is empty in profile v1, whose tasks are in `loose_tasks` with a guessed wave. `mapping`
+    holds the tasks that serve each must-have, from the table Spec Mapping.
     """
 
     name: str | None
@@ -100,16 +104,16 @@ class Blueprint:
         return (*(task for wave in self.waves for task in wave.tasks), *self.loose_tasks)
 
     def wave(self, number: int) -> Wave | None:
-        """Return the wave with `number`, None when the plan has none."""
+        """Return the wave with `number`, None if the plan has no such wave."""
         return next((wave for wave in self.waves if wave.number == number), None)
 
     def task(self, id: str) -> BlueprintTask | None:
-        """Return the task that `id` means in any known spelling, None when the plan has none."""
+        """Return the task with `id`, in any known spelling; None if the plan has no such task."""
         wanted = normal_task_id(id, current_wave=None if self.waves else _FIRST_WAVE)
         return next((task for task in self.tasks if str(task.id) == wanted), None)
 
     def serving(self, must_have: str) -> tuple[TaskId, ...]:
-        """Return the tasks that serve a must-have such as MH1, by their own word and by the mapping."""
+        """Return the tasks that serve a must-have such as MH1, by task fields and mapping."""
         own = [task.id for task in self.tasks if must_have in task.must_haves]
         known = {str(task.id) for task in self.tasks}
         mapped = [id for id in self.mapping.get(must_have, ()) if str(id) in known]
@@ -123,36 +127,28 @@ def read_blueprint(text: str) -> Blueprint:
     found = fields([*document.lines, *head.lines])
     waves: dict[int, Wave] = {}
 
-    for section, match in _waves(document):
+    for section in document.walk():
+        match = _WAVE.match(section.title.lstrip(f"#{_ICONS}"))
+        if match is None:
+            continue
+
         wave = _wave(section, match)
-        # A wave that is named twice (an overview, then the plan) is the one that has tasks.
+        # A wave may be listed twice, in an overview and in the plan; the section with tasks counts.
         if wave.number not in waves or len(wave.tasks) > len(waves[wave.number].tasks):
             waves[wave.number] = wave
 
     loose = () if waves else _tasks(document, wave=None)
+    title = next((section.title for section in document.walk() if section.level == 1), None)
+    before, _, after = (title or "").partition(":")
 
     return Blueprint(
-        name=_name(document, "blueprint"),
+        name=after.strip() if after and "blueprint" in before.lower() else title,
         spec_version=found.get("spec version"),
         mode=found.get("mode"),
         waves=tuple(waves[number] for number in sorted(waves)),
         loose_tasks=loose,
         mapping=_mapping(document),
     )
-
-
-def _name(document: Section, kind: str) -> str | None:
-    title = next((section.title for section in document.walk() if section.level == 1), None)
-    if title is None:
-        return None
-    before, _, after = title.partition(":")
-    return after.strip() if after and kind in before.lower() else title
-
-
-def _waves(document: Section) -> Iterator[tuple[Section, re.Match[str]]]:
-    for section in document.walk():
-        if match := _WAVE.match(section.title.lstrip("#*_ ✓✅⏳✗")):
-            yield section, match
 
 
 def _wave(section: Section, match: re.Match[str]) -> Wave:
@@ -171,7 +167,7 @@ def _wave(section: Section, match: re.Match[str]) -> Wave:
 def _tasks(section: Section, *, wave: int | None) -> tuple[BlueprintTask, ...]:
     found: dict[str, BlueprintTask] = {}
     for below in section.walk():
-        match = _TASK.match(without_checkbox(below.title).lstrip("*_ ✓✅⏳✗"))
+        match = _TASK.match(without_checkbox(below.title).lstrip(_ICONS))
         id = match and parse_task_id(match[1], current_wave=_FIRST_WAVE if wave is None else wave)
         if match and id is not None:
             found.setdefault(str(id), _task(below, id, match[2].strip()))
@@ -184,20 +180,24 @@ def _task(section: Section, id: TaskId, name: str) -> BlueprintTask:
     coverage = " ".join(
         filter(None, (found.get("spec coverage"), found.get("covers"), found.get("must haves")))
     )
+    parallel = found.get("parallel", "").strip().lower().split(" ")[0].strip(",.;")
+    criteria = section.block("acceptance", "done")
+    acceptance = tuple(without_checkbox(item) for item in items(criteria))
+
     return BlueprintTask(
         id=id,
         name=name,
         line=section.line,
         intent=found.get("intent") or found.get("action"),
         executor=found.get("executor") or found.get("agent"),
-        parallel=_yes_or_no(found.get("parallel")),
+        parallel=_ANSWERS.get(parallel),
         depends_on=task_ids_in(found.get("depends on", "")),
         blocks=task_ids_in(found.get("blocks", "")),
         must_haves=must_haves_in(coverage),
         files=_files(section.block("files", "file")),
         deliverables=tuple(without_checkbox(item) for item in items(section.block("deliverables"))),
         verification=_commands(section.block("verification", "verify")),
-        acceptance=_acceptance(section.block("acceptance", "done")),
+        acceptance=acceptance or ((text,) if (text := prose(criteria)) else ()),
         status=read_status(found.get("status", "")),
     )
 
@@ -214,18 +214,15 @@ def _files(lines: Sequence[Line]) -> tuple[PlannedFile, ...]:
     ]
     listed += [PlannedFile(path=_path(item), action=_action(item)) for item in items(lines)]
     if not listed:
-        listed = [PlannedFile(path=_path(name), action=_action(name)) for name in _names(lines)]
+        # The older form has the files of a task on one line.
+        names = [name for line in lines if not line.code for name in line.text.split(",")]
+        listed = [
+            PlannedFile(path=_path(name), action=_action(name))
+            for name in map(str.strip, names)
+            if name
+        ]
+
     return tuple(file for file in listed if file.path.lower() not in _NONE)
-
-
-def _names(lines: Sequence[Line]) -> list[str]:
-    return [
-        name.strip()
-        for line in lines
-        if not line.code
-        for name in line.text.split(",")
-        if name.strip()
-    ]
 
 
 def _path(text: str) -> str:
@@ -252,11 +249,6 @@ def _commands(lines: Sequence[Line]) -> tuple[str, ...]:
     return tuple(code or quoted) or ((text,) if (text := prose(lines)) else ())
 
 
-def _acceptance(lines: Sequence[Line]) -> tuple[str, ...]:
-    listed = tuple(without_checkbox(item) for item in items(lines))
-    return listed or ((text,) if (text := prose(lines)) else ())
-
-
 def _mapping(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
     found: dict[str, tuple[TaskId, ...]] = {}
     section = document.find("spec mapping", "traceability matrix")
@@ -267,8 +259,3 @@ def _mapping(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
                 found[must_have] = tuple(dict.fromkeys([*found.get(must_have, ()), *ids]))
 
     return found
-
-
-def _yes_or_no(text: str | None) -> bool | None:
-    word = (text or "").strip().lower().split(" ")[0].strip(",.;")
-    return {"yes": True, "true": True, "✓": True, "no": False, "false": False, "✗": False}.get(word)

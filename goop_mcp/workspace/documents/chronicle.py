@@ -1,6 +1,6 @@
-"""CHRONICLE.md: the diary.
+"""Read CHRONICLE.md, the diary.
 
-It counts for no decision; where it contradicts the rest, that is reported.
+No decision depends on it; contradictions to the other documents are reported.
 """
 
 import re
@@ -32,6 +32,8 @@ _OF = re.compile(r"(\d{1,6})\s*(?:/|of)\s*(\d{1,6})", re.IGNORECASE)
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
 _LOOSE_TASK = re.compile(r"(?:Task|T)\s*\d{1,6}(?:\.\d{1,6})?", re.IGNORECASE)
 _WAVE = re.compile(r"Wave\s+(\d{1,6})\b", re.IGNORECASE)
+_COMMAND = re.compile(r"/goop-[a-z-]{1,40}")
+_OTHER_TIMES = ("recent activity", "session history", "next steps")
 _NOTHING = frozenset(
     {"", "none", "n a", "no active blockers", "no blockers", "none active", "nothing"}
 )
@@ -39,7 +41,7 @@ _NOTHING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChronicleTask:
-    """A task that the diary speaks of; `id` as we write it. `line` counts from 1."""
+    """A task in the diary; `id` is in our spelling, `line` counts from 1."""
 
     id: str
     status: TaskStatus | None
@@ -50,7 +52,7 @@ class ChronicleTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """One entry of Recent Activity, by whomever; `title` is its heading or first line."""
+    """One entry of Recent Activity, by any author; `title` is its heading or first line."""
 
     title: str
     line: int
@@ -64,7 +66,7 @@ class Activity:
 class Chronicle:
     """The diary as far as it can be read.
 
-    Counters are (done or current, all), None where it does not say.
+    Counters are pairs (done or current, all), None if absent.
     """
 
     phase: str | None = None
@@ -89,10 +91,15 @@ def read_chronicle(text: str) -> Chronicle:
         **(fields(journey.all_lines()) if journey else {}),
         **fields([*document.lines, *head.lines]),
     }
+    phase = _PHASE.search(found.get("current phase") or found.get("phase") or "")
     waves = _counter(found, "waves", "wave", "current wave")
+    next_steps = document.find("next steps")
+    command = _COMMAND.search(
+        " ".join(line.text for line in next_steps.all_lines()) if next_steps is not None else ""
+    )
 
     return Chronicle(
-        phase=_phase(found.get("current phase") or found.get("phase")),
+        phase=phase[0].lower() if phase else None,
         session=found.get("session"),
         last_updated=found.get("last updated"),
         spec_locked=_locked(
@@ -104,13 +111,8 @@ def read_chronicle(text: str) -> Chronicle:
         blockers=_entries(document, "active blockers", "blockers"),
         pending_decisions=_entries(document, "pending decisions"),
         activities=tuple(_activities(document)),
-        next_command=_command(document),
+        next_command=command[0] if command else None,
     )
-
-
-def _phase(text: str | None) -> str | None:
-    word = _PHASE.search(text or "")
-    return word[0].lower() if word else None
 
 
 def _locked(text: str | None) -> bool | None:
@@ -128,10 +130,11 @@ def _counter(found: Mapping[str, str], *names: str) -> tuple[int, int] | None:
 
 
 def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, ...]:
-    """Return the tasks with a status; of a task named twice the last word counts, as in any diary."""
+    """Return the tasks with a status; of a task named twice the last mention counts."""
     found: dict[str, ChronicleTask] = {}
     for section in document.walk():
-        if _in_activity(section):
+        # Past activities and next steps do not state the present status of a task.
+        if normal_title(section.title).startswith(_OTHER_TIMES):
             continue
 
         wave = int(match[1]) if (match := _WAVE.match(section.title)) else current_wave
@@ -139,12 +142,6 @@ def _tasks(document: Section, current_wave: int | None) -> tuple[ChronicleTask, 
             found[task.id] = task
 
     return tuple(found.values())
-
-
-def _in_activity(section: Section) -> bool:
-    return normal_title(section.title).startswith(
-        ("recent activity", "session history", "next steps")
-    )
 
 
 def _tasks_of(section: Section, wave: int | None) -> Iterator[ChronicleTask]:
@@ -178,17 +175,18 @@ def _entries(document: Section, *titles: str) -> tuple[str, ...]:
         return ()
 
     lines = tuple(section.all_lines())
-    said = [without_checkbox(item) for item in items(lines)] or [
+    texts = [without_checkbox(item) for item in items(lines)] or [
         line.text.strip() for line in lines if not line.code
     ]
-    said += [" ".join(row) for table in tables(lines) for row in table.rows]
-    open_ones = [
-        text
-        for text in said
-        if normal_title(text) not in _NOTHING and not text.startswith(("|", "---", "~~"))
-    ]
+    texts += [" ".join(row) for table in tables(lines) for row in table.rows]
 
-    return tuple(text for text in open_ones if read_status(text) is not TaskStatus.DONE)
+    return tuple(
+        text
+        for text in texts
+        if normal_title(text) not in _NOTHING
+        and not text.startswith(("|", "---", "~~"))
+        and read_status(text) is not TaskStatus.DONE
+    )
 
 
 def _activities(document: Section) -> Iterator[Activity]:
@@ -203,10 +201,3 @@ def _activities(document: Section) -> Iterator[Activity]:
             files=found.get("files"),
             commit=found.get("commit"),
         )
-
-
-def _command(document: Section) -> str | None:
-    section = document.find("next steps")
-    text = " ".join(line.text for line in section.all_lines()) if section is not None else ""
-    match = re.search(r"/goop-[a-z-]{1,40}", text)
-    return match[0] if match else None

@@ -1,4 +1,4 @@
-"""Single entries as we write them: one of Recent Activity in CHRONICLE.md, one of ADL.md; and ADL.md read."""
+"""Write single entries of CHRONICLE.md (Recent Activity) and ADL.md, and read ADL.md."""
 
 import re
 from collections.abc import Sequence
@@ -17,11 +17,10 @@ _ADL_HEADING = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChronicleEntry:
-    """What an agent did, for the diary (G-49).
+    """What an agent did, for the diary (G-49); None and empty parts are left out.
 
-    `time` is ISO 8601; None and empty parts are left out.
-
-    `files` are (path, action, None where it is not known), `commits` are (sha, subject or None).
+    `time` is ISO 8601. `files` are pairs of path and action, `commits` pairs of sha and subject;
+    action and subject may be None.
     """
 
     time: str
@@ -39,7 +38,7 @@ class ChronicleEntry:
 class AdlEntry:
     """A decision or deviation.
 
-    `kind` is a word such as DECISION; `rule` is 1 to 4 for a deviation, else None.
+    `kind` is a name such as DECISION; `rule` is 1 to 4 for a deviation, else None.
     """
 
     kind: str
@@ -51,7 +50,7 @@ class AdlEntry:
 
 
 def chronicle_text(entry: ChronicleEntry) -> str:
-    """Return the Markdown of an entry of Recent Activity, without an end of line at its end."""
+    """Return the Markdown of an entry of Recent Activity, without a final line end."""
     place = [
         f"Phase {line(entry.phase)}" if entry.phase else "",
         f"Wave {line(entry.wave)}" if entry.wave else "",
@@ -80,13 +79,13 @@ def chronicle_text(entry: ChronicleEntry) -> str:
             ),
         ),
     ]
-    said = [f"- **{name}:** {text}" for name, text in rows if text]
+    listed = [f"- **{name}:** {text}" for name, text in rows if text]
 
-    return inert("\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *said]))
+    return inert("\n".join([f"### {line(entry.time)} · {line(entry.agent)}", "", *listed]))
 
 
 def adl_text(entry: AdlEntry) -> str:
-    """Return the Markdown of an entry of ADL.md, ending with its divider (WORKFLOW, section 5)."""
+    """Return the Markdown of an entry of ADL.md, ending with its divider."""
     rule = f" (Rule {entry.rule})" if entry.rule is not None else ""
     files = [f"- Files: {', '.join(map(line, entry.files[:_MOST_LISTED]))}"] if entry.files else []
     parts = [
@@ -100,7 +99,7 @@ def adl_text(entry: AdlEntry) -> str:
 
 
 def read_adl(text: str) -> tuple[AdlEntry, ...]:
-    """Return the entries of ADL.md in the order of the text, people's and ours. Never raises."""
+    """Return the entries of ADL.md in the order of the text, by any author. Never raises."""
     found: list[AdlEntry] = []
     for section in read_markdown(text).walk():
         match = _ADL_HEADING.fullmatch(section.title)

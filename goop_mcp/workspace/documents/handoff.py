@@ -1,4 +1,4 @@
-"""HANDOFF.md: what the next session starts from; written whole and read tolerantly (WORKFLOW, section 6)."""
+"""HANDOFF.md, from which the next session starts: write it as a whole, read it tolerantly."""
 
 import re
 from collections.abc import Sequence
@@ -20,8 +20,9 @@ __all__ = [
 
 _SHA = re.compile(r"`([0-9a-fA-F]{7,40})`")
 _COMMAND = re.compile(r"/goop-[a-z-]{1,40}")
+_QUOTED = re.compile(r"`([^`]{1,1000})`")
 _TASK_IN_ITEM = re.compile(r"^(?:[✓✅] ?)?(.*?)(?:[ ]\(`[0-9a-fA-F]{7,40}`\))?$")
-# What would pass for an envelope when the document is read as a reply.
+# An object that a reader of replies would accept as an envelope.
 _JSON_OBJECT = re.compile(r"\{(?=\s*[\"'])")
 _MOST_LISTED = 50
 _NONE = "None"
@@ -37,7 +38,7 @@ _CHECKLIST = (
 
 @dataclass(frozen=True, slots=True)
 class DoneTask:
-    """A task that is done: its name, and the commit's sha or None."""
+    """A completed task: its name, and the commit's sha or None."""
 
     name: str
     commit: str | None = None
@@ -45,7 +46,7 @@ class DoneTask:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit that was made: its sha and the first line of its message."""
+    """A commit: its sha and the first line of its message."""
 
     sha: str
     subject: str
@@ -53,7 +54,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextTask:
-    """What comes next; None and empty parts are not known."""
+    """The next task; None and empty parts are unknown."""
 
     task: str
     files: tuple[str, ...] = ()
@@ -65,7 +66,7 @@ class NextTask:
 class Handoff:
     """A session handoff.
 
-    `generated` is ISO 8601. `spec_locked` is None where nobody knows; wave and task are texts.
+    `generated` is ISO 8601. `spec_locked` is None if unknown; wave and task are texts.
     """
 
     generated: str
@@ -90,33 +91,36 @@ class Handoff:
 
 
 def handoff_text(handoff: Handoff) -> str:
-    """Return HANDOFF.md whole, with every heading of the form; what is not known is said to be none.
+    """Return the text of HANDOFF.md with every heading of the form; unknown values are "None".
 
-    Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an envelope.
+    Each text of an agent is put on one line and cannot begin a heading, a tag, an image or an
+    envelope.
     """
-    parts = [
-        _head(handoff),
-        _accomplished(handoff),
-        _state(handoff),
-        _instructions(handoff),
-        _warnings(handoff),
-    ]
-    memories = _section("## Memory Saved", _texts(handoff.memories))
-    checklist = _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST))
-    document = "\n\n---\n\n".join([*parts, memories, checklist]) + "\n"
-
-    return _JSON_OBJECT.sub("❴", inert(document))
-
-
-def _head(handoff: Handoff) -> str:
-    rows = [
+    head = [
         ("Generated", handoff.generated),
         ("Phase", handoff.phase),
         ("Session", handoff.session or _NONE),
     ]
-    return _section(
-        "# Session Handoff", "\n".join(f"**{name}:** {line(text)}" for name, text in rows)
-    )
+    warnings = [
+        "## Warnings & Blockers",
+        _section("### Active Blockers", _texts(handoff.blockers)),
+        _section("### Gotchas Discovered", _texts(handoff.gotchas)),
+        _section("### Pending Decisions", _texts(handoff.pending_decisions)),
+    ]
+    parts = [
+        _section(
+            "# Session Handoff", "\n".join(f"**{name}:** {line(text)}" for name, text in head)
+        ),
+        _accomplished(handoff),
+        _state(handoff),
+        _instructions(handoff),
+        "\n\n".join(warnings),
+        _section("## Memory Saved", _texts(handoff.memories)),
+        _section("## Resume Checklist", "\n".join(f"- [ ] {step}" for step in _CHECKLIST)),
+    ]
+    document = "\n\n---\n\n".join(parts) + "\n"
+
+    return _JSON_OBJECT.sub("❴", inert(document))
 
 
 def _accomplished(handoff: Handoff) -> str:
@@ -196,17 +200,6 @@ def _next_task(task: NextTask | None) -> str:
     return "\n".join(f"- **{name}:** {text}" for name, text in rows if text)
 
 
-def _warnings(handoff: Handoff) -> str:
-    return "\n\n".join(
-        [
-            "## Warnings & Blockers",
-            _section("### Active Blockers", _texts(handoff.blockers)),
-            _section("### Gotchas Discovered", _texts(handoff.gotchas)),
-            _section("### Pending Decisions", _texts(handoff.pending_decisions)),
-        ]
-    )
-
-
 def _section(heading: str, body: str) -> str:
     return f"{heading}\n\n{body}"
 
@@ -223,7 +216,7 @@ def _bullets(texts: Sequence[str]) -> str:
 
 
 def command_in(text: str) -> str | None:
-    """Return the first command of the packages in `text`, without its arguments; None where there is none."""
+    """Return the first /goop command in `text` without its arguments, None if there is none."""
     match = _COMMAND.search(text)
     return match[0] if match else None
 
@@ -234,6 +227,8 @@ def read_handoff(text: str) -> Handoff:
     head = next((section for section in document.walk() if section.level == 1), document)
     found = fields([*document.lines, *head.lines])
     position = fields(_lines(document, "workflow position", "current state"))
+    command = _lines(document, "command to run", "next session instructions")
+    context = prose(_lines(document, "context summary")).removeprefix("\\")
 
     return Handoff(
         generated=found.get("generated", ""),
@@ -247,11 +242,12 @@ def read_handoff(text: str) -> Handoff:
         task=_known(position.get("task")),
         files_modified=tuple(item.strip("`") for item in _items(document, "files modified")),
         commits=tuple(map(_commit, _items(document, "commits made"))),
-        command=_command(document),
+        command=command_in(" ".join(each.text for each in command)),
         files_to_read=tuple(
-            _path(item) for item in _items(document, "files to read first", "files to read")
+            quoted[1] if (quoted := _QUOTED.search(item)) else item
+            for item in _items(document, "files to read first", "files to read")
         ),
-        context=_context(document),
+        context=context if _known(context) else "",
         next_task=_read_next_task(document),
         blockers=_items(document, "active blockers"),
         gotchas=_items(document, "gotchas discovered", "gotchas"),
@@ -286,24 +282,6 @@ def _locked(text: str) -> bool | None:
     if "🔓" in text or words.startswith(("no", "false", "unlocked")):
         return False
     return True if "🔒" in text or words.startswith(("yes", "true", "locked")) else None
-
-
-def _command(document: Section) -> str | None:
-    return command_in(
-        " ".join(
-            each.text for each in _lines(document, "command to run", "next session instructions")
-        )
-    )
-
-
-def _path(item: str) -> str:
-    quoted = re.search(r"`([^`]{1,1000})`", item)
-    return quoted[1] if quoted else item
-
-
-def _context(document: Section) -> str:
-    text = prose(_lines(document, "context summary")).removeprefix("\\")
-    return text if _known(text) else ""
 
 
 def _read_next_task(document: Section) -> NextTask | None:

@@ -1,6 +1,6 @@
-"""Markdown as people write it: headings, fields, tables, lists.
+"""Read Markdown as people write it: headings, fields, tables, lists.
 
-What stands in code or comments is no heading.
+Nothing inside code or comments is a heading.
 """
 
 import re
@@ -45,7 +45,7 @@ _NOT_A_LETTER = re.compile(r"[\W_]+")
 class Line(NamedTuple):
     """One line without its end. `number` counts from 1; `code` is True inside a fence."""
 
-    # A tuple, since a diary of years makes hundreds of thousands of them.
+    # A tuple and not a dataclass, because a diary of years has hundreds of thousands of lines.
 
     number: int
     text: str
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading and its place: offsets of the start of its line and of its end, without the line end."""
+    """A heading; `start` and `end` are the offsets of its line, without the line end."""
 
     level: int
     title: str
@@ -64,17 +64,17 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: the names of its columns, normalised as titles are, and its rows with cells as they stand."""
+    """A table: column names, normalised like titles, and rows of unchanged cells."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def column(self, *names: str) -> int | None:
-        """Return the first column, from 0, with one of `names` in its head; None when there is none."""
+        """Return the index, from 0, of the first column with one of `names`; None without one."""
         return next((at for at, name in enumerate(self.head) if name in names), None)
 
     def cells(self, *names: str) -> tuple[str, ...]:
-        """Return the cells of the first column that has one of `names`, one a row; () when there is none."""
+        """Return the cells, one for each row, of the first column with one of `names`, else ()."""
         column = self.column(*names)
         return (
             ()
@@ -103,7 +103,10 @@ class Section:
             yield from each.walk()
 
     def find(self, *titles: str) -> "Section | None":
-        """Return the first section below whose normalised title is, or begins with, one of `titles`."""
+        """Return the first section below whose normalised title begins with one of `titles`.
+
+        The title must continue with another word, if at all.
+        """
         below = [(each, f"{normal_title(each.title)} ") for each in self.walk()]
         return next(
             (each for title in titles for each, normal in below if normal.startswith(f"{title} ")),
@@ -111,15 +114,36 @@ class Section:
         )
 
     def all_lines(self) -> "Iterator[Line]":
-        """Yield the lines of this section and of all below it, headings left out."""
+        """Yield the lines of this section and of all below it, without headings."""
         yield from self.lines
         for each in self.sections:
             yield from each.all_lines()
 
     def block(self, *labels: str) -> tuple[Line, ...]:
-        """Return what stands under one of `labels`: in a section of that name, or behind a label up to the next."""
+        """Return the lines under one of `labels`, a section title or a label within this section.
+
+        A labelled block ends at the next label.
+        """
         section = self.find(*labels)
-        return tuple(section.all_lines()) if section is not None else _labelled(self.lines, labels)
+        if section is not None:
+            return tuple(section.all_lines())
+
+        kept: list[Line] = []
+        inside = False
+        for line in self.lines:
+            label = None if line.code else _label(line.text)
+            if label is None:
+                if inside:
+                    kept.append(line)
+                continue
+
+            if inside:
+                break
+            inside = normal_title(label[0]) in labels
+            if inside and label[1]:
+                kept.append(Line(line.number, label[1]))
+
+        return tuple(kept)
 
 
 @dataclass(slots=True)
@@ -136,36 +160,38 @@ class _Draft:
 
 
 def read_markdown(text: str) -> Section:
-    """Return the tree of sections of `text`; any kind of line end, a byte order mark or none.
+    """Return the tree of sections of `text`, with any line ends, with or without byte order mark.
 
-    Linear, never raises.
+    Takes linear time and never raises.
     """
     root = _Draft(0, "", 0)
-    way = [root]
+    # The open sections, from the root to the one that the next line belongs to.
+    path = [root]
 
     for line in _lines(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")):
         heading = None if line.code or "#" not in line.text else _HEADING.fullmatch(line.text)
         if heading is None:
-            way[-1].lines.append(line)
+            path[-1].lines.append(line)
             continue
 
         level = len(heading[1])
-        while way[-1].level >= level:
-            way.pop()
+        while path[-1].level >= level:
+            path.pop()
 
         draft = _Draft(level, _title(heading), line.number)
-        way[-1].sections.append(draft)
-        way.append(draft)
+        path[-1].sections.append(draft)
+        path.append(draft)
 
     return root.done()
 
 
 def find_headings(text: str) -> list[Heading]:
-    """Return the headings of `text` with their places, without reading anything else: quick on a long diary."""
+    """Return the headings of `text` with their offsets; faster than `read_markdown`."""
     spans = fence_spans(text)
     hidden = sorted([*((start, end) for start, end, _ in spans), *_comments(text, spans)])
     starts = [start for start, _ in hidden]
-    # A comment may reach beyond the fences that it holds.
+    # A comment may contain fences and end after them. So the last span that starts before a
+    # heading need not be the one that hides it: what counts is the furthest end of all before it.
     reach = list(accumulate((end for _, end in hidden), max))
     found = []
 
@@ -179,15 +205,15 @@ def find_headings(text: str) -> list[Heading]:
 
 @lru_cache(maxsize=512)
 def normal_title(title: str) -> str:
-    """Return a title as it is compared: lower case words with one blank between, no icons or punctuation."""
+    """Return a title for comparison: lower case words, single blanks, no icons or punctuation."""
     return _NOT_A_LETTER.sub(" ", title).strip().lower()
 
 
 def fields(lines: Iterable[Line]) -> Mapping[str, str]:
-    """Return the fields of `lines` by normalised name, the first of each counts.
+    """Return the fields of `lines` by normalised name; the first of each name counts.
 
-    A field is `**Name:** value`, `Name: value`, or a row of a table with two columns. Values lose
-    their emphasis.
+    A field is `**Name:** value`, `Name: value`, or a row of a table with two columns. Emphasis is
+    removed from values.
     """
     found: dict[str, str] = {}
     for line in lines:
@@ -195,7 +221,7 @@ def fields(lines: Iterable[Line]) -> Mapping[str, str]:
             continue
 
         for name, value in _fields_of(line.text):
-            found.setdefault(normal_title(name), _plain(value))
+            found.setdefault(normal_title(name), value.strip().strip("*_`").strip())
 
     return found
 
@@ -217,7 +243,7 @@ def tables(lines: Iterable[Line]) -> list[Table]:
 
 
 def items(lines: Iterable[Line]) -> list[str]:
-    """Return the items of the lists in `lines` without their marks; nested ones count, check boxes stay."""
+    """Return the list items in `lines`, nested ones too, without bullets but with check boxes."""
     return [
         match[1].strip()
         for line in lines
@@ -226,7 +252,7 @@ def items(lines: Iterable[Line]) -> list[str]:
 
 
 def prose(lines: Iterable[Line]) -> str:
-    """Return the text of `lines` that is neither list, table, quote, field nor code, as one paragraph."""
+    """Return the text of `lines` outside lists, tables, quotes, fields and code, on one line."""
     kept = [
         line.text.strip()
         for line in lines
@@ -246,7 +272,13 @@ def _title(heading: re.Match[str]) -> str:
 def _lines(text: str) -> Iterator[Line]:
     """Yield the lines of `text` with comments blanked; a comment that begins in code is code."""
     spans = fence_spans(text)
-    text = _without_comments(text, _comments(text, spans))
+    kept, at = [], 0
+    # Comments become blanks of the same length: offsets of fences and numbers of lines stay valid.
+    for start, end in _comments(text, spans):
+        kept += [text[at:start], _NOT_A_LINE_END.sub(" ", text[start:end])]
+        at = end
+    text = "".join([*kept, text[at:]])
+
     ahead = iter(spans)
     start, end = _next_span(ahead, text)
     at = 0
@@ -266,7 +298,7 @@ def _next_span(ahead: Iterator[tuple[int, int, str]], text: str) -> tuple[int, i
 
 
 def _comments(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
-    """Return start and end of every comment that does not begin in code; one without an end hides the rest."""
+    """Return start and end of each comment that begins outside code; an open one hides the rest."""
     starts = [start for start, _, _ in spans]
     found: list[tuple[int, int]] = []
     at = text.find("<!--")
@@ -283,32 +315,6 @@ def _comments(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[in
         at = text.find("<!--", end)
 
     return found
-
-
-def _without_comments(text: str, comments: Sequence[tuple[int, int]]) -> str:
-    kept, at = [], 0
-    for start, end in comments:
-        kept += [text[at:start], _NOT_A_LINE_END.sub(" ", text[start:end])]
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-def _labelled(lines: Iterable[Line], labels: tuple[str, ...]) -> tuple[Line, ...]:
-    kept: list[Line] = []
-    inside = False
-    for line in lines:
-        label = None if line.code else _label(line.text)
-        if label is not None:
-            if inside:
-                break
-
-            inside = normal_title(label[0]) in labels
-            if inside and label[1]:
-                kept.append(Line(line.number, label[1]))
-        elif inside:
-            kept.append(line)
-
-    return tuple(kept)
 
 
 def _label(text: str) -> tuple[str, str] | None:
@@ -347,7 +353,3 @@ def _is_rule(row: str) -> bool:
 def _cells(text: str) -> tuple[str, ...]:
     row = text.strip().removeprefix("|").removesuffix("|").replace("\\|", "\0")
     return tuple(cell.strip().replace("\0", "|") for cell in row.split("|"))
-
-
-def _plain(value: str) -> str:
-    return value.strip().strip("*_`").strip()

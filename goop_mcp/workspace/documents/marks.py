@@ -1,4 +1,4 @@
-"""Status words and icons, ids of must-haves and tasks, as documents hold them."""
+"""Status names and icons, ids of must-haves and tasks in documents."""
 
 import re
 from enum import StrEnum
@@ -17,7 +17,7 @@ __all__ = [
 
 
 class TaskStatus(StrEnum):
-    """How far a task is, in the words of state.json."""
+    """The status of a task, with the values of state.json."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -31,10 +31,10 @@ _TASK = re.compile(
     r"\bW\d{1,6}\s?\.?\s?T\d{1,6}\b|\bWave\s+\d{1,6},?\s+Task\s+\d{1,6}\b|\b(?:T|Task\s+)?\d{1,6}\.\d{1,6}\b(?!\.\d)",
     re.IGNORECASE,
 )
-# Every form of `_TASK`, and "Task 3" too, holds this; most lines of a long diary do not.
+# Every match of `_TASK`, and "Task 3" too, contains this; most lines of a long diary do not.
 _HINT_OF_TASK = re.compile(r"[tTkK\u212a.]\s*\d")
-# The first of these that a text names counts. One pattern for all, words behind one boundary: each
-# line is read once.
+# The first of these that a text names counts. A single pattern with a single word boundary finds
+# them all, so that each line is scanned once; the number of a group gives its position here.
 _BY_WEIGHT = (TaskStatus.BLOCKED, TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.DONE)
 _STATUS = re.compile(
     r"""([✗✘❌🚫])|([🔄🚧])|([⏳⬜☐])|([✓✔✅☑])|\b(?:
@@ -48,17 +48,16 @@ _STATUS = re.compile(
 
 
 def read_status(text: str) -> TaskStatus | None:
-    """Return the status that words or icons in `text` name, None when there are none.
+    """Return the status that words or icons in `text` name, None without any.
 
-    Blocked comes before done, and open before done: "not done" and "✗ was done once" are no good
-    news.
+    Blocked and open take precedence over done: "not done" and "✗ was done once" are not done.
     """
     groups = [found.lastindex or 0 for found in _STATUS.finditer(text)]
     return _BY_WEIGHT[min((group - 1) % len(_BY_WEIGHT) for group in groups)] if groups else None
 
 
 def read_checkbox(text: str) -> TaskStatus | None:
-    """Return what a check box at the start of an item says, None when there is none."""
+    """Return the status of a check box at the start of an item, None without one."""
     box = _CHECKBOX.match(text)
     if box is None:
         return None
@@ -78,12 +77,12 @@ def must_haves_in(text: str) -> tuple[str, ...]:
 
 
 def may_name_task(text: str) -> bool:
-    """Return whether `text` could name a task, with or without its wave: quick, and False only where none is named."""
+    """Whether `text` may name a task, with or without its wave; fast, no false negatives."""
     return _HINT_OF_TASK.search(text) is not None
 
 
 def task_ids_in(text: str) -> tuple[TaskId, ...]:
-    """Return the tasks named in `text`, each once, in order; a number without a wave is none."""
+    """Return the tasks named in `text`, each once, in order; a number needs its wave to count."""
     if not may_name_task(text):
         return ()
 

@@ -1,4 +1,4 @@
-"""REQUIREMENTS.md: what the interview brought, counted for the discovery gate."""
+"""Read REQUIREMENTS.md: the results of the interview, counted for the discovery gate."""
 
 import re
 from collections.abc import Sequence
@@ -28,11 +28,10 @@ _NO = re.compile(r"✗|⏳|\b(?:no|not|false|incomplete|pending|in progress)\b",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterviewFacts:
-    """What the discovery gate asks about REQUIREMENTS.md; numbers from 0.
+    """The facts that the discovery gate needs from REQUIREMENTS.md.
 
-    Template text in brackets does not count.
-
-    `interview_complete` is the document's own word, None where it says nothing; state.json decides.
+    Template text in brackets does not count. `interview_complete` is what the document states, None
+    if it states nothing; state.json decides.
     """
 
     name: str | None = None
@@ -50,13 +49,14 @@ def read_requirements(text: str) -> InterviewFacts:
     """Read REQUIREMENTS.md tolerantly: any order, any case, missing parts. Never raises."""
     document = read_markdown(text)
     title = next((section.title for section in document.walk() if section.level == 1), None)
-    lines = tuple(document.all_lines())
+    found = fields(document.all_lines())
+    interview = found.get("interview complete") or found.get("interview status") or ""
+    # "not complete" matches both patterns, so a negative one decides.
+    complete = False if _NO.search(interview) else True if _YES.search(interview) else None
 
     return InterviewFacts(
         name=title.partition(":")[2].strip() or title if title else None,
-        interview_complete=_word(
-            fields(lines).get("interview complete") or fields(lines).get("interview status")
-        ),
+        interview_complete=complete,
         vision_sentences=_sentences(_lines(document, "vision")),
         must_haves=_count_entries(document, "must haves"),
         constraints=_count_entries(document, "constraints", "technical constraints"),
@@ -74,7 +74,7 @@ def _lines(document: Section, title: str) -> tuple[Line, ...]:
 
 def _sentences(lines: Sequence[Line]) -> int:
     text = _PLACEHOLDER.sub("", prose(lines))
-    # The two fields of the section are part of the vision.
+    # The two fields of the section are part of the vision, although they are not prose.
     found = fields(lines)
     text = " ".join(
         [
@@ -87,23 +87,26 @@ def _sentences(lines: Sequence[Line]) -> int:
 
 
 def _count_entries(document: Section, *titles: str) -> int:
-    """Return how many things are said under one of `titles`: items, rows, headings of single entries, else text."""
+    """Return the number of entries under one of `titles`.
+
+    Entries are list items and table rows, else subsections, else the text as one entry.
+    """
     section = document.find(*titles)
     if section is None:
         return 0
 
     lines = tuple(section.all_lines())
-    said = [without_checkbox(item) for item in items(lines)]
-    said += [" ".join(row) for table in tables(lines) for row in table.rows]
-    if not said:
-        said = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [
+    entries = [without_checkbox(item) for item in items(lines)]
+    entries += [" ".join(row) for table in tables(lines) for row in table.rows]
+    if not entries:
+        entries = [f"{below.title} {prose(below.lines)}" for below in section.sections] or [
             prose(lines)
         ]
 
-    return sum(_is_said(text) for text in said)
+    return sum(map(_is_filled_in, entries))
 
 
-def _is_said(text: str) -> bool:
+def _is_filled_in(text: str) -> bool:
     return normal_title(_PLACEHOLDER.sub("", text)) not in _NOTHING
 
 
@@ -115,20 +118,12 @@ def _mitigated(lines: Sequence[Line]) -> int:
             table.cells("mitigation", "mitigations", "response"),
         )
         found += sum(
-            _is_said(risk) and _is_said(each)
+            _is_filled_in(risk) and _is_filled_in(each)
             for risk, each in zip(risks, mitigations, strict=False)
         )
 
     for item in items(lines):
         before, word, after = item.lower().partition("mitigation")
-        found += bool(word) and _is_said(before) and _is_said(after)
+        found += bool(word) and _is_filled_in(before) and _is_filled_in(after)
 
     return found
-
-
-def _word(text: str | None) -> bool | None:
-    if not text:
-        return None
-    if _NO.search(text):
-        return False
-    return True if _YES.search(text) else None

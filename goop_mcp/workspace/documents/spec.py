@@ -1,4 +1,4 @@
-"""SPEC.md: the contract, and how much of it the plan serves."""
+"""Read SPEC.md, the contract, and measure how much of it the plan covers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ _NO = re.compile(r"🔓|\b(?:no|not|false|unlocked)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """One acceptance criterion; `passed` is its check box, False where there is none."""
+    """One acceptance criterion; `passed` is its check box, False without one."""
 
     text: str
     passed: bool = False
@@ -44,7 +44,7 @@ class Criterion:
 class MustHave:
     """One must-have of the contract.
 
-    `traced_to` are the tasks that SPEC.md itself names. `line` counts from 1.
+    `traced_to` are the tasks that SPEC.md names for it. `line` counts from 1.
     """
 
     id: str
@@ -55,7 +55,7 @@ class MustHave:
 
     @property
     def passed(self) -> bool:
-        """Whether it has criteria and all of them are ticked off."""
+        """Whether there are criteria and all of them have passed."""
         return bool(self.criteria) and all(criterion.passed for criterion in self.criteria)
 
 
@@ -63,7 +63,7 @@ class MustHave:
 class Spec:
     """The contract.
 
-    `locked` is None where the header does not say; `stated_coverage` is in percent, as written.
+    `locked` is None if the header does not state it; `stated_coverage` is in percent, as written.
     """
 
     name: str | None
@@ -83,7 +83,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Traceability: which must-haves no task serves, and which tasks serve no must-have."""
+    """Traceability: the must-haves without a task, and the tasks without a must-have."""
 
     must_haves: int
     untraced: tuple[str, ...] = ()
@@ -91,12 +91,12 @@ class Coverage:
 
     @property
     def traced(self) -> int:
-        """How many must-haves some task of the plan serves."""
+        """The number of must-haves that a task of the plan serves."""
         return self.must_haves - len(self.untraced)
 
     @property
     def percent(self) -> float:
-        """The share of must-haves that are traced, from 0 to 100; 0 where there are none."""
+        """The share of must-haves that are traced, from 0 to 100; 0 without must-haves."""
         return 100 * self.traced / self.must_haves if self.must_haves else 0.0
 
 
@@ -108,15 +108,20 @@ def read_spec(text: str) -> Spec:
     found = fields(header)
     matrix = _matrix(document)
     amendments = document.find("amendment history", "amendments")
+    vision = document.find("vision")
+    percent = _PERCENT.search(fields(document.all_lines()).get("coverage", ""))
+    before, _, title = head.title.partition(":")
 
     return Spec(
-        name=_name(head.title),
+        name=title.strip()
+        if ":" in head.title and "spec" in before.lower()
+        else head.title or None,
         version=found.get("version"),
         status=found.get("status"),
         locked=_locked(found),
         locked_at=found.get("locked at"),
         locked_line=next((line.number for line in header if "locked" in fields([line])), None),
-        vision=_text(document, "vision"),
+        vision=prose(vision.all_lines()) if vision is not None else "",
         must_haves=tuple(_must_haves(document, matrix)),
         nice_to_haves=tuple(
             section.title for section in document.walk() if _NICE_TO_HAVE.match(section.title)
@@ -126,12 +131,12 @@ def read_spec(text: str) -> Spec:
         amendments=(
             sum(len(table.rows) for table in tables(amendments.all_lines())) if amendments else 0
         ),
-        stated_coverage=_stated_coverage(document),
+        stated_coverage=float(percent[1]) if percent else None,
     )
 
 
 def measure_coverage(spec: Spec, blueprint: Blueprint | None) -> Coverage:
-    """Return how the must-haves of `spec` and the tasks of `blueprint` meet; a task that no plan has traces nothing."""
+    """Return the coverage of `spec` by `blueprint`; tasks that are not in the plan do not count."""
     if blueprint is None:
         return Coverage(
             must_haves=len(spec.must_haves), untraced=tuple(each.id for each in spec.must_haves)
@@ -152,11 +157,6 @@ def measure_coverage(spec: Spec, blueprint: Blueprint | None) -> Coverage:
     return Coverage(must_haves=len(spec.must_haves), untraced=tuple(untraced), idle_tasks=idle)
 
 
-def _name(title: str) -> str | None:
-    before, colon, after = title.partition(":")
-    return after.strip() if colon and "spec" in before.lower() else title or None
-
-
 def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> Iterator[MustHave]:
     seen: set[str] = set()
     for section in document.walk():
@@ -174,16 +174,13 @@ def _must_haves(document: Section, matrix: Mapping[str, tuple[TaskId, ...]]) -> 
             id=id,
             title=match[2].strip(),
             line=section.line,
-            criteria=tuple(_criteria(section)),
+            criteria=tuple(
+                Criterion(text=without_checkbox(item), passed=box is TaskStatus.DONE)
+                for item in items(section.all_lines())
+                if (box := read_checkbox(item)) is not None
+            ),
             traced_to=tuple(dict.fromkeys([*own, *matrix.get(id, ())])),
         )
-
-
-def _criteria(section: Section) -> Iterator[Criterion]:
-    for item in items(section.all_lines()):
-        box = read_checkbox(item)
-        if box is not None:
-            yield Criterion(text=without_checkbox(item), passed=box is TaskStatus.DONE)
 
 
 def _matrix(document: Section) -> Mapping[str, tuple[TaskId, ...]]:
@@ -205,16 +202,6 @@ def _locked(found: Mapping[str, str]) -> bool | None:
             return True
 
     return None
-
-
-def _stated_coverage(document: Section) -> float | None:
-    percent = _PERCENT.search(fields(document.all_lines()).get("coverage", ""))
-    return float(percent[1]) if percent else None
-
-
-def _text(document: Section, title: str) -> str:
-    section = document.find(title)
-    return prose(section.all_lines()) if section is not None else ""
 
 
 def _listed(document: Section, title: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from goop_mcp.store.opening import open_store
 from tests.postgres import Server
-from tests.store.faults.acknowledged import faults_of
+from tests.store.fault_injection.acknowledged import find_defects
 from tests.store.postgres.savers import saving
 
 __all__ = ["ServerReport", "kill_server"]
@@ -19,7 +19,7 @@ class ServerReport:
     acknowledged: int
     repeated: int
     silence: float
-    faults: list[str]
+    defects: list[str]
 
 
 def kill_server(*, rounds: int, folder: Path) -> ServerReport:
@@ -39,7 +39,7 @@ def kill_server(*, rounds: int, folder: Path) -> ServerReport:
             acknowledged = savers.acknowledged()
 
         store = open_store(database.url(), project=folder, project_id="shop")
-        faults = faults_of(store, acknowledged)
+        defects = find_defects(store, acknowledged)
         store.close()
 
-    return ServerReport(len(acknowledged), repeated, max(silences), faults)
+    return ServerReport(len(acknowledged), repeated, max(silences), defects)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.postgres import Database
 from tests.repository import ROOT
-from tests.store.faults.acknowledged import Acknowledged, read_acks
+from tests.store.fault_injection.acknowledged import Acknowledged, read_acks
 
 __all__ = ["Savers", "saving"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import Database
-from tests.store.faults.acknowledged import faults_of
+from tests.store.fault_injection.acknowledged import find_defects
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.savers import saving
 
@@ -35,7 +35,7 @@ def test_nothing_acknowledged_is_lost_when_connections_are_ended_at_random_momen
 
     assert ended >= 30
     assert repeated > 0
-    assert faults_of(open_store(), acknowledged) == []
+    assert find_defects(open_store(), acknowledged) == []
 
 
 def test_two_processes_write_in_turn_and_see_each_other(
@@ -55,4 +55,4 @@ def test_two_processes_write_in_turn_and_see_each_other(
     assert sorted(revisions[0] + revisions[1]) == list(range(1, len(acknowledged) + 1))
     # A queue that is first come first served lets nobody write alone for long.
     assert min(since) > 10
-    assert faults_of(open_store(), acknowledged) == []
+    assert find_defects(open_store(), acknowledged) == []

@@ -11,11 +11,11 @@ import pytest
 from goop_mcp.errors import StoreBusyError, StoreError, StoreVersionError
 from goop_mcp.settings import SettingsError
 from goop_mcp.store import opening
-from goop_mcp.store.figures import Ending, FigureFilter
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.migrations import load_migrations
 from goop_mcp.store.postgres import PostgresStore
 from goop_mcp.store.records import MemoryFilter
+from goop_mcp.store.statistics import Ending, StatisticsFilter
 from tests.postgres import Database
 from tests.store.postgres.conftest import OpenStore
 from tests.store.postgres.samples import event, memory, save
@@ -69,7 +69,8 @@ def test_the_project_waits_until_what_follows_the_commit_is_done(open_store: Ope
     def follow(_: object) -> None:
         assert first.read(lambda rows: rows.revision()) == 1
         with pytest.raises(
-            StoreBusyError, match=r"the project's turn has goop-mcp \d+@.* \(server process \d+"
+            StoreBusyError,
+            match=r"the project's turn is held by goop-mcp \d+@.* \(server process \d+",
         ):
             second.write(lambda rows: rows.add_event(event(2)), timeout=0.2)
 
@@ -157,7 +158,7 @@ def test_why_earlier_calls_ended_is_known_of_accepted_ones_only(
             "INSERT INTO goop.meta (tenant, project, attempt_id) VALUES ('default', 'shop', 3)"
         )
 
-    assert store.read(lambda rows: rows.figures(FigureFilter())).endings == (
+    assert store.read(lambda rows: rows.statistics(StatisticsFilter())).endings == (
         Ending("accepted", 2, 1),
         Ending("unknown", 1, 1),
     )

@@ -14,7 +14,7 @@ from goop_mcp.errors import StoreError
 from goop_mcp.store.interface import Store
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import StoredMemory
-from tests.store.faults.acknowledged import AckFile
+from tests.store.fault_injection.acknowledged import AckFile
 from tests.store.postgres.samples import memory, save
 
 _A_MOMENT = 0.01

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from goop_mcp.protocols.speckit.figures import items, number, section
 from goop_mcp.protocols.speckit.model import Response, Status, Values, plain_agent
+from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.rules.gates import is_unfinished
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, TEST_REPLY
 from goop_mcp.validation.check_texts import judge_claim, parse_result

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from goop_mcp.protocols.speckit.figures import items, number, section
 from goop_mcp.protocols.speckit.model import Response, Values
+from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, TASKS_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity

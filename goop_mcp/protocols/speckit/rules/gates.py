@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from goop_mcp.protocols.speckit.figures import items, number, section
 from goop_mcp.protocols.speckit.model import Response, Status
+from goop_mcp.protocols.speckit.result_values import items, number, section
 from goop_mcp.protocols.speckit.samples import CLARIFY_REPLY, RESEARCH_REPLY, TEST_REPLY
 from goop_mcp.validation.expectations import Expectations
 from goop_mcp.validation.findings import Hit, Severity, excerpt

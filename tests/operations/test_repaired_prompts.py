@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goop_mcp import Severity
-from goop_mcp.operations.check_files import mend_file
+from goop_mcp.operations.check_files import repair_file
 from goop_mcp.validation.findings import Finding
 from tests.protocols.agent_request.prompts import CASES, PROMPT, judge, request_of, rules_of
 
@@ -22,7 +22,7 @@ LEFT_TO_PEOPLE = {"agent_request/unknown-element", "agent_request/unknown-attrib
 def mended(text: str, folder: Path) -> str | None:
     file = folder / "prompt.md"
     file.write_bytes(text.encode())
-    return mend_file(str(file), protocol="agent_request").mended
+    return repair_file(str(file), protocol="agent_request").repaired
 
 
 def errors(text: str) -> tuple[Finding, ...]:

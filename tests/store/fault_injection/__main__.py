@@ -1,6 +1,6 @@
-"""Run the faults at full length and print a table: `python -m tests.store.faults [--only KIND] …`.
+"""Run the fault injection at full length and print a table: `python -m tests.store.fault_injection [--only KIND] …`.
 
-Exit code 1 when anything was lost, damaged or late, or a kind of fault could not be tried.
+Exit code 1 when anything was lost, damaged or late, or a kind of fault injection could not be tried.
 """
 
 import argparse
@@ -16,11 +16,15 @@ from typing import Final
 from tests.postgres import Server as PostgresServer
 from tests.reliability.replicas import kill_replicas
 from tests.reliability.served_kills import kill_servers
-from tests.store.faults.archiving import kill_archivers
-from tests.store.faults.crowding import write_together
-from tests.store.faults.kills import kill_writers
-from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
-from tests.store.faults.wal_stress import stress_wal
+from tests.store.fault_injection.archiving import kill_archivers
+from tests.store.fault_injection.crowding import write_together
+from tests.store.fault_injection.kills import kill_writers
+from tests.store.fault_injection.small_disk import (
+    can_mount,
+    defects_on_small_disk,
+    defects_with_small_files,
+)
+from tests.store.fault_injection.wal_stress import stress_wal
 from tests.store.postgres.killed_server import kill_server
 
 Row = tuple[str, str, list[str]]
@@ -38,20 +42,20 @@ _MEMORY_DISK = Path("/dev/shm")  # noqa: S108
 
 
 def main() -> int:
-    """Print a row for each kind of fault as soon as it is known, and return the exit code."""
+    """Print a row for each kind of fault injection as soon as it is known, and return the exit code."""
     asked = _arguments()
     failed = False
-    for name, figures, faults in _rows(asked):
-        failed |= bool(faults)
-        sys.stdout.write(f"{name:<32} {figures:<100} {'; '.join(faults) or 'ok'}\n")
+    for name, measured, defects in _rows(asked):
+        failed |= bool(defects)
+        sys.stdout.write(f"{name:<32} {measured:<100} {'; '.join(defects) or 'ok'}\n")
         sys.stdout.flush()
 
     return int(failed)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.store.faults")
-    parser.add_argument("--only", choices=list(_KINDS), help="one kind of fault")
+    parser = argparse.ArgumentParser(prog="python -m tests.store.fault_injection")
+    parser.add_argument("--only", choices=list(_KINDS), help="one kind of fault injection")
     parser.add_argument(
         "--kills", type=int, default=1000, help="how many writers are killed at least"
     )
@@ -100,15 +104,15 @@ def _killed(asked: argparse.Namespace) -> Iterator[Row]:
     yield (
         f"kill -9, seed {asked.seed}",
         f"{report.kills.total()} kills ({places}), {saves}",
-        report.faults + late,
+        report.defects + late,
     )
 
 
 def _archived(asked: argparse.Namespace) -> Iterator[Row]:
     report = kill_archivers(max(asked.kills // 10, 10), seed=asked.seed, folder=_new_folder())
     places = ", ".join(f"{place} {count}" for place, count in sorted(report.kills.items()) if count)
-    figures = f"{report.kills.total()} kills ({places}), up to {report.entries} entries a diary"
-    yield "diary and archive, kill -9", figures, report.faults
+    measured = f"{report.kills.total()} kills ({places}), up to {report.entries} entries a diary"
+    yield "diary and archive, kill -9", measured, report.defects
 
 
 def _crowded(asked: argparse.Namespace) -> Iterator[Row]:
@@ -116,63 +120,66 @@ def _crowded(asked: argparse.Namespace) -> Iterator[Row]:
         writes = max(round(usual * asked.part), 1)
         report = write_together(writers, writes=writes, folder=_new_folder())
         wait = f"longest wait {report.longest_wait:.2f} s"
-        figures = f"{report.acknowledged} acknowledged in {report.seconds:.1f} s, {wait}"
+        measured = f"{report.acknowledged} acknowledged in {report.seconds:.1f} s, {wait}"
         yield (
             f"{writers} writers x {writes}",
-            figures,
-            report.faults + _late(report.longest_wait, longest * asked.slack),
+            measured,
+            report.defects + _late(report.longest_wait, longest * asked.slack),
         )
 
 
 def _stressed(asked: argparse.Namespace) -> Iterator[Row]:
-    saves, faults = 0, []
+    saves, defects = 0, []
     for _ in range(asked.rounds):
         acknowledged, found = stress_wal(
             _new_folder(_MEMORY_DISK if _MEMORY_DISK.is_dir() else None), seconds=asked.seconds
         )
         saves += acknowledged
-        faults += found
+        defects += found
 
-    yield "WAL stress", f"{asked.rounds} x {asked.seconds:g} s, {saves} acknowledged", faults
+    yield "WAL stress", f"{asked.rounds} x {asked.seconds:g} s, {saves} acknowledged", defects
 
 
 def _filled(_: argparse.Namespace) -> Iterator[Row]:
     yield (
         "files that may not grow",
         "8 limits from 1 to 300 KiB",
-        faults_with_small_files(_new_folder()).splitlines(),
+        defects_with_small_files(_new_folder()).splitlines(),
     )
     if can_mount():
-        figures, said = "11 amounts of room from 0 to 500 KiB", faults_on_small_disk(_new_folder())
+        measured, defects = (
+            "11 amounts of room from 0 to 500 KiB",
+            defects_on_small_disk(_new_folder()),
+        )
     else:
-        figures, said = "not tried", _NO_DISK
+        measured, defects = "not tried", _NO_DISK
 
-    yield "full disk", figures, said.splitlines()
+    yield "full disk", measured, defects.splitlines()
 
 
 def _server_killed(asked: argparse.Namespace) -> Iterator[Row]:
     report = kill_server(rounds=asked.servers, folder=_new_folder())
-    figures = (
+    measured = (
         f"{report.acknowledged} acknowledged, {report.repeated} repeated, {report.silence:.1f} s"
         " without a save"
     )
     late = _late(report.silence, _LONGEST_SILENCE * asked.slack)
-    yield f"PostgreSQL kill -9 x {asked.servers}", figures, report.faults + late
+    yield f"PostgreSQL kill -9 x {asked.servers}", measured, report.defects + late
 
 
 def _served(asked: argparse.Namespace) -> Iterator[Row]:
     report = kill_servers(asked.served, seed=asked.seed, folder=_new_folder())
     acknowledged = f"{report.saves} saves and {report.records} reports acknowledged"
-    figures = f"{report.kills} kills, {acknowledged}, start to first write {report.restart:.2f} s"
+    measured = f"{report.kills} kills, {acknowledged}, start to first write {report.restart:.2f} s"
     late = _late(report.restart, _LONGEST_START * asked.slack)
-    yield f"8 MCP servers, 4 killed, x {asked.served}", figures, report.faults + late
+    yield f"8 MCP servers, 4 killed, x {asked.served}", measured, report.defects + late
 
 
 def _replicas(asked: argparse.Namespace) -> Iterator[Row]:
     with PostgresServer(durable=True) as postgres, postgres.database() as database:
         report = kill_replicas(database, _new_folder(), rounds=asked.replicas, clients=8, saves=100)
-    figures = f"{len(report.acknowledged)} saves acknowledged, {report.repeated} sent again"
-    yield f"2 replicas on HTTP, 1 killed, x {asked.replicas}", figures, report.faults
+    measured = f"{len(report.acknowledged)} saves acknowledged, {report.repeated} sent again"
+    yield f"2 replicas on HTTP, 1 killed, x {asked.replicas}", measured, report.defects
 
 
 _KINDS: Final[dict[str, Callable[[argparse.Namespace], Iterator[Row]]]] = {
@@ -192,7 +199,7 @@ def _late(seconds: float, longest: float) -> list[str]:
 
 
 def _new_folder(parent: Path | None = None) -> Path:
-    folder = mkdtemp(prefix="goop-faults-", dir=parent)
+    folder = mkdtemp(prefix="goop-fault-injection-", dir=parent)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 

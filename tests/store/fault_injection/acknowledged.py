@@ -9,7 +9,7 @@ from pathlib import Path
 from goop_mcp.store.interface import Reading, Store
 from goop_mcp.store.records import MemoryFilter, StoredMemory
 
-__all__ = ["AckFile", "Acknowledged", "faults_of", "read_acks"]
+__all__ = ["AckFile", "Acknowledged", "find_defects", "read_acks"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +38,7 @@ def read_acks(folder: Path) -> set[Acknowledged]:
     return {Acknowledged(int(id), int(revision), uid) for id, revision, uid in lines}
 
 
-def faults_of(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str]:
+def find_defects(store: Store, acknowledged: Iterable[Acknowledged]) -> list[str]:
     """Return what is wrong with a database after writers died: what was lost, doubled, out of order or damaged."""
     memories, revision, events = store.read(_all_rows)
     stored = {Acknowledged(memory.id, memory.revision, memory.uid) for memory in memories}

@@ -1,10 +1,10 @@
-"""Turn what the system says about files into errors for people: what is, and what to do."""
+"""Translate errors of the operating system about files into errors for people, with the fix."""
 
 import errno
 
 from goop_mcp.errors import StoreError, StoreFullError, StoreReadOnlyError
 
-__all__ = ["file_fault"]
+__all__ = ["file_error"]
 
 _FULL = "there is no room left for {name}; nothing was written: make room on the disk and try again"
 _READ_ONLY = (
@@ -20,7 +20,7 @@ _LINK = (
 )
 _NO_FOLDER = "the folder of {name} does not exist; create it, or name another database"
 
-_FAULTS: dict[int, tuple[type[StoreError], str]] = {
+_ERRORS: dict[int, tuple[type[StoreError], str]] = {
     errno.ENOSPC: (StoreFullError, _FULL),
     errno.EDQUOT: (StoreFullError, _FULL),
     errno.EFBIG: (StoreFullError, _FULL),
@@ -35,15 +35,13 @@ _FAULTS: dict[int, tuple[type[StoreError], str]] = {
 }
 
 
-def file_fault(error: OSError | int, name: str) -> StoreError:
-    """Return the error for a file that people call `name`; `error` may be the bare number that the system gave."""
+def file_error(error: OSError | int, name: str) -> StoreError:
+    """Return the error for the file shown as `name`; `error` may be a bare errno."""
     number = error if isinstance(error, int) else error.errno or 0
-    kind, text = _FAULTS.get(number, (StoreError, ""))
+    kind, text = _ERRORS.get(number, (StoreError, ""))
     if text:
         return kind(text.format(name=name))
 
-    reason = errno.errorcode.get(number, "an unknown fault")
+    reason = errno.errorcode.get(number, "an unknown error")
 
-    return StoreError(
-        f"{name} cannot be used ({reason}); look after the disk, or name another database"
-    )
+    return StoreError(f"{name} cannot be used ({reason}); check the disk, or name another database")

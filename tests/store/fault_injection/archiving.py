@@ -37,13 +37,13 @@ class ArchiveReport:
 
     kills: Counter[str] = field(default_factory=Counter)
     entries: int = 0
-    faults: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
 
 
 def kill_archivers(wanted: int, *, seed: int, folder: Path) -> ArchiveReport:
     """Kill `wanted` writers one after the other, in projects below `folder` that have more entries than are kept."""
     report, chance = ArchiveReport(), random.Random(seed)
-    while report.kills.total() < wanted and not report.faults:
+    while report.kills.total() < wanted and not report.defects:
         with TemporaryDirectory(dir=folder) as project:
             _one_project(Path(project), report, wanted, chance)
 
@@ -70,8 +70,8 @@ def _one_project(project: Path, report: ArchiveReport, wanted: int, chance: rand
         )
         report.kills[str(point)] += ended.returncode == -signal.SIGKILL
         _tear(project, chance)
-        report.faults += _faults(project, report)
-        if report.faults or report.kills.total() >= wanted:
+        report.defects += _defects(project, report)
+        if report.defects or report.kills.total() >= wanted:
             break
 
 
@@ -104,7 +104,7 @@ def _tear(project: Path, chance: random.Random) -> None:
             archives[0].write_bytes(data[: chance.randint(last, len(data))])
 
 
-def _faults(project: Path, report: ArchiveReport) -> list[str]:
+def _defects(project: Path, report: ArchiveReport) -> list[str]:
     files, store = ProjectFiles(project), open_store(None, project=project)
     with closing(store):
         catch_up(store, files, now=NOW, redact=as_it_is)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tests.repository import ROOT
 
-__all__ = ["can_mount", "faults_on_small_disk", "faults_with_small_files"]
+__all__ = ["can_mount", "defects_on_small_disk", "defects_with_small_files"]
 
-_PROGRAM = (sys.executable, "-m", "tests.store.faults.full_disk")
+_PROGRAM = (sys.executable, "-m", "tests.store.fault_injection.full_disk")
 _MOUNT = 'mount -t tmpfs -o size=1500k none "$1" && shift && exec "$@"'
 _LONGEST_RUN = 300
 
 
 def can_mount() -> bool:
-    """Tell whether this user may mount a disk in a namespace of its own."""
+    """Return whether this user may mount a disk in a namespace of its own."""
     try:
         # Found by PATH
         tried = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True)  # noqa: S607
@@ -23,17 +23,19 @@ def can_mount() -> bool:
         return False
 
 
-def faults_on_small_disk(folder: Path) -> str:
+def defects_on_small_disk(folder: Path) -> str:
     """Return what went wrong on a disk of 1,500 KiB at `folder`, empty when nothing did."""
-    return _said(["unshare", "-rm", "sh", "-c", _MOUNT, "sh", str(folder), *_PROGRAM, str(folder)])
+    return _output(
+        ["unshare", "-rm", "sh", "-c", _MOUNT, "sh", str(folder), *_PROGRAM, str(folder)]
+    )
 
 
-def faults_with_small_files(folder: Path) -> str:
+def defects_with_small_files(folder: Path) -> str:
     """Return what went wrong where files may not grow, empty when nothing did."""
-    return _said([*_PROGRAM, str(folder), "--limit"])
+    return _output([*_PROGRAM, str(folder), "--limit"])
 
 
-def _said(command: list[str]) -> str:
+def _output(command: list[str]) -> str:
     result = subprocess.run(
         command, check=False, capture_output=True, text=True, timeout=_LONGEST_RUN, cwd=ROOT
     )

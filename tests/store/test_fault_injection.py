@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.repository import ROOT
-from tests.store.faults.small_disk import can_mount, faults_on_small_disk, faults_with_small_files
+from tests.store.fault_injection.small_disk import (
+    can_mount,
+    defects_on_small_disk,
+    defects_with_small_files,
+)
 
 LONGEST_RUN = 600
 
 
 def run(*arguments: str) -> str:
-    command = [sys.executable, "-m", "tests.store.faults", "--slack", "20", *arguments]
+    command = [sys.executable, "-m", "tests.store.fault_injection", "--slack", "20", *arguments]
     result = subprocess.run(
         command, capture_output=True, text=True, timeout=LONGEST_RUN, cwd=ROOT, check=False
     )
@@ -23,10 +27,10 @@ def run(*arguments: str) -> str:
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged() -> None:
-    said = run("--only", "kills", "--kills", "30", "--seed", "7")
+    printed = run("--only", "kills", "--kills", "30", "--seed", "7")
     kills = {
         place: int(count)
-        for place, count in re.findall(r"(lock|begin|insert|commit|random moment) (\d+)", said)
+        for place, count in re.findall(r"(lock|begin|insert|commit|random moment) (\d+)", printed)
     }
     assert sorted(kills) == ["begin", "commit", "insert", "lock", "random moment"]
     # Six writers die in each of five rounds, one at each place and one more anywhere.
@@ -46,11 +50,11 @@ def test_a_server_of_postgresql_that_is_killed_loses_nothing() -> None:
     assert " 0 repeated" not in run("--only", "postgres", "--servers", "1")
 
 
-def test_a_full_disk_loses_nothing_and_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing_and_is_reported(tmp_path: Path) -> None:
     if not can_mount():
         pytest.skip("this user may not mount a disk; the test with limits on files still runs")
-    assert faults_on_small_disk(tmp_path) == ""
+    assert defects_on_small_disk(tmp_path) == ""
 
 
-def test_files_that_may_not_grow_lose_nothing_and_are_told(tmp_path: Path) -> None:
-    assert faults_with_small_files(tmp_path) == ""
+def test_files_that_may_not_grow_lose_nothing_and_are_reported(tmp_path: Path) -> None:
+    assert defects_with_small_files(tmp_path) == ""

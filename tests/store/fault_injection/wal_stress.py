@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 
 from goop_mcp.store.opening import open_store
-from tests.store.faults.acknowledged import AckFile, faults_of, read_acks
-from tests.store.faults.crowd import Crowd
-from tests.store.faults.kills import save
+from tests.store.fault_injection.acknowledged import AckFile, find_defects, read_acks
+from tests.store.fault_injection.crowd import Crowd
+from tests.store.fault_injection.kills import save
 
 __all__ = ["stress_wal"]
 
@@ -41,10 +41,10 @@ def stress_wal(folder: Path, *, seconds: float) -> tuple[int, list[str]]:
 
     store = open_store(None, project=folder)
     acknowledged = read_acks(folder / "acks")
-    faults = faults_of(store, acknowledged)
+    defects = find_defects(store, acknowledged)
     store.close()
 
-    return len(acknowledged), faults
+    return len(acknowledged), defects
 
 
 def _write(project: Path, name: str, end: float) -> None:

@@ -17,8 +17,8 @@ from goop_mcp.store.failpoints import Failpoint, install
 from goop_mcp.store.interface import Writing
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import StoredMemory
-from tests.store.faults.acknowledged import AckFile, faults_of, read_acks
-from tests.store.faults.crowd import Crowd, Due
+from tests.store.fault_injection.acknowledged import AckFile, find_defects, read_acks
+from tests.store.fault_injection.crowd import Crowd, Due
 from tests.store.rows import EVENT, new_memory
 
 __all__ = ["KillReport", "kill_writers", "save"]
@@ -45,13 +45,13 @@ class KillReport:
     kills: Counter[str] = field(default_factory=Counter)
     acknowledged: int = 0
     restart: float = 0.0
-    faults: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
 
 
 def kill_writers(wanted: int, *, seed: int, folder: Path) -> KillReport:
     """Kill at least `wanted` of eight writers at a time, in projects below `folder`, and look at what is left."""
     report, chance = KillReport(seed), random.Random(seed)
-    while report.kills.total() < wanted and not report.faults:
+    while report.kills.total() < wanted and not report.defects:
         with TemporaryDirectory(dir=folder) as project:
             _one_project(Path(project), report, wanted, chance)
 
@@ -71,7 +71,7 @@ def _one_project(project: Path, report: KillReport, wanted: int, chance: random.
     for number in range(_ROUNDS_A_PROJECT):
         report.kills += _one_round(project, number, chance)
         _look(project, number, report)
-        if report.faults or report.kills.total() >= wanted:
+        if report.defects or report.kills.total() >= wanted:
             break
 
     report.acknowledged += len(read_acks(acks))
@@ -161,7 +161,7 @@ def _look(project: Path, number: int, report: KillReport) -> None:
     store = open_store(None, project=project)
     store.write(partial(save, name=f"restart-{number}"))
     report.restart = max(report.restart, time.monotonic() - began)
-    report.faults += faults_of(store, read_acks(project / "acks"))
+    report.defects += find_defects(store, read_acks(project / "acks"))
     store.close()
     strays = {path.name for path in (project / ".goopspec").iterdir()} - _EXPECTED_FILES
-    report.faults += [f"stray file: {name}" for name in sorted(strays)]
+    report.defects += [f"stray file: {name}" for name in sorted(strays)]

@@ -1,6 +1,6 @@
 """Save until there is no room left: a clear error, nothing half done, and all goes on when there is room again.
 
-`python -m tests.store.faults.full_disk FOLDER` fills the disk of FOLDER, which should be a small one of its own; with
+`python -m tests.store.fault_injection.full_disk FOLDER` fills the disk of FOLDER, which should be a small one of its own; with
 `--limit` behind it no file may grow beyond a limit instead, which fails at the same places.
 """
 
@@ -18,7 +18,7 @@ from goop_mcp.errors import StoreFullError
 from goop_mcp.store.interface import Store, Writing
 from goop_mcp.store.opening import open_store
 from goop_mcp.store.records import StoredMemory
-from tests.store.faults.acknowledged import Acknowledged, faults_of
+from tests.store.fault_injection.acknowledged import Acknowledged, find_defects
 from tests.store.rows import EVENT, new_memory
 
 _ROOMS: Final = (0, 4, 8, 16, 33, 64, 100, 150, 200, 300, 500)
@@ -29,16 +29,16 @@ _MANY_SAVES = 2000
 
 def fill_disk(folder: Path) -> list[str]:
     """Return what went wrong, for several amounts of room in KiB that are left before the first save."""
-    return [f"{room} KiB left: {fault}" for room in _ROOMS for fault in _with_room(folder, room)]
+    return [f"{room} KiB left: {defect}" for room in _ROOMS for defect in _with_room(folder, room)]
 
 
 def limit_files(folder: Path) -> list[str]:
     """Return what went wrong, for several sizes in KiB beyond which no file may grow."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     return [
-        f"files of {limit} KiB: {fault}"
+        f"files of {limit} KiB: {defect}"
         for limit in _LIMITS
-        for fault in _with_limit(folder / str(limit), limit)
+        for defect in _with_limit(folder / str(limit), limit)
     ]
 
 
@@ -64,18 +64,18 @@ def _with_limit(project: Path, limit: int) -> list[str]:
 def _save_and_go_on(project: Path, *, make_room: Callable[[], None]) -> list[str]:
     store = open_store(None, project=project)
     acknowledged, error = _save_until_full(store)
-    faults = (
+    defects = (
         []
         if "no room left" in str(error) and str(project) not in str(error)
         else [f"the error is {error}"]
     )
-    faults += _reading_faults(store, acknowledged)
+    defects += _reading_defects(store, acknowledged)
     make_room()
     acknowledged.append(_acknowledged(store.write(partial(_save, number=_MANY_SAVES))))
-    faults += faults_of(store, acknowledged)
+    defects += find_defects(store, acknowledged)
     store.close()
 
-    return faults
+    return defects
 
 
 def _save_until_full(store: Store) -> tuple[list[Acknowledged], StoreFullError | None]:
@@ -89,7 +89,7 @@ def _save_until_full(store: Store) -> tuple[list[Acknowledged], StoreFullError |
     return acknowledged, None
 
 
-def _reading_faults(store: Store, acknowledged: list[Acknowledged]) -> list[str]:
+def _reading_defects(store: Store, acknowledged: list[Acknowledged]) -> list[str]:
     """Look at what can be read while the disk is still full."""
     try:
         known = store.read(lambda reading: reading.revision())

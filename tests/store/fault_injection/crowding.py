@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from goop_mcp.store.opening import open_store
-from tests.store.faults.acknowledged import AckFile, faults_of, read_acks
-from tests.store.faults.crowd import Crowd
-from tests.store.faults.kills import save
+from tests.store.fault_injection.acknowledged import AckFile, find_defects, read_acks
+from tests.store.fault_injection.crowd import Crowd
+from tests.store.fault_injection.kills import save
 
 __all__ = ["WritersReport", "write_together"]
 
@@ -20,7 +20,7 @@ class WritersReport:
     acknowledged: int
     longest_wait: float
     seconds: float
-    faults: list[str]
+    defects: list[str]
 
 
 def write_together(writers: int, *, writes: int, folder: Path) -> WritersReport:
@@ -42,12 +42,15 @@ def write_together(writers: int, *, writes: int, folder: Path) -> WritersReport:
     seconds = time.monotonic() - began
     store = open_store(None, project=folder)
     acknowledged = read_acks(acks)
-    faults = faults_of(store, acknowledged)
+    defects = find_defects(store, acknowledged)
     store.close()
     if len(acknowledged) != writers * writes:
-        faults.append(f"{writers * writes - len(acknowledged)} saves failed")
+        defects.append(f"{writers * writes - len(acknowledged)} saves failed")
     return WritersReport(
-        len(acknowledged), max(float(path.read_text()) for path in waits.iterdir()), seconds, faults
+        len(acknowledged),
+        max(float(path.read_text()) for path in waits.iterdir()),
+        seconds,
+        defects,
     )
 
 

@@ -1,23 +1,29 @@
-"""Figures of what was recorded, the same on every engine."""
+"""Statistics of what was recorded, the same on every engine."""
 
 from dataclasses import replace
 
 import pytest
 
 from goop_mcp.errors import StoreError
-from goop_mcp.store.figures import Ending, FigureFilter, Figures, PromptCounts, ReplyCounts
 from goop_mcp.store.interface import Store, Writing
 from goop_mcp.store.records import AttemptResult, NewAttempt, NewJudgement
+from goop_mcp.store.statistics import (
+    Ending,
+    PromptCounts,
+    ReplyCounts,
+    Statistics,
+    StatisticsFilter,
+)
 from tests.store.conftest import OpenStore
 from tests.store.rows import ATTEMPT, JUDGEMENT, REPORT
 
 FIRST_WEEK, NEXT_WEEK = "2025-12-31T23:59:59.999Z", "2026-01-05T00:00:00.000Z"
-ALL = FigureFilter()
+ALL = StatisticsFilter()
 PROMPT = replace(JUDGEMENT, surface="gate", result="accepted", agent=None, rules=())
 
 
-def figures(store: Store, wanted: FigureFilter = ALL) -> Figures:
-    return store.read(lambda reading: reading.figures(wanted))
+def statistics(store: Store, wanted: StatisticsFilter = ALL) -> Statistics:
+    return store.read(lambda reading: reading.statistics(wanted))
 
 
 def call(
@@ -49,8 +55,8 @@ def add(store: Store, *rows: NewAttempt | NewJudgement) -> None:
     store.write(change)
 
 
-def test_without_rows_every_figure_is_nothing(store: Store) -> None:
-    empty = figures(store)
+def test_without_rows_all_statistics_are_zero(store: Store) -> None:
+    empty = statistics(store)
     assert not store.exists()
     assert (empty.replies, empty.prompts) == (ReplyCounts(), PromptCounts())
     assert (empty.rules, empty.endings, empty.reports, empty.replies_by_week) == ({}, (), {}, {})
@@ -62,7 +68,7 @@ def test_replies_that_never_came_are_neither_accepted_nor_rejected(store: Store)
         *call("a", "failed", "cancelled", ended="cancelled"),
         *call("b", "failed", "accepted", ended="accepted"),
     )
-    assert figures(store).replies == ReplyCounts(
+    assert statistics(store).replies == ReplyCounts(
         accepted=1, rejected=0, unknown=3, calls=2, accepted_calls=1, accepted_at_once=0
     )
 
@@ -78,7 +84,7 @@ def test_calls_are_counted_by_the_attempt_and_the_reason_with_which_they_ended(
         *call("d", "rejected", "rejected", "accepted", ended="accepted_at_last"),
         *call("e", "rejected", "rejected", ended="no_progress"),
     )
-    found = figures(store)
+    found = statistics(store)
     assert found.endings == (
         Ending("accepted", 1, 1),
         Ending("accepted", 2, 2),
@@ -98,17 +104,21 @@ def test_a_rule_counts_the_replies_that_broke_it_wherever_they_were_judged(store
         *call("a", "rejected", "rejected", ended="attempts"),
         replace(JUDGEMENT, rules=("shared/rule",)),
     )
-    assert list(figures(store).rules.items()) == [("shared/rule", 3), ("rule/1", 1), ("rule/2", 1)]
+    assert list(statistics(store).rules.items()) == [
+        ("shared/rule", 3),
+        ("rule/1", 1),
+        ("rule/2", 1),
+    ]
 
 
-def test_figures_are_told_by_agent_and_by_the_week_of_iso_8601(store: Store) -> None:
+def test_statistics_are_grouped_by_agent_and_by_the_week_of_iso_8601(store: Store) -> None:
     early = [
         replace(row, created_at=FIRST_WEEK)
         for row in call("a", "rejected", "accepted", ended="accepted")
     ]
     late = replace(JUDGEMENT, agent=None, created_at=NEXT_WEEK)
     add(store, *early, late)
-    found = figures(store)
+    found = statistics(store)
     assert list(found.replies_by_agent.items()) == [
         ("goop-executor", ReplyCounts(1, 1, 0, 1, 1, 0)),
         (None, ReplyCounts(rejected=1)),
@@ -132,7 +142,7 @@ def test_prompts_of_the_gate_are_counted_by_themselves(store: Store) -> None:
             rules=("agent_request/x",),
         ),
     )
-    found = figures(store)
+    found = statistics(store)
     assert found.prompts == PromptCounts(prompts=3, with_request=2, refused=1)
     assert found.prompts_by_agent == {
         None: PromptCounts(2, 1, 0),
@@ -151,19 +161,19 @@ def test_only_what_is_wanted_counts(store: Store) -> None:
         replace(PROMPT, created_at=FIRST_WEEK),
     )
     store.write(lambda writing: writing.add_report(REPORT))
-    assert figures(store, FigureFilter(agent="goop-planner")).replies.accepted == 1
-    assert figures(store, FigureFilter(agent="goop-planner")).reports == {}
-    since = figures(store, FigureFilter(since=NEXT_WEEK))
+    assert statistics(store, StatisticsFilter(agent="goop-planner")).replies.accepted == 1
+    assert statistics(store, StatisticsFilter(agent="goop-planner")).reports == {}
+    since = statistics(store, StatisticsFilter(since=NEXT_WEEK))
     assert (since.replies.accepted, since.replies.rejected, since.prompts.prompts) == (2, 0, 0)
     assert since.reports == {"COMPLETE": 1}
-    assert figures(store).replies.rejected == 1
+    assert statistics(store).replies.rejected == 1
 
 
 def test_a_judgement_is_seen_by_others_and_raises_no_revision(
     store: Store, open_again: OpenStore
 ) -> None:
     add(store, JUDGEMENT)
-    assert figures(open_again()).replies == ReplyCounts(rejected=1)
+    assert statistics(open_again()).replies == ReplyCounts(rejected=1)
     assert store.read(lambda reading: reading.revision()) == 0
     assert store.check() == []
 
@@ -171,4 +181,4 @@ def test_a_judgement_is_seen_by_others_and_raises_no_revision(
 def test_a_judgement_with_text_that_no_database_keeps_is_refused(store: Store) -> None:
     with pytest.raises(StoreError, match="agent holds the character NUL"):
         add(store, replace(JUDGEMENT, agent="a\0b"))
-    assert figures(store).replies == ReplyCounts()
+    assert statistics(store).replies == ReplyCounts()
