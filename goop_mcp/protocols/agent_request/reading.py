@@ -148,7 +148,9 @@ class RequestReader(XmlValueReader):
             if name not in _PLACES:
                 self._extension(child, _ROOT)
             elif name in parts:
-                self._double(name)
+                self._doubled.add(name)
+                message = f"<{name}> stands more than once; expected once"
+                self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
             else:
                 parts[name] = child
                 order.append(_PLACES[name])
@@ -331,11 +333,6 @@ class RequestReader(XmlValueReader):
         if element.attrib:
             self._strange_attributes(element, path, frozenset())
         return items
-
-    def _double(self, name: str) -> None:
-        self._doubled.add(name)
-        message = f"<{name}> stands more than once; expected once"
-        self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
 
     # What the schema does not have
 
