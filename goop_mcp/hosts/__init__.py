@@ -1,1 +1,1 @@
-"""Where agents run: their hosts and frameworks, each on its own extension point."""
+"""Integrations with the hosts and frameworks in which agents run."""

@@ -1,4 +1,4 @@
-"""The hosts that can be configured, as data: which files, which keys, which form."""
+"""The hosts that can be configured, as data: their files, the keys in them, the values there."""
 
 import os
 import shlex
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -31,11 +32,11 @@ __all__ = [
 ]
 
 SERVER: Final = "goop"
-"""The name under which hosts know the server."""
+"""The name of the server in the configuration of every host."""
 
 
 class Scope(StrEnum):
-    """Whom a configuration concerns: everybody who works in the project, or one person in all projects."""
+    """To whom a configuration applies: everybody in one project, or one person in all projects."""
 
     PROJECT = "project"
     USER = "user"
@@ -43,9 +44,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a file lies: the first of `names` that exists, else the last; relative to the project or to `base`.
+    """The path of a file: the first of `names` that exists, else the last.
 
-    `base` takes the environment and returns a folder; None means the project.
+    Names are relative to the folder that `base` returns for an environment; without `base`, to the
+    project.
     """
 
     names: tuple[str, ...]
@@ -54,18 +56,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEntry:
-    """The server's entry in a JSON file, behind `key` and the server's name."""
+    """The server's entry in a JSON file, at `key` and the server's name."""
 
     place: Place
     key: str
     form: Callable[[Launch], JsonValue]
-    beside: tuple[tuple[str, str], ...] = ()
-    """Keys of the file itself that are set in a new file only, such as its schema."""
+    defaults: tuple[tuple[str, str], ...] = ()
+    """Top-level keys with their values, such as the schema, which only a new file receives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """Something in a list behind `keys` of a JSON file."""
+    """An element of the list at `keys` in a JSON file."""
 
     place: Place
     keys: tuple[str, ...]
@@ -74,21 +76,22 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    """A file of ours that is put in place whole; `source` is its name among the assets of kind plugins."""
+    """A file that is installed as a whole; `source` is its name in the assets of kind plugins."""
 
     place: Place
     source: str
 
 
 Part: TypeAlias = "ServerEntry | Element"
-"""What is put into a JSON file."""
+"""What is added to a JSON file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """A program in which agents run: what it has to be told, and where it looks for instructions, if anywhere.
+    """A program in which agents run: what is installed for it, and its file of instructions.
 
-    `then` is what a person has to do in it after installing.
+    `then` is a sentence about the next step in the host after installing. `instructions` lacks a
+    scope for which the host reads no such file.
     """
 
     name: str
@@ -99,14 +102,17 @@ class Host:
 
 
 def find_host(name: str) -> Host:
-    """Return the host called `name`. Raises UnknownNameError, which suggests the nearest."""
+    """Return the host called `name`; raise UnknownNameError, which suggests the nearest name."""
     if name not in HOSTS:
         raise UnknownNameError("host", name, HOSTS)
     return HOSTS[name]
 
 
 def command_words(entry: JsonValue) -> tuple[str, ...]:
-    """Return the command of a server's entry or of a hook, in whatever form it is written; empty for none."""
+    """Return the command line of a server's entry or of a hook; empty when there is none.
+
+    Hosts write it as one list, or as a text with a list of arguments.
+    """
     if not isinstance(entry, Mapping):
         return ()
 
@@ -116,7 +122,7 @@ def command_words(entry: JsonValue) -> tuple[str, ...]:
 
 
 def hook_words(hook: JsonValue) -> tuple[str, ...]:
-    """Return the command of a hook; one that a shell reads is taken apart. Empty for none."""
+    """Return the command line of a hook, a shell command split into words; empty for none."""
     words = command_words(hook)
     if len(words) != 1:
         return words
@@ -128,18 +134,13 @@ def hook_words(hook: JsonValue) -> tuple[str, ...]:
 
 
 def is_our_element(value: JsonValue) -> bool:
-    """Tell whether an element of a list is one that goop-mcp puts there: a group of hooks, or the server's name."""
+    """Return whether goop-mcp adds such an element: the server's name, or a group of our hooks."""
     if value == SERVER:
         return True
 
     hooks = value.get("hooks") if isinstance(value, Mapping) else None
-    elements = _elements(hooks)
-    return bool(elements) and all(_is_our_hook(hook) for hook in elements)
-
-
-def _is_our_hook(hook: JsonValue) -> bool:
-    words = hook_words(hook)
-    return is_ours(words) and "hook" in words
+    commands = [hook_words(hook) for hook in _elements(hooks)]
+    return bool(commands) and all(is_ours(words) and "hook" in words for words in commands)
 
 
 def _elements(value: JsonValue) -> Sequence[JsonValue]:
@@ -155,7 +156,10 @@ def _cursor_server(launch: Launch) -> JsonValue:
 
 
 def _in_workspace(form: Callable[[Launch], JsonValue]) -> Callable[[Launch], JsonValue]:
-    """Add the folder of the project, which these hosts put in for the variable; they start servers just anywhere."""
+    """Add the project's folder as an environment variable.
+
+    These hosts start servers in an arbitrary folder, but they expand `${workspaceFolder}`.
+    """
 
     def with_folder(launch: Launch) -> JsonValue:
         entry = form(launch)
@@ -173,8 +177,10 @@ def _opencode_server(launch: Launch) -> JsonValue:
     return {"type": "local", "command": list(launch.words), "enabled": True, "timeout": 10_000}
 
 
-def _hooks(matcher: str | None, seconds: int) -> Callable[[Launch], JsonValue]:
-    def form(launch: Launch) -> JsonValue:
+def _claude_hooks(place: Place) -> tuple[Element, ...]:
+    """Return one group of hooks for each event of CLAUDE_HOOKS."""
+
+    def group(launch: Launch, matcher: str | None, seconds: int) -> JsonValue:
         hook: JsonValue = {
             "type": "command",
             "command": launch.command,
@@ -183,12 +189,12 @@ def _hooks(matcher: str | None, seconds: int) -> Callable[[Launch], JsonValue]:
         }
         return {"hooks": [hook]} if matcher is None else {"matcher": matcher, "hooks": [hook]}
 
-    return form
-
-
-def _claude_hooks(place: Place) -> tuple[Element, ...]:
     return tuple(
-        Element(place=place, keys=("hooks", event), form=_hooks(matcher, seconds))
+        Element(
+            place=place,
+            keys=("hooks", event),
+            form=partial(group, matcher=matcher, seconds=seconds),
+        )
         for event, matcher, seconds in CLAUDE_HOOKS
     )
 
@@ -204,6 +210,7 @@ def _claude_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _claude_json(environment: Mapping[str, str]) -> Path:
+    # Unlike the other files of a person, .claude.json lies in the home folder, not in ~/.claude.
     folder = environment.get("CLAUDE_CONFIG_DIR")
     return Path(folder) if folder else _home(environment)
 
@@ -213,18 +220,15 @@ def _opencode_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _vscode_folder(environment: Mapping[str, str]) -> Path:
+    home = _home(environment)
     if os.name == "nt":
-        return (
-            Path(environment.get("APPDATA") or _home(environment) / "AppData" / "Roaming")
-            / "Code"
-            / "User"
-        )
+        parent = Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        parent = home / "Library" / "Application Support"
+    else:
+        parent = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
 
-    if sys.platform == "darwin":
-        return _home(environment) / "Library" / "Application Support" / "Code" / "User"
-    return (
-        Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "Code" / "User"
-    )
+    return parent / "Code" / "User"
 
 
 CLAUDE_HOOKS: Final = (
@@ -235,7 +239,10 @@ CLAUDE_HOOKS: Final = (
     ("UserPromptSubmit", None, 10),
     ("PostToolUse", "Agent|Task", 30),
 )
-"""Event, matcher and seconds of each hook of Claude Code. Which agents owe a report is for the project to say."""
+"""Event, matcher and seconds of each hook of Claude Code.
+
+The matchers do not select agents: the project configures which of them must report.
+"""
 
 _CLAUDE_PROJECT_SETTINGS = Place(names=(".claude/settings.json",))
 _CLAUDE_USER_SETTINGS = Place(names=("settings.json",), base=_claude_folder)
@@ -244,7 +251,8 @@ CLAUDE_SETTINGS: Final = (
     _CLAUDE_PROJECT_SETTINGS,
     Place(names=(".claude/settings.local.json",)),
 )
-"""All files of settings that Claude Code reads; what a later one says holds."""
+"""All settings files that Claude Code reads; a later file overrides an earlier one."""
+
 _OPENCODE_SCHEMA = (("$schema", "https://opencode.ai/config.json"),)
 _OPENCODE_FILES = ("opencode.jsonc", "opencode.json")
 
@@ -294,7 +302,7 @@ _OPENCODE = Host(
                 place=Place(names=_OPENCODE_FILES),
                 key="mcp",
                 form=_opencode_server,
-                beside=_OPENCODE_SCHEMA,
+                defaults=_OPENCODE_SCHEMA,
             ),
             Asset(place=Place(names=(".opencode/plugins/goop.js",)), source="opencode/goop.js"),
         ),
@@ -303,7 +311,7 @@ _OPENCODE = Host(
                 place=Place(names=_OPENCODE_FILES, base=_opencode_folder),
                 key="mcp",
                 form=_opencode_server,
-                beside=_OPENCODE_SCHEMA,
+                defaults=_OPENCODE_SCHEMA,
             ),
             Asset(
                 place=Place(names=("plugins/goop.js",), base=_opencode_folder),
@@ -360,4 +368,4 @@ _VSCODE = Host(
 HOSTS: Final[Mapping[str, Host]] = {
     host.name: host for host in (_CLAUDE_CODE, _OPENCODE, _CURSOR, _VSCODE)
 }
-"""Every host by its name."""
+"""Every host, by name."""

@@ -1,4 +1,4 @@
-"""What we put into one file of a host: entries in its JSON, a block of Markdown, or a whole file of ours."""
+"""What is installed in one file of a host: entries of JSON, a block of Markdown, or all of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,43 +16,43 @@ from goop_mcp.validation.safe_json import JsonValue
 __all__ = ["Block", "Contents", "Entries", "WholeFile"]
 
 _OUR_MARK = "goop-mcp"
-"""Stands in the first line of every file that we put in place whole."""
+"""Part of the first line of every file that is installed as a whole."""
 
 
 class Contents(Protocol):
-    """Adds to the text of a file and takes away again; `shown` is what people call the file."""
+    """Adds our content to the text of a file and removes it; `shown` names the file in messages."""
 
     def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:
-        """Return the file with ours in it.
+        """Return the file with our content in it.
 
-        `known` are the values that an earlier call has written.
+        `known` are the values that an earlier installation wrote.
         """
 
     def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
-        """Return the file without ours, None when nothing is left of it.
+        """Return the file without our content, None when the file should be removed.
 
-        `record` is None when nobody knows.
+        `record` is None when it is not known what was installed.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
-    """Entries of a JSON file; `launch` is None where they are only taken away."""
+    """Entries of a JSON file; `launch` is None where they are only removed."""
 
     parts: Sequence[Part]
     launch: Launch | None = None
     replace: bool = False
 
     def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:
-        """Add the entries that are missing, and bring those up to date that we wrote."""
+        """Add the missing entries, and update those that an earlier installation wrote."""
         if self.launch is None:
-            raise TypeError("entries without a launch can only be taken away")
+            raise TypeError("entries without a launch can only be removed")
         return add_parts(
             text or "", self.parts, self.launch, shown=shown, known=known, replace=self.replace
         )
 
     def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
-        """Take the entries away, and the file too when it was made for them and nothing else is in it."""
+        """Remove the entries, and the file when it was created for them and holds nothing else."""
         known = None if record is None else record.written
         before = None if record is None or record.before is None else record.before.decode("utf-8")
         left = remove_parts(text, self.parts, shown=shown, known=known, before=before).text
@@ -67,13 +67,13 @@ class Block:
 
     text: str = ""
 
-    # No values here
+    # The protocol has `known`, which only JSON needs.
     def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002
-        """Put the block in place of an older one, or at the end."""
+        """Replace the block of an earlier installation, or add it at the end."""
         return Edited(text=add_block(text or "", self.text, shown=shown))
 
     def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:
-        """Take the block away, and the file too when it was made for it."""
+        """Remove the block, and the file when it was created for it and holds nothing else."""
         left = remove_block(text, shown=shown)
         return None if not left.strip() and record is not None and record.before is None else left
 
@@ -85,23 +85,22 @@ class WholeFile:
     source: str
     replace: bool = False
 
-    # No values here
+    # The protocol has `known`, which only JSON needs.
     def add(self, text: str | None, *, shown: str, known: Sequence[JsonValue]) -> Edited:  # noqa: ARG002
-        """Take the place of an older copy.
+        """Replace an older copy.
 
-        Raises ConfigurationError when a file of somebody else is there.
+        Raises ConfigurationError when the file there is not ours.
         """
         if text is not None and not _is_ours(text) and not self.replace:
             raise ConfigurationError(
-                f"{shown} is a file of somebody else; rename it, or put ours in its place with"
-                " --replace"
+                f"{shown} is not a file of goop-mcp; rename it, or overwrite it with --replace"
             )
 
         return Edited(text=read_asset("plugins", self.source))
 
-    # All of it is ours
+    # Neither a message nor a record is needed: the file is ours as a whole, or not at all.
     def remove(self, text: str, *, shown: str, record: Record | None) -> str | None:  # noqa: ARG002
-        """Take the file away unless it is somebody else's."""
+        """Remove the file if it is ours."""
         return None if _is_ours(text) else text
 
 

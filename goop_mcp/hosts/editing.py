@@ -1,4 +1,4 @@
-"""Put our entries into the text of a host's JSON file and take them out again."""
+"""Add our entries to the text of a host's JSON file, and remove them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,10 @@ __all__ = ["Edited", "add_parts", "parse_configuration", "remove_parts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """A file after the change; `written` are the values in it that are ours, `notes` what people should know."""
+    """The text of a changed file.
+
+    `written` are the values in it that are ours; `notes` are sentences for people.
+    """
 
     text: str
     written: tuple[JsonValue, ...] = ()
@@ -37,16 +40,13 @@ class Edited:
 
 
 def parse_configuration(text: str, shown: str) -> Document:
-    """Return what a configuration file holds.
-
-    Raises ConfigurationError, which names line and column.
-    """
+    """Return the parsed configuration file; raise ConfigurationError with line and column."""
     document = parse(text)
     if isinstance(document, JsonDefect):
         where = f"line {document.line}, column {document.column}"
         raise ConfigurationError(
-            f"{shown} cannot be read: {document.message} ({where}); mend it first, it was left as"
-            " it is"
+            f"{shown} cannot be read: {document.message} ({where}); fix it first, it was not"
+            " changed"
         )
 
     return document
@@ -61,13 +61,14 @@ def add_parts(
     known: Sequence[JsonValue],
     replace: bool,
 ) -> Edited:
-    """Return `text` with every part in it. An empty `text` becomes a new object.
+    """Return `text` with every part in it; an empty `text` becomes a new object.
 
-    `known` are values that an earlier call has written; they are brought up to date. What somebody
-    wrote by hand under the same name is kept, or replaced with `replace`. Raises ConfigurationError
-    where a part has no place.
+    `known` are the values that an earlier installation wrote; they are updated. An entry that
+    somebody wrote by hand under the same name is kept, or replaced with `replace`. Raises
+    ConfigurationError where the text has a value of the wrong type.
     """
     document = parse_configuration(text, shown)
+    original = document
     is_new = _is_blank(text)
     written: list[JsonValue] = []
     notes: list[str] = []
@@ -76,7 +77,9 @@ def add_parts(
         wanted = part.form(launch)
         try:
             if isinstance(part, ServerEntry):
-                document = _with_beside(document, part) if is_new else document
+                for key, value in part.defaults if is_new else ():
+                    document = set_member(document, (key,), value)
+
                 document, note = _add_server(
                     document, part, wanted, shown=shown, known=known, replace=replace
                 )
@@ -85,11 +88,19 @@ def add_parts(
                     document, part, wanted, shown=shown, known=known, replace=replace
                 )
         except TypeError:
-            raise _no_place(document, part, shown) from None
+            raise _wrong_type(document, part, shown) from None
 
         if note:
             notes.append(note)
-        elif wanted in known or wanted != _present(parse_configuration(text, shown), part, wanted):
+            continue
+
+        # A value that was there already without us belongs to its author: uninstall keeps it.
+        was_there = (
+            original.get((part.key, SERVER)) == wanted
+            if isinstance(part, ServerEntry)
+            else wanted in _elements(original.get(part.keys))
+        )
+        if wanted in known or not was_there:
             written.append(wanted)
 
     return Edited(text=document.text, written=tuple(written), notes=tuple(notes))
@@ -105,9 +116,9 @@ def remove_parts(
 ) -> Edited:
     """Return `text` without our parts.
 
-    `known` are the values that were written; None when nobody knows, then all that start goop-mcp
-    go. Lists and objects that are empty after it go too, unless `before`, the text before
-    installing, had them.
+    `known` are the values that were written. None means that this is not known: then all entries
+    that start goop-mcp are removed. Lists and objects that are empty afterwards are removed as
+    well, unless `before`, the text before installing, had them.
     """
     document = parse_configuration(text, shown)
     earlier = None if before is None else parse(before)
@@ -115,14 +126,17 @@ def remove_parts(
 
     for part in parts:
         if isinstance(part, ServerEntry):
-            document = _remove_server(document, part, known)
+            present = document.get((part.key, SERVER))
+            ours = is_ours(command_words(present)) if known is None else present in known
+            if present is not None and ours:
+                document = remove_member(document, (part.key, SERVER))
         else:
             document = _remove_elements(document, part, known)
 
-        document = _prune(document, _container(part), origin, forget_objects=known is not None)
+        document = _prune(document, _container(part), origin, prune_objects=known is not None)
 
     if known is not None and _is_blank(before or ""):
-        document = _without_beside(document, parts)
+        document = _without_defaults(document, parts)
     return Edited(text=document.text)
 
 
@@ -154,16 +168,11 @@ def _add_server(
     if not is_ours(command_words(present)):
         raise ConfigurationError(
             f"{shown} has another server called {SERVER} (line {line}, column {column}); rename"
-            " that one, or put ours in its place with --replace"
+            " it, or overwrite it with --replace"
         )
 
-    return (
-        document,
-        (
-            f"keeps the entry {SERVER} of line {line}, which was written by hand; --replace puts"
-            " ours there"
-        ),
-    )
+    note = f"keeps the entry {SERVER} of line {line}, written by hand; --replace overwrites it"
+    return document, note
 
 
 def _add_element(
@@ -178,7 +187,7 @@ def _add_element(
     present = document.get(part.keys)
     elements = _elements(present)
     if present is not None and not isinstance(present, list):
-        raise _no_place(document, part, shown)
+        raise _wrong_type(document, part, shown)
     if wanted in elements:
         return document, ""
 
@@ -191,22 +200,14 @@ def _add_element(
     if ours and not stale:
         return (
             document,
-            f"keeps {'.'.join(part.keys)} as it was written by hand; --replace puts ours there",
+            f"keeps {'.'.join(part.keys)} as written by hand; --replace overwrites it",
         )
 
+    # From the end: removing an element moves those after it.
     for index in reversed(stale):
         document = remove_element(document, part.keys, index)
 
     return append_element(document, part.keys, wanted), ""
-
-
-def _remove_server(
-    document: Document, part: ServerEntry, known: Sequence[JsonValue] | None
-) -> Document:
-    keys = (part.key, SERVER)
-    present = document.get(keys)
-    ours = is_ours(command_words(present)) if known is None else present in known
-    return remove_member(document, keys) if present is not None and ours else document
 
 
 def _remove_elements(
@@ -222,52 +223,44 @@ def _remove_elements(
 
 
 def _prune(
-    document: Document, keys: tuple[str, ...], origin: Document | None, *, forget_objects: bool
+    document: Document, keys: tuple[str, ...], origin: Document | None, *, prune_objects: bool
 ) -> Document:
-    """Remove the value behind `keys`, and what holds it, as long as it is empty and was not there before."""
+    """Remove the value at `keys` and its parents while they are empty and not in `origin`.
+
+    Empty objects are kept unless `prune_objects`.
+    """
     for depth in range(len(keys), 0, -1):
-        way = keys[:depth]
-        value = document.get(way)
-        if value not in ([], {}) or (origin is not None and origin.get(way) is not None):
+        path = keys[:depth]
+        value = document.get(path)
+        if value not in ([], {}) or (origin is not None and origin.get(path) is not None):
             return document
-        if value == {} and not forget_objects:
+        if value == {} and not prune_objects:
             return document
 
-        document = remove_member(document, way)
+        document = remove_member(document, path)
 
     return document
 
 
-def _with_beside(document: Document, part: ServerEntry) -> Document:
-    for key, value in part.beside:
-        document = set_member(document, (key,), value)
-    return document
-
-
-def _without_beside(document: Document, parts: Sequence[Part]) -> Document:
-    """Take out what only a new file was given, when nothing else is left in it."""
-    beside = dict(pair for part in parts if isinstance(part, ServerEntry) for pair in part.beside)
-    if dict(document.value) != beside:
+def _without_defaults(document: Document, parts: Sequence[Part]) -> Document:
+    """Remove the keys that only a new file receives, when nothing else is left in it."""
+    defaults = dict(
+        pair for part in parts if isinstance(part, ServerEntry) for pair in part.defaults
+    )
+    if dict(document.value) != defaults:
         return document
 
-    for key in beside:
+    for key in defaults:
         document = remove_member(document, (key,))
 
     return document
-
-
-def _present(document: Document, part: Part, wanted: JsonValue) -> JsonValue:
-    """Return what stood at the part's place before: for a list, `wanted` if it was in it."""
-    if isinstance(part, ServerEntry):
-        return document.get((part.key, SERVER))
-    return wanted if wanted in _elements(document.get(part.keys)) else None
 
 
 def _elements(value: JsonValue) -> list[JsonValue]:
     return list(value) if isinstance(value, list) else []
 
 
-def _no_place(document: Document, part: Part, shown: str) -> ConfigurationError:
+def _wrong_type(document: Document, part: Part, shown: str) -> ConfigurationError:
     keys = _container(part)
     line, column = document.place(keys)
     values = (document.get(keys[:depth]) for depth in range(1, len(keys)))
@@ -279,6 +272,6 @@ def _no_place(document: Document, part: Part, shown: str) -> ConfigurationError:
     )
 
     return ConfigurationError(
-        f"{shown} has {'.'.join(wrong)} that is no {wanted.split()[-1]} (line {line}, column"
-        f" {column}); expected {wanted}, mend it first"
+        f"{shown} has {'.'.join(wrong)} that is not {wanted} (line {line}, column {column}); fix"
+        " it first"
     )

@@ -1,4 +1,4 @@
-"""Register goop-mcp in a host and take it out again: plan every file first, then write all of them."""
+"""Register goop-mcp in a host and remove it: plan every file first, then write all of them."""
 
 import dataclasses
 import difflib
@@ -30,7 +30,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """Where goop-mcp is registered: a host, for whom, and the folders that this means here."""
+    """Where goop-mcp is registered: a host, a scope, and the folders that these stand for here."""
 
     host: Host
     scope: Scope
@@ -38,11 +38,11 @@ class Seat:
     environment: Mapping[str, str]
 
     def target(self, place: Place) -> Target:
-        """Return the file that `place` means here."""
+        """Return the file that `place` stands for here."""
         return find_target(place, project=self.project, environment=self.environment)
 
     def files(self) -> Iterator[tuple[Target, list[Part] | Asset]]:
-        """Yield the files of the host with what belongs into each."""
+        """Yield the files of the host with what belongs in each; whole files come last."""
         entries: dict[Target, list[Part]] = {}
         for part in self.host.parts[self.scope]:
             if not isinstance(part, Asset):
@@ -54,18 +54,18 @@ class Seat:
                 yield self.target(part.place), part
 
     def instructions(self) -> Target | None:
-        """Return the file in which the host looks for instructions; None where it has none for this scope."""
+        """Return the host's file of instructions; None where it has none for this scope."""
         place = self.host.instructions.get(self.scope)
         return None if place is None else self.target(place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one file holds and will hold, None when it is not there.
+    """The content of one file `before` and `after` the change; None when the file does not exist.
 
-    `record` is what is known of the file from then on, None for nothing. `folders` go with the file
-    if they are empty. `ours` tells that it holds exactly what was written by us, of which nobody
-    needs a copy.
+    `record` is kept about the file from then on, None for nothing. `folders` are removed together
+    with the file if they are empty. `ours` is true when the file holds exactly what was installed,
+    which needs no backup.
     """
 
     target: Target
@@ -98,11 +98,11 @@ class Change:
 def plan_install(
     seat: Seat, launch: Launch, records: Records, *, replace: bool = False, block: str | None = None
 ) -> list[Change]:
-    """Return what has to change so that the host knows goop-mcp; nothing is written.
+    """Return the changes that register goop-mcp in the host; nothing is written.
 
-    `replace` puts our entries in place of those that were written by hand. `block` is put into the
-    host's file of instructions, if it is given. Raises ConfigurationError for the first file that
-    cannot be changed safely.
+    `replace` overwrites entries that were written by hand. `block`, if given, is added to the
+    host's file of instructions. Raises ConfigurationError for the first file that cannot be changed
+    safely.
     """
     contents: list[tuple[Target, Contents]] = [
         (
@@ -115,13 +115,13 @@ def plan_install(
     instructions = seat.instructions()
     if block is not None and instructions is not None:
         contents.append((instructions, Block(text=block)))
-    return [_installed(seat, target, content, records) for target, content in contents]
+    return [_plan_install_of(seat, target, content, records) for target, content in contents]
 
 
 def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
-    """Return what has to change so that the host knows nothing of goop-mcp; nothing is written.
+    """Return the changes that remove goop-mcp from the host; nothing is written.
 
-    Raises as above.
+    Raises ConfigurationError for the first file that cannot be changed safely.
     """
     contents: list[tuple[Target, Contents]] = [
         (
@@ -133,44 +133,47 @@ def plan_uninstall(seat: Seat, records: Records) -> list[Change]:
     instructions = seat.instructions()
     if instructions is not None:
         contents.append((instructions, Block()))
-    return [_uninstalled(seat, target, content, records) for target, content in contents]
+    return [_plan_uninstall_of(seat, target, content, records) for target, content in contents]
 
 
 def carry_out(changes: Sequence[Change], records: Records) -> list[Path | None]:
-    """Make the changes, in order, all of them or none; return the backup of each file, None for none.
+    """Make the changes in order, all or none; return the path of each file's backup, or None.
 
-    When a file cannot be written, those before it are put back. Raises ConfigurationError, which says so, or which of
-    them could not be put back.
+    When a file cannot be written, those before it are restored. Raises ConfigurationError, which
+    says that nothing was changed, or names the files that could not be restored.
     """
     earlier = [records.read(change.target) for change in changes]
     backups: list[Path | None] = []
 
     for number, change in enumerate(changes):
         try:
-            backups.append(_carry_out(change, records))
+            backups.append(_apply(change, records))
         except (ConfigurationError, KeyboardInterrupt) as error:
+            # The change that failed is undone as well: it may have stopped halfway.
             begun = list(zip(changes, earlier, strict=True))[: number + 1]
             stuck = [
                 each.target.shown
                 for each, record in reversed(begun)
-                if not _put_back(each, record, records)
+                if not _roll_back(each, record, records)
             ]
             if isinstance(error, KeyboardInterrupt):
                 raise
 
-            told = (
-                f"{', '.join(stuck)} could not be put back, uninstall mends it"
+            outcome = (
+                f"{', '.join(stuck)} could not be restored, uninstall fixes it"
                 if stuck
                 else "no file was changed"
             )
-
-            raise ConfigurationError(f"{error}; {told}") from error
+            raise ConfigurationError(f"{error}; {outcome}") from error
 
     return backups
 
 
-def _put_back(change: Change, record: Record | None, records: Records) -> bool:
-    """Leave the file of a change that was begun, and what is known of it, as they were; tell whether that worked."""
+def _roll_back(change: Change, record: Record | None, records: Records) -> bool:
+    """Restore the file and the earlier record of a change that was begun; return whether it worked.
+
+    The file is only touched if it differs from what it was.
+    """
     try:
         if change.target.read() != change.before:
             if change.before is None:
@@ -190,12 +193,11 @@ def _put_back(change: Change, record: Record | None, records: Records) -> bool:
     return True
 
 
-def _carry_out(change: Change, records: Records) -> Path | None:
+def _apply(change: Change, records: Records) -> Path | None:
     backup = None
     if change.action is not Action.KEEP and change.before is not None and not change.ours:
         backup = records.back_up(change.target, change.before)
-    # The record stands before the file is written: whoever is killed in between can still
-    # uninstall.
+    # The record is written before the file: after a crash in between, uninstall still works.
     if change.record is not None:
         records.keep(change.target, change.record)
     if change.action is not Action.KEEP:
@@ -209,14 +211,14 @@ def _carry_out(change: Change, records: Records) -> Path | None:
     return backup
 
 
-def _installed(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
+def _plan_install_of(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
     data, record = target.read(), records.read(target)
     known = () if record is None else record.written
     text = None if data is None else _decoded(target, data)
     edited = content.add(text, shown=target.shown, known=known)
     after = edited.text.encode()
     if after == data:
-        kept = record if record is None else _owned(record, seat)
+        kept = None if record is None else _with_owner(record, seat)
         return Change(
             target=target,
             action=Action.KEEP,
@@ -233,12 +235,12 @@ def _installed(seat: Seat, target: Target, content: Contents, records: Records) 
         action=Action.CREATE if data is None else Action.CHANGE,
         before=data,
         after=after,
-        record=_recorded(seat, target, content, data=data, edited=edited, record=record),
+        record=_record_of(seat, target, content, data=data, edited=edited, record=record),
         notes=edited.notes,
     )
 
 
-def _recorded(
+def _record_of(
     seat: Seat,
     target: Target,
     content: Contents,
@@ -247,7 +249,11 @@ def _recorded(
     edited: Edited,
     record: Record | None,
 ) -> Record:
-    """Return the record of a file that is about to be written; what it held at first is never forgotten."""
+    """Return the record of a file that is about to be written.
+
+    A second installation keeps the original content from the first record. If somebody edited the
+    file in between, the original is the present content without our entries.
+    """
     before, folders = data, target.missing_folders()
     owners: tuple[str, ...] = ()
     if record is not None and data is not None:
@@ -265,20 +271,21 @@ def _recorded(
         owners=owners,
     )
 
-    return _owned(fresh, seat)
+    return _with_owner(fresh, seat)
 
 
-def _owned(record: Record, seat: Seat) -> Record:
+def _with_owner(record: Record, seat: Seat) -> Record:
     return dataclasses.replace(
         record, owners=tuple(dict.fromkeys([*record.owners, seat.host.name]))
     )
 
 
-def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
+def _plan_uninstall_of(seat: Seat, target: Target, content: Contents, records: Records) -> Change:
     data, record = target.read(), records.read(target)
     others = (
         () if record is None else tuple(name for name in record.owners if name != seat.host.name)
     )
+    # Two hosts may share a file, AGENTS.md for example: the last one removes the content.
     if data is None or (record is not None and others):
         kept = (
             None if record is None or data is None else dataclasses.replace(record, owners=others)
@@ -289,6 +296,7 @@ def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records
         )
 
     if record is not None and record.is_untouched(data):
+        # Nobody edited the file since: the original comes back byte for byte.
         after, action = record.before, Action.RESTORE
     else:
         left = content.remove(_decoded(target, data), shown=target.shown, record=record)
@@ -311,15 +319,12 @@ def _uninstalled(seat: Seat, target: Target, content: Contents, records: Records
 
 
 def _decoded(target: Target, data: bytes) -> str:
-    """Return the text of a file, its byte order mark included.
-
-    Raises ConfigurationError for what is no UTF-8.
-    """
+    """Return the text of a file with its byte order mark; raise ConfigurationError if not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise target.refusal(
-            f"is no text in UTF-8: byte 0x{data[error.start]:02x} in line {line}; save it as UTF-8"
+            f"is not UTF-8 text: byte 0x{data[error.start]:02x} in line {line}; save it as UTF-8"
             " first"
         ) from None

@@ -1,4 +1,4 @@
-"""The block for AGENTS.md and CLAUDE.md: put between two markers, and taken out again."""
+"""Add a block between two markers to AGENTS.md or CLAUDE.md, and remove it."""
 
 from goop_mcp.hosts.targets import ConfigurationError
 
@@ -9,15 +9,15 @@ END = "<!-- goop-mcp: end -->"
 
 
 def add_block(text: str, block: str, *, shown: str) -> str:
-    """Return `text` with `block` between the markers, in place of an older one or at the end.
+    """Return `text` with `block` between the markers: where an older block was, or at the end.
 
     Raises ConfigurationError when the markers do not pair up.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     marked = newline.join([BEGIN, *block.strip().splitlines(), END])
-    place = _place(text, shown)
-    if place is not None:
-        return text[: place[0]] + marked + text[place[1] :]
+    span = _span(text, shown)
+    if span is not None:
+        return text[: span[0]] + marked + text[span[1] :]
     if not text.strip("\ufeff \t\r\n"):
         return f"{text}{marked}{newline}"
 
@@ -27,12 +27,12 @@ def add_block(text: str, block: str, *, shown: str) -> str:
 
 
 def remove_block(text: str, *, shown: str) -> str:
-    """Return `text` without the block and the blank line before it. Raises as add_block."""
-    place = _place(text, shown)
-    if place is None:
+    """Return `text` without the block and the blank line before it; raise as add_block."""
+    span = _span(text, shown)
+    if span is None:
         return text
 
-    before, after = text[: place[0]], text[place[1] :]
+    before, after = text[: span[0]], text[span[1] :]
     after = after.removeprefix("\r").removeprefix("\n")
     for newline in ("\r\n", "\n"):
         if before.endswith(newline * 2):
@@ -41,8 +41,8 @@ def remove_block(text: str, *, shown: str) -> str:
     return before + after
 
 
-def _place(text: str, shown: str) -> tuple[int, int] | None:
-    """Return where the block begins and ends, markers included; None when there is none."""
+def _span(text: str, shown: str) -> tuple[int, int] | None:
+    """Return start and end of the block with its markers, None when there is no block."""
     begins, ends = text.count(BEGIN), text.count(END)
     if not begins and not ends:
         return None
@@ -52,7 +52,7 @@ def _place(text: str, shown: str) -> tuple[int, int] | None:
         line = text.count("\n", 0, min(at for at in (begin, end) if at >= 0)) + 1
         raise ConfigurationError(
             f"{shown} has markers of goop-mcp that do not pair up (line {line}); expected one"
-            f" {BEGIN} and one {END} behind it, remove the others by hand"
+            f" {BEGIN} and one {END} after it, remove the others by hand"
         )
 
     return begin, end + len(END)

@@ -1,7 +1,7 @@
-"""Edit JSON that may hold comments and trailing commas, and leave every other character as its author wrote it.
+"""Edit JSON that may hold comments and trailing commas without changing any other character.
 
-Comments and trailing commas are replaced by blanks of the same length; what is left is JSON in which every value stands
-at its own offset.
+Comments and trailing commas are replaced by blanks of the same length. The result is plain JSON in
+which every value has the same offset as in the original, so that edits found there apply here.
 """
 
 import json
@@ -15,6 +15,7 @@ from goop_mcp.workspace.json_text import JsonDefect, line_and_column, members, p
 __all__ = ["Document", "append_element", "parse", "remove_element", "remove_member", "set_member"]
 
 _BLANKS = " \t\r\n"
+# Both patterns match texts as well: a `//` or a comma inside a text is thereby skipped.
 _COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|(?P<comment>//[^\r\n]*|/\*.*?\*/)', re.DOTALL)
 _COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|(?P<comma>,)(?=[ \t\r\n]*[}\]])')
 _NO_BREAK = re.compile(r"[^\r\n]")
@@ -23,7 +24,11 @@ _INDENT = re.compile(r"[{\[](?:[ \t]*\r?\n)+(?P<indent>[ \t]+)\S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A text that holds one object; `plain` is without comments, `bare` also without trailing commas."""
+    """A text that holds one object.
+
+    `plain` is the text without comments, `bare` also without trailing commas; all three have the
+    same length.
+    """
 
     text: str
     plain: str
@@ -31,7 +36,7 @@ class Document:
     value: Mapping[str, JsonValue]
 
     def get(self, keys: Sequence[str]) -> JsonValue:
-        """Return the value behind `keys`; None when there is none."""
+        """Return the value at `keys`; None when there is none."""
         value: JsonValue = self.value
         for key in keys:
             if not isinstance(value, Mapping):
@@ -42,7 +47,7 @@ class Document:
         return value
 
     def place(self, keys: Sequence[str]) -> tuple[int, int]:
-        """Return line and column of the value behind the longest part of `keys` that is there."""
+        """Return line and column of the value at the longest existing prefix of `keys`."""
         start = _root(self)
         for key in keys:
             found = _member(self, start, key) if self.bare[start] == "{" else None
@@ -56,7 +61,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slot:
-    """A member of an object or an element of a list: all of it from `begin`, its value from `start`, to `end`."""
+    """A member or an element: the whole from `begin` to `end`, its value from `start`."""
 
     key: str
     begin: int
@@ -65,14 +70,14 @@ class _Slot:
 
 
 def parse(text: str) -> Document | JsonDefect:
-    """Return the object that `text` holds, or where it is broken.
+    """Return the object that `text` holds, or the position of the syntax error.
 
-    A text of blanks only counts as an empty object.
+    A blank text counts as an empty object.
     """
     if not text.lstrip("\ufeff").strip(_BLANKS):
         text = f"{text[:1] if text.startswith(chr(0xFEFF)) else ''}{{}}\n"
 
-    plain = _COMMENT.sub(_blank("comment"), text)
+    plain = _COMMENT.sub(_blank_comment, text)
     bare = _COMMA.sub(lambda match: _without_comma(plain, match), plain)
     value = parse_object(bare)
     if isinstance(value, JsonDefect):
@@ -81,9 +86,9 @@ def parse(text: str) -> Document | JsonDefect:
 
 
 def set_member(document: Document, keys: Sequence[str], value: JsonValue) -> Document:
-    """Put `value` behind `keys`; objects on the way are made where they are missing.
+    """Set the value at `keys`; missing parent objects are created.
 
-    Raises TypeError where something else than an object is on the way.
+    Raises TypeError when a parent is not an object.
     """
     start = begin = end = _root(document)
     for depth, key in enumerate(keys):
@@ -105,9 +110,9 @@ def set_member(document: Document, keys: Sequence[str], value: JsonValue) -> Doc
 
 
 def append_element(document: Document, keys: Sequence[str], value: JsonValue) -> Document:
-    """Put `value` at the end of the list behind `keys`, which is made where it is missing.
+    """Append `value` to the list at `keys`, which is created when it is missing.
 
-    Raises as set_member.
+    Raises TypeError when it is not a list, or when a parent is not an object.
     """
     if document.get(keys) is None:
         return set_member(document, keys, [value])
@@ -119,26 +124,27 @@ def append_element(document: Document, keys: Sequence[str], value: JsonValue) ->
 
 
 def remove_member(document: Document, keys: Sequence[str]) -> Document:
-    """Take the member behind `keys` away. Raises KeyError when it is not there."""
+    """Remove the member at `keys`; raise KeyError when it does not exist."""
     start = _value_start(document, keys[:-1])
     return _cut(document, start, lambda slot: slot.key == keys[-1])
 
 
 def remove_element(document: Document, keys: Sequence[str], index: int) -> Document:
-    """Take one element out of the list behind `keys`; `index` counts from 0.
+    """Remove one element of the list at `keys`; `index` counts from 0.
 
-    Raises KeyError when it is not there.
+    Raises KeyError when it does not exist.
     """
     start = _value_start(document, keys)
     return _cut(document, start, lambda slot: slot.key == str(index))
 
 
-def _blank(group: str) -> Callable[[re.Match[str]], str]:
-    return lambda match: match[0] if match[group] is None else _NO_BREAK.sub(" ", match[0])
+def _blank_comment(match: re.Match[str]) -> str:
+    # Line breaks stay, so that lines and columns are the same in all three texts.
+    return match[0] if match["comment"] is None else _NO_BREAK.sub(" ", match[0])
 
 
 def _without_comma(plain: str, match: re.Match[str]) -> str:
-    """Blank a trailing comma, but leave one that has no value before it, which is a fault."""
+    """Return a blank for a trailing comma; one without a value before it stays a syntax error."""
     if match["comma"] is None:
         return match[0]
 
@@ -177,13 +183,14 @@ def _value_start(document: Document, keys: Sequence[str]) -> int:
 
 
 def _slots(document: Document, start: int) -> Iterator[_Slot]:
-    """Yield what the object or list at `start` holds."""
+    """Yield the members of the object, or the elements of the list, at `start`."""
     if document.bare[start] == "{":
         for member in members(document.bare, start):
             yield _Slot(key=member.key, begin=member.key_start, start=member.start, end=member.end)
 
         return
 
+    # Offsets are needed, which json.loads does not give: the elements are decoded one by one.
     at = _skip(document.bare, start + 1)
     index = 0
 
@@ -206,12 +213,15 @@ def _skip(text: str, at: int) -> int:
 def _insert(
     document: Document, start: int, value: JsonValue, *, key: str | None = None
 ) -> Document:
-    """Add an entry at the end of the object or list at `start`."""
+    """Append an entry to the object or list at `start`."""
     slots = list(_slots(document, start))
     text = document.text
     if not slots:
         return _insert_first(document, start, value, key)
 
+    # The layout of the container is kept: on one line the entry follows the last one; on several
+    # lines it gets a line with the same indent, after a comment that belongs to the last entry. A
+    # list that ends with a comma keeps ending with one.
     last = slots[-1]
     after = _skip(document.plain, last.end)
     trailing = document.plain[after] == ","
@@ -238,6 +248,7 @@ def _insert(
 
 
 def _insert_first(document: Document, start: int, value: JsonValue, key: str | None) -> Document:
+    """Add an entry to the empty object or list at `start`; comments inside stay before it."""
     text = document.text
     base = _line_indent(text, start)
     indent = base + _unit(document.bare)
@@ -253,6 +264,10 @@ def _insert_first(document: Document, start: int, value: JsonValue, key: str | N
 
 
 def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Document:
+    """Remove the first entry that is `wanted` from the object or list at `start`, with one comma.
+
+    The comma is the one after the entry, or, for the last entry, the one before it.
+    """
     slots = list(_slots(document, start))
     index = next((index for index, slot in enumerate(slots) if wanted(slot)), None)
     if index is None:
@@ -267,21 +282,23 @@ def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Doc
 
     ends_object = document.bare[_skip(document.bare, end)] in "]}"
     if _opens_line(text, begin):
-        # What stands behind it on the line stays on a line of its own: it may follow a comment
-        # otherwise.
-        if _ends_line(text, end):
+        # The line break goes only when nothing follows on the line: otherwise the rest would join
+        # the line before, perhaps after a `//` comment, which would swallow it.
+        if text[end:].lstrip(" \t")[:1] in ("\r", "\n"):
             begin = len(text[:begin].rstrip(" \t").removesuffix("\n").removesuffix("\r"))
     elif followed and not ends_object:
         end = _skip(text, end)
     else:
         begin = len(text[:begin].rstrip(" \t"))
 
+    # The only entry, and no comment near: an empty container shrinks to `{}` or `[]`.
     if (
         len(slots) == 1
         and not document.plain[start + 1 : slot.begin].strip(_BLANKS)
         and "/" not in text[start:begin]
     ):
-        begin, end = start + 1, _end_of_blanks(text, end)
+        close = _skip(text, end)
+        begin, end = start + 1, close if text[close] in "]}" else end
 
     text = text[:begin] + text[end:]
     if not followed and index:
@@ -291,19 +308,13 @@ def _cut(document: Document, start: int, wanted: Callable[[_Slot], bool]) -> Doc
     return _reparsed(text)
 
 
-def _end_of_blanks(text: str, at: int) -> int:
-    """Return where the bracket follows if only blanks stand before it, else `at`."""
-    end = _skip(text, at)
-    return end if text[end] in "]}" else at
-
-
 def _entry(document: Document, value: JsonValue, key: str | None, *, indent: str | None) -> str:
     written = _written(document, value, indent)
     return written if key is None else f"{json.dumps(key, ensure_ascii=False)}: {written}"
 
 
 def _written(document: Document, value: JsonValue, indent: str | None) -> str:
-    """Return `value` as JSON: on lines of its own below `indent`, on one line when that is None."""
+    """Return `value` as JSON: on several lines at `indent`, on one line when that is None."""
     if indent is None:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=_unit(document.bare)).split("\n")
@@ -311,7 +322,7 @@ def _written(document: Document, value: JsonValue, indent: str | None) -> str:
 
 
 def _end_of_line(document: Document, at: int) -> int:
-    """Return the end of the line if only comments follow on it, else `at`; a comment is never split."""
+    """Return the end of the line or comment if only comments follow on the line, else `at`."""
     plain, text = document.plain, document.text
     end = at
     while end < len(plain) and plain[end] not in "\r\n":
@@ -330,10 +341,6 @@ def _end_of_line(document: Document, at: int) -> int:
 def _opens_line(text: str, at: int) -> bool:
     before = text[text.rfind("\n", 0, at) + 1 : at]
     return "\n" in text[:at] and not before.strip(" \t")
-
-
-def _ends_line(text: str, at: int) -> bool:
-    return text[at:].lstrip(" \t")[:1] in ("\r", "\n")
 
 
 def _line_indent(text: str, at: int) -> str:

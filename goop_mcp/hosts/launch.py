@@ -1,4 +1,4 @@
-"""Find the command by which a host can start this very installation, and say why it is that one."""
+"""Find the command by which a host starts this installation, and the reason for the choice."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ _WINDOWS_ENDINGS = (".exe", ".cmd", ".bat")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A command that starts goop-mcp when nothing or a command of ours is added, and why it was taken."""
+    """A command that starts goop-mcp, to which subcommands may be appended; `why` it was chosen."""
 
     command: str
     arguments: tuple[str, ...] = ()
@@ -33,13 +33,13 @@ class Launch:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The whole command."""
+        """The command with its arguments."""
         return (self.command, *self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the choice depends on: folders of the interpreter, and what the shell finds under a name."""
+    """The facts the choice depends on: the interpreter's folders, and programs on the PATH."""
 
     executable: Path
     prefix: Path
@@ -48,12 +48,12 @@ class Surroundings:
 
     @property
     def programs(self) -> Path:
-        """The folder in which the interpreter's own programs lie."""
+        """The folder with the interpreter's scripts."""
         return self.prefix / ("Scripts" if os.name == "nt" else "bin")
 
 
 def look_around(environment: Mapping[str, str]) -> Surroundings:
-    """Return the surroundings of this process; `environment` tells the PATH."""
+    """Return the surroundings of this process, with the PATH of `environment`."""
     path = environment.get("PATH", os.defpath)
     return Surroundings(
         executable=Path(sys.executable),
@@ -66,40 +66,40 @@ def look_around(environment: Mapping[str, str]) -> Surroundings:
 def find_launch(around: Surroundings, *, portable: bool) -> Launch:
     """Return the command for a host's configuration.
 
-    An ordered ladder: environments that are thrown away first, for nothing in them may be named;
-    then what outlives this shell; a path of this machine last. With `portable` a name is preferred
-    to a path: others read the file too.
+    With `portable` a name is preferred to a path, because people on other machines read the file as
+    well.
     """
+    # From the least to the most permanent installation: the environments of uvx and pipx are thrown
+    # away, so no path in them may be written down. Then a program that outlives this shell, and a
+    # path that is valid on this machine only as the last resort.
     if "uv" in _cache_of(around.prefix) and around.which("uvx"):
         return Launch(
             command="uvx",
             arguments=(PROGRAM,),
-            why="this is run by uvx, which makes its environment anew each time",
+            why="this is run by uvx, which makes a new environment each time",
         )
 
     if "pipx" in _cache_of(around.prefix) and around.which("pipx"):
         return Launch(
             command="pipx",
             arguments=("run", PROGRAM),
-            why="this is run by pipx, which may throw its environment away",
+            why="this is run by pipx, which may delete its environment",
         )
 
     found = around.which(PROGRAM)
-    if (
-        found is not None
-        and _leads_to(found, around.prefix)
-        and not _only_while_active(found, around)
-    ):
-        why = f"{PROGRAM} is installed for good and found on the PATH"
-        return Launch(command=PROGRAM if portable else found, why=why)
+    in_environment = around.prefix != around.base_prefix
+    if found is not None and Path(found).resolve().is_relative_to(around.prefix.resolve()):
+        # In an active virtual environment the name is found only until it is deactivated. A link to
+        # the program from another folder is permanent.
+        only_while_active = in_environment and Path(found).parent == around.programs
+        if not only_while_active:
+            why = f"{PROGRAM} is installed for good and found on the PATH"
+            return Launch(command=PROGRAM if portable else found, why=why)
 
-    script = next((path for path in _scripts(around.programs) if path.is_file()), None)
+    scripts = [around.programs / f"{PROGRAM}{ending}" for ending in ("", *_WINDOWS_ENDINGS)]
+    script = next((path for path in scripts if path.is_file()), None)
     if script is not None:
-        kind = (
-            "the virtual environment"
-            if around.prefix != around.base_prefix
-            else "the Python installation"
-        )
+        kind = "the virtual environment" if in_environment else "the Python installation"
         return Launch(
             command=str(script),
             why=f"this is the program of {kind} in use, which is not on every PATH",
@@ -107,14 +107,14 @@ def find_launch(around: Surroundings, *, portable: bool) -> Launch:
 
     return Launch(
         command=str(around.executable),
-        # Without -P a folder of that name in the project would be run in place of ours.
+        # Without -P, Python would run a folder of that name in the project instead of ours.
         arguments=("-P", "-m", _MODULE),
         why=f"the interpreter in use has no program {PROGRAM}; it runs the module instead",
     )
 
 
 def is_ours(words: Sequence[str]) -> bool:
-    """Tell whether a command starts goop-mcp, in whatever way."""
+    """Return whether a command starts goop-mcp: the program, the module, or by uvx or pipx."""
     if not words:
         return False
 
@@ -124,38 +124,24 @@ def is_ours(words: Sequence[str]) -> bool:
 
 
 def runs_throwaway(words: Sequence[str]) -> bool:
-    """Tell whether a command makes an environment for each start."""
+    """Return whether a command creates an environment for each start."""
     return bool(words) and _plain(words[0]) in _RUNNERS
 
 
 def _cache_of(prefix: Path) -> str:
-    """Return whose throw-away environment `prefix` is, as far as its path tells; empty for none."""
+    """Return the tool that made a temporary environment at `prefix`, uv or pipx; empty for none."""
     parts = prefix.parts
     if "uv" in parts and any(
         part.startswith(("archive-v", "environments-v", "builds-v")) for part in parts
     ):
         return "uv"
 
-    # pipx keeps what `pipx run` made in a folder named .cache or pipx/.cache.
+    # `pipx run` creates its environments in a folder named .cache or pipx/.cache.
     return "pipx" if "pipx" in parts and ".cache" in parts else ""
 
 
-def _leads_to(found: str, prefix: Path) -> bool:
-    """Tell whether a program on the PATH, perhaps a link, belongs to the installation at `prefix`."""
-    return Path(found).resolve().is_relative_to(prefix.resolve())
-
-
-def _only_while_active(found: str, around: Surroundings) -> bool:
-    """Tell whether a program is found only because a virtual environment is active."""
-    return around.prefix != around.base_prefix and Path(found).parent == around.programs
-
-
-def _scripts(folder: Path) -> tuple[Path, ...]:
-    return tuple(folder / f"{PROGRAM}{ending}" for ending in ("", *_WINDOWS_ENDINGS))
-
-
 def _plain(word: str) -> str:
-    """Return the name of a program without folder and ending, or of a package without its version."""
+    """Return a program's name without folder and ending, a package's without version and extras."""
     name = PurePath(word.replace("\\", "/")).name.lower()
     for ending in _WINDOWS_ENDINGS:
         name = name.removesuffix(ending)

@@ -1,6 +1,6 @@
-"""What was in a host's files before goop-mcp changed them, kept in the person's own state folder.
+"""Records of what a host's files held before goop-mcp changed them, in the user's state folder.
 
-It lies there and not beside the files, where it would be committed with whatever secrets they hold.
+They are not kept next to the files, where they might be committed together with secrets.
 """
 
 import contextlib
@@ -30,9 +30,9 @@ _RECORD = "record.json"
 class Record:
     """What installing did to one file.
 
-    `before` is what it held, None when it was not there; `after` the digest of what was written;
-    `folders` those made for it; `written` every value that is ours; `owners` the hosts for which it
-    was written.
+    `before` is its original content, None when it did not exist; `after` the SHA-256 digest of what
+    was written; `folders` those created for it; `written` every value that is ours; `owners` the
+    hosts for which it was written.
     """
 
     before: bytes | None
@@ -42,24 +42,24 @@ class Record:
     owners: tuple[str, ...] = ()
 
     def is_untouched(self, data: bytes | None) -> bool:
-        """Tell whether the file still holds exactly what was written."""
+        """Return whether the file still holds exactly what was written."""
         return data is not None and sha256(data) == self.after
 
 
 class Records:
-    """The records of this person.
+    """The records of the current user.
 
-    Methods raise ConfigurationError when the state folder is of no use.
+    Methods raise ConfigurationError when the state folder cannot be used.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Keep the records in `folder`, by default in the state folder of the person who runs this."""
+        """Keep the records in `folder`, by default in the state folder of the current user."""
         self._folder = (folder or user_state_path("goop-mcp", appauthor=False)) / "hosts"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Let nobody else install or uninstall meanwhile."""
-        with self._faults():
+        """Block other processes that install or uninstall until the end of the block."""
+        with self._explained_errors():
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = WriteLock(self._folder / "lock", name="the lock of installations")
             lock.acquire()
@@ -70,7 +70,7 @@ class Records:
             lock.forget()
 
     def read(self, target: Target) -> Record | None:
-        """Return what is known of a file; None when nothing is, or nothing that can be read."""
+        """Return the record of a file; None when there is none, or when it cannot be read."""
         folder = self._folder / target.digest
         try:
             found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
@@ -86,31 +86,32 @@ class Records:
             return None
 
     def keep(self, target: Target, record: Record) -> None:
-        """Write the record of a file; the copy of what was there before first."""
+        """Write the record of a file."""
         folder = self._folder / target.digest
         values = asdict(record) | {"existed": record.before is not None, "path": str(target.path)}
         del values["before"]
-        with self._faults():
+        with self._explained_errors():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # The original first: a record without it could not be restored.
             if record.before is not None:
                 _write(folder / _BEFORE, record.before)
 
             _write(folder / _RECORD, json.dumps(values, ensure_ascii=False, indent=2).encode())
 
     def forget(self, target: Target) -> None:
-        """Drop the record of a file; its backups stay."""
+        """Delete the record of a file; its backups stay."""
         folder = self._folder / target.digest
         for name in (_RECORD, _BEFORE):
             with contextlib.suppress(FileNotFoundError):
                 (folder / name).unlink()
 
     def back_up(self, target: Target, data: bytes) -> Path:
-        """Keep `data`, which is about to be replaced, and return where; the oldest copies beyond five go."""
+        """Save `data` before it is replaced; return the path. The newest five copies are kept."""
         folder = self._folder / target.digest
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
         copy = folder / f"backup-{stamp}-{Path(target.name).name}"
 
-        with self._faults():
+        with self._explained_errors():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write(copy, data)
             for old in sorted(folder.glob("backup-*"))[:-_MOST_BACKUPS]:
@@ -119,7 +120,7 @@ class Records:
         return copy
 
     @contextlib.contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _explained_errors(self) -> Iterator[None]:
         try:
             yield
         except (OSError, StoreError) as error:
@@ -131,11 +132,13 @@ class Records:
 
 
 def _write(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    # Written under another name and renamed, so that a reader never sees half of it; only its owner
+    # may read it, because the files of hosts may hold secrets.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(
-        beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600
     )
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
 
-    beside.replace(path)
+    temporary.replace(path)

@@ -1,4 +1,4 @@
-"""One file of a host's configuration: read it, and replace or remove it whole."""
+"""One configuration file of a host: read, replace and remove it as a whole."""
 
 import contextlib
 import os
@@ -24,14 +24,14 @@ _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class ConfigurationError(GoopError, ValueError):
-    """Raised when a host's configuration cannot be changed safely; nothing has been changed then."""
+    """Raised when a host's configuration cannot be changed safely; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A file below `root`, which is a project or a person's folder; `shown` is what people call it.
+    """A file below `root`, a project or a folder of the user; `shown` is its name in messages.
 
-    Nothing outside of `root` is read or written, whatever links stand on the way.
+    Nothing outside of `root` is read or written: links that lead out of it are refused.
     """
 
     root: Path
@@ -40,16 +40,16 @@ class Target:
 
     @property
     def path(self) -> Path:
-        """Where the file lies or would lie."""
+        """The path of the file, which need not exist."""
         return self.root / self.name
 
     @property
     def digest(self) -> str:
-        """What tells this file from all others of the machine, as part of a file name."""
+        """An identifier of this file, unique on the machine, that can be part of a file name."""
         return sha256(os.fsencode(os.path.realpath(self.path)))[:24]
 
     def read(self) -> bytes | None:
-        """Return what is in the file, None when there is none. Raises ConfigurationError."""
+        """Return the content, None when the file does not exist; raise ConfigurationError."""
         try:
             return ProjectFiles(self.root).read_bytes(self.name)
         except PathRefusedError:
@@ -60,19 +60,19 @@ class Target:
             raise ConfigurationError(f"{self.shown} cannot be used: {error}") from None
 
     def refuse_unwritable(self) -> None:
-        """Raise ConfigurationError when the file must not be changed: its owner has said so, or it is no file."""
+        """Raise ConfigurationError when the file cannot be written: read-only, or not a file."""
         files = ProjectFiles(self.root)
         kind = files.kind(self.name)
         if kind is FileKind.MISSING:
             self._refuse_unusable_folder()
             return
         if kind is not FileKind.FILE:
-            raise self.refusal("is no file; move away what has its name")
+            raise self.refusal("is not a file; move away what has its name")
         if not self.path.stat().st_mode & _WRITABLE or not os.access(self.path, os.W_OK):
             raise self.refusal("is read-only; make it writable first")
 
     def _refuse_unusable_folder(self) -> None:
-        """Raise ConfigurationError when the file cannot be made because of what stands on the way to it."""
+        """Raise ConfigurationError when a new file cannot be created in its folder."""
         there = next(parent for parent in self.path.parents if os.path.lexists(parent))
         name = (
             there.relative_to(self.root).as_posix()
@@ -80,23 +80,20 @@ class Target:
             else str(there)
         )
         if not there.is_dir():
-            raise self.refusal(f"cannot be written: {name} is no folder; move it away")
+            raise self.refusal(f"cannot be written: {name} is not a folder; move it away")
         if not os.access(there, os.W_OK | os.X_OK):
             folder = "its folder" if name == "." else f"the folder {name}"
             raise self.refusal(f"cannot be written: {folder} is read-only; make it writable first")
 
     def missing_folders(self) -> tuple[str, ...]:
-        """Return the folders that have to be made for the file, the outermost first."""
+        """Return the folders that have to be created for the file, the outermost first."""
         parents = [
             parent.as_posix() for parent in reversed(Path(self.name).parents) if parent != Path()
         ]
         return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def write(self, data: bytes) -> None:
-        """Put `data` in place of the file.
-
-        Raises ConfigurationError; the old file is then still there.
-        """
+        """Replace the content by `data`; raise ConfigurationError, with the old content intact."""
         files = ProjectFiles(self.root)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -109,10 +106,7 @@ class Target:
             ) from error
 
     def remove(self, folders: Sequence[str] = ()) -> None:
-        """Remove the file, and those of `folders` that are empty then.
-
-        Raises ConfigurationError.
-        """
+        """Remove the file, and those of `folders` that are empty then; raise ConfigurationError."""
         parts = ProjectFiles(self.root).resolve(self.name)
         try:
             with open_folder(ProjectFiles(self.root).root, parts[:-1]) as folder:
@@ -127,17 +121,17 @@ class Target:
     def remove_folders(self, folders: Sequence[str]) -> None:
         """Remove those of `folders` that are empty, the innermost first."""
         for folder_name in reversed(folders):
-            # Somebody may have put something else there meanwhile.
+            # A folder that somebody else uses by now is not empty, and stays.
             with contextlib.suppress(OSError):
                 (self.root / folder_name).rmdir()
 
     def refusal(self, why: str) -> ConfigurationError:
-        """Return the exception that says `why` about this file."""
+        """Return an error with this file's name and `why` it cannot be used."""
         return ConfigurationError(f"{self.shown} {why}")
 
 
 def find_target(place: Place, *, project: Path, environment: Mapping[str, str]) -> Target:
-    """Return the file that `place` means: the first name that exists, else the last."""
+    """Return the file that `place` stands for: the first name that exists, else the last."""
     base = project if place.base is None else place.base(environment)
     name = next((name for name in place.names if (base / name).is_file()), place.names[-1])
     if place.base is None:
@@ -145,7 +139,8 @@ def find_target(place: Place, *, project: Path, environment: Mapping[str, str]) 
 
     home = environment.get("HOME") or environment.get("USERPROFILE") or str(Path.home())
     if base.is_relative_to(home):
-        # Files of one's own are often links to others below the same home.
+        # The root is the home folder because personal configuration files are often links to other
+        # files below it, in a repository of dotfiles for example.
         relative = (base / name).relative_to(home).as_posix()
         return Target(root=Path(home), name=relative, shown=f"~/{relative}")
 

@@ -186,4 +186,4 @@ CONFIGURATIONS = {
         "# Rules\r\n\r\n- one\r\n",
     ),
 }
-"""By a name that says what is special."""
+"""By a name that says what is special about the file."""

@@ -7,5 +7,5 @@ from tests.hosts.machine import Machine, make_machine
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """Lay down a machine of its own."""
+    """Create an empty machine."""
     return make_machine(tmp_path)

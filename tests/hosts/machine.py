@@ -1,4 +1,4 @@
-"""A person's home and a project on one machine, and `goop-mcp` run there as that person runs it."""
+"""A user's home folder and a project on one machine, and `goop-mcp` as that user runs it."""
 
 import io
 import os
@@ -32,11 +32,11 @@ class Machine:
     project: Path
 
     def run(self, *arguments: str, path: str | None = None) -> Ended:
-        """Run `goop-mcp` in the project; `path` takes the place of the PATH."""
+        """Run `goop-mcp` in the project; `path` replaces the PATH."""
         return run(*arguments, cwd=self.project, env=self.environment(path))
 
     def run_here(self, *arguments: str) -> Ended:
-        """Do what `run` does without a process of its own, which takes ten times longer."""
+        """Do what `run` does, in this process, which is ten times faster."""
         out, err = (
             io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
         )
@@ -50,7 +50,7 @@ class Machine:
         return Ended(code, *(stream.detach().getvalue().decode() for stream in (out, err)))
 
     def environment(self, path: str | None = None) -> Mapping[str, str]:
-        """Return what differs from the environment of the tests."""
+        """Return the variables that differ from the environment of the tests."""
         unset = dict.fromkeys([*_UNSET, *_UNSET_DATABASE], "")
         return {
             **unset,
@@ -59,14 +59,14 @@ class Machine:
         }
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file of the project, its folder too; text as it is, without changed line ends."""
+        """Write a file of the project and create its folder; line ends are kept."""
         file = self.project / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content.encode() if isinstance(content, str) else content)
         return file
 
     def files(self) -> dict[str, bytes]:
-        """Return every file of project and home that a host may read, by its path from the machine's root."""
+        """Return every file of project and home that a host may read, by its relative path."""
         found: dict[str, bytes] = {}
         for root in (self.project, self.home):
             for file in sorted(root.rglob("*")):
@@ -81,7 +81,7 @@ class Machine:
 
 
 def make_machine(folder: Path) -> Machine:
-    """Lay down an empty home and an empty project."""
+    """Create an empty home and an empty project."""
     machine = Machine(folder / "home of Zoë", folder / "a project — проект")
     machine.home.mkdir()
     machine.project.mkdir()

@@ -1,4 +1,4 @@
-"""Programs are asked again in their session; what they write is read as their makers document it."""
+"""Agents that are programs: asked again in their session, their output read as documented."""
 
 import json
 import os
@@ -26,12 +26,13 @@ from tests.retry.agents import BAD_STATUS, GOOD, both_backends, run
 
 WAYS: tuple[Way, ...] = ("first", "same_conversation", "minimal", "same_conversation", "fresh")
 ONE_ATTEMPT = RetryPolicy(max_attempts=1, call_retries=0)
-# Writes down how it was called, then answers: badly the first time, well the second.
+# Logs how it was called, then answers: badly the first time, well the second.
 CLAUDE = """
 words, text = sys.argv[1:], sys.stdin.read()
 number = note({"words": words, "text": text})
-json.dump({"type": "result", "subtype": "success", "is_error": False, "result": REPLIES[number], "session_id": "s1",
-           "total_cost_usd": 0.5, "usage": {"input_tokens": 10, "output_tokens": 5}}, sys.stdout)
+json.dump({"type": "result", "subtype": "success", "is_error": False, "session_id": "s1",
+           "result": REPLIES[number], "total_cost_usd": 0.5,
+           "usage": {"input_tokens": 10, "output_tokens": 5}}, sys.stdout)
 """
 OPENCODE = """
 number = note({"words": sys.argv[1:], "text": sys.stdin.read()})
@@ -39,14 +40,15 @@ tokens = {"input": 10, "output": 5, "reasoning": 1, "cache": {"read": 0, "write"
 for kind, part in [
     ("step_start", {}), ("text", {"text": "I look at it."}), ("tool_use", {"tool": "read"}),
     ("step_finish", {"tokens": tokens, "cost": 0.25}),
-    ("step_start", {}), ("text", {"text": REPLIES[number]}), ("step_finish", {"tokens": tokens, "cost": 0.25}),
+    ("step_start", {}), ("text", {"text": REPLIES[number]}),
+    ("step_finish", {"tokens": tokens, "cost": 0.25}),
 ]:
     print(json.dumps({"type": kind, "sessionID": "ses_1", "part": part}))
 """
 
 
 def program(folder: Path, body: str) -> str:
-    """Write a program that keeps notes of its calls in `calls.jsonl` beside it."""
+    """Write a program that logs its calls in `calls.jsonl` in its folder."""
     file = folder / "agent"
     file.write_text(
         f"#!{sys.executable}\nimport json, os, sys, time\nREPLIES = {[BAD_STATUS, GOOD]!r}\n"
@@ -92,20 +94,22 @@ def test_claude_is_asked_again_with_resume(backend: str, tmp_path: Path) -> None
     assert second["text"] == outcome.attempts[1].message
 
 
-# What Claude Code 2.1.329 prints when the provider refuses a request, but for fields of no use
-# here.
+# What Claude Code 2.1.329 prints when the provider refuses a request, without irrelevant fields.
 REFUSED = """
 number = note({"words": sys.argv[1:], "text": sys.stdin.read()})
-result = {"stop_reason": "stop_sequence", "session_id": "s1", "total_cost_usd": 0.25, "permission_denials": [],
-          "usage": {"input_tokens": 4, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 2,
-                    "output_tokens": 1, "service_tier": "standard"},
+result = {"stop_reason": "stop_sequence", "session_id": "s1", "total_cost_usd": 0.25,
+          "permission_denials": [],
+          "usage": {"input_tokens": 4, "cache_creation_input_tokens": 3,
+                    "cache_read_input_tokens": 2, "output_tokens": 1, "service_tier": "standard"},
           "terminal_reason": "api_error", "is_error": True, "num_turns": 1, "subtype": "success",
-          "api_error_status": STATUS, "api_error_type": "rate_limit_error", "result": SAID, "type": "result"}
+          "api_error_status": STATUS, "api_error_type": "rate_limit_error", "result": TEXT,
+          "type": "result"}
 if number == 0:
     print(json.dumps(result))
     sys.exit(1)
-json.dump({"type": "result", "subtype": "success", "is_error": False, "result": REPLIES[1], "session_id": "s1",
-           "total_cost_usd": 0.5, "usage": {"input_tokens": 10, "output_tokens": 5}}, sys.stdout)
+json.dump({"type": "result", "subtype": "success", "is_error": False, "session_id": "s1",
+           "result": REPLIES[1], "total_cost_usd": 0.5,
+           "usage": {"input_tokens": 10, "output_tokens": 5}}, sys.stdout)
 """
 RATE_LIMITED = (
     "API Error: Request rejected (429) · This request would exceed your account's rate limit."
@@ -114,13 +118,13 @@ RATE_LIMITED = (
 AT_ONCE = RetryPolicy(backoff=tenacity.wait_none())
 
 
-def refusing(status: int | None, said: str) -> str:
-    return REFUSED.replace("STATUS", repr(status)).replace("SAID", repr(said))
+def refusing(status: int | None, expected: str) -> str:
+    return REFUSED.replace("STATUS", repr(status)).replace("TEXT", repr(expected))
 
 
 @both_backends
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "expected"),
     [
         (429, RATE_LIMITED),
         (
@@ -136,35 +140,36 @@ def refusing(status: int | None, said: str) -> str:
     ],
 )
 def test_a_rate_limit_of_claude_is_repeated_in_its_session_with_its_cost(
-    backend: str, tmp_path: Path, status: int | None, said: str
+    backend: str, tmp_path: Path, status: int | None, expected: str
 ) -> None:
     outcome = asked(
-        backend, claude_code(program=program(tmp_path, refusing(status, said))), AT_ONCE
+        backend, claude_code(program=program(tmp_path, refusing(status, expected))), AT_ONCE
     )
     assert outcome.accepted
     failed, answered = outcome.attempts
     assert failed.usage == Usage(input_tokens=9, output_tokens=1, cost=0.25)
     assert (outcome.usage.tokens, outcome.usage.cost) == (25, 0.75)
     assert (failed.error or "").startswith(
-        f"CommandFailedError: claude gave no result ({said[:40]}"
+        f"CommandFailedError: claude gave no result ({expected[:40]}"
     )
     assert answered.conversation_id == "s1"
     assert calls(tmp_path)[1]["words"] == ["-p", "--output-format", "json", "--resume", "s1"]
     assert calls(tmp_path)[1]["text"] == "Implement it."
 
 
-# What Claude Code 2.1.329 prints each time it goes on in a session: cost and modelUsage are those
-# of the session.
+# What Claude Code 2.1.329 prints each time it continues a session: cost and modelUsage are those
+# of the whole session.
 SUMMED = """
 number = note({"words": sys.argv[1:], "text": sys.stdin.read()}, most=9)
 refused = number == 1
-said = REPLIES[number == 3].replace("DONE-ISH", f"OVER {number}")
+expected = REPLIES[number == 3].replace("DONE-ISH", f"OVER {number}")
 calls = (1, 1, 2, 3)[number]
 used = {"input_tokens": 0 if refused else 10, "output_tokens": 0 if refused else 5}
 print(json.dumps({"type": "result", "subtype": "success", "is_error": refused, "session_id": "s1",
-    "api_error_status": 429 if refused else None, "result": "slow down" if refused else said,
+    "api_error_status": 429 if refused else None, "result": "slow down" if refused else expected,
     "total_cost_usd": 0.25 * calls, "usage": used,
-    "modelUsage": {"m": {"inputTokens": 10 * calls, "outputTokens": 5 * calls, "costUSD": 0.25 * calls}}}))
+    "modelUsage": {"m": {"inputTokens": 10 * calls, "outputTokens": 5 * calls,
+                         "costUSD": 0.25 * calls}}}))
 sys.exit(refused)
 """
 
@@ -184,32 +189,35 @@ def test_the_cost_of_a_session_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_the_time_that_claude_names_is_waited_for(tmp_path: Path) -> None:
-    said = f"Claude AI usage limit reached|{int(time.time()) + 1000}"
-    agent = claude_code(program=program(tmp_path, refusing(None, said)))
+    text = f"Claude AI usage limit reached|{int(time.time()) + 1000}"
+    agent = claude_code(program=program(tmp_path, refusing(None, text)))
     outcome = asked("asyncio", agent, RetryPolicy(deadline=900))
     assert (outcome.stopped_because, len(outcome.attempts)) == ("deadline", 1)
 
 
 def test_a_wrong_key_of_claude_is_not_repeated(tmp_path: Path) -> None:
-    said = "Invalid API key · Fix external API key"
-    outcome = asked("asyncio", claude_code(program=program(tmp_path, refusing(401, said))), AT_ONCE)
+    text = "Invalid API key · Fix external API key"
+    outcome = asked("asyncio", claude_code(program=program(tmp_path, refusing(401, text))), AT_ONCE)
     assert (outcome.stopped_because, len(calls(tmp_path))) == ("agent_error", 1)
-    assert said in str(outcome.failure)
+    assert text in str(outcome.failure)
 
 
 # What OpenCode 1.18.33 prints when the provider refuses a request.
 OPENCODE_REFUSED = """
 number = note({"words": sys.argv[1:], "text": sys.stdin.read()})
-part = {"tokens": {"input": 10, "output": 5, "reasoning": 1, "cache": {"read": 3, "write": 1}}, "cost": 0.25}
+part = {"tokens": {"input": 10, "output": 5, "reasoning": 1, "cache": {"read": 3, "write": 1}},
+        "cost": 0.25}
 headers = {"connection": "close", "content-type": "application/json", "retry-after-ms": "1"}
 if number == 0:
-    print(json.dumps({"type": "step_finish", "timestamp": 1795353772031, "sessionID": "ses_1", "part": part}))
-    print(json.dumps({"type": "error", "timestamp": 1795353772031, "sessionID": "ses_1", "error": {
-        "name": "APIError", "data": {"message": "slow down", "statusCode": STATUS, "isRetryable": RETRYABLE,
-        "responseHeaders": headers, "responseBody": "{}", "metadata": {"url": "http://127.0.0.1/v1"}}}}))
+    event = {"timestamp": 1795353772031, "sessionID": "ses_1"}
+    data = {"message": "slow down", "statusCode": STATUS, "isRetryable": RETRYABLE,
+            "responseHeaders": headers, "responseBody": "{}",
+            "metadata": {"url": "http://127.0.0.1/v1"}}
+    print(json.dumps({"type": "step_finish", "part": part, **event}))
+    print(json.dumps({"type": "error", "error": {"name": "APIError", "data": data}, **event}))
     sys.exit(1)
-for kind, said in [("step_start", {}), ("text", {"text": REPLIES[1]}), ("step_finish", part)]:
-    print(json.dumps({"type": kind, "sessionID": "ses_1", "part": said}))
+for kind, text in [("step_start", {}), ("text", {"text": REPLIES[1]}), ("step_finish", part)]:
+    print(json.dumps({"type": kind, "sessionID": "ses_1", "part": text}))
 """
 
 
@@ -233,7 +241,7 @@ def test_a_rate_limit_of_opencode_is_repeated_in_its_session_with_its_cost(
     ]
 
 
-def test_what_opencode_says_will_not_pass_is_not_repeated(tmp_path: Path) -> None:
+def test_an_error_that_opencode_calls_permanent_is_not_repeated(tmp_path: Path) -> None:
     body = OPENCODE_REFUSED.replace("STATUS", "401").replace("RETRYABLE", "False")
     outcome = asked("asyncio", opencode(program=program(tmp_path, body)), AT_ONCE)
     assert (outcome.stopped_because, len(calls(tmp_path))) == ("agent_error", 1)
@@ -252,7 +260,7 @@ def test_what_opencode_says_will_not_pass_is_not_repeated(tmp_path: Path) -> Non
         ("'usage': []", None),
     ],
 )
-def test_what_claude_does_not_tell_is_unknown(
+def test_what_claude_does_not_report_is_unknown(
     tmp_path: Path, fields: str, usage: Usage | None
 ) -> None:
     body = (
@@ -287,7 +295,7 @@ def test_opencode_is_asked_again_in_its_session(backend: str, tmp_path: Path) ->
     ]
 
 
-def test_a_message_that_begins_anew_begins_a_new_session(tmp_path: Path) -> None:
+def test_a_fresh_message_begins_a_new_session(tmp_path: Path) -> None:
     agent = claude_code(program=program(tmp_path, CLAUDE))
 
     async def talk() -> None:
@@ -304,14 +312,14 @@ def test_a_message_that_begins_anew_begins_a_new_session(tmp_path: Path) -> None
     ]
 
 
-def test_a_message_that_begins_with_a_dash_is_no_option_of_opencode(tmp_path: Path) -> None:
+def test_a_message_that_begins_with_a_dash_is_not_an_option_of_opencode(tmp_path: Path) -> None:
     agent = opencode(program=program(tmp_path, OPENCODE))
     run("asyncio", lambda: agent.ask(Message("--help me")))
     assert calls(tmp_path)[0]["words"] == ["run", "--format", "json", " --help me"]
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "expected"),
     [
         ("print('no key', file=sys.stderr); sys.exit(3)", "ended with exit code 3: no key"),
         ("print('hello')", "claude wrote 'hello"),
@@ -323,12 +331,12 @@ def test_a_message_that_begins_with_a_dash_is_no_option_of_opencode(tmp_path: Pa
     ],
 )
 def test_a_program_that_fails_is_a_failed_call_that_says_why(
-    tmp_path: Path, body: str, said: str
+    tmp_path: Path, body: str, expected: str
 ) -> None:
     outcome = asked("asyncio", claude_code(program=program(tmp_path, body)), ONE_ATTEMPT)
     assert outcome.stopped_because == "agent_error"
     assert isinstance(outcome.failure, CommandFailedError)
-    assert said in str(outcome.failure)
+    assert expected in str(outcome.failure)
     assert "Implement it." not in str(outcome.failure)
 
 
@@ -445,7 +453,7 @@ def test_a_program_that_reads_nothing_may_answer_all_the_same(backend: str) -> N
     assert reply.text == "done\n"
 
 
-def test_a_program_without_sessions_is_told_what_it_was_asked_and_answered() -> None:
+def test_a_program_without_sessions_receives_the_earlier_messages_and_answers() -> None:
     agent = CommandLineAgent(
         command=lambda _text, _session: ["cat"], read=lambda text: Answer(text=text), on_stdin=True
     )
@@ -463,13 +471,13 @@ def test_a_program_without_sessions_is_told_what_it_was_asked_and_answered() -> 
 
 
 @pytest.mark.parametrize("on_stdin", [False, True])
-def test_what_no_program_can_be_given_is_marked(on_stdin: bool) -> None:
+def test_characters_that_no_program_can_receive_are_replaced(on_stdin: bool) -> None:
     agent = script("cat" if on_stdin else 'printf %s "$1"', on_stdin=on_stdin)
     assert run("asyncio", lambda: agent.ask(Message("a\0b\ud800c"))).text == "a\ufffdb?c"
 
 
 @pytest.mark.parametrize(
-    ("agent", "message", "said"),
+    ("agent", "message", "expected"),
     [
         (
             script("true"),
@@ -497,8 +505,8 @@ def test_what_no_program_can_be_given_is_marked(on_stdin: bool) -> None:
     ids=["too long", "no folder", "a text", "no words", "no answer"],
 )
 def test_mistakes_about_a_program_are_named(
-    agent: CommandLineAgent, message: str, said: str
+    agent: CommandLineAgent, message: str, expected: str
 ) -> None:
     with pytest.raises((CommandFailedError, TypeError)) as caught:
         run("asyncio", lambda: agent.ask(Message(message)))
-    assert said in str(caught.value)
+    assert expected in str(caught.value)

@@ -1,4 +1,4 @@
-"""What the doctor finds, and how it says what to do."""
+"""What the doctor finds, and the fixes that it prints."""
 
 import json
 import os
@@ -24,24 +24,24 @@ def examined(
     ended = machine.run("doctor", "--format", "json", path=path)
     assert ended.code == code, ended.out + ended.err
     found: dict[str, list[dict[str, str]]] = {}
-    told = json.loads(ended.out)
-    assert told["healthy"] is (code == 0)
-    for check in told["checks"]:
+    results = json.loads(ended.out)
+    assert results["healthy"] is (code == 0)
+    for check in results["checks"]:
         found.setdefault(check["subject"], []).append(check)
-        assert (check["cure"] is None) == (check["outcome"] == "ok")
+        assert (check["fix"] is None) == (check["outcome"] == "ok")
 
     return found
 
 
-def faults(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
-    return [(check["message"], check["cure"]) for check in checks if check["outcome"] == "fault"]
+def errors(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(check["message"], check["fix"]) for check in checks if check["outcome"] == "error"]
 
 
 def warnings(checks: list[dict[str, str]]) -> list[tuple[str, str]]:
-    """Return the warnings and their cures; that a server starts slowly is true of a busy machine."""
-    told = [check for check in checks if check["outcome"] == "warning"]
+    """Return the warnings and fixes, except that a server is slow: the machine may be busy."""
+    results = [check for check in checks if check["outcome"] == "warning"]
     return [
-        (check["message"], check["cure"]) for check in told if not check["message"].endswith(SLOW)
+        (check["message"], check["fix"]) for check in results if not check["message"].endswith(SLOW)
     ]
 
 
@@ -60,7 +60,7 @@ def script(machine: Machine, text: str) -> str:
     return str(program)
 
 
-def test_a_machine_without_any_host_is_told_how_to_install(machine: Machine) -> None:
+def test_a_machine_without_any_host_gets_the_command_to_install(machine: Machine) -> None:
     checks = examined(machine, code=0)
     assert warnings(checks["hosts"]) == [
         (
@@ -83,41 +83,43 @@ def test_each_server_is_started_and_lists_its_tools(machine: Machine, host: str)
     assert "tools" in check["message"]
 
 
-def test_a_fault_and_its_cure_are_told_in_one_line_each(machine: Machine) -> None:
+def test_an_error_and_its_fix_are_printed_in_one_line_each(machine: Machine) -> None:
     register(machine, "/nowhere/goop-mcp")
     ended = machine.run("doctor")
     assert ended.code == 1
     assert (
-        "FAULT    Cursor: .cursor/mcp.json: server goop starts /nowhere/goop-mcp, which is not"
-        " found on the PATH\n         cure: goop-mcp install cursor --scope project --replace\n"
+        "ERROR    Cursor: .cursor/mcp.json: server goop starts /nowhere/goop-mcp, which is not"
+        " found on the PATH\n         fix: goop-mcp install cursor --scope project --replace\n"
         in ended.out
     )
 
 
-def test_a_configuration_that_cannot_be_read_is_named_with_the_place(machine: Machine) -> None:
+def test_a_configuration_that_cannot_be_read_is_reported_with_its_position(
+    machine: Machine,
+) -> None:
     machine.write(".vscode/mcp.json", '{\n  "servers": {]\n}')
-    ((message, cure),) = faults(examined(machine, code=1)["VS Code"])
+    ((message, fix),) = errors(examined(machine, code=1)["VS Code"])
     assert ".vscode/mcp.json cannot be read: unexpected ']' (line 2, column 15)" in message
-    assert cure == "mend .vscode/mcp.json; the host cannot read it either"
+    assert fix == "fix .vscode/mcp.json; the host cannot read it either"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("import sys; sys.exit('no module named lxml')", "it ends with 1: no module named lxml"),
         (
             "print('Welcome!', flush=True); input()",
-            "it writes 'Welcome!' to standard output, where only MCP may stand",
+            "it writes 'Welcome!' to standard output, which is for MCP only",
         ),
-        ("pass", "it ends with 0 and says nothing"),
+        ("pass", "it ends with 0 and prints nothing"),
     ],
 )
-def test_a_server_that_does_not_work_is_told_with_its_last_words(
-    machine: Machine, text: str, said: str
+def test_a_server_that_does_not_work_is_reported_with_its_last_output(
+    machine: Machine, text: str, expected: str
 ) -> None:
     register(machine, script(machine, text))
-    ((message, _),) = faults(examined(machine, code=1)["Cursor"])
-    assert message == f".cursor/mcp.json: server goop does not work: {said}"
+    ((message, _),) = errors(examined(machine, code=1)["Cursor"])
+    assert message == f".cursor/mcp.json: server goop does not work: {expected}"
 
 
 OTHER_VERSION = """\
@@ -125,16 +127,17 @@ import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" in asked:
-        said = {"serverInfo": {"name": "goop-mcp", "version": "0.0.1"}, "tools": [{"name": "t"}]}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}), flush=True)
+        info = {"name": "goop-mcp", "version": "0.0.1"}
+        result = {"serverInfo": info, "tools": [{"name": "t"}]}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
 
 
-def test_another_version_is_told(machine: Machine) -> None:
+def test_another_version_is_reported(machine: Machine) -> None:
     register(machine, script(machine, OTHER_VERSION))
-    ((message, cure),) = warnings(examined(machine, code=0)["Cursor"])
+    ((message, fix),) = warnings(examined(machine, code=0)["Cursor"])
     assert "server goop starts goop-mcp 0.0.1, and this is" in message
-    assert cure.startswith("install the newest one in both places")
+    assert fix.startswith("install the newest one in both places")
 
 
 def test_no_secret_is_shown(machine: Machine) -> None:
@@ -146,62 +149,62 @@ def test_no_secret_is_shown(machine: Machine) -> None:
     assert "ghp_a1B2" not in ended.out
 
 
-def test_variables_of_the_host_are_put_in(machine: Machine) -> None:
+def test_variables_of_the_host_are_expanded(machine: Machine) -> None:
     text = (
         "import os, sys\nif os.environ['GOOP_PROJECT_DIR'] != os.getcwd():"
         f" sys.exit('wrong')\n{OTHER_VERSION}"
     )
     register(machine, script(machine, text), env={"GOOP_PROJECT_DIR": "${workspaceFolder}"})
-    assert faults(examined(machine, code=0)["Cursor"]) == []
+    assert errors(examined(machine, code=0)["Cursor"]) == []
 
 
-def test_a_registration_for_project_and_person_at_once_is_told(machine: Machine) -> None:
+def test_a_registration_for_both_project_and_user_is_reported(machine: Machine) -> None:
     machine.run("install", "cursor")
     machine.run("install", "cursor", "--scope", "user")
-    ((message, cure),) = warnings(examined(machine, code=0)["Cursor"])
+    ((message, fix),) = warnings(examined(machine, code=0)["Cursor"])
     assert (
         message
         == "goop-mcp is registered 2 times: in .cursor/mcp.json as goop and ~/.cursor/mcp.json as"
         " goop"
     )
     first, second = (f"goop-mcp uninstall cursor --scope {scope}" for scope in ("project", "user"))
-    assert cure == f"remove all but one of them, for example with {first} or {second}"
+    assert fix == f"remove all but one of them, for example with {first} or {second}"
 
 
-def test_a_second_entry_under_another_name_is_told(machine: Machine) -> None:
+def test_a_second_entry_under_another_name_is_reported(machine: Machine) -> None:
     one = {"command": PROGRAM, "args": []}
     machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": one, "old": one}}))
     ((message, _),) = warnings(examined(machine, code=0)["Cursor"])
     assert "registered 2 times" in message
 
 
-def test_missing_hooks_and_a_missing_plugin_are_told(machine: Machine) -> None:
+def test_missing_hooks_and_a_missing_plugin_are_reported(machine: Machine) -> None:
     machine.run("install", "claude-code")
     machine.run("install", "opencode")
     machine.write(".claude/settings.json", "{}")
     (machine.project / ".opencode/plugins/goop.js").unlink()
     checks = examined(machine, code=0)
-    ((message, cure),) = warnings(checks["Claude Code"])
+    ((message, fix),) = warnings(checks["Claude Code"])
     assert message.startswith(
         ".claude/settings.json lacks entries of ours: SubagentStart, SubagentStop, Stop"
     )
-    assert cure == "goop-mcp install claude-code --scope project"
+    assert fix == "goop-mcp install claude-code --scope project"
     assert warnings(checks["OpenCode"]) == [
         (
-            ".opencode/plugins/goop.js is not there: bad reports are not sent back",
+            ".opencode/plugins/goop.js is missing: bad reports are not sent back",
             "goop-mcp install opencode --scope project",
         )
     ]
 
 
-def test_an_outdated_plugin_is_told(machine: Machine) -> None:
+def test_an_outdated_plugin_is_reported(machine: Machine) -> None:
     machine.run("install", "opencode")
-    machine.write(".opencode/plugins/goop.js", "// goop-mcp of old\n")
+    machine.write(".opencode/plugins/goop.js", "// old goop-mcp\n")
     ((message, _),) = warnings(examined(machine, code=0)["OpenCode"])
     assert message.startswith(".opencode/plugins/goop.js is not the file of goop-mcp")
 
 
-def test_hooks_that_start_nothing_or_stand_twice_are_told(machine: Machine) -> None:
+def test_hooks_that_start_nothing_or_are_duplicated_are_reported(machine: Machine) -> None:
     machine.run("install", "claude-code", "--command", "/gone/goop-mcp")
     settings = machine.project / ".claude/settings.json"
     values = json.loads(settings.read_text())
@@ -213,12 +216,12 @@ def test_hooks_that_start_nothing_or_stand_twice_are_told(machine: Machine) -> N
         "remove all but one from .claude/settings.json",
     ) in (warnings(checks))
     assert any(
-        "lets hooks.SubagentStop start /gone/goop-mcp, which is not there" in said
-        for said, _ in faults(checks)
+        "starts /gone/goop-mcp in hooks.SubagentStop, which does not exist" in message
+        for message, _ in errors(checks)
     )
 
 
-def test_two_programs_on_the_path_are_told(machine: Machine, tmp_path: Path) -> None:
+def test_two_programs_on_the_path_are_reported(machine: Machine, tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
         folder.mkdir()
@@ -226,29 +229,29 @@ def test_two_programs_on_the_path_are_told(machine: Machine, tmp_path: Path) -> 
         (folder / "goop-mcp").chmod(0o755)
 
     path = os.pathsep.join([*map(str, folders), "/usr/bin", "/bin"])
-    ((message, cure),) = warnings(examined(machine, code=0, path=path)["PATH"])
+    ((message, fix),) = warnings(examined(machine, code=0, path=path)["PATH"])
     assert (
         message == f"2 different programs goop-mcp are found; {folders[0]}/goop-mcp is started,"
         f" {folders[1]}/goop-mcp is not"
     )
-    assert cure == "uninstall those that are not needed"
+    assert fix == "uninstall those that are not needed"
 
 
-def test_a_path_without_the_program_is_told(machine: Machine) -> None:
+def test_a_path_without_the_program_is_reported(machine: Machine) -> None:
     ((message, _),) = warnings(examined(machine, code=0, path="/usr/bin:/bin")["PATH"])
     assert message == f"no goop-mcp is found on it, so hosts start it as {PROGRAM}"
 
 
-def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> None:
+def test_a_broken_state_is_reported_with_the_newest_checkpoint(machine: Machine) -> None:
     broken = machine.write(".goopspec/state.json", '{\n  "version": 2,,\n}')
     for age, name in ((200, "old"), (100, "new")):
         checkpoint = machine.write(f".goopspec/checkpoints/{name}.json", "{}")
         os.utime(checkpoint, (1_000_000 - age, 1_000_000 - age))
 
-    ((message, cure),) = faults(examined(machine, code=1)["project"])
+    ((message, fix),) = errors(examined(machine, code=1)["project"])
     assert message == ".goopspec/state.json is broken in line 2, column 16: unexpected ','"
     assert (
-        cure == "mend that place by hand, or take over what you need from"
+        fix == "fix that place by hand, or take over what you need from"
         " .goopspec/checkpoints/new.json "
         "(saved 1970-01-12 13:45 UTC)"
     )
@@ -257,38 +260,38 @@ def test_a_broken_state_is_told_with_the_newest_checkpoint(machine: Machine) -> 
 
 def test_a_checkpoint_that_cannot_be_read_is_not_offered(machine: Machine) -> None:
     shutil.copytree(CASES / "checkpoints", machine.project, dirs_exist_ok=True)
-    ((_, cure),) = faults(examined(machine, code=1)["project"])
+    ((_, fix),) = errors(examined(machine, code=1)["project"])
     assert (
-        cure == "mend that place by hand, or take over what you need from"
+        fix == "fix that place by hand, or take over what you need from"
         " .goopspec/checkpoints/cp-2.json "
         "(saved 2026-01-18 16:00 UTC, phase execute)"
     )
 
 
-def test_wishes_for_hooks_that_cannot_be_used_are_told(machine: Machine) -> None:
+def test_an_invalid_hooks_file_is_reported(machine: Machine) -> None:
     machine.write(".goopspec/hooks.json", '{"ask_again": 99}')
     ((message, _),) = warnings(examined(machine, code=0)["project"])
     assert ".goopspec/hooks.json: ask_again is 99; expected a whole number from 0 to 7" in message
 
 
-def test_a_file_that_is_no_database_is_told(machine: Machine) -> None:
+def test_a_file_that_is_not_a_database_is_reported(machine: Machine) -> None:
     machine.write(".goopspec/goop.db", b"no database, but long enough to be taken for one" * 100)
-    ((message, cure),) = faults(examined(machine, code=1)["database"])
+    ((message, fix),) = errors(examined(machine, code=1)["database"])
     assert message.startswith(".goopspec/goop.db")
-    assert cure
+    assert fix
 
 
-def test_a_database_of_a_newer_version_is_told(machine: Machine) -> None:
+def test_a_database_of_a_newer_version_is_reported(machine: Machine) -> None:
     (machine.project / ".goopspec").mkdir()
     with apsw.Connection(str(machine.project / ".goopspec/goop.db")) as connection:
         connection.execute(f"PRAGMA application_id={0x676F6F70}; PRAGMA user_version=99")
 
-    ((message, cure),) = faults(examined(machine, code=1)["database"])
+    ((message, fix),) = errors(examined(machine, code=1)["database"])
     assert "has version 99 of the tables" in message
-    assert cure == "install the newest goop-mcp, then restart the hosts"
+    assert fix == "install the newest goop-mcp, then restart the hosts"
 
 
-def test_a_project_that_does_not_exist_is_a_wrong_call(machine: Machine) -> None:
+def test_a_project_that_does_not_exist_is_a_usage_error(machine: Machine) -> None:
     ended = machine.run("doctor", "--project", "nowhere")
     assert (ended.code, ended.out) == (2, "")
 
@@ -309,14 +312,14 @@ def test_a_plugin_alone_is_a_registration(machine: Machine) -> None:
     )
 
 
-def test_a_plugin_that_finds_no_program_is_a_fault(machine: Machine) -> None:
+def test_a_plugin_that_finds_no_program_is_an_error(machine: Machine) -> None:
     switch_plugin(machine, ".claude/settings.json", on=True)
-    ((message, cure),) = faults(examined(machine, code=1, path="")["Claude Code"])
+    ((message, fix),) = errors(examined(machine, code=1, path="")["Claude Code"])
     assert "finds none of goop-mcp, uvx, pipx on the PATH" in message
-    assert "pipx install goop-mcp" in cure
+    assert "pipx install goop-mcp" in fix
 
 
-def test_a_plugin_and_hooks_in_the_settings_are_told(machine: Machine) -> None:
+def test_a_plugin_and_hooks_in_the_settings_are_reported(machine: Machine) -> None:
     (machine.home / ".claude").mkdir()
     (machine.home / ".claude" / "settings.json").write_text(
         '{"enabledPlugins": {"goop-mcp@goop-tools": true}}'
@@ -337,7 +340,7 @@ def test_a_plugin_and_hooks_in_the_settings_are_told(machine: Machine) -> None:
     ]
 
 
-def test_a_plugin_that_the_project_switches_off_is_none(machine: Machine) -> None:
+def test_a_plugin_that_the_project_switches_off_does_not_count(machine: Machine) -> None:
     (machine.home / ".claude").mkdir()
     (machine.home / ".claude" / "settings.json").write_text(
         '{"enabledPlugins": {"goop-mcp@anywhere": true}}'
@@ -348,14 +351,14 @@ def test_a_plugin_that_the_project_switches_off_is_none(machine: Machine) -> Non
 
 
 @pytest.mark.parametrize("host", ["claude-code", "opencode"])
-def test_what_judges_for_project_and_person_at_once_is_told(machine: Machine, host: str) -> None:
+def test_hooks_for_both_project_and_user_are_reported(machine: Machine, host: str) -> None:
     machine.run("install", host)
     machine.run("install", host, "--scope", "user")
-    told = [message for message, _ in warnings(examined(machine, code=0)[HOSTS[host].title])]
-    assert any("judge the same reports" in message for message in told)
+    results = [message for message, _ in warnings(examined(machine, code=0)[HOSTS[host].title])]
+    assert any("judge the same reports" in message for message in results)
 
 
-def test_a_command_of_ones_own_that_was_installed_is_no_stranger(machine: Machine) -> None:
+def test_a_custom_command_that_was_installed_is_recognised(machine: Machine) -> None:
     wrapper = machine.home / "start it"
     wrapper.write_text(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
     wrapper.chmod(0o755)

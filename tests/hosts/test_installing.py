@@ -41,15 +41,15 @@ def done(machine: Machine, *arguments: str) -> str:
     return ended.out
 
 
-def done_here(machine: Machine, *arguments: str) -> str:
-    """As `done`, without a process of its own: for what is done with every configuration."""
+def done_in_process(machine: Machine, *arguments: str) -> str:
+    """Do what `done` does, in this process: faster, for tests of every configuration."""
     ended = machine.run_here(*arguments)
     assert ended.code == 0, ended.err
     return ended.out
 
 
 def refused(machine: Machine, *arguments: str) -> str:
-    """Return why something was refused; nothing may have changed."""
+    """Return why the command failed, which must not have changed anything."""
     before = machine.files()
     ended = machine.run(*arguments)
     assert ended.code == 1
@@ -89,7 +89,7 @@ def test_the_server_is_registered_in_the_form_of_the_host(machine: Machine, host
 
 
 @every_host
-def test_a_new_file_goes_again_with_the_folders_made_for_it(machine: Machine, host: str) -> None:
+def test_a_new_file_is_removed_with_the_folders_created_for_it(machine: Machine, host: str) -> None:
     done(machine, "install", host, "--instructions")
     assert machine.files()
     done(machine, "uninstall", host)
@@ -98,7 +98,7 @@ def test_a_new_file_goes_again_with_the_folders_made_for_it(machine: Machine, ho
 
 
 @every_host
-def test_for_one_person_nothing_is_written_to_the_project(machine: Machine, host: str) -> None:
+def test_for_one_user_nothing_is_written_to_the_project(machine: Machine, host: str) -> None:
     done(machine, "install", host, "--scope", "user")
     assert machine.files()
     assert list(machine.project.iterdir()) == []
@@ -111,9 +111,9 @@ def test_uninstalling_leaves_every_byte_as_it_was(machine: Machine, name: str) -
     host, path, text = CONFIGURATIONS[name]
     machine.write(path, text)
     before = machine.files()
-    done_here(machine, "install", host, "--instructions")
+    done_in_process(machine, "install", host, "--instructions")
     assert machine.files() != before
-    done_here(machine, "uninstall", host)
+    done_in_process(machine, "uninstall", host)
     assert machine.files() == before
 
 
@@ -121,21 +121,21 @@ def test_uninstalling_leaves_every_byte_as_it_was(machine: Machine, name: str) -
 def test_installing_twice_equals_once(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     machine.write(path, text)
-    done_here(machine, "install", host, "--instructions")
+    done_in_process(machine, "install", host, "--instructions")
     once = machine.files()
-    said = done_here(machine, "install", host, "--instructions")
+    output = done_in_process(machine, "install", host, "--instructions")
     assert machine.files() == once
-    assert {line.split()[0] for line in said.splitlines()[:2]} == {"unchanged"}
+    assert {line.split()[0] for line in output.splitlines()[:2]} == {"unchanged"}
 
 
 @configured
 def test_what_was_there_keeps_its_meaning_and_its_comments(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     file = machine.write(path, text)
-    done_here(machine, "install", host, "--instructions")
+    done_in_process(machine, "install", host, "--instructions")
     after = file.read_bytes().decode()
     left = iter(after)
-    # Every character that is no blank stands there in its order; new ones stand between them.
+    # All characters except blanks are still there in order, with new ones between them.
     assert all(character in left for character in text if not character.isspace())
     assert ("\r\n" in after, after.startswith("\ufeff")) == (
         "\r\n" in text,
@@ -147,10 +147,10 @@ def test_what_was_there_keeps_its_meaning_and_its_comments(machine: Machine, nam
 def test_what_people_add_meanwhile_survives_uninstalling(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     file = machine.write(path, text)
-    done_here(machine, "install", host, "--instructions")
+    done_in_process(machine, "install", host, "--instructions")
     added = b"- mine\n" if path.endswith(".md") else b"\n"
     file.write_bytes(file.read_bytes() + added)
-    done_here(machine, "uninstall", host)
+    done_in_process(machine, "uninstall", host)
     after = file.read_bytes().decode()
     if path.endswith(".md"):
         assert after.split() == [*text.split(), "-", "mine"]
@@ -162,11 +162,11 @@ def test_what_people_add_meanwhile_survives_uninstalling(machine: Machine, name:
 def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> None:
     host, path, text = CONFIGURATIONS[name]
     file = machine.write(path, text)
-    done_here(machine, "install", host, "--instructions")
+    done_in_process(machine, "install", host, "--instructions")
     for kept in (machine.home / ".local").rglob("record.json"):
         kept.unlink()
 
-    done_here(machine, "uninstall", host)
+    done_in_process(machine, "uninstall", host)
     after = file.read_bytes().decode()
     assert "goop-mcp" not in after
     kept_lines = [
@@ -175,13 +175,13 @@ def test_without_the_record_only_our_entries_go(machine: Machine, name: str) -> 
     assert all(line in after for line in kept_lines)
 
 
-def test_a_trial_run_shows_the_difference_and_changes_nothing(machine: Machine) -> None:
+def test_a_dry_run_shows_the_difference_and_changes_nothing(machine: Machine) -> None:
     machine.write("opencode.json", '{\n  "model": "a/b"\n}\n')
     before = machine.files()
-    said = done(machine, "install", "opencode", "--dry-run")
+    output = done(machine, "install", "opencode", "--dry-run")
     assert machine.files() == before
-    assert '-  "model": "a/b"\n+  "model": "a/b",\n+  "mcp": {\n+    "goop": {\n' in said
-    assert "+++ .opencode/plugins/goop.js" in said
+    assert '-  "model": "a/b"\n+  "model": "a/b",\n+  "mcp": {\n+    "goop": {\n' in output
+    assert "+++ .opencode/plugins/goop.js" in output
     assert not (machine.home / ".local").exists()
 
 
@@ -189,23 +189,23 @@ def test_a_copy_of_each_changed_file_is_kept_for_its_owner_only(machine: Machine
     machine.write(
         ".cursor/mcp.json", '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n'
     )
-    said = done(machine, "install", "cursor")
-    copy = machine.home / said.partition("(backup: ~/")[2].partition(")")[0]
+    output = done(machine, "install", "cursor")
+    copy = machine.home / output.partition("(backup: ~/")[2].partition(")")[0]
     assert copy.read_text() == '{"mcpServers": {"a": {"command": "a", "env": {"KEY": "s3cret"}}}}\n'
     assert copy.stat().st_mode & 0o077 == 0
-    assert "s3cret" not in said
+    assert "s3cret" not in output
     assert machine.project not in copy.parents
 
 
-def test_another_server_of_the_name_is_left_alone_unless_it_is_to_be_replaced(
+def test_another_server_of_the_name_is_kept_unless_it_is_to_be_replaced(
     machine: Machine,
 ) -> None:
     machine.write(
         ".mcp.json",
         '{\n  "mcpServers": {\n    "goop": {"command": "other", "args": ["x"]}\n  }\n}\n',
     )
-    said = refused(machine, "install", "claude-code")
-    assert ".mcp.json has another server called goop (line 3, column 13); rename that one" in said
+    output = refused(machine, "install", "claude-code")
+    assert ".mcp.json has another server called goop (line 3, column 13); rename it" in output
     done(machine, "install", "claude-code", "--replace", "--command", "goop-mcp")
     assert server(machine, "claude-code") == {"type": "stdio", "command": "goop-mcp", "args": []}
     done(machine, "uninstall", "claude-code")
@@ -215,11 +215,8 @@ def test_another_server_of_the_name_is_left_alone_unless_it_is_to_be_replaced(
 def test_an_entry_of_ours_that_was_written_by_hand_is_kept(machine: Machine) -> None:
     by_hand = {"command": "uvx", "args": ["goop-mcp@0.1.0"], "env": {"GOOP_LOG_LEVEL": "DEBUG"}}
     machine.write(".cursor/mcp.json", json.dumps({"mcpServers": {"goop": by_hand}}))
-    said = done(machine, "install", "cursor")
-    assert (
-        "keeps the entry goop of line 1, which was written by hand; --replace puts ours there"
-        in said
-    )
+    output = done(machine, "install", "cursor")
+    assert "keeps the entry goop of line 1, written by hand; --replace overwrites it" in output
     assert server(machine, "cursor") == by_hand
     done(machine, "uninstall", "cursor", "--dry-run")
     assert server(machine, "cursor") == by_hand
@@ -253,13 +250,13 @@ def test_an_entry_that_was_installed_follows_a_new_command(machine: Machine) -> 
         ("mcpServers: {}\n", "it is no JSON object (line 1, column 1)"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_the_place_and_left_alone(
+def test_a_file_that_cannot_be_read_is_reported_with_the_position_and_not_changed(
     machine: Machine, text: str, why: str
 ) -> None:
     machine.write(".mcp.json", text)
     assert (
         refused(machine, "install", "claude-code")
-        == f"goop-mcp: .mcp.json cannot be read: {why}; mend it first, it was left as it is.\n"
+        == f"goop-mcp: .mcp.json cannot be read: {why}; fix it first, it was not changed.\n"
     )
     refused(machine, "uninstall", "claude-code")
 
@@ -270,33 +267,33 @@ def test_a_file_that_cannot_be_read_is_named_with_the_place_and_left_alone(
         (
             ".mcp.json",
             '{\n  "mcpServers": []\n}',
-            "mcpServers that is no object (line 2, column 17)",
+            "mcpServers that is not an object (line 2, column 17)",
         ),
         (
             ".claude/settings.json",
             '{"hooks": "none"}',
-            "hooks that is no object (line 1, column 11)",
+            "hooks that is not an object (line 1, column 11)",
         ),
         (
             ".claude/settings.json",
             '{"hooks": {"Stop": {}}}',
-            "hooks.Stop that is no list (line 1, column 20)",
+            "hooks.Stop that is not a list (line 1, column 20)",
         ),
         (
             ".claude/settings.json",
             '{"enabledMcpjsonServers": true}',
-            "enabledMcpjsonServers that is no list",
+            "enabledMcpjsonServers that is not a list",
         ),
     ],
 )
-def test_a_value_of_another_kind_in_our_place_is_refused(
+def test_a_value_of_the_wrong_type_is_refused(
     machine: Machine, path: str, text: str, why: str
 ) -> None:
     machine.write(path, text)
     assert f"{path} has {why}" in refused(machine, "install", "claude-code")
 
 
-def test_a_fault_in_one_file_keeps_all_others_as_they_are(machine: Machine) -> None:
+def test_an_error_in_one_file_keeps_all_others_unchanged(machine: Machine) -> None:
     machine.write(".claude/settings.json", "{")
     refused(machine, "install", "claude-code")
     assert not (machine.project / ".mcp.json").exists()
@@ -305,8 +302,8 @@ def test_a_fault_in_one_file_keeps_all_others_as_they_are(machine: Machine) -> N
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b'{"a": "\xff"}', "is no text in UTF-8: byte 0xff in line 1"),
-        ('{"a": 1}'.encode("utf-16"), "is no text in UTF-8"),
+        (b'{"a": "\xff"}', "is not UTF-8 text: byte 0xff in line 1"),
+        ('{"a": 1}'.encode("utf-16"), "is not UTF-8 text"),
     ],
 )
 def test_a_file_in_another_encoding_is_refused(machine: Machine, content: bytes, why: str) -> None:
@@ -338,7 +335,7 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(machine: Machine) -> 
     assert list((machine.home / "shared").iterdir()) == []
 
 
-def test_a_link_to_ones_own_dotfiles_stays_a_link(machine: Machine) -> None:
+def test_a_link_to_a_dotfile_stays_a_link(machine: Machine) -> None:
     kept = machine.home / "dotfiles" / "mcp.json"
     kept.parent.mkdir()
     kept.write_text("{}\n")
@@ -357,15 +354,15 @@ def test_a_folder_in_place_of_the_file_is_refused(machine: Machine) -> None:
     assert ".mcp.json" in refused(machine, "install", "claude-code")
 
 
-def test_somebody_elses_plugin_of_the_name_is_refused(machine: Machine) -> None:
+def test_another_plugin_of_the_name_is_refused(machine: Machine) -> None:
     machine.write(".opencode/plugins/goop.js", "export const Mine = async () => ({})\n")
-    said = refused(machine, "install", "opencode")
-    assert ".opencode/plugins/goop.js is a file of somebody else; rename it" in said
+    output = refused(machine, "install", "opencode")
+    assert ".opencode/plugins/goop.js is not a file of goop-mcp; rename it" in output
     done(machine, "uninstall", "opencode")
     assert (machine.project / ".opencode/plugins/goop.js").exists()
 
 
-def test_without_a_place_for_backups_nothing_is_changed(machine: Machine) -> None:
+def test_without_a_folder_for_backups_nothing_is_changed(machine: Machine) -> None:
     machine.write(".cursor/mcp.json", "{}")
     (machine.home / ".local").write_text("in the way")
     assert "so nothing was changed; make that folder writable" in refused(
@@ -375,8 +372,8 @@ def test_without_a_place_for_backups_nothing_is_changed(machine: Machine) -> Non
 
 def test_markers_that_do_not_pair_up_are_refused(machine: Machine) -> None:
     machine.write("AGENTS.md", "# A\n\n<!-- goop-mcp: begin -->\nold\n")
-    said = refused(machine, "install", "opencode", "--instructions")
-    assert "AGENTS.md has markers of goop-mcp that do not pair up (line 3)" in said
+    output = refused(machine, "install", "opencode", "--instructions")
+    assert "AGENTS.md has markers of goop-mcp that do not pair up (line 3)" in output
 
 
 def test_the_block_of_instructions_is_what_the_prompt_command_prints(machine: Machine) -> None:
@@ -388,7 +385,7 @@ def test_the_block_of_instructions_is_what_the_prompt_command_prints(machine: Ma
     ).read_text() == f"# Rules\n\n<!-- goop-mcp: begin -->\n{printed}<!-- goop-mcp: end -->\n"
 
 
-def test_an_older_block_is_replaced_in_its_place(machine: Machine) -> None:
+def test_an_older_block_is_replaced_where_it_is(machine: Machine) -> None:
     machine.write("AGENTS.md", "a\n<!-- goop-mcp: begin -->\nold\n<!-- goop-mcp: end -->\nb\n")
     done(machine, "install", "opencode", "--instructions")
     text = (machine.project / "AGENTS.md").read_text()
@@ -424,7 +421,7 @@ def test_the_hooks_are_those_of_the_plugin(machine: Machine) -> None:
 
 
 def _shape(groups: list[dict[str, Any]]) -> list[tuple[str | None, list[str], int]]:
-    """Return for each group its matcher, what follows on the program, and its seconds."""
+    """Return the matcher, the arguments and the timeout in seconds of each group."""
     return [
         (group.get("matcher"), hook["args"][-2:], hook["timeout"])
         for group in groups
@@ -432,7 +429,7 @@ def _shape(groups: list[dict[str, Any]]) -> list[tuple[str | None, list[str], in
     ]
 
 
-def test_several_installs_at_once_leave_one_entry_and_one_way_back(machine: Machine) -> None:
+def test_concurrent_installs_leave_one_entry_and_can_be_undone(machine: Machine) -> None:
     machine.write(".mcp.json", '{"mcpServers": {}}\n')
     machine.write(".claude/settings.json", "{}\n")
     before = machine.files()
@@ -454,21 +451,21 @@ def test_several_installs_at_once_leave_one_entry_and_one_way_back(machine: Mach
     assert machine.files() == before
 
 
-def test_uninstalling_what_was_never_installed_says_so(machine: Machine) -> None:
+def test_uninstalling_what_was_never_installed_is_reported(machine: Machine) -> None:
     assert (
         done(machine, "uninstall", "vscode")
         == "goop-mcp is not registered in VS Code for project scope.\n"
     )
 
 
-def test_the_command_that_is_registered_is_told_with_the_reason(machine: Machine) -> None:
-    said = done(machine, "install", "cursor")
-    assert f"starts it as: {Path(sys.prefix, 'bin', 'goop-mcp')}" in said
-    assert "because this is the program of the virtual environment in use" in said
+def test_the_registered_command_is_shown_with_the_reason(machine: Machine) -> None:
+    output = done(machine, "install", "cursor")
+    assert f"starts it as: {Path(sys.prefix, 'bin', 'goop-mcp')}" in output
+    assert "because this is the program of the virtual environment in use" in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["install", "cursro"], "there is no host 'cursro'; did you mean 'cursor'?"),
         (
@@ -491,10 +488,10 @@ def test_the_command_that_is_registered_is_told_with_the_reason(machine: Machine
         ),
     ],
 )
-def test_a_wrong_call_is_told(machine: Machine, arguments: list[str], said: str) -> None:
+def test_a_usage_error_is_reported(machine: Machine, arguments: list[str], expected: str) -> None:
     ended = machine.run(*arguments)
     assert ended.code == 2
-    assert said in ended.err
+    assert expected in ended.err
 
 
 def test_a_folder_without_permission_is_refused(machine: Machine) -> None:
@@ -512,16 +509,14 @@ def test_a_file_in_place_of_a_folder_is_refused_before_anything_is_written(
     machine: Machine, host: str, name: str
 ) -> None:
     machine.write(name, "")
-    assert f"cannot be written: {name} is no folder; move it away" in refused(
+    assert f"cannot be written: {name} is not a folder; move it away" in refused(
         machine, "install", host
     )
     assert "cannot be written" in refused(machine, "install", host, "--dry-run")
 
 
 @pytest.mark.parametrize("text", [None, '{\n  // mine\n  "mcpServers": {}\n}\n'])
-def test_a_fault_at_the_second_file_leaves_the_first_as_it_was(
-    machine: Machine, text: str | None
-) -> None:
+def test_an_error_at_the_second_file_restores_the_first(machine: Machine, text: str | None) -> None:
     if text is not None:
         machine.write(".mcp.json", text)
 
@@ -539,7 +534,7 @@ def test_a_fault_at_the_second_file_leaves_the_first_as_it_was(
     assert all(records.read(change.target) is None for change in changes)
 
 
-def test_a_fault_at_the_second_file_of_an_uninstall_leaves_the_first_installed(
+def test_an_error_at_the_second_file_of_an_uninstall_leaves_the_first_installed(
     machine: Machine,
 ) -> None:
     seat, records = claude_code_seat(machine), Records(machine.home / ".local" / "state")
@@ -561,7 +556,7 @@ def claude_code_seat(machine: Machine) -> Seat:
     return Seat(host=host, scope=Scope.PROJECT, project=machine.project, environment=environment)
 
 
-def test_a_trial_run_says_that_nothing_was_written(machine: Machine) -> None:
+def test_a_dry_run_reports_that_nothing_was_written(machine: Machine) -> None:
     assert done(machine, "install", "opencode", "--dry-run").endswith(
         "Nothing was written; without --dry-run it is.\n"
     )
@@ -570,28 +565,28 @@ def test_a_trial_run_says_that_nothing_was_written(machine: Machine) -> None:
     assert "Nothing was written" not in done(machine, "install", "opencode", "--dry-run")
 
 
-def test_a_second_install_says_that_there_was_nothing_to_do(machine: Machine) -> None:
+def test_a_second_install_reports_that_there_was_nothing_to_do(machine: Machine) -> None:
     done(machine, "install", "opencode")
-    said = done(machine, "install", "opencode")
-    assert said.endswith("Nothing had to be changed. `goop-mcp doctor` checks the connection.\n")
-    assert "starts it as" not in said
+    output = done(machine, "install", "opencode")
+    assert output.endswith("Nothing had to be changed. `goop-mcp doctor` checks the connection.\n")
+    assert "starts it as" not in output
 
 
-def test_a_path_of_this_machine_in_files_that_others_share_is_told(machine: Machine) -> None:
+def test_a_path_of_this_machine_in_shared_files_is_reported(machine: Machine) -> None:
     shared, own = (
         done(machine, "install", "cursor"),
         done(machine, "install", "cursor", "--scope", "user"),
     )
     portable = done(machine, "install", "vscode", "--command", "goop-mcp")
-    told = "Others who share these files lack that path"
-    assert [told in said for said in (shared, own, portable)] == [True, False, False]
+    warning = "Others who share these files lack that path"
+    assert [warning in output for output in (shared, own, portable)] == [True, False, False]
 
 
-def test_a_plugin_that_does_the_same_is_told(machine: Machine) -> None:
+def test_a_plugin_that_does_the_same_is_reported(machine: Machine) -> None:
     machine.write(".claude/settings.local.json", '{"enabledPlugins": {"goop-mcp@anywhere": true}}')
-    said = done(machine, "install", "claude-code")
-    assert "The plugin goop-mcp@anywhere is on, too (.claude/settings.local.json)" in said
+    output = done(machine, "install", "claude-code")
+    assert "The plugin goop-mcp@anywhere is on, too (.claude/settings.local.json)" in output
     assert (
         "`claude plugin disable goop-mcp@anywhere` or `goop-mcp uninstall claude-code --scope"
-        " project`" in said
+        " project`" in output
     )

@@ -102,7 +102,7 @@ def test_elements_are_added_and_removed_at_their_place(text: str) -> None:
     assert remove_element(document, ("list",), 1).get(("list",)) == ["one", 3]
 
 
-def test_an_entry_is_written_in_the_manner_of_its_neighbours() -> None:
+def test_an_entry_follows_the_layout_of_its_neighbours() -> None:
     text = '{\n\t"a": {\n\t\t"x": 1, // why\n\t},\n}\n'
     assert (
         set_member(read(text), ("a", "y"), {"z": [2]}).text
@@ -111,18 +111,18 @@ def test_an_entry_is_written_in_the_manner_of_its_neighbours() -> None:
     )
 
 
-def test_a_value_is_replaced_in_its_place() -> None:
+def test_a_value_is_replaced_where_it_is() -> None:
     assert (
         set_member(read('{"a": 1 /* x */, "b": 2}'), ("a",), 3).text == '{"a": 3 /* x */, "b": 2}'
     )
 
 
-def test_brackets_in_strings_are_no_nesting() -> None:
+def test_brackets_in_strings_are_not_nesting() -> None:
     text = json.dumps({"history": ["what is {[ and (["] * 200})
     assert set_member(read(text), ("a",), 1).get(("a",)) == 1
 
 
-def test_an_object_that_nests_too_deeply_is_refused_without_ado() -> None:
+def test_an_object_that_nests_too_deeply_is_refused() -> None:
     for brackets in ("[" * 200 + "]" * 200, "[" * 100_000):
         refused = parse(f'{{"a": {brackets}}}')
         assert isinstance(refused, JsonDefect)
@@ -130,7 +130,7 @@ def test_an_object_that_nests_too_deeply_is_refused_without_ado() -> None:
 
 
 @pytest.mark.parametrize("keys", [("a", "b"), ("a", "b", "c")])
-def test_nothing_is_put_into_what_is_no_object(keys: tuple[str, ...]) -> None:
+def test_nothing_is_added_to_a_value_that_is_not_an_object(keys: tuple[str, ...]) -> None:
     with pytest.raises(TypeError, match=r"^a$"):
         set_member(read('{"a": [1]}'), keys, 1)
 
@@ -150,7 +150,7 @@ def test_what_is_not_there_cannot_be_removed() -> None:
         ('{"a": 1}', ("x", "y"), (1, 1)),
     ],
 )
-def test_a_place_is_that_of_the_value_or_of_what_should_hold_it(
+def test_a_position_is_that_of_the_value_or_of_its_nearest_parent(
     text: str, keys: tuple[str, ...], place: tuple[int, int]
 ) -> None:
     assert read(text).place(keys) == place

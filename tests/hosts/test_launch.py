@@ -1,4 +1,4 @@
-"""Which command a host is given."""
+"""The command that a host's configuration receives."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from tests.cli.running import environment
 def surroundings(
     prefix: Path, *, base: Path | None = None, on_path: Mapping[str, str] | None = None
 ) -> Surroundings:
-    """Return the surroundings of an interpreter at `prefix`; `base` is that of a virtual environment."""
+    """Return the surroundings of an interpreter; `base` is that of a virtual environment."""
     return Surroundings(
         executable=prefix / "bin" / "python",
         prefix=prefix,
@@ -32,7 +32,7 @@ def make_program(folder: Path) -> Path:
     return program
 
 
-def test_an_environment_of_uvx_is_not_named(tmp_path: Path) -> None:
+def test_a_temporary_environment_of_uvx_is_not_written_down(tmp_path: Path) -> None:
     prefix = tmp_path / "uv" / "archive-v0" / "x1"
     make_program(prefix / "bin")
     launch = find_launch(
@@ -42,7 +42,7 @@ def test_an_environment_of_uvx_is_not_named(tmp_path: Path) -> None:
     assert "run by uvx" in launch.why
 
 
-def test_an_environment_of_pipx_run_is_not_named(tmp_path: Path) -> None:
+def test_a_temporary_environment_of_pipx_run_is_not_written_down(tmp_path: Path) -> None:
     prefix = tmp_path / "pipx" / ".cache" / "x1"
     launch = find_launch(
         surroundings(prefix, base=tmp_path, on_path={"pipx": "/bin/pipx"}), portable=True
@@ -51,7 +51,7 @@ def test_an_environment_of_pipx_run_is_not_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("portable", "command"), [(True, "goop-mcp"), (False, "{link}")])
-def test_what_is_installed_for_good_is_named_for_a_team_and_located_for_a_person(
+def test_a_permanent_program_is_named_for_a_team_and_given_by_path_for_a_user(
     tmp_path: Path, portable: bool, command: str
 ) -> None:
     program = make_program(tmp_path / "pipx" / "venvs" / "goop-mcp" / "bin")
@@ -62,7 +62,7 @@ def test_what_is_installed_for_good_is_named_for_a_team_and_located_for_a_person
     assert find_launch(around, portable=portable).words == (command.format(link=link),)
 
 
-def test_the_program_of_an_active_environment_is_located(tmp_path: Path) -> None:
+def test_the_program_of_an_active_environment_is_given_by_path(tmp_path: Path) -> None:
     program = make_program(tmp_path / "a project" / ".venv" / "bin")
     around = surroundings(program.parent.parent, base=tmp_path, on_path={"goop-mcp": str(program)})
     launch = find_launch(around, portable=True)
@@ -70,7 +70,7 @@ def test_the_program_of_an_active_environment_is_located(tmp_path: Path) -> None
     assert "virtual environment" in launch.why
 
 
-def test_a_program_of_another_installation_is_not_taken(tmp_path: Path) -> None:
+def test_a_program_of_another_installation_is_not_chosen(tmp_path: Path) -> None:
     other = make_program(tmp_path / "other" / "bin")
     mine = make_program(tmp_path / "mine" / "bin")
     around = surroundings(tmp_path / "mine", base=tmp_path, on_path={"goop-mcp": str(other)})
@@ -115,5 +115,5 @@ def test_a_folder_of_our_name_in_the_project_is_not_run(tmp_path: Path) -> None:
         ("", False),
     ],
 )
-def test_commands_that_start_goop_mcp_are_known(command: str, ours: bool) -> None:
+def test_commands_that_start_goop_mcp_are_recognised(command: str, ours: bool) -> None:
     assert is_ours(command.split()) is ours

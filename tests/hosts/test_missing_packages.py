@@ -1,4 +1,4 @@
-"""Without a framework its module says which extra to install; all others are not touched."""
+"""A module without its framework names the extra to install; all others still work."""
 
 import importlib
 import sys
@@ -29,7 +29,7 @@ def test_a_missing_framework_is_named_with_the_extra_that_brings_it(
     for module in (f"{FOLDER}.{name}", f"{FOLDER}.langchain_messages"):
         monkeypatch.delitem(sys.modules, module, raising=False)
 
-    # None stands for a module that is not there.
+    # None makes the import fail as if the package were not installed.
     monkeypatch.setitem(cast("dict[str, ModuleType | None]", sys.modules), package, None)
 
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The conversations of a framework that are under way keep their counts, however many there are."""
+"""The open conversations of a framework keep their counts, however many there are."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_the_counts_of_1200_agents_of_one_server_are_kept() -> None:
     assert attempts.change("0", lambda before: (Attempt(2, "", ""), before)) == Attempt(1, "", "")
 
 
-def test_conversations_that_broke_off_are_told_when_they_go(
+def test_abandoned_conversations_are_reported_when_they_are_removed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(open_reviews, "_MOST", 3)

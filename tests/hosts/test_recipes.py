@@ -1,4 +1,4 @@
-"""The recipes of docs/frameworks.md that need no framework run; the others run in tests/frameworks."""
+"""The recipes of docs/frameworks.md that need no framework; tests/frameworks has the others."""
 
 import asyncio
 import re

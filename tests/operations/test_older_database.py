@@ -46,7 +46,7 @@ def test_the_status_says_so_and_not_the_opposite(older: Application) -> None:
 
 
 def test_doctor_says_so(older: Application) -> None:
-    said = {check.message: check.cure for check in check_database(older)}
+    said = {check.message: check.fix for check in check_database(older)}
     message, _, cure = SAID.format(shown=5, known=2).partition("; ")
     assert (said[message] or "").startswith(cure)
 

@@ -1,6 +1,6 @@
-"""Claude Code: its hooks, which are a process for each event (`goop-mcp hook claude-code`).
+"""Hooks of Claude Code, Codex and OpenCode, a process for each event (`goop-mcp hook claude-code`).
 
-Those named here are loaded by the events that need them.
+The modules named here are loaded only by the events that need them.
 """
 
 from typing import TYPE_CHECKING

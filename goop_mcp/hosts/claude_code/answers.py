@@ -1,4 +1,4 @@
-"""From an event to the answer that the host understands; {} lets everything pass (HOSTS, 1.2)."""
+"""Answer the event of a hook in the form that hosts expect; `{}` allows everything."""
 
 import os
 import re
@@ -27,16 +27,20 @@ __all__ = ["EVENTS", "answer_event"]
 
 Answer: TypeAlias = Mapping[str, object]
 _Remarks: TypeAlias = tuple[str, ...]
+"""Sentences for the host's log."""
+
 
 _PROJECT_VARIABLES: Final = ("GOOP_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 _DELEGATING_TOOLS: Final = ("Agent", "Task")
-_MOST_OF_AN_ID = 200
-_MOST_OF_A_NAME = 100
-_NOTICE: Final = re.compile(r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>")
+_LONGEST_ID = 200
+_LONGEST_NAME = 100
+_NOTIFICATION: Final = re.compile(
+    r"\s*<task-notification>\s*<task-id>(?P<id>[^<\s]{1,200})</task-id>"
+)
 
 
 class _Session:
-    """What an event is answered from: the project, its wishes, the environment."""
+    """What an event is answered from: the project, its configuration, the environment."""
 
     def __init__(
         self, event: HookEvent, environment: Mapping[str, str], rules: tuple[str, ...]
@@ -50,14 +54,14 @@ class _Session:
 
     @property
     def profile(self) -> "Profile":
-        """Which form the reports of the project have."""
+        """The profile that the project's reports follow."""
         return stopping.profile.read_profile(self.project)
 
     @property
     def rules(self) -> "tuple[Rule, ...]":
-        """The rules that the command of the hook names, and nothing in the project.
+        """The custom rules that the hook's command line names; raise RuleRefusedError.
 
-        Raises RuleRefusedError.
+        A project cannot name rules here: they are code, and it may be somebody else's checkout.
         """
         return operations.load_rules.load_rules(self.named_rules) if self.named_rules else ()
 
@@ -65,29 +69,31 @@ class _Session:
 def answer_event(
     event: HookEvent, environment: Mapping[str, str], *, rules: tuple[str, ...] = ()
 ) -> tuple[Answer, _Remarks]:
-    """Return the answer to `event` and sentences for whoever looks into the host's log.
+    """Return the answer to `event` and sentences for the host's log.
 
-    `rules` are the places of rules that were brought along. An event that is not known is let pass:
-    hosts add new ones.
+    `rules` name modules or files with custom rules. An unknown event is allowed: hosts add new
+    ones.
     """
     answer = _ANSWERS.get(event.name)
     if answer is None:
         return {}, ()
 
     session = _Session(event, environment, rules)
-    said, remarks = answer(session)
+    response, remarks = answer(session)
 
-    return said, (*session.remarks, *remarks)
+    return response, (*session.remarks, *remarks)
 
 
 def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
+    """Judge the last message of an agent that stops, and send it back if it is not accepted."""
     event, policy = session.event, session.policy
     if main and event.busy:
-        return {}, ()  # the main agent waits for its subagents, and stops again when they are done
+        # The main agent waits for its subagents, and stops again when they are done.
+        return {}, ()
     if not main and not policy.requires_report(event.agent_type or ""):
         return {}, ()
 
-    text, remarks = _last_words(event)
+    text, remarks = _last_message(event)
     if text is None:
         return {}, remarks
 
@@ -97,7 +103,8 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
         text=text,
         main=main,
         again=event.active,
-        key=_key(event),
+        # The attempts are counted for each agent and prompt: a new prompt starts at 0.
+        key=_agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_LONGEST_ID],
         agents=policy.agents,
         profile=session.profile,
     )
@@ -111,13 +118,12 @@ def _answer_stop(session: _Session, *, main: bool) -> tuple[Answer, _Remarks]:
             turn, policy, attempts=_attempts(session.environment), judge=judge, rules=session.rules
         )
     except (RuleFailedError, RuleRefusedError) as error:
-        # The host's log is read by few; that reports pass without having been judged is for the
-        # person to know.
-        return {"systemMessage": f"goop-mcp lets a report pass that was not judged: {error}"}, ()
+        # Few people read the host's log, but the user has to know that reports are not judged.
+        return {"systemMessage": f"goop-mcp did not judge a report and allows it: {error}"}, ()
 
-    told, faults = _record(session, turn, outcome)
+    message, problems = _record(session, turn, outcome)
 
-    return judging.hook_answer(outcome) or told, (*remarks, *faults)
+    return judging.hook_answer(outcome) or message, (*remarks, *problems)
 
 
 def _in_project(session: _Session) -> "InProject":
@@ -127,72 +133,64 @@ def _in_project(session: _Session) -> "InProject":
 
 
 def _record(session: _Session, turn: "Turn", outcome: "Block | Allow") -> tuple[Answer, _Remarks]:
-    """Record an accepted report where the project wants it, and count any other.
+    """Record an accepted report if the project configures it, and count any other one.
 
-    The person is told when an accepted one could not be recorded.
+    Returns a message to the user when an accepted report could not be recorded.
     """
     if not session.policy.record or outcome.verdict is None or outcome.number is None:
         return {}, ()
 
     try:
-        told = _in_project(session).record(turn, outcome, session=session.event.session)
+        problem = _in_project(session).record(turn, outcome, session=session.event.session)
     except GoopError as error:
         return {}, (str(error),)
 
-    return ({"systemMessage": told} if told else {}), ()
+    return ({"systemMessage": problem} if problem else {}), ()
 
 
-def _last_words(event: HookEvent) -> tuple[str | None, _Remarks]:
+def _last_message(event: HookEvent) -> tuple[str | None, _Remarks]:
+    """Return the agent's last message, from the event or else from the transcript."""
     if event.message is not None:
         return event.message, ()
 
     try:
-        text = claude_code.transcript.last_words(event.transcript) if event.transcript else None
+        text = claude_code.transcript.last_message(event.transcript) if event.transcript else None
     except OSError as error:
-        return None, (
-            (
-                f"the transcript cannot be read ({error.strerror or error}); the turn was let pass"
-                " unread"
-            ),
-        )
+        reason = error.strerror or error
+        return None, (f"the transcript cannot be read ({reason}); the turn passed unread",)
 
-    return text, (
-        ()
-        if text is not None
-        else ("the event holds no message of the agent; the turn was let pass unread",)
-    )
-
-
-def _key(event: HookEvent) -> str:
-    """Name the agent and the prompt that it works on: each prompt of a session starts anew."""
-    return _agent_key(event, event.agent_id or "main") + (event.prompt_id or "")[:_MOST_OF_AN_ID]
+    if text is None:
+        return None, ("the event holds no message of the agent; the turn passed unread",)
+    return text, ()
 
 
 def _agent_key(event: HookEvent, agent_id: str) -> str:
-    return f"{(event.session or '')[:_MOST_OF_AN_ID]}\n{agent_id[:_MOST_OF_AN_ID]}\n"
+    return f"{(event.session or '')[:_LONGEST_ID]}\n{agent_id[:_LONGEST_ID]}\n"
 
 
-def _start_of_subagent(session: _Session) -> tuple[Answer, _Remarks]:
+def _answer_subagent_start(session: _Session) -> tuple[Answer, _Remarks]:
+    """Give a subagent that must report the form of the report."""
     agent = session.event.agent_type or ""
     if not session.policy.inform or not session.policy.requires_report(agent):
         return {}, ()
-    words = stopping.briefing.brief_subagent(agent, session.policy, project=session.project)
-    return _context(session, words), ()
+    text = stopping.briefing.brief_subagent(agent, session.policy, project=session.project)
+    return _context(session, text), ()
 
 
-def _start_of_session(session: _Session) -> tuple[Answer, _Remarks]:
-    """Tell the main agent, in a project of GoopSpec only; a file that cannot be used is told to the person."""
-    told = {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
-    # Pathlib is slow to load
+def _answer_session_start(session: _Session) -> tuple[Answer, _Remarks]:
+    """Brief the main agent in a GoopSpec project; report a configuration problem to the user."""
+    message = (
+        {"systemMessage": "goop-mcp: " + "; ".join(session.remarks)} if session.remarks else {}
+    )
+    # A hook is a process an event, and loading pathlib alone would take a noticeable part of it.
     folder = os.path.join(session.project, ".goopspec")  # noqa: PTH118
-    # As above
     if not session.policy.inform or not os.path.isdir(folder):  # noqa: PTH112
-        return told, ()
-    return {**told, **_context(session, stopping.briefing.brief_main_agent(session.project))}, ()
+        return message, ()
+    return {**message, **_context(session, stopping.briefing.brief_main_agent(session.project))}, ()
 
 
-def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
-    """Mark a report that came through although it is not accepted, so that nobody takes its task for done."""
+def _answer_tool_use(session: _Session) -> tuple[Answer, _Remarks]:
+    """Mark the report of a finished subagent if it is not accepted: its task is not done."""
     event, policy = session.event, session.policy
     agent = event.result_agent
     if (
@@ -206,13 +204,17 @@ def _after_tool(session: _Session) -> tuple[Answer, _Remarks]:
     return _mark_unaccepted(session, agent, event.result), ()
 
 
-def _before_prompt(session: _Session) -> tuple[Answer, _Remarks]:
-    """Mark the report of a subagent that ran in the background: it comes as a prompt, without the agent's name."""
-    notice = _NOTICE.match(session.event.prompt or "")
-    if notice is None:
+def _answer_prompt(session: _Session) -> tuple[Answer, _Remarks]:
+    """Mark the report of a subagent that ran in the background, if it is not accepted.
+
+    Such a report comes as a prompt that holds the task's id and not the agent's name. The id is
+    that of the agent, so the attempts of the agent show whether it had to report.
+    """
+    notification = _NOTIFICATION.match(session.event.prompt or "")
+    if notification is None:
         return {}, ()
     if not _attempts(session.environment).passed_unaccepted(
-        _agent_key(session.event, notice["id"])
+        _agent_key(session.event, notification["id"])
     ):
         return {}, ()
     return _mark_unaccepted(session, None, session.event.prompt or ""), ()
@@ -233,18 +235,18 @@ def _mark_unaccepted(session: _Session, agent: str | None, report: str) -> Answe
         return {}
 
     errors = stopping.judging.describe_errors(verdict)
-    name = excerpt(agent, _MOST_OF_A_NAME) if agent else "this agent"
-    words = (
+    name = excerpt(agent, _LONGEST_NAME) if agent else "this agent"
+    text = (
         f"goop-mcp: the report of {name} is not accepted: {errors}. Its task is not done, whatever"
         " the reply says. Give its text to route_next_action, which says who continues, or start"
-        " anew."
+        " again."
     )
 
-    return _context(session, words)
+    return _context(session, text)
 
 
-def _context(session: _Session, words: str) -> Answer:
-    return {"hookSpecificOutput": {"hookEventName": session.event.name, "additionalContext": words}}
+def _context(session: _Session, text: str) -> Answer:
+    return {"hookSpecificOutput": {"hookEventName": session.event.name, "additionalContext": text}}
 
 
 def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
@@ -254,12 +256,15 @@ def _attempts(environment: Mapping[str, str]) -> "AttemptFile":
 _ANSWERS: Final[Mapping[str, Callable[[_Session], tuple[Answer, _Remarks]]]] = {
     "SubagentStop": partial(_answer_stop, main=False),
     "Stop": partial(_answer_stop, main=True),
-    "SubagentStart": _start_of_subagent,
-    "SessionStart": _start_of_session,
-    "PostToolUse": _after_tool,
-    "UserPromptSubmit": _before_prompt,
+    "SubagentStart": _answer_subagent_start,
+    "SessionStart": _answer_session_start,
+    "PostToolUse": _answer_tool_use,
+    "UserPromptSubmit": _answer_prompt,
 }
-"""Each event that is answered. A hook is a process an event: what one answer needs is loaded by that answer."""
+"""The function that answers each event.
+
+A hook is a process an event, so each function loads the modules that only it needs.
+"""
 
 EVENTS: Final = tuple(_ANSWERS)
 """The names of the events that are answered."""

@@ -1,7 +1,7 @@
-"""The events of Claude Code and Codex as they come on standard input, one JSON object each (HOSTS, 1.1).
+"""The events of Claude Code and Codex, one JSON object each on standard input.
 
-Hosts add keys and leave keys out from version to version: what is unknown is ignored, what is missing or of another
-type is None.
+Hosts add and drop keys from version to version: unknown keys are ignored, and a value that is
+missing or of another type is None.
 """
 
 import json
@@ -16,15 +16,16 @@ _SHELLS = ("bash", "local_bash", "shell")
 
 
 class EventError(GoopError, ValueError):
-    """Raised when what came on standard input is no event of a hook."""
+    """Raised when standard input does not hold the event of a hook."""
 
 
 class HookEvent(NamedTuple):
-    """One event. `message` is the agent's last text, raw; `transcript` the file that holds it too.
+    """One event of a host.
 
-    `active` tells that the agent goes on because a hook asked for it. `busy` tells that subagents
-    still run in the background. `result` is the text that a tool gave, `prompt` what the main agent
-    is asked.
+    `message` is the agent's last message, `transcript` the path of the file that holds it as well.
+    `active` is true when the agent continues because a hook asked for it, `busy` when subagents
+    still run in the background. `result` is the text that a tool returned, `prompt` the prompt to
+    the main agent.
     """
 
     name: str
@@ -44,11 +45,11 @@ class HookEvent(NamedTuple):
 
 
 def read_event(content: bytes) -> HookEvent:
-    """Return the event in `content`. Raises EventError when it is no JSON object with a name."""
+    """Return the event in `content`; raise EventError if it is not a JSON object with a name."""
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):
-        what = "no JSON" if content.strip() else "empty"
+        what = "not JSON" if content.strip() else "empty"
         raise EventError(
             f"standard input is {what}; expected the event of a hook as one JSON object"
         ) from None
@@ -61,11 +62,13 @@ def read_event(content: bytes) -> HookEvent:
 
     response = values.get("tool_response")
     response = response if isinstance(response, Mapping) else {}
+    blocks = _objects(response.get("content"))
+    texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
 
     return HookEvent(
         name=name,
         session=_text(values, "session_id"),
-        prompt_id=_text(values, "prompt_id") or _text(values, "turn_id"),  # Codex counts turns
+        prompt_id=_text(values, "prompt_id") or _text(values, "turn_id"),  # Codex: turn_id
         folder=_text(values, "cwd"),
         agent_id=_text(values, "agent_id"),
         agent_type=_text(values, "agent_type"),
@@ -76,7 +79,8 @@ def read_event(content: bytes) -> HookEvent:
         active=values.get("stop_hook_active") is True,
         busy=is_busy(values.get("background_tasks")),
         tool=_text(values, "tool_name"),
-        result=_last_text(response.get("content")),
+        # The host may put text of its own first, so the report is in the last block.
+        result=texts[-1] if texts else None,
         result_agent=_text(response, "agentType"),
         prompt=_text(values, "prompt"),
     )
@@ -88,17 +92,11 @@ def _text(values: Mapping[str, object], key: str) -> str | None:
 
 
 def is_busy(tasks: object) -> bool:
-    """Tell whether somebody still works; a shell command in the background may run for ever and reports to nobody."""
+    """Return whether an agent still works; shell commands do not count, they may never end."""
     return any(
         task.get("status") == "running" and task.get("type") not in _SHELLS
         for task in _objects(tasks)
     )
-
-
-def _last_text(content: object) -> str | None:
-    """Return the last text of a tool's answer: a report stands behind what the host puts before it."""
-    texts = [block.get("text") for block in _objects(content)]
-    return next((text for text in reversed(texts) if isinstance(text, str)), None)
 
 
 def _objects(value: object) -> Sequence[Mapping[str, object]]:

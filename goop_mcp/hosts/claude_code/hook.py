@@ -1,6 +1,7 @@
-"""`goop-mcp hook` for Claude Code, Codex and OpenCode: an event on standard input, the answer on standard output.
+"""`goop-mcp hook`: read the event of a host on standard input, write the answer to standard output.
 
-A fault of ours never breaks a session: every way ends with 0, and what went wrong is one line on standard error.
+An error in goop-mcp never breaks a session: the exit code is always 0, and the error is one line on
+standard error.
 """
 
 import json
@@ -19,25 +20,26 @@ __all__ = ["HOSTS", "main"]
 
 HOSTS: Final = ("claude-code", "codex", "opencode")
 _MOST_BYTES = 32 * 1024 * 1024
-_PIECE = 1024 * 1024
-# Less than the plugins ask of the hosts: 30 seconds for what may record a report, 10 for all else.
+_CHUNK_BYTES = 1024 * 1024
+# Less than the timeouts that the hosts are configured with: 30 seconds for events that may record a
+# report, 10 seconds for all others.
 _SECONDS: Final = 8.0
 _SECONDS_TO_RECORD: Final = 25.0
 _MAY_RECORD: Final = frozenset({"Stop", "SubagentStop"})
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer the event on standard input for the host that `arguments` name; return 0 whatever happens.
+    """Answer the event on standard input for the host that `arguments` name; always return 0.
 
-    Any other code would be taken for a fault of the session, and 2 for a request to go on.
+    Hosts show any other exit code as an error, and treat 2 as a request to continue.
     """
     try:
         _answer(arguments)
     except GoopError as error:
-        _say(str(error))
-    except Exception as error:  # a fault of ours must not stop somebody else's work
-        _say(
-            f"the hook failed and lets everything pass ({type(error).__name__}: {error}); please"
+        _report(str(error))
+    except Exception as error:  # an error in goop-mcp must not stop the user's work
+        _report(
+            f"the hook failed and allows everything ({type(error).__name__}: {error}); please"
             " report this"
         )
 
@@ -46,12 +48,21 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def _end_within(seconds: float) -> Iterator[None]:
-    """End the process with 0 when what is done inside takes longer.
+    """End the process with 0 when the block takes longer than `seconds`.
 
-    That a host stops the hook itself may be taken for an error, and a project may hold anything: a
-    pipe in place of a file, rules without end, a database made to hang its readers.
+    A host may show an error when it has to stop the hook itself. A project can make the hook hang:
+    by a pipe instead of a file, rules that never return, a database that blocks its readers.
     """
-    limit = threading.Timer(seconds, _give_up, (seconds,))
+
+    def give_up() -> None:
+        _report(
+            f"the hook was not done after {seconds:g} seconds and allows everything; look at what"
+            " .goopspec holds"
+        )
+        # The main thread may hang in a system call, so the process ends without it.
+        os._exit(0)
+
+    limit = threading.Timer(seconds, give_up)
     limit.daemon = True
     limit.start()
 
@@ -61,20 +72,12 @@ def _end_within(seconds: float) -> Iterator[None]:
         limit.cancel()
 
 
-def _give_up(seconds: float) -> None:
-    _say(
-        f"the hook was not done after {seconds:g} seconds and lets everything pass; look at what"
-        " .goopspec holds"
-    )
-    os._exit(0)
-
-
 def _answer(arguments: Sequence[str]) -> None:
     host, *options = arguments or [""]
     if host not in HOSTS or options[::2] != ["--rules"] * (len(options) // 2):
         known = ", ".join(HOSTS)
-        _say(
-            "hook takes the name of a host, and behind it nothing or --rules WHERE; expected one"
+        _report(
+            "hook takes the name of a host, and after it nothing or --rules WHERE; expected one"
             f" of {known}, for example: goop-mcp hook claude-code"
         )
         return
@@ -83,15 +86,19 @@ def _answer(arguments: Sequence[str]) -> None:
         event = read_event(_read_input())
 
     seconds = _SECONDS_TO_RECORD if event.name in _MAY_RECORD else _SECONDS
-    # Rules may print when they judge, and the answer has to be all that is there.
+    # Custom rules may print, and standard output must hold nothing but the answer.
     with _end_within(seconds), redirect_stdout(sys.stderr):
         answer, remarks = answer_event(event, os.environ, rules=tuple(options[1::2]))
 
     for remark in remarks:
-        _say(remark)
+        _report(remark)
 
-    if answer:
-        _write(json.dumps(answer).encode())
+    if answer and sys.stdout is not None:
+        # Not through Python's buffer: if the host no longer reads, flushing that at exit would fail
+        # and change the exit code.
+        content = json.dumps(answer).encode()
+        while content:
+            content = content[os.write(sys.stdout.fileno(), content) :]
 
 
 def _read_input() -> bytes:
@@ -99,26 +106,16 @@ def _read_input() -> bytes:
         return b""
 
     content = bytearray()
-    while piece := os.read(sys.stdin.fileno(), _PIECE):
-        content += piece
+    while chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES):
+        content += chunk
         if len(content) > _MOST_BYTES:
-            raise GoopError(
-                f"the event has more than {_MOST_BYTES:,} bytes; it was let pass unread"
-            )
+            raise GoopError(f"the event has more than {_MOST_BYTES:,} bytes; it passed unread")
 
     return bytes(content)
 
 
-def _write(content: bytes) -> None:
-    # Past Python's buffer: what nobody reads any more would be a fault at the very end of the
-    # process.
-    if sys.stdout is not None:
-        while content:
-            content = content[os.write(sys.stdout.fileno(), content) :]
-
-
-def _say(words: str) -> None:
-    line = " ".join(f"goop-mcp: {words}".split())
-    with suppress(OSError, ValueError):  # what nobody can hear is no reason to end otherwise
+def _report(message: str) -> None:
+    line = " ".join(f"goop-mcp: {message}".split())
+    with suppress(OSError, ValueError):  # a closed standard error must not change the exit code
         if sys.stderr is not None:
             os.write(sys.stderr.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))

@@ -1,4 +1,4 @@
-"""What a hook does with a project when that asks for it: hold claims against it, and record what was accepted."""
+"""What a hook does in a project that configures it: verify claims, record accepted reports."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,14 +20,14 @@ from goop_mcp.workflow.agents import plain_agent_name
 
 __all__ = ["InProject"]
 
-# A turn waits for the hook, and the project may be somebody else's checkout.
+# The agent waits for the hook, and somebody else's checkout may hold a database that blocks.
 _DATABASE_SECONDS: Final = 5.0
 
 
 class InProject:
-    """The project of one event, and what it wants.
+    """The project of one event, with its policy.
 
-    `rules` are the places of rules that were brought along.
+    `rules` name modules or files with custom rules.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class InProject:
         self._policy = policy
 
     def judge(self, text: str, expected: Expectations) -> Verdict:
-        """Return the verdict on a report together with what it claims of the project.
+        """Return the verdict on a report, its claims about the project verified.
 
         Raises GoopError.
         """
@@ -59,9 +59,10 @@ class InProject:
             )
 
     def record(self, turn: Turn, outcome: Block | Allow, *, session: str | None) -> str | None:
-        """Record an accepted report, count any other, and return a sentence for the person where that went wrong.
+        """Record an accepted report, count any other one.
 
-        That a rejected one was not counted is only logged.
+        Returns a sentence for the user when an accepted report could not be recorded. Raises
+        GoopError when a rejected one could not be counted, which is only logged.
         """
         judged = Judged(
             surface="hook", number=outcome.number, ended=getattr(outcome, "ended", None)

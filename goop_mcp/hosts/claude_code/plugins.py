@@ -1,4 +1,4 @@
-"""Which plugins are switched on in Claude Code, as far as its settings tell."""
+"""Find our plugins that the settings of Claude Code enable."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,21 +12,18 @@ __all__ = ["Plugin", "find_plugins"]
 
 _KEY: Final = "enabledPlugins"
 _OURS: Final = "goop-mcp@"
-"""What follows is the name of a marketplace, which may be anybody's."""
+"""The name of the marketplace follows, which anybody may choose."""
 
 
 class Plugin(NamedTuple):
-    """A plugin that is on: `name` with its marketplace, and the file that says so, as people call it."""
+    """An enabled plugin: `name` with its marketplace; `shown` names the settings file."""
 
     name: str
     shown: str
 
 
 def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
-    """Return the plugins of ours that are on in `project`.
-
-    A file that cannot be read says nothing.
-    """
+    """Return our plugins that are enabled in `project`; files that cannot be read are skipped."""
     found: dict[str, Plugin] = {}
     for place in CLAUDE_SETTINGS:
         target = find_target(place, project=project, environment=environment)
@@ -39,7 +36,9 @@ def find_plugins(project: Path, environment: Mapping[str, str]) -> list[Plugin]:
 
         for name, on in switches.items() if isinstance(switches, Mapping) else ():
             if name.startswith(_OURS):
+                # A later file overrides an earlier one, also to switch a plugin off.
                 found.pop(name, None)
-                found |= {name: Plugin(name, target.shown)} if on is True else {}
+                if on is True:
+                    found[name] = Plugin(name, target.shown)
 
     return list(found.values())

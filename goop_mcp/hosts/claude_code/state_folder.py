@@ -1,4 +1,7 @@
-"""Where a person's programs keep what they need from run to run; a library for it loads longer than a hook may."""
+"""Find the folder for state between runs.
+
+platformdirs does the same, but loading it takes too long for a hook.
+"""
 
 import os
 import sys
@@ -15,9 +18,9 @@ _ELSEWHERE: Final = ("XDG_STATE_HOME", (".local", "state"))
 
 
 def state_folder(environment: Mapping[str, str]) -> str:
-    """Return the folder that the host gives a plugin, else the one for this program's state; it need not exist.
+    """Return the folder that the host gives a plugin, else this program's; it need not exist.
 
-    Never one in the project: that is shared with others, and may be read-only or a stranger's.
+    It is never in the project, which is shared with others and may be read-only or untrusted.
     """
     given = environment.get("CLAUDE_PLUGIN_DATA")
     if given:
@@ -25,7 +28,7 @@ def state_folder(environment: Mapping[str, str]) -> str:
 
     variable, parts = _PLACES.get(sys.platform, _ELSEWHERE)
     named = environment.get(variable)
-    # Pathlib is slow to load
+    # pathlib is slow to load.
     home = named or os.path.join(os.path.expanduser("~"), *parts)  # noqa: PTH111, PTH118
 
-    return os.path.join(home, "goop-mcp")  # noqa: PTH118 - as above
+    return os.path.join(home, "goop-mcp")  # noqa: PTH118

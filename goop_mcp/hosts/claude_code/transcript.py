@@ -1,24 +1,25 @@
-"""The last words of an agent from the end of its transcript, for hosts that do not hand them over."""
+"""Read an agent's last message from its transcript, for hosts that leave it out of the event."""
 
 import json
 from collections.abc import Iterator, Mapping
 
 from goop_mcp.operations.stopping.small_files import read_end
 
-__all__ = ["last_words"]
+__all__ = ["last_message"]
 
 _MOST_BYTES = 8 * 1024 * 1024
 
 
-def last_words(path: str) -> str | None:
-    """Return the text of the last message of the assistant, None when the end of the file holds none.
+def last_message(path: str) -> str | None:
+    """Return the assistant's last message, None when the end of the file holds none.
 
-    A transcript is JSON lines; each block of a message has a line of its own, with the id of the message. A line that
-    is no JSON, such as one that is being written, is passed over. Raises OSError.
+    A transcript is JSON Lines. Each block of a message has a separate line, with the id of the
+    message. A line that is not JSON, such as one that is being written, is skipped. Raises OSError.
     """
     found: list[str] = []
     message_id: object = None
 
+    # Backwards, and only until another message begins: a transcript can be very long.
     for message in _messages_backwards(read_end(path, most=_MOST_BYTES)):
         if found and message.get("id") != message_id:
             break
@@ -35,6 +36,7 @@ def last_words(path: str) -> str | None:
 
 def _messages_backwards(content: bytes) -> Iterator[Mapping[str, object]]:
     for line in reversed(content.split(b"\n")):
+        # Cheaper than decoding every line.
         if b'"assistant"' not in line:
             continue
 

@@ -1,4 +1,4 @@
-"""Is everything in order? Each fault with its cure; nothing is changed."""
+"""Checks of the installation, each error with its fix; nothing is changed."""
 
 from goop_mcp.hosts.doctor.checks import Check, Outcome
 from goop_mcp.hosts.doctor.examination import examine

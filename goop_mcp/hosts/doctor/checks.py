@@ -1,60 +1,60 @@
-"""What was looked at and what was found."""
+"""The result of one check of the doctor."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from goop_mcp.redaction import redact
 
-__all__ = ["Check", "Outcome", "fault", "fine", "warning"]
+__all__ = ["Check", "Outcome", "failure", "ok", "warning"]
 
 
 class Outcome(StrEnum):
-    """How a check ended; only a fault keeps something from working."""
+    """How a check ended; only an error keeps goop-mcp from working."""
 
     OK = "ok"
     WARNING = "warning"
-    FAULT = "fault"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check: what was looked at, what is the case, and what to do; `cure` is None when all is well.
+    """One check: its subject, what was found, and what to do; `fix` is None when all is well.
 
-    No text of it holds a secret.
+    Secrets are removed from the texts.
     """
 
     subject: str
     outcome: Outcome
     message: str
-    cure: str | None = None
+    fix: str | None = None
 
     def to_dict(self) -> dict[str, str | None]:
-        """Return the check as JSON shows it."""
+        """Return the check as JSON values."""
         return {
             "subject": self.subject,
             "outcome": self.outcome.value,
             "message": self.message,
-            "cure": self.cure,
+            "fix": self.fix,
         }
 
 
-def fine(subject: str, message: str) -> Check:
-    """Return a check that found nothing wrong."""
+def ok(subject: str, message: str) -> Check:
+    """Return a check that found no problem."""
     return Check(subject=subject, outcome=Outcome.OK, message=redact(message).text)
 
 
-def warning(subject: str, message: str, cure: str) -> Check:
-    """Return a check that found something which people should know."""
+def warning(subject: str, message: str, fix: str) -> Check:
+    """Return a check that found a problem with which goop-mcp still works."""
     return Check(
         subject=subject,
         outcome=Outcome.WARNING,
         message=redact(message).text,
-        cure=redact(cure).text,
+        fix=redact(fix).text,
     )
 
 
-def fault(subject: str, message: str, cure: str) -> Check:
-    """Return a check that found something which keeps goop-mcp from working."""
+def failure(subject: str, message: str, fix: str) -> Check:
+    """Return a check that found an error which keeps goop-mcp from working."""
     return Check(
-        subject=subject, outcome=Outcome.FAULT, message=redact(message).text, cure=redact(cure).text
+        subject=subject, outcome=Outcome.ERROR, message=redact(message).text, fix=redact(fix).text
     )

@@ -1,4 +1,4 @@
-"""All checks, in the order in which a person would look: what is installed, what it works on, who starts it."""
+"""All checks of the doctor: the installation, the project and its database, the hosts."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ __all__ = ["examine"]
 def examine(application: Application, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield every check as soon as it is done.
 
-    Servers that hosts are told of are started and ended again.
+    Each server that a host's configuration names is started and stopped again.
     """
     yield from check_installation(look_around(environment), environment)
     yield from check_project(application.files)

@@ -1,5 +1,6 @@
-"""Start a server the way a host would, and see whether it answers."""
+"""Start an MCP server as a host does, and check that it answers."""
 
+import contextlib
 import json
 import os
 import queue
@@ -15,13 +16,13 @@ from typing import IO, Final
 __all__ = ["Greeting", "HandshakeError", "shake_hands"]
 
 _VERSION: Final = "2025-06-18"
-_LAST_WORDS: Final = 300
+_SHOWN_BYTES: Final = 300
 _ENDING_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greeting:
-    """What a server says of itself; `seconds` passed until it had listed its tools."""
+    """What a server reports about itself; `seconds` until it had listed its tools."""
 
     name: str
     version: str
@@ -30,20 +31,21 @@ class Greeting:
 
 
 class HandshakeError(Exception):
-    """Raised when a server does not start or does not answer as MCP wants; the text says why."""
+    """Raised when a server does not start or does not speak MCP; the text says why."""
 
 
 def shake_hands(
     command: Sequence[str], *, environment: Mapping[str, str], folder: Path, timeout: float
 ) -> Greeting:
-    """Start `command` in `folder`, greet it, list its tools and end it.
+    """Start `command` in `folder`, initialize it, list its tools and stop it.
 
-    `timeout` in seconds holds for all of it.
+    `timeout`, in seconds, is for all of it. Raises HandshakeError.
     """
     began = time.monotonic()
+    # A file for stderr: nobody reads a pipe meanwhile, and a full one would block the server.
     with tempfile.TemporaryFile() as errors:
         try:
-            # The command is the one that the person's own host starts
+            # The command comes from the configuration of the user's own host.
             process = subprocess.Popen(  # noqa: S603
                 list(command),
                 stdin=subprocess.PIPE,
@@ -57,11 +59,11 @@ def shake_hands(
                 f"it cannot be started ({(error.strerror or str(error)).lower()})"
             ) from error
 
-        talk = _Talk(process, errors, deadline=began + timeout)
+        session = _Session(process, errors, deadline=began + timeout)
         try:
-            server, tools = talk.greet()
+            server, tools = session.initialize()
         finally:
-            talk.end()
+            session.close()
 
     return Greeting(
         name=str(server.get("name", "")),
@@ -71,18 +73,19 @@ def shake_hands(
     )
 
 
-class _Talk:
-    """One conversation with a running server."""
+class _Session:
+    """An MCP session with a running server, one request at a time."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], errors: IO[bytes], *, deadline: float
     ) -> None:
         self._process, self._errors, self._deadline = process, errors, deadline
+        # A thread reads the lines, because Windows has no way to read a pipe with a timeout.
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def greet(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    def initialize(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
         client = {"name": "goop-mcp doctor", "version": "1"}
         first = self._ask(
             1, "initialize", {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": client}
@@ -98,21 +101,24 @@ class _Talk:
 
         return server if isinstance(server, dict) else {}, tuple(map(str, tools))
 
-    def end(self) -> None:
-        """Close the connection, as hosts do, and wait until the server has ended; stop it if it does not."""
+    def close(self) -> None:
+        """Close stdin, as hosts do, and wait until the server has ended; kill it if it does not."""
         process = self._process
-        for stream in (process.stdin, process.stdout):
-            if stream is process.stdout:
-                try:
-                    process.wait(_ENDING_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+        if process.stdin is not None:
+            # What is still in the buffer may find no reader any more.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
 
-                self._reader.join(_ENDING_SECONDS)
+        try:
+            process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
-            if stream is not None:
-                _close(stream)
+        # Its pipe is closed only after the reader has seen the end of it.
+        self._reader.join(_ENDING_SECONDS)
+        if process.stdout is not None:
+            process.stdout.close()
 
     def _ask(self, number: int, method: str, values: Mapping[str, object]) -> Mapping[str, object]:
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": values})
@@ -126,13 +132,13 @@ class _Talk:
 
     def _send(self, message: Mapping[str, object]) -> None:
         if self._process.stdin is None:
-            raise TypeError("a talk needs a pipe")
+            raise TypeError("a session needs a pipe")
 
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
-            raise self._silence() from None
+            raise self._ended() from None
 
     def _next(self) -> Mapping[str, object]:
         try:
@@ -141,31 +147,31 @@ class _Talk:
             raise HandshakeError("it does not answer in time") from None
 
         if not line:
-            raise self._silence()
+            raise self._ended()
 
         try:
             value = json.loads(line)
         except ValueError:
-            said = line.decode("utf-8", "replace").strip()[:80]
+            text = line.decode("utf-8", "replace").strip()[:80]
             raise HandshakeError(
-                f"it writes {said!r} to standard output, where only MCP may stand"
+                f"it writes {text!r} to standard output, which is for MCP only"
             ) from None
 
         return value if isinstance(value, dict) else {}
 
-    def _silence(self) -> HandshakeError:
-        """Say how the server ended, with its last words."""
+    def _ended(self) -> HandshakeError:
+        """Return an error with the server's exit code and the end of its standard error."""
         try:
             code: object = self._process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             code = "no code"
 
         size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - _LAST_WORDS))
-        words = " ".join(self._errors.read().decode("utf-8", "replace").split())
+        self._errors.seek(max(0, size - _SHOWN_BYTES))
+        text = " ".join(self._errors.read().decode("utf-8", "replace").split())
 
         return HandshakeError(
-            f"it ends with {code}{f': {words}' if words else ' and says nothing'}"
+            f"it ends with {code}{f': {text}' if text else ' and prints nothing'}"
         )
 
     def _read(self) -> None:
@@ -173,11 +179,3 @@ class _Talk:
         while stream is not None and (line := stream.readline()):
             self._lines.put(line)
         self._lines.put(b"")
-
-
-def _close(stream: IO[bytes]) -> None:
-    try:
-        stream.close()
-    except BrokenPipeError:
-        # What was still in the buffer reaches nobody any more.
-        return

@@ -1,4 +1,4 @@
-"""The installation itself: versions, and which program the shell starts."""
+"""Checks of the installation: versions, and which program the shell starts."""
 
 import os
 import platform
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from goop_mcp import __version__
 from goop_mcp.errors import StoreError
-from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
+from goop_mcp.hosts.doctor.checks import Check, failure, ok, warning
 from goop_mcp.hosts.launch import PROGRAM, Surroundings, find_launch
 
 __all__ = ["check_installation"]
@@ -17,38 +17,46 @@ _INSTALL = "uv tool install goop-mcp, or pipx install goop-mcp"
 
 def check_installation(around: Surroundings, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield what is found about versions and the PATH."""
-    yield fine("installation", f"goop-mcp {__version__} with Python {platform.python_version()}")
+    yield ok("installation", f"goop-mcp {__version__} with Python {platform.python_version()}")
     yield _sqlite()
     yield _path(around, environment)
 
 
 def _sqlite() -> Check:
     try:
-        import apsw  # noqa: PLC0415 - that it can be loaded is what is checked
+        import apsw  # noqa: PLC0415 - whether it can be loaded is the check
 
-        # Needs the above
+        # This module imports apsw itself, so it must not be loaded earlier either.
         from goop_mcp.store.sqlite.connection import refuse_unsafe_sqlite  # noqa: PLC0415
     except ImportError as error:
-        return fault("SQLite", f"its driver cannot be loaded ({error})", "install goop-mcp again")
+        return failure("SQLite", f"its driver cannot be loaded ({error})", "install goop-mcp again")
 
     version = apsw.sqlite_lib_version()
     try:
         refuse_unsafe_sqlite(version)
     except StoreError as error:
-        message, _, cure = str(error).partition("; ")
-        return fault("SQLite", message, cure)
+        message, _, fix = str(error).partition("; ")
+        return failure("SQLite", message, fix)
 
-    return fine("SQLite", f"version {version}")
+    return ok("SQLite", f"version {version}")
 
 
 def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
-    found = _programs_on(environment.get("PATH", os.defpath))
+    # The different programs that a shell would find; a link to one of them is the same program.
+    programs: dict[Path, Path] = {}
+    for folder in environment.get("PATH", os.defpath).split(os.pathsep):
+        for name in (PROGRAM, f"{PROGRAM}.exe"):
+            program = Path(folder or ".") / name
+            if program.is_file() and os.access(program, os.X_OK):
+                programs.setdefault(program.resolve(), program)
+
+    found = list(programs.values())
     if not found:
         launch = find_launch(around, portable=False)
         return warning(
             "PATH",
             f"no {PROGRAM} is found on it, so hosts start it as {' '.join(launch.words)}",
-            f"install it for good ({_INSTALL}), or leave it so",
+            f"install it for good ({_INSTALL}), or leave it as it is",
         )
 
     if len(found) > 1:
@@ -60,7 +68,7 @@ def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
             "uninstall those that are not needed",
         )
 
-    if not _is_this_one(found[0], around):
+    if not _belongs_to(found[0], around):
         return warning(
             "PATH",
             f"{found[0]} belongs to another installation than the one that runs now"
@@ -68,22 +76,11 @@ def _path(around: Surroundings, environment: Mapping[str, str]) -> Check:
             "uninstall one of them, or run the doctor of the one that hosts start",
         )
 
-    return fine("PATH", f"{found[0]}")
+    return ok("PATH", f"{found[0]}")
 
 
-def _programs_on(path: str) -> list[Path]:
-    """Return the different programs that a shell would find, the first one first."""
-    found: dict[Path, Path] = {}
-    for folder in path.split(os.pathsep):
-        for name in (PROGRAM, f"{PROGRAM}.exe"):
-            program = Path(folder or ".") / name
-            if program.is_file() and os.access(program, os.X_OK):
-                found.setdefault(program.resolve(), program)
-
-    return list(found.values())
-
-
-def _is_this_one(program: Path, around: Surroundings) -> bool:
+def _belongs_to(program: Path, around: Surroundings) -> bool:
+    """Return whether `program` is of the installation at `around.prefix`, as far as can be seen."""
     if program.resolve().is_relative_to(around.prefix.resolve()):
         return True
 
@@ -92,5 +89,5 @@ def _is_this_one(program: Path, around: Surroundings) -> bool:
     except OSError:
         return True
 
-    # What pip writes outside of the environment names the interpreter in its first lines.
+    # A script that pip wrote to another folder names its interpreter in the first line.
     return os.fsencode(around.prefix) in first_line

@@ -1,14 +1,14 @@
-"""The project folder and the database."""
+"""Checks of the project folder and the database."""
 
 from collections.abc import Iterator
 
 from goop_mcp.composition import Application
 from goop_mcp.errors import GoopError, StoreError, StoreVersionError
-from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
+from goop_mcp.hosts.doctor.checks import Check, failure, ok, warning
 from goop_mcp.operations.stopping.policy import read_policy
 from goop_mcp.settings import SettingsError
 from goop_mcp.validation.findings import excerpt
-from goop_mcp.workspace.checkpoints import Checkpoint, read_checkpoints
+from goop_mcp.workspace.checkpoints import read_checkpoints
 from goop_mcp.workspace.files import FileKind, ProjectFiles
 from goop_mcp.workspace.layout import FOLDER
 from goop_mcp.workspace.projections import newer_documents
@@ -20,87 +20,80 @@ _STATE = f"{FOLDER}/state.json"
 
 
 def check_project(files: ProjectFiles) -> Iterator[Check]:
-    """Yield what is found in the folder of the project."""
+    """Yield what is found in the project's folder."""
     if files.kind(FOLDER) is not FileKind.FOLDER:
-        yield fine("project", f"{files.root} has no {FOLDER}; it is made when something is saved")
+        yield ok("project", f"{files.root} has no {FOLDER}; it is created when something is saved")
         return
 
     yield _state(files)
     for remark in read_policy(str(files.root))[1]:
-        yield warning("project", remark, "mend the file, or remove it")
+        yield warning("project", remark, "fix the file, or remove it")
 
 
 def check_database(application: Application) -> Iterator[Check]:
-    """Yield what is found about the database; none is created."""
+    """Yield what is found about the database; a missing one is not created."""
     try:
         store = application.store
         if not store.exists():
-            yield fine(
+            yield ok(
                 "database",
                 f"{store.location} is not there yet; the first memory or report creates it",
             )
             return
 
         for remark in store.warnings:
-            what, _, cure = remark.partition("; ")
-            yield warning("database", what, cure)
+            what, _, fix = remark.partition("; ")
+            yield warning("database", what, fix)
 
         revision = store.read(lambda reading: reading.revision())
         damage = store.check()
     except (StoreError, SettingsError) as error:
-        yield _broken(error)
+        # Errors of the store read "what is wrong; what to do".
+        message, semicolon, fix = str(error).partition("; ")
+        if not semicolon:
+            fix = "look at the file, or name another with GOOP_DATABASE_URL"
+        elif isinstance(error, StoreVersionError):
+            fix = "install the newest goop-mcp, then restart the hosts"
+        yield failure("database", message, fix)
         return
 
     if damage:
-        yield fault(
+        yield failure(
             "database",
             f"{store.location} is damaged: {damage[0]}",
             "put a backup in its place with goop-mcp restore FILE; save memories with goop-mcp"
             " memory export first",
         )
     else:
-        yield fine("database", f"{store.location} is sound, revision {revision}")
+        yield ok("database", f"{store.location} is sound, revision {revision}")
         if application.settings.writes_files:
             for newer in newer_documents(application.files, known=revision)[:1]:
-                what, _, cure = str(newer).partition("; ")
-                yield warning("database", what, cure)
-
-
-def _broken(error: GoopError) -> Check:
-    message, semicolon, cure = str(error).partition("; ")
-    if isinstance(error, StoreVersionError):
-        cure = "install the newest goop-mcp, then restart the hosts"
-    return fault(
-        "database",
-        message,
-        cure if semicolon else "look at the file, or name another with GOOP_DATABASE_URL",
-    )
+                what, _, fix = str(newer).partition("; ")
+                yield warning("database", what, fix)
 
 
 def _state(files: ProjectFiles) -> Check:
     try:
         state = read_state(files)
     except GoopError as error:
-        return fault("project", str(error), f"put the file itself at {_STATE}")
+        return failure("project", str(error), f"put the file itself at {_STATE}")
 
     if state is None:
-        return fine("project", f"{files.root} has no {_STATE}")
+        return ok("project", f"{files.root} has no {_STATE}")
     if not isinstance(state, StateDefect):
-        return fine("project", f"{_STATE} is sound, phase {state.phase}")
+        return ok("project", f"{_STATE} is sound, phase {state.phase}")
 
     newest = read_checkpoints(files).newest
-    repair = f"mend that place by hand{_offer(newest) if newest is not None else ''}"
+    fix = "fix that place by hand"
+    if newest is not None:
+        phase = f", phase {excerpt(newest.phase, 40)}" if newest.phase is not None else ""
+        fix += (
+            f", or take over what you need from {newest.path} (saved"
+            f" {newest.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
+        )
 
-    return fault(
+    return failure(
         "project",
         f"{_STATE} is broken in line {state.line}, column {state.column}: {state.message}",
-        repair,
-    )
-
-
-def _offer(checkpoint: Checkpoint) -> str:
-    phase = f", phase {excerpt(checkpoint.phase, 40)}" if checkpoint.phase is not None else ""
-    return (
-        f", or take over what you need from {checkpoint.path} (saved"
-        f" {checkpoint.saved_at:%Y-%m-%d %H:%M} UTC{phase})"
+        fix,
     )

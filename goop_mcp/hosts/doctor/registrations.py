@@ -1,4 +1,4 @@
-"""What hosts were told about goop-mcp, and whether they can start it."""
+"""Checks of the hosts: where goop-mcp is registered, and whether it starts from there."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,6 @@ from goop_mcp.hosts.catalogue import (
     SERVER,
     Asset,
     Element,
-    Host,
     Part,
     Scope,
     ServerEntry,
@@ -20,7 +19,7 @@ from goop_mcp.hosts.catalogue import (
     hook_words,
     is_our_element,
 )
-from goop_mcp.hosts.doctor.checks import Check, fault, fine, warning
+from goop_mcp.hosts.doctor.checks import Check, failure, ok, warning
 from goop_mcp.hosts.doctor.handshake import HandshakeError, shake_hands
 from goop_mcp.hosts.doctor.judging import Judging, check_judging, plugins_that_judge, removal
 from goop_mcp.hosts.editing import parse_configuration
@@ -33,14 +32,14 @@ from goop_mcp.validation.safe_json import JsonValue
 
 __all__ = ["check_hosts"]
 
-_PATIENCE = 30.0
-_SLOW = 5.0
+_START_SECONDS = 30.0
+_SLOW_SECONDS = 5.0
 _FROM_THE_DESKTOP = frozenset({"cursor", "vscode"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """A server of ours in a host's file: under which name, how it is started, with which variables."""
+    """A server in a host's file: its name, its command line, its environment variables."""
 
     seat: Seat
     target: Target
@@ -51,21 +50,30 @@ class _Found:
 
 
 def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check]:
-    """Yield what is found in the files of every host, for the project and for the person."""
+    """Yield what is found in the files of every host, for the project and for the user."""
     registered = False
     for host in HOSTS.values():
         servers: list[_Found] = []
         judges: list[Judging] = []
         for scope in Scope:
             seat = Seat(host=host, scope=scope, project=project, environment=environment)
-            for check in _check_seat(seat, servers, judges):
+            for check in _check_files(seat, servers, judges):
                 registered = True
                 yield check
 
         if host.name == "claude-code":
             judges += plugins_that_judge(project, environment)
 
-        for check in (*_twice(host, servers), *check_judging(host, judges, environment)):
+        if len(servers) > 1:
+            places = " and ".join(f"{each.target.shown} as {each.name}" for each in servers)
+            fixes = " or ".join(dict.fromkeys(removal(each.seat) for each in servers))
+            yield warning(
+                host.title,
+                f"goop-mcp is registered {len(servers)} times: in {places}",
+                f"remove all but one of them, for example with {fixes}",
+            )
+
+        for check in check_judging(host, judges, environment):
             registered = True
             yield check
 
@@ -82,12 +90,17 @@ def check_hosts(project: Path, environment: Mapping[str, str]) -> Iterator[Check
         )
 
 
-def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iterator[Check]:
-    """Yield the faults of a host's files; add the servers in them to `found`, and what judges reports to `judges`."""
+def _check_files(seat: Seat, found: list[_Found], judges: list[Judging]) -> Iterator[Check]:
+    """Yield the problems in a host's files.
+
+    Adds the servers in them to `found`, and what judges reports there to `judges`.
+    """
     before = len(found)
     for target, parts in seat.files():
         if isinstance(parts, Asset):
-            yield from _asset(seat, target, parts, is_registered=len(found) > before, judges=judges)
+            yield from _check_asset(
+                seat, target, parts, is_registered=len(found) > before, judges=judges
+            )
             continue
 
         try:
@@ -97,23 +110,25 @@ def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Itera
             )
         except ConfigurationError as error:
             what, _, _ = str(error).partition("; ")
-            yield fault(
-                seat.host.title, what, f"mend {target.shown}; the host cannot read it either"
+            yield failure(
+                seat.host.title, what, f"fix {target.shown}; the host cannot read it either"
             )
             continue
         except UnicodeDecodeError:
-            yield fault(
+            yield failure(
                 seat.host.title,
-                f"{target.shown} is no text in UTF-8",
+                f"{target.shown} is not UTF-8 text",
                 f"save {target.shown} as UTF-8",
             )
             continue
 
-        known = _written(target)
+        # A value that installing wrote is ours, whatever program it starts.
+        record = Records().read(target)
+        known = () if record is None else record.written
         if document is not None:
             found.extend(_servers(seat, target, document, parts, known))
 
-        yield from _elements(
+        yield from _check_hooks(
             seat,
             target,
             document,
@@ -122,12 +137,6 @@ def _check_seat(seat: Seat, found: list[_Found], judges: list[Judging]) -> Itera
             is_registered=len(found) > before,
             judges=judges,
         )
-
-
-def _written(target: Target) -> Sequence[JsonValue]:
-    """Return what installing has put into a file: ours, whatever program it starts."""
-    record = Records().read(target)
-    return () if record is None else record.written
 
 
 def _servers(
@@ -139,7 +148,17 @@ def _servers(
             words = command_words(entry)
             ours = is_ours(words) or entry in known
             if name == SERVER or ours:
-                variables = _variables(entry)
+                # OpenCode calls the variables "environment", the other hosts "env".
+                given = (
+                    entry.get("env", entry.get("environment"))
+                    if isinstance(entry, Mapping)
+                    else None
+                )
+                variables = (
+                    {key: str(value) for key, value in given.items()}
+                    if isinstance(given, Mapping)
+                    else {}
+                )
                 yield _Found(
                     seat=seat,
                     target=target,
@@ -150,14 +169,7 @@ def _servers(
                 )
 
 
-def _variables(entry: JsonValue) -> Mapping[str, str]:
-    values = entry.get("env", entry.get("environment")) if isinstance(entry, Mapping) else None
-    return (
-        {name: str(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
-    )
-
-
-def _elements(
+def _check_hooks(
     seat: Seat,
     target: Target,
     document: Document | None,
@@ -167,7 +179,7 @@ def _elements(
     is_registered: bool,
     judges: list[Judging],
 ) -> Iterator[Check]:
-    """Yield hooks that are missing, doubled, or start a program that is not there."""
+    """Yield hooks that are missing, duplicated, or start a program that does not exist."""
     missing = []
     answered = 0
 
@@ -183,25 +195,25 @@ def _elements(
         if not ours:
             missing.append(part.keys[-1])
         if len(ours) > 1:
-            cure = f"remove all but one from {target.shown}"
+            fix = f"remove all but one from {target.shown}"
             yield warning(
-                seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", cure
+                seat.host.title, f"{target.shown} has {len(ours)} entries of ours in {place}", fix
             )
 
         for words in filter(None, map(_hook_words, ours)):
             if _program(words[0], seat) is None:
-                yield fault(
+                yield failure(
                     seat.host.title,
-                    f"{target.shown} lets {place} start {words[0]}, which is not there",
+                    f"{target.shown} starts {words[0]} in {place}, which does not exist",
                     f"goop-mcp install {seat.host.name} --scope {seat.scope} --replace",
                 )
 
     if answered:
-        judges.append(Judging(name=f"the hooks in {target.shown}", cure=removal(seat)))
+        judges.append(Judging(name=f"the hooks in {target.shown}", fix=removal(seat)))
     if missing and is_registered:
-        cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
+        fix = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
         yield warning(
-            seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", cure
+            seat.host.title, f"{target.shown} lacks entries of ours: {', '.join(missing)}", fix
         )
 
 
@@ -210,47 +222,39 @@ def _hook_words(element: JsonValue) -> tuple[str, ...]:
     return hook_words(hooks[0]) if isinstance(hooks, list) and hooks else ()
 
 
-def _asset(
+def _check_asset(
     seat: Seat, target: Target, asset: Asset, *, is_registered: bool, judges: list[Judging]
 ) -> Iterator[Check]:
-    cure = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
+    fix = f"goop-mcp install {seat.host.name} --scope {seat.scope}"
     try:
         data = target.read()
     except ConfigurationError as error:
-        yield fault(seat.host.title, str(error), cure)
+        yield failure(seat.host.title, str(error), fix)
         return
 
     if data is None:
         if is_registered:
             yield warning(
-                seat.host.title, f"{target.shown} is not there: bad reports are not sent back", cure
+                seat.host.title, f"{target.shown} is missing: bad reports are not sent back", fix
             )
 
         return
 
-    judges.append(Judging(name=f"the plugin {target.shown}", cure=removal(seat)))
+    judges.append(Judging(name=f"the plugin {target.shown}", fix=removal(seat)))
     if data.decode("utf-8", "replace") != read_asset("plugins", asset.source):
         yield warning(
-            seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", cure
+            seat.host.title, f"{target.shown} is not the file of goop-mcp {__version__}", fix
         )
 
 
-def _twice(host: Host, found: list[_Found]) -> Iterator[Check]:
-    if len(found) > 1:
-        places = " and ".join(f"{server.target.shown} as {server.name}" for server in found)
-        cures = dict.fromkeys(removal(server.seat) for server in found)
-        cure = f"remove all but one of them, for example with {' or '.join(cures)}"
-        yield warning(host.title, f"goop-mcp is registered {len(found)} times: in {places}", cure)
-
-
 def _start(server: _Found) -> Check:
-    """Start a server as its host does, and say how that went."""
+    """Start a server as its host does, and return the result."""
     host, where = server.seat.host, f"{server.target.shown}: server {server.name}"
-    cure = f"goop-mcp install {host.name} --scope {server.seat.scope} --replace"
+    fix = f"goop-mcp install {host.name} --scope {server.seat.scope} --replace"
     if not server.words:
-        return fault(host.title, f"{where} has no command", cure)
+        return failure(host.title, f"{where} has no command", fix)
     if not server.is_ours:
-        return fault(
+        return failure(
             host.title,
             f"{where} starts {server.words[0]}, which is not goop-mcp",
             "rename that server",
@@ -258,12 +262,14 @@ def _start(server: _Found) -> Check:
 
     program = _program(server.words[0], server.seat)
     if program is None:
-        return fault(
-            host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", cure
+        return failure(
+            host.title, f"{where} starts {server.words[0]}, which is not found on the PATH", fix
         )
 
-    words = tuple(_filled(word, server.seat) for word in server.words)
-    variables = {name: _filled(value, server.seat) for name, value in server.variables.items()}
+    words = tuple(_expand_variables(word, server.seat) for word in server.words)
+    variables = {
+        name: _expand_variables(value, server.seat) for name, value in server.variables.items()
+    }
     environment = {**server.seat.environment, **variables}
     if host.name == "claude-code":
         environment["CLAUDE_PROJECT_DIR"] = str(server.seat.project)
@@ -273,49 +279,42 @@ def _start(server: _Found) -> Check:
             (program, *words[1:]),
             environment=environment,
             folder=server.seat.project,
-            timeout=_PATIENCE,
+            timeout=_START_SECONDS,
         )
     except HandshakeError as error:
-        return fault(host.title, f"{where} does not work: {error}", cure)
+        return failure(host.title, f"{where} does not work: {error}", fix)
 
-    said = f"{where} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
+    answer = f"{where} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
     if greeting.version != __version__:
         other = f"{where} starts goop-mcp {greeting.version}, and this is {__version__}"
         return warning(
             host.title, other, "install the newest one in both places, then restart the host"
         )
 
-    if greeting.seconds > _SLOW:
-        return warning(host.title, f"{said}, which some hosts do not wait for", _haste(server))
+    if greeting.seconds > _SLOW_SECONDS:
+        advice = (
+            f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx"
+            " install goop-mcp"
+            if runs_throwaway(server.words)
+            else "run the doctor again when the machine is less busy; restart the host where the"
+            " server is missing in it"
+        )
+        return warning(host.title, f"{answer}, which some hosts do not wait for", advice)
     if host.name in _FROM_THE_DESKTOP and not Path(server.words[0]).is_absolute():
         return warning(
             host.title,
-            f"{said}; a host started from the desktop may not know the PATH on which"
+            f"{answer}; a host started from the desktop may not know the PATH on which"
             f" {server.words[0]} is found",
             f"if it does not start there: goop-mcp install {host.name} --replace --command"
             f" {program}",
         )
 
-    return fine(host.title, said)
-
-
-def _haste(server: _Found) -> str:
-    """Return what to do about a server that takes long to start."""
-    if runs_throwaway(server.words):
-        return (
-            f"install it for good instead of {server.words[0]}: uv tool install goop-mcp, or pipx"
-            " install goop-mcp"
-        )
-
-    return (
-        "run the doctor again when the machine is less busy; start the host anew where the server"
-        " is missing in it"
-    )
+    return ok(host.title, answer)
 
 
 def _program(name: str, seat: Seat) -> str | None:
-    """Return the program that the host starts for `name`, None when there is none."""
-    name = _filled(name, seat)
+    """Return the path of the program that the host starts for `name`, None when not found."""
+    name = _expand_variables(name, seat)
     if "/" in name or "\\" in name:
         path = seat.project / name
         return str(path) if path.is_file() else None
@@ -323,13 +322,13 @@ def _program(name: str, seat: Seat) -> str | None:
     return shutil.which(name, path=seat.environment.get("PATH"))
 
 
-def _filled(text: str, seat: Seat) -> str:
-    """Put in what hosts put in for their variables."""
+def _expand_variables(text: str, seat: Seat) -> str:
+    """Return `text` with the variables expanded that hosts expand."""
     text = text.replace("${workspaceFolder}", str(seat.project)).replace(
         "${CLAUDE_PROJECT_DIR}", str(seat.project)
     )
     for name, value in seat.environment.items():
         for form in (f"${{env:{name}}}", f"{{env:{name}}}", f"${{{name}}}"):
-            text = text.replace(form, value) if form in text else text
+            text = text.replace(form, value)
 
     return text

@@ -1,4 +1,4 @@
-"""Run the hook as the host does: a process an event, with the events that the host was seen to send."""
+"""Run the hook as the host does: a process an event, with events recorded from the host."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ BAD = "I did the work but forgot the envelope."
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the hook said: its JSON, {} for nothing, and its words on stderr."""
+    """The answer of the hook: its JSON, `{}` for none, and its text on stderr."""
 
     ended: Ended
 
@@ -28,18 +28,18 @@ class Answer:
 
     @property
     def reason(self) -> str:
-        """The feedback for the agent; the test fails when the hook let it pass."""
+        """The feedback for the agent; the test fails when the hook allowed the reply."""
         assert self.json["decision"] == "block", self.ended
         return str(self.json["reason"])
 
     @property
-    def told(self) -> str:
-        """What the person is told."""
+    def message(self) -> str:
+        """The message to the user."""
         return str(self.json.get("systemMessage", ""))
 
     @property
     def context(self) -> str:
-        """What the agent is told beforehand."""
+        """The context that the agent receives."""
         specific = self.json["hookSpecificOutput"]
         assert isinstance(specific, dict)
         return str(specific["additionalContext"])
@@ -51,9 +51,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A session in `project`; what the hook keeps lies in `data`.
+    """A session in `project`; the hook keeps its state in `data`.
 
-    `options` stand in the command of the hook.
+    `options` are part of the hook's command.
     """
 
     project: Path
@@ -63,7 +63,7 @@ class Host:
     options: tuple[str, ...] = ()
 
     def send(self, event: str, **changes: object) -> Answer:
-        """Send the recorded `event` with `changes`; None takes a key away."""
+        """Send the recorded `event` with `changes`; None removes a key."""
         recorded = json.loads((CASES / f"{event}.json").read_text(encoding="utf-8"))
         values = {**recorded, "cwd": str(self.project), **changes}
         return self.send_raw(
@@ -71,7 +71,7 @@ class Host:
         )
 
     def send_raw(self, content: bytes) -> Answer:
-        """Send bytes; whatever they are, the process ends with 0."""
+        """Send bytes; whatever they are, the process must end with 0."""
         environment = {
             "CLAUDE_PROJECT_DIR": str(self.project),
             "CLAUDE_PLUGIN_DATA": str(self.data),
@@ -88,8 +88,8 @@ class Host:
 
         return Answer(ended)
 
-    def wish(self, **wishes: object) -> None:
-        """Write what the project wants of the hooks."""
+    def configure(self, **settings: object) -> None:
+        """Write the hooks.json of the project."""
         folder = self.project / ".goopspec"
         folder.mkdir(exist_ok=True)
-        (folder / "hooks.json").write_text(json.dumps(wishes), encoding="utf-8")
+        (folder / "hooks.json").write_text(json.dumps(settings), encoding="utf-8")

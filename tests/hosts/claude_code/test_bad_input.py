@@ -1,4 +1,4 @@
-"""Whatever comes in, the session goes on: exit code 0, a valid answer or none, one line on stderr."""
+"""No input stops the session: exit code 0, a valid answer or none, one line on stderr."""
 
 import json
 import os
@@ -36,7 +36,7 @@ EVENT = "SubagentStop"
         + b"," * 3,
     ],
 )
-def test_what_is_no_event_is_told_on_stderr_and_passes(host: Host, content: bytes) -> None:
+def test_invalid_input_is_reported_on_stderr_and_passes(host: Host, content: bytes) -> None:
     answer = host.send_raw(content)
     assert answer.ended.out == ""
     assert answer.ended.err.startswith("goop-mcp: standard input")
@@ -44,7 +44,7 @@ def test_what_is_no_event_is_told_on_stderr_and_passes(host: Host, content: byte
 
 
 @pytest.mark.parametrize("event", ["PreCompact", "SubagentStopped", "", "stop"])
-def test_an_event_that_is_not_known_passes_without_a_word(host: Host, event: str) -> None:
+def test_an_unknown_event_passes_without_a_message(host: Host, event: str) -> None:
     answer = host.send(EVENT, hook_event_name=event)
     assert (answer.ended.out, answer.ended.err) == ("", "")
 
@@ -60,9 +60,7 @@ def test_an_event_that_is_not_known_passes_without_a_word(host: Host, event: str
         {"a key of tomorrow": {"deep": [1, 2, 3]}},
     ],
 )
-def test_fields_of_another_type_are_taken_for_missing(
-    host: Host, changes: dict[str, object]
-) -> None:
+def test_fields_of_the_wrong_type_count_as_missing(host: Host, changes: dict[str, object]) -> None:
     assert not host.send(EVENT, **changes).passed
 
 
@@ -80,7 +78,7 @@ def test_an_answer_of_a_tool_in_another_form_passes(host: Host, response: object
     assert host.send("PostToolUse", tool_response=response).ended.out == ""
 
 
-def test_half_characters_in_a_message_are_judged_like_any_text(host: Host) -> None:
+def test_lone_surrogates_in_a_message_are_judged_like_any_text(host: Host) -> None:
     assert not host.send(EVENT, last_assistant_message=f"{BAD} \ud83d").passed
 
 
@@ -91,10 +89,10 @@ def test_a_message_over_the_limit_is_sent_back(host: Host) -> None:
 def test_an_event_that_is_far_too_large_passes_unread(host: Host) -> None:
     answer = host.send(EVENT, last_assistant_message="x" * (32 * 1024 * 1024))
     assert answer.ended.out == ""
-    assert "let pass unread" in answer.ended.err
+    assert "passed unread" in answer.ended.err
 
 
-def test_a_pipe_in_place_of_a_file_does_not_hold_up_the_session(host: Host, tmp_path: Path) -> None:
+def test_a_pipe_instead_of_a_file_does_not_block_the_session(host: Host, tmp_path: Path) -> None:
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
     (host.project / ".goopspec").mkdir()
@@ -107,19 +105,19 @@ def test_a_pipe_in_place_of_a_file_does_not_hold_up_the_session(host: Host, tmp_
 @pytest.mark.parametrize(
     "arguments", [(), ("cursor",), ("claude-code", "more"), ("--protocol", "speckit")]
 )
-def test_a_wrong_call_is_told_and_does_not_block(arguments: tuple[str, ...]) -> None:
+def test_a_usage_error_is_reported_and_does_not_block(arguments: tuple[str, ...]) -> None:
     ended = run("hook", *arguments, stdin=b"{}")
     assert (ended.code, ended.out) == (0, "")
     assert "expected one of claude-code, codex" in ended.err
 
 
-def test_closed_streams_are_no_fault(host: Host) -> None:
+def test_closed_streams_are_not_an_error(host: Host) -> None:
     event = json.dumps(
         {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD}
     )
     (host.project / "event.json").write_text(event, encoding="utf-8")
     environment = {"CLAUDE_PLUGIN_DATA": str(host.data)}
-    # Python's own last flush would fail on a full device, too, and end with 120.
+    # On a full device Python's last flush would fail as well, and end the process with 120.
     full = (
         ("< /dev/null 2>/dev/full", "< event.json >/dev/full 2>/dev/full")
         if Path("/dev/full").exists()
@@ -139,7 +137,7 @@ def test_closed_streams_are_no_fault(host: Host) -> None:
         assert "Traceback" not in ended.err
 
 
-def test_a_project_that_is_not_there_is_no_fault(host: Host) -> None:
+def test_a_missing_project_is_not_an_error(host: Host) -> None:
     away = Host(
         host.project, host.data, environment={"CLAUDE_PROJECT_DIR": str(host.project / "gone")}
     )
@@ -148,7 +146,7 @@ def test_a_project_that_is_not_there_is_no_fault(host: Host) -> None:
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000])
-def test_paths_that_no_file_can_have_are_no_fault(host: Host, path: str) -> None:
+def test_paths_that_no_file_can_have_are_not_an_error(host: Host, path: str) -> None:
     nowhere = Host(host.project, host.data, environment={"CLAUDE_PROJECT_DIR": ""})
     assert not nowhere.send(EVENT, cwd=path).passed
     unread = host.send(EVENT, last_assistant_message=None, agent_transcript_path=path)
@@ -156,7 +154,7 @@ def test_paths_that_no_file_can_have_are_no_fault(host: Host, path: str) -> None
     assert "the transcript cannot be read" in unread.ended.err
 
 
-def test_a_folder_that_was_removed_meanwhile_is_no_fault(host: Host) -> None:
+def test_a_folder_removed_meanwhile_is_not_an_error(host: Host) -> None:
     event = json.dumps(
         {"hook_event_name": EVENT, "agent_type": "goop-executor", "last_assistant_message": BAD}
     )
@@ -170,7 +168,7 @@ def test_a_folder_that_was_removed_meanwhile_is_no_fault(host: Host) -> None:
     assert '"decision": "block"' in ended.out, ended.err
 
 
-def test_a_damaged_installation_lets_the_session_go_on(host: Host) -> None:
+def test_a_damaged_installation_does_not_stop_the_session(host: Host) -> None:
     script = (
         "import sys; sys.modules['lxml'] = None; from goop_mcp.__main__ import main;"
         " sys.exit(main())"
@@ -184,7 +182,7 @@ def test_a_damaged_installation_lets_the_session_go_on(host: Host) -> None:
         cwd=host.project,
     )
     assert (ended.code, ended.out) == (0, "")
-    assert "the hook failed and lets everything pass" in ended.err
+    assert "the hook failed and allows everything" in ended.err
 
 
 HEAVY = {
@@ -227,18 +225,18 @@ def test_no_event_loads_what_it_does_not_need(host: Host, event: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["a view in place of a table", "a further trigger", "a title of 60 MB"]
 )
-def test_a_database_that_was_made_to_hang_its_readers_does_not_hold_up_the_turn(
+def test_a_database_made_to_hang_its_readers_does_not_block_the_agent(
     host: Host, kind: str
 ) -> None:
     plant(host.project, *{**FOREIGN_OBJECTS, **FOREIGN_VALUES}[kind])
-    host.wish(record=True)
+    host.configure(record=True)
     answer = host.send(EVENT, last_assistant_message=GOOD)
     assert answer.passed
     if kind in FOREIGN_OBJECTS:
-        assert "does not declare its tables" in answer.told + answer.ended.err
+        assert "does not declare its tables" in answer.message + answer.ended.err
 
 
-def test_a_host_that_never_ends_its_event_gets_a_hook_that_ends_all_the_same() -> None:
+def test_the_hook_ends_although_the_host_never_ends_its_event() -> None:
     program = (
         "import goop_mcp.hosts.claude_code.hook as hook; hook._SECONDS = 0.5;"
         " hook.main(['claude-code'])"
@@ -255,11 +253,11 @@ def test_a_host_that_never_ends_its_event_gets_a_hook_that_ends_all_the_same() -
         assert process.stderr is not None
         assert process.stdout.read() == b""
         assert process.stderr.read().startswith(
-            b"goop-mcp: the hook was not done after 0.5 seconds and lets"
+            b"goop-mcp: the hook was not done after 0.5 seconds and allows"
         )
 
 
-def test_rules_that_never_end_do_not_hold_up_the_turn(host: Host) -> None:
+def test_rules_that_never_return_do_not_block_the_agent(host: Host) -> None:
     rules = host.project / "endless.py"
     rules.write_text("while True: pass\n", encoding="utf-8")
     program = (
@@ -274,7 +272,7 @@ def test_rules_that_never_end_do_not_hold_up_the_turn(host: Host) -> None:
     sent = json.dumps({**event, "cwd": str(host.project)}).encode()
     ended = run_command([sys.executable, "-c", program], stdin=sent, cwd=host.project)
     assert (ended.code, ended.out) == (0, "")
-    assert "lets everything pass" in ended.err
+    assert "allows everything" in ended.err
 
 
 def test_the_hook_ends_before_the_host_ends_it() -> None:

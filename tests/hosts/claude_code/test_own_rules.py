@@ -1,4 +1,4 @@
-"""Rules of one's own, which stand in the command of the hook and nowhere in the project."""
+"""Custom rules, which the command of the hook names, and no file of the project."""
 
 from dataclasses import replace
 
@@ -20,16 +20,16 @@ RULES = [TICKET]
     params=[{}, {"check_workspace": True}, {"record": True}], ids=["text", "workspace", "record"]
 )
 def shop(host: Host, request: pytest.FixtureRequest) -> Host:
-    """Return a host with a rule of its own, in a project with each wish that has a report judged elsewhere."""
-    host.wish(**request.param)
+    """Return a host with a custom rule, with each setting that selects another code path."""
+    host.configure(**request.param)
     (host.project / "shop_rules.py").write_text(FILE, encoding="utf-8")
     return replace(host, options=("--rules", "shop_rules.py"))
 
 
-def test_an_agent_is_sent_back_for_them_and_passes_when_it_has_mended_that(shop: Host) -> None:
+def test_an_agent_is_sent_back_for_them_and_passes_when_it_has_fixed_that(shop: Host) -> None:
     assert f"({TICKET.id}). {FIX}" in shop.send("SubagentStop", last_assistant_message=GOOD).reason
-    mended = shop.send("SubagentStop", last_assistant_message=WITH_TICKET, stop_hook_active=True)
-    assert TICKET.id not in mended.ended.out
+    fixed = shop.send("SubagentStop", last_assistant_message=WITH_TICKET, stop_hook_active=True)
+    assert TICKET.id not in fixed.ended.out
 
 
 PRINTING = """\
@@ -47,20 +47,20 @@ RULES = replace(TICKET, check=check)
 """
 
 
-def test_what_a_rule_prints_when_it_judges_is_no_part_of_the_answer(shop: Host) -> None:
+def test_what_a_rule_prints_is_not_part_of_the_answer(shop: Host) -> None:
     (shop.project / "shop_rules.py").write_text(PRINTING, encoding="utf-8")
     answer = shop.send("SubagentStop", last_assistant_message=GOOD)
     assert f"({TICKET.id}). {FIX}" in answer.reason
     assert "judged" in answer.ended.err
 
 
-def test_no_file_of_the_project_brings_them_along(shop: Host) -> None:
+def test_no_file_of_the_project_names_them(shop: Host) -> None:
     answer = replace(shop, options=()).send("SubagentStop", last_assistant_message=GOOD)
     assert TICKET.id not in answer.ended.out
     assert "loaded" not in answer.ended.err
 
 
-def test_a_report_that_came_through_against_them_is_marked(host: Host) -> None:
+def test_a_report_that_violates_them_is_marked(host: Host) -> None:
     host = replace(host, options=("--rules", "tests.validation.shop:TICKET"))
     content = [{"type": "text", "text": GOOD}]
     answer = host.send(
@@ -76,18 +76,18 @@ def test_a_report_that_came_through_against_them_is_marked(host: Host) -> None:
         ("nothere.py", "'nothere.py' does not exist"),
     ],
 )
-def test_where_they_fail_the_report_passes_and_the_person_is_told(
+def test_when_they_fail_the_report_passes_and_the_user_is_informed(
     host: Host, named: str, why: str
 ) -> None:
     answer = replace(host, options=("--rules", named)).send(
         "SubagentStop", last_assistant_message=GOOD
     )
     assert answer.passed
-    assert answer.told.startswith("goop-mcp lets a report pass that was not judged: ")
-    assert why in answer.told
+    assert answer.message.startswith("goop-mcp did not judge a report and allows it: ")
+    assert why in answer.message
 
 
-def test_an_option_without_a_place_is_told(host: Host) -> None:
+def test_an_option_without_a_value_is_reported(host: Host) -> None:
     answer = replace(host, options=("--rules",)).send("SubagentStop")
     assert answer.passed
     assert "--rules WHERE" in answer.ended.err

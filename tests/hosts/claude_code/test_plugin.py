@@ -1,4 +1,4 @@
-"""The plugin as it ships: every part is there, named alike everywhere, and starts whatever is installed."""
+"""The plugin: every part is there, names agree everywhere, and it starts what is installed."""
 
 import json
 import os
@@ -22,8 +22,8 @@ FRONT_MATTER = re.compile(
 )
 AGENTS = sorted((PLUGIN / "agents").glob("*.md"))
 COMMANDS = sorted((PLUGIN / "commands").glob("*.md"))
-# In YAML a colon or a number sign ends a text without quotation marks, and some signs begin
-# something else.
+# In YAML a colon or a number sign ends a text without quotation marks, and some characters have a
+# meaning at its start.
 YAML_LINE = re.compile(r"""[a-z-]+: ("[^"\\]+"|[^\s"'\[\]{},#&*!|>%@`?:-]((?!: | #).)*)""")
 SHELL = shutil.which("sh") or "/bin/sh"
 
@@ -51,7 +51,7 @@ def test_there_is_an_agent_for_each_role() -> None:
 
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
-def test_an_agent_is_named_for_its_file_and_told_what_to_report(path: Path) -> None:
+def test_an_agent_has_the_name_of_its_file_and_knows_what_to_report(path: Path) -> None:
     agent = FRONT_MATTER.fullmatch(path.read_text(encoding="utf-8"))
     assert agent is not None
     assert agent["name"] == path.stem
@@ -75,21 +75,23 @@ def start(*words: str, programs: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("there", "said"),
+    ("there", "expected"),
     [
         (["goop-mcp", "uvx", "pipx"], "goop-mcp: hook claude-code"),
         (["uvx", "pipx"], "uvx: goop-mcp=={version} hook claude-code"),
         (["pipx"], "pipx: run --spec goop-mcp=={version} goop-mcp hook claude-code"),
     ],
 )
-def test_the_script_starts_what_is_installed(there: list[str], said: str, tmp_path: Path) -> None:
+def test_the_script_starts_what_is_installed(
+    there: list[str], expected: str, tmp_path: Path
+) -> None:
     for name in there:
         (tmp_path / name).write_text(f'#!{SHELL}\necho "{name}: $*"\n', encoding="utf-8")
         (tmp_path / name).chmod(0o755)
 
-    # What is fetched is held to the version of the plugin.
+    # What is fetched must have the version of the plugin.
     version = read(PLUGIN / ".claude-plugin" / "plugin.json")["version"]
-    assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == said.format(
+    assert start("hook", "claude-code", programs=tmp_path).stdout.strip() == expected.format(
         version=version
     )
 

@@ -1,4 +1,4 @@
-"""`.goopspec/hooks.json`: who owes a report in a project, and what becomes of it."""
+"""`.goopspec/hooks.json`: which agents must report in a project, and what happens to reports."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from tests.hosts.claude_code.hooks import BAD, GOOD, Host
 from tests.requirements import requirement
 
 
-def test_a_project_names_the_agents_that_owe_a_report(host: Host) -> None:
-    host.wish(agents=["builder", "qa-*"], exempt=["qa-notes"])
+def test_a_project_names_the_agents_that_must_report(host: Host) -> None:
+    host.configure(agents=["builder", "qa-*"], exempt=["qa-notes"])
     judged = {
         agent: not host.send("SubagentStop", agent_type=agent, agent_id=agent).passed
         for agent in ("builder", "my-plugin:builder", "qa-unit", "qa-notes", "goop-executor")
@@ -26,8 +26,8 @@ def test_a_project_names_the_agents_that_owe_a_report(host: Host) -> None:
 
 
 @requirement("G-10", "G-42")
-def test_an_agent_that_the_project_names_signs_with_its_name(host: Host) -> None:
-    host.wish(agents=["builder", "qa-*"])
+def test_an_agent_that_the_project_names_reports_under_its_name(host: Host) -> None:
+    host.configure(agents=["builder", "qa-*"])
     signed = GOOD.replace("<agent>goop-executor<", "<agent>builder<")
 
     for agent in ("builder", "my-plugin:builder"):
@@ -46,17 +46,17 @@ def test_an_agent_that_the_project_names_signs_with_its_name(host: Host) -> None
 
 
 def test_an_agent_that_the_project_names_sees_its_name_in_the_form(host: Host) -> None:
-    host.wish(agents=["builder"])
+    host.configure(agents=["builder"])
 
     assert "<agent>builder</agent>" in host.send("SubagentStart", agent_type="builder").context
     assert "<agent>builder</agent>" in host.send("SubagentStop", agent_type="builder").reason
 
 
 @pytest.mark.parametrize("pattern", ["*", "?*", "**"])
-def test_the_own_subagent_of_the_host_has_no_name_and_passes_uncounted(
+def test_the_internal_subagent_of_the_host_has_no_name_and_passes_uncounted(
     host: Host, pattern: str
 ) -> None:
-    host.wish(agents=[pattern], ask_again=1, record=True)
+    host.configure(agents=[pattern], ask_again=1, record=True)
 
     for _ in range(3):
         answer = host.send(
@@ -70,27 +70,27 @@ def test_the_own_subagent_of_the_host_has_no_name_and_passes_uncounted(
     assert not host.send("SubagentStop", agent_type="helper").passed
 
 
-def test_a_project_without_agents_is_left_alone(host: Host) -> None:
-    host.wish(agents=[])
+def test_nothing_happens_in_a_project_without_agents(host: Host) -> None:
+    host.configure(agents=[])
     assert host.send("SubagentStop").ended.out == ""
     assert host.send("SubagentStart").ended.out == ""
 
 
 @pytest.mark.parametrize(
-    ("main", "owed", "given"), [("required", True, True), ("ignored", False, False)]
+    ("main", "required", "judged"), [("required", True, True), ("ignored", False, False)]
 )
 def test_a_project_says_when_the_main_agent_is_judged(
-    host: Host, main: str, owed: bool, given: bool
+    host: Host, main: str, required: bool, judged: bool
 ) -> None:
-    host.wish(main=main)
-    assert host.send("Stop", prompt_id="a").passed is not owed
+    host.configure(main=main)
+    assert host.send("Stop", prompt_id="a").passed is not required
     wrong = GOOD.replace("COMPLETE", "FINISHED")
-    assert host.send("Stop", prompt_id="b", last_assistant_message=wrong).passed is not given
+    assert host.send("Stop", prompt_id="b", last_assistant_message=wrong).passed is not judged
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_a_project_says_how_often_an_agent_is_asked(host: Host, most: int) -> None:
-    host.wish(ask_again=most)
+    host.configure(ask_again=most)
     wrong = [
         BAD,
         GOOD.replace("COMPLETE", "FINISHED"),
@@ -104,20 +104,20 @@ def test_a_project_says_how_often_an_agent_is_asked(host: Host, most: int) -> No
     assert passed == [number >= most for number in range(len(wrong))]
 
 
-def test_a_project_may_want_the_strict_mode(host: Host) -> None:
-    mended = GOOD.replace("the login endpoint.</summary>", "login & logout.</summary>")
-    assert host.send("SubagentStop", last_assistant_message=mended).passed
-    host.wish(mode="strict")
-    assert not host.send("SubagentStop", last_assistant_message=mended).passed
+def test_a_project_can_select_strict_mode(host: Host) -> None:
+    repairable = GOOD.replace("the login endpoint.</summary>", "login & logout.</summary>")
+    assert host.send("SubagentStop", last_assistant_message=repairable).passed
+    host.configure(mode="strict")
+    assert not host.send("SubagentStop", last_assistant_message=repairable).passed
 
 
-def test_a_project_may_want_another_protocol(host: Host) -> None:
-    host.wish(protocol="speckit")
+def test_a_project_can_select_another_protocol(host: Host) -> None:
+    host.configure(protocol="speckit")
     assert "speckit" in host.send("SubagentStop", last_assistant_message=GOOD).reason
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("{", "no JSON (line 1, column 2)"),
         ("[]", "holds no object"),
@@ -130,24 +130,24 @@ def test_a_project_may_want_another_protocol(host: Host) -> None:
         ("x" * 100_000, "more than 65,536 bytes"),
     ],
 )
-def test_a_slip_in_the_file_is_told_and_the_default_holds(
-    host: Host, text: str, words: str
+def test_an_error_in_the_file_is_reported_and_the_default_used(
+    host: Host, text: str, expected: str
 ) -> None:
     (host.project / ".goopspec").mkdir()
     (host.project / ".goopspec" / "hooks.json").write_text(text, encoding="utf-8")
     answer = host.send("SubagentStop")
     assert not answer.passed
-    assert words in answer.ended.err
-    assert words in host.send("SessionStart").told
+    assert expected in answer.ended.err
+    assert expected in host.send("SessionStart").message
 
 
-def test_one_slip_leaves_the_rest_of_the_file_in_force(host: Host) -> None:
-    host.wish(agents=["builder"], ask_again="often")
+def test_one_error_leaves_the_rest_of_the_file_in_force(host: Host) -> None:
+    host.configure(agents=["builder"], ask_again="often")
     assert host.send("SubagentStop").passed
     assert not host.send("SubagentStop", agent_type="builder").passed
 
 
-def test_a_file_that_is_a_folder_is_told(host: Host) -> None:
+def test_a_file_that_is_a_folder_is_reported(host: Host) -> None:
     (host.project / ".goopspec" / "hooks.json").mkdir(parents=True)
     answer = host.send("SubagentStop")
     assert not answer.passed
@@ -169,14 +169,14 @@ def test_nothing_is_written_into_the_project(host: Host, tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {host.project.name, host.data.name}
 
 
-def test_a_project_may_want_reports_held_against_its_files(host: Host) -> None:
+def test_a_project_can_have_reports_verified_against_its_files(host: Host) -> None:
     assert host.send("SubagentStop", last_assistant_message=GOOD).passed
-    host.wish(check_workspace=True)
+    host.configure(check_workspace=True)
     assert "src/login.py" in host.send("SubagentStop", last_assistant_message=GOOD).reason
 
 
-def test_a_project_may_want_accepted_reports_recorded(host: Host) -> None:
-    host.wish(record=True)
+def test_a_project_can_have_accepted_reports_recorded(host: Host) -> None:
+    host.configure(record=True)
     assert not host.send("SubagentStop").passed
     assert not (host.project / ".goopspec" / "goop.db").exists()
     for _ in range(2):
@@ -187,12 +187,12 @@ def test_a_project_may_want_accepted_reports_recorded(host: Host) -> None:
     assert chronicle.count("Added the login endpoint.") == 1
 
 
-def test_where_reports_are_recorded_it_is_counted_how_often_an_agent_was_asked(host: Host) -> None:
-    host.wish(record=True)
+def test_where_reports_are_recorded_the_requests_to_an_agent_are_counted(host: Host) -> None:
+    host.configure(record=True)
     assert host.send("SubagentStop", last_assistant_message=GOOD).passed
     assert not host.send("SubagentStop", last_assistant_message="Done.").passed
-    mended = GOOD.replace("Added the login endpoint.", "Added it again.")
-    assert host.send("SubagentStop", last_assistant_message=mended, stop_hook_active=True).passed
+    corrected = GOOD.replace("Added the login endpoint.", "Added it again.")
+    assert host.send("SubagentStop", last_assistant_message=corrected, stop_hook_active=True).passed
     for _ in range(2):
         host.send("SubagentStop", last_assistant_message="Done.", prompt_id="another")
 
@@ -208,17 +208,17 @@ def test_where_reports_are_recorded_it_is_counted_how_often_an_agent_was_asked(h
     assert list(found.replies_by_agent) == ["goop-executor"]
 
 
-def test_a_report_that_cannot_be_counted_is_sent_back_all_the_same(host: Host) -> None:
-    host.wish(record=True)
+def test_a_report_that_cannot_be_counted_is_still_sent_back(host: Host) -> None:
+    host.configure(record=True)
     (host.project / ".goopspec" / "goop.db").write_text("no database", encoding="utf-8")
     answer = host.send("SubagentStop", last_assistant_message="Done.")
     assert not answer.passed
     assert "could not be counted" in answer.ended.err
 
 
-def test_a_report_that_cannot_be_recorded_passes_and_the_person_is_told(host: Host) -> None:
-    host.wish(record=True)
+def test_a_report_that_cannot_be_recorded_passes_and_the_user_is_informed(host: Host) -> None:
+    host.configure(record=True)
     (host.project / ".goopspec" / "goop.db").write_text("no database", encoding="utf-8")
     answer = host.send("SubagentStop", last_assistant_message=GOOD)
     assert answer.passed
-    assert "could not record it" in answer.told
+    assert "could not record it" in answer.message
