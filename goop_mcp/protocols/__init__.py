@@ -31,7 +31,7 @@ _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept"
 
 
 def _in_package(name: str) -> Callable[[], Family]:
-    """Return what imports the family called `name`, an attribute of its package in capital letters."""
+    """Return a function that imports the family `name`, an upper-case attribute of its package."""
 
     def load() -> Family:
         family: Family = getattr(import_module(f"{__name__}.{name}"), name.upper())
@@ -54,7 +54,7 @@ FAMILIES: tuple[Family, ...] = (
         load=_in_package("factory"),
     ),
 )
-"""Every protocol. Its code is loaded when a text may hold an envelope of it: most replies are of one protocol."""
+"""Every protocol, loaded when a text may hold its envelope: most replies have one protocol."""
 
 
 def _sections_family() -> Family:
@@ -68,7 +68,7 @@ _SECTIONS = FamilyOnDemand(
 
 
 def families_of(profile: Profile) -> tuple[Family, ...]:
-    """Return every protocol as projects of `profile` speak it: in those of v1 a report has five sections (D-96)."""
+    """Return every protocol as projects of `profile` use it: reports of v1 have sections (D-96)."""
     return FAMILIES if profile == "0.x" else (_SECTIONS, *FAMILIES[1:])
 
 
@@ -102,11 +102,11 @@ NAMESPACES = frozenset(
         ),
     )
 )
-"""The first parts of the ids of our rules; those of others begin differently, as new ones of ours will come."""
+"""The first part of our rule ids; custom rules must differ, so that new rules of ours fit in."""
 
 
 def check_rules(rules: Sequence[Rule]) -> None:
-    """Raise RuleRefusedError for the first of a caller's own `rules` that could not be used as it is."""
+    """Raise RuleRefusedError for the first custom rule in `rules` that cannot be used."""
     if rules != ():
         # Only those who bring rules pay
         from goop_mcp.validation.own_rules import check_own_rules  # noqa: PLC0415
@@ -115,7 +115,7 @@ def check_rules(rules: Sequence[Rule]) -> None:
 
 
 def rules_with(own: Sequence[Rule]) -> RuleBook:
-    """Return every rule by id, a caller's `own` behind ours."""
+    """Return every rule by id: ours, then the caller's `own`."""
     return RuleBook(lambda: (*RULES.values(), *own)) if own else RULES
 
 
@@ -128,13 +128,13 @@ def validate(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> Verdict:
-    """Judge the envelope in an agent's reply and return a verdict with every fault at once.
+    """Judge the envelope in an agent's reply and return a verdict with every error at once.
 
     `text` is the whole reply as the agent or a host gave it. `protocol` names the protocol, "auto"
-    detects it. `mode` "lenient" mends the form of an envelope and warns, "strict" makes each of
-    those an error; neither mends meaning. `expected` holds what the caller knows beforehand.
+    detects it. `mode` "lenient" repairs the form of an envelope and warns, "strict" makes each of
+    those an error; neither changes the meaning. `expected` holds what the caller knows beforehand.
     `limits` bounds what is read. `rules` are the caller's own: each judges the envelopes of its
-    `model`, beside our rules.
+    `model`, in addition to our rules.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
     UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is no
@@ -155,7 +155,7 @@ def examine(
     limits: Limits = DEFAULT_LIMITS,
     rules: Sequence[Rule] = (),
 ) -> "Examination":
-    """Read and judge a reply as `validate` does, for callers that know more about it before it is weighed."""
+    """Read and judge a reply as `validate` does, for callers that add findings to the verdict."""
     if (
         expected is not None
         and expected.phase is not None

@@ -98,7 +98,7 @@ def test_every_line_with_an_error_of_form_is_named(project: Path) -> None:
         "   Line 3: Opening and ending tag mismatch: mode vs. workflow",
         "   Line 4: Opening and ending tag mismatch: workflow vs. mode",
         (
-            "   Line 6: Extra content at the end of the document: text in the fence behind"
+            "   Line 6: Extra content at the end of the document: text in the fence after"
             " </agent_request>; expected none"
         ),
     ]

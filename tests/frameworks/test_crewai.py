@@ -1,6 +1,9 @@
 import asyncio
 import importlib.util
 import os
+import subprocess
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -16,11 +19,20 @@ os.environ |= {
 
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.events import crewai_event_bus
+from pydantic import PrivateAttr
 
 from goop_mcp import NotAcceptedError, RetryPolicy
 from goop_mcp.hosts.frameworks.crewai import envelope_guardrail
 from goop_mcp.retry import Outcome
-from tests.frameworks.recipes import ALWAYS_ANOTHER_FAULT, BAD_STATUS, GOOD, OPENING, names_of
+from tests.frameworks.recipes import (
+    ALWAYS_ANOTHER_FAULT,
+    BAD_STATUS,
+    GOOD,
+    OPENING,
+    PROSE,
+    names_of,
+)
+from tests.repository import ROOT
 
 
 class ScriptedModel(BaseLLM):
@@ -191,3 +203,123 @@ def test_on_stop_receives_a_report_that_was_never_accepted_once() -> None:
 
     assert crewai_event_bus.flush()
     assert [each.stopped_because for each in outcomes] == ["no_progress"]
+
+
+class HangingModel(ScriptedModel):
+    """Sends the replies, and does not answer after them until it is released."""
+
+    _released: threading.Event = PrivateAttr(default_factory=threading.Event)
+
+    # crewai calls it on a thread, also where the crew runs in an event loop.
+    def call(self, messages: Any, *given: object, **named: object) -> str:  # noqa: ANN401
+        if len(self.heard) == len(self.replies):
+            self.heard.append(str(messages))
+            self._released.wait(60)
+            return ""
+        return super().call(messages, *given, **named)
+
+    def release(self) -> None:
+        self._released.set()
+
+
+def hanging(*replies: str) -> HangingModel:
+    return HangingModel(model="scripted", replies=scripted(*replies).replies)
+
+
+@pytest.mark.parametrize("before", [[], [BAD_STATUS]])
+def test_on_stop_receives_the_outcome_of_a_crew_that_is_cancelled(before: list[str]) -> None:
+    outcomes: list[Outcome] = []
+    model = hanging(*before)
+
+    async def cancelled() -> None:
+        run = asyncio.create_task(
+            crew(model, guardrail=envelope_guardrail(on_stop=outcomes.append)).akickoff()
+        )
+        while len(model.heard) <= len(before):
+            await asyncio.sleep(0.01)
+        run.cancel()
+        try:
+            await run
+        finally:
+            model.release()
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+    assert [(each.stopped_because, len(each.attempts)) for each in outcomes] == [
+        ("cancelled", 1 + len(before))
+    ]
+
+
+def test_on_stop_receives_a_crew_that_runs_out_of_time_when_its_asyncio_task_ends() -> None:
+    outcomes: list[Outcome] = []
+    model = hanging()
+
+    async def served() -> None:
+        guardrail = envelope_guardrail(on_stop=outcomes.append)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await crew(model, guardrail=guardrail).akickoff()
+        model.release()
+
+    asyncio.run(served())
+    assert [each.stopped_because for each in outcomes] == ["cancelled"]
+
+
+def test_a_crew_that_has_ended_is_not_reported_again_when_its_asyncio_task_is_cancelled() -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+
+    async def goes_on() -> None:
+        await crew(scripted(GOOD), guardrail=guardrail).akickoff()
+        with pytest.raises(Exception, match="gone"):
+            await crew(scripted(ConnectionError("gone")), guardrail=guardrail).akickoff()
+        current = asyncio.current_task()
+        assert current is not None
+        current.cancel()
+        await asyncio.sleep(60)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(goes_on())
+
+    assert crewai_event_bus.flush()
+    assert [each.stopped_because for each in outcomes] == ["accepted", "agent_error"]
+
+
+def test_on_stop_receives_a_crew_that_an_interrupt_ends_with_the_program() -> None:
+    program = """
+from tests.frameworks.test_crewai import crew, scripted, envelope_guardrail, BAD_STATUS
+def show(outcome):
+    print("stopped:", outcome.stopped_because, len(outcome.attempts))
+class Interrupted(type(scripted())):
+    def call(self, *given, **named):
+        if self.heard:
+            raise KeyboardInterrupt
+        return super().call(*given, **named)
+model = Interrupted(model="scripted", replies=scripted(BAD_STATUS).replies)
+crew(model, guardrail=envelope_guardrail(on_stop=show)).kickoff()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "KeyboardInterrupt" in done.stderr
+    assert "stopped: cancelled 2" in done.stdout
+
+
+def test_a_crew_within_a_task_of_another_one_is_counted_by_itself() -> None:
+    outcomes: list[Outcome] = []
+    guardrail = envelope_guardrail(on_stop=outcomes.append)
+
+    class Delegating(ScriptedModel):
+        def call(self, messages: Any, *given: object, **named: object) -> str:  # noqa: ANN401
+            if len(self.heard) == 1:
+                crew(scripted(PROSE, GOOD), guardrail=guardrail).kickoff()
+            return super().call(messages, *given, **named)
+
+    outer = Delegating(model="scripted", replies=scripted(BAD_STATUS, GOOD).replies)
+    crew(outer, guardrail=guardrail).kickoff()
+    assert [[each.reply for each in outcome.attempts] for outcome in outcomes] == [
+        [PROSE.strip(), GOOD.strip()],
+        [BAD_STATUS.strip(), GOOD.strip()],
+    ]

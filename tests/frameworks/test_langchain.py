@@ -347,3 +347,103 @@ def test_usage_of_the_tools_before_a_call_of_the_model_that_fails_is_counted() -
         agent.invoke(TASK)
 
     assert outcomes[0].usage.tokens == 20
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_on_stop_receives_the_outcome_of_a_run_whose_tool_fails_once(is_async: bool) -> None:
+    async def asking() -> None:
+        await agent.ainvoke(TASK)
+
+    def fail() -> str:
+        """Fail."""
+        raise ValueError("the disk is full")
+
+    outcomes: list[Outcome] = []
+    calls = [{"name": "fail", "args": {}, "id": name} for name in "ab"]
+    model = scripted(counted(BAD_STATUS, 30), counted("", 20, tool_calls=calls))
+    check = EnvelopeMiddleware(on_stop=outcomes.append)
+    agent = create_agent(model, tools=[fail], middleware=[check]).with_config(
+        callbacks=[check.callback]
+    )
+    with pytest.raises(ValueError, match="disk"):
+        asyncio.run(asking()) if is_async else agent.invoke(TASK)
+
+    assert [(each.stopped_because, each.text) for each in outcomes] == [("agent_error", BAD_STATUS)]
+    assert [each.usage and each.usage.tokens for each in outcomes[0].attempts] == [30, 20]
+
+
+@pytest.mark.parametrize(
+    ("replies", "because"),
+    [
+        ([ConnectionError("gone")], "agent_error"),
+        ([BAD_STATUS, BAD_STATUS], "no_progress"),
+        ([BAD_STATUS, KeyboardInterrupt()], "cancelled"),
+    ],
+)
+def test_with_the_callback_every_run_is_reported_once(replies: list[Any], because: str) -> None:
+    outcomes: list[Outcome] = []
+    check = EnvelopeMiddleware(on_stop=outcomes.append)
+    agent = create_agent(scripted(*replies), tools=[], middleware=[check]).with_config(
+        callbacks=[check.callback]
+    )
+    with pytest.raises((ConnectionError, NotAcceptedError, KeyboardInterrupt)):
+        agent.invoke(TASK)
+
+    assert [each.stopped_because for each in outcomes] == [because]
+
+
+def test_with_the_callback_a_run_that_is_cancelled_in_a_tool_is_reported() -> None:
+    outcomes: list[Outcome] = []
+    called = asyncio.Event()
+
+    async def wait() -> str:
+        """Wait."""
+        called.set()
+        await asyncio.sleep(60)
+        return ""
+
+    call = {"name": "wait", "args": {}, "id": "1"}
+    check = EnvelopeMiddleware(on_stop=outcomes.append)
+    agent = create_agent(
+        scripted(counted("", 20, tool_calls=[call])), tools=[wait], middleware=[check]
+    ).with_config(callbacks=[check.callback])
+
+    async def cancelled() -> None:
+        run = asyncio.create_task(agent.ainvoke(TASK))
+        await called.wait()
+        run.cancel()
+        await run
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+    assert [(each.stopped_because, each.usage.tokens) for each in outcomes] == [("cancelled", 20)]
+
+
+def test_with_the_callback_a_run_that_is_cancelled_while_the_model_is_asked_is_reported_once() -> (
+    None
+):
+    outcomes: list[Outcome] = []
+    asked = asyncio.Event()
+
+    class Hanging(ScriptedModel):
+        async def _agenerate(self, *_: object, **__: object) -> ChatResult:
+            asked.set()
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    check = EnvelopeMiddleware(on_stop=outcomes.append)
+    agent = create_agent(Hanging(replies=[]), tools=[], middleware=[check]).with_config(
+        callbacks=[check.callback]
+    )
+
+    async def cancelled() -> None:
+        run = asyncio.create_task(agent.ainvoke(TASK))
+        await asked.wait()
+        run.cancel()
+        await run
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+    assert [each.stopped_because for each in outcomes] == ["cancelled"]

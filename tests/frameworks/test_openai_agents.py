@@ -374,6 +374,61 @@ async def test_structured_output_is_judged_as_its_json() -> None:
     ]
 
 
+@pytest.mark.parametrize("has_session", [False, True])
+@pytest.mark.parametrize("before", [[], [factory_reply(deliverables=[])]])
+@pytest.mark.parametrize(
+    "invalid", ["Done, the form is there.", '{"status": "success", "summ', '{"status": 5}']
+)
+async def test_structured_output_that_is_no_json_is_judged_and_answered_with_feedback(
+    invalid: str, before: list[str], has_session: bool
+) -> None:
+    payments = Payments()
+    model = ScriptedModel(call_of("pay"), *before, invalid, factory_reply())
+    worker = Agent(name="worker", model=model, tools=[payments.tool], output_type=FactoryReply)
+    options = {"session": SQLiteSession("s")} if has_session else {}
+    policy = RetryPolicy(max_attempts=4)
+    checked = await run_checked(
+        worker, TASK, run_options=options, protocol="factory", policy=policy
+    )
+    assert checked.outcome.accepted
+    assert [each.reply for each in checked.outcome.attempts[-2:-1]] == [invalid]
+    assert [each.usage and each.usage.tokens for each in checked.outcome.attempts] == [30] + [
+        15
+    ] * (1 + len(before))
+    assert payments.made == 1
+    whole = ["user", "function_call", "function_call_output"] + ["assistant", "user"] * (
+        1 + len(before)
+    )
+    assert kinds(model.heard[-1]) == whole
+    assert model.heard[-1][-2]["content"][0]["text"] == invalid
+    if has_session:
+        assert kinds(await options["session"].get_items()) == [*whole, "assistant"]
+
+
+async def test_structured_output_that_never_becomes_json_ends_with_the_text_kept() -> None:
+    model = ScriptedModel("Done.")
+    worker = Agent(name="worker", model=model, output_type=FactoryReply)
+    checked = await run_checked(worker, TASK, protocol="factory")
+    assert checked.outcome.stopped_because == "no_progress"
+    assert checked.outcome.text == "Done."
+    assert checked.result is None
+
+
+async def test_the_callers_own_handler_of_invalid_output_comes_first() -> None:
+    given: list[str] = []
+
+    def handle(raised: Any) -> Any:  # noqa: ANN401 - the framework's
+        given.append(type(raised.error).__name__)
+        return FactoryReply.model_validate_json(factory_reply())
+
+    model = ScriptedModel("Done.")
+    worker = Agent(name="worker", model=model, output_type=FactoryReply)
+    options = {"error_handlers": {"invalid_final_output": handle}}
+    checked = await run_checked(worker, TASK, run_options=options, protocol="factory")
+    assert checked.outcome.accepted
+    assert given == ["ModelBehaviorError"]
+
+
 async def test_on_stop_receives_the_outcome_of_a_run_that_fails() -> None:
     outcomes: list[Outcome] = []
     worker = Agent(name="worker", model=ScriptedModel(ValueError("the model is gone")))

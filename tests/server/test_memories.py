@@ -320,7 +320,7 @@ def test_a_broken_database_is_told_without_its_place(memory: Connection, tmp_pat
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec" / "goop.db").write_bytes(b"no database" * 1_000)
     said = refused(memory, "save_memory", title="a", content="b")
-    assert ".goopspec/goop.db is no database" in said
+    assert ".goopspec/goop.db is not a database" in said
     assert str(tmp_path) not in said
 
 

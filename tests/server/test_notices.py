@@ -54,7 +54,7 @@ def serving(take_stamps: Callable[[Collection[str]], Mapping[str, object]]) -> G
         middleware=[notices.watch_streams],
         lifespan=notices.watching,
     )
-    server.tell_changes(notices)
+    server.serve_subscriptions(notices)
 
     return server
 

@@ -196,7 +196,7 @@ def test_all_faulty_arguments_are_told_at_once_one_line_each(connection: Connect
         protocol=None,
     )
     assert lines == [
-        "validate_report was not run; mend the arguments and call it again:",
+        "validate_report was not run; fix the arguments and call it again:",
         (
             "- validate_report has no argument 'txt'; did you mean 'text'? It takes text, protocol,"
             " mode, expected_agent, expected_phase, check_workspace"

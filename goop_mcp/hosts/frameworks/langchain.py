@@ -3,9 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, Unpack
 
+from goop_mcp.hosts.frameworks.langchain_callback import FailedRunCallback
 from goop_mcp.hosts.frameworks.langchain_messages import (
     Said,
     check_terms,
+    fail_unless_ended,
     feedback_message,
     outcome_of,
     recalled,
@@ -18,7 +20,7 @@ from goop_mcp.hosts.frameworks.langchain_messages import (
 from goop_mcp.hosts.frameworks.packages import needing
 from goop_mcp.hosts.frameworks.reply_text import reply_text
 from goop_mcp.hosts.frameworks.unaccepted import ending_terms
-from goop_mcp.retry.attempts import Outcome
+from goop_mcp.retry.attempts import NotAcceptedError, Outcome
 from goop_mcp.retry.review import ReviewTerms, notify
 
 with needing("langchain", extra="langchain"):
@@ -47,8 +49,9 @@ class EnvelopeMiddleware(AgentMiddleware):
     attempt. With `hand_on_unaccepted` the last reply stands, and `outcome` tells what it is worth.
     Structured output is judged as the JSON that the model sent. `on_stop` also receives the outcome
     of a run whose model fails or that is cancelled while it is asked; put this middleware before
-    those that repeat calls, so that it sees only what they gave up. Raises PolicyError for a
-    deadline.
+    those that repeat calls, so that it sees only what they gave up. With
+    `agent.with_config(callbacks=[middleware.callback])` it also receives the runs that a tool or
+    other middleware ends with an error. Raises PolicyError for a deadline.
     """
 
     state_schema = EnvelopeState
@@ -56,6 +59,7 @@ class EnvelopeMiddleware(AgentMiddleware):
     def __init__(self, *, hand_on_unaccepted: bool = False, **terms: Unpack[ReviewTerms]) -> None:
         super().__init__()
         self._terms = check_terms(ending_terms(terms, hand_on_unaccepted=hand_on_unaccepted))
+        self.callback = FailedRunCallback(self._report_unseen)
 
     # Langchain's
     def before_agent(self, state: EnvelopeState, runtime: object) -> dict[str, Any]:  # noqa: ARG002
@@ -94,7 +98,12 @@ class EnvelopeMiddleware(AgentMiddleware):
             return {"envelope_replies": said}
 
         review = resumed(before, self._terms)
-        feedback = review.hear(new["text"], usage=usage_of_last(said))
+        try:
+            feedback = review.hear(new["text"], usage=usage_of_last(said))
+        except NotAcceptedError:
+            self.callback.mark_reported()
+            raise
+
         if feedback is None:
             return {"envelope_replies": said}
         return {
@@ -126,6 +135,11 @@ class EnvelopeMiddleware(AgentMiddleware):
             return  # other middleware interrupts the run for a person, and it goes on later
         said = state.get("envelope_replies") or []
         resumed(said, self._terms).fail(failure, usage=usage_since_reply(said))
+        self.callback.mark_reported()
+
+    def _report_unseen(self, state: Mapping[str, Any], failure: BaseException) -> None:
+        """Report the failure of a run where neither the model nor this middleware raised it."""
+        fail_unless_ended(state.get("envelope_replies") or [], self._terms, failure)
 
     # As above
     def after_agent(self, state: EnvelopeState, runtime: object) -> None:  # noqa: ARG002

@@ -20,6 +20,7 @@ with needing("langchain_core", extra="langchain"):
 __all__ = [
     "Said",
     "check_terms",
+    "fail_unless_ended",
     "feedback_message",
     "is_feedback",
     "outcome_of",
@@ -81,7 +82,7 @@ def said_since_task(messages: Sequence[AnyMessage]) -> list[Said]:
         if isinstance(each, HumanMessage) and not is_feedback(each)
     ]
     since = messages[tasks[-1] + 1 :] if tasks else messages
-    following = [*since[1:], None]
+    following = [*since[1:], None][: len(since)]
 
     return [
         said_by(message, text=str(message.text) if _is_judged(message, after) else None)
@@ -112,6 +113,13 @@ def resumed(said: Sequence[Said], terms: ReviewTerms) -> Review:
     """Return the review of what follows on what was `said`."""
     review = recalled(said, terms)
     return Review(**terms) if review.stopped else review
+
+
+def fail_unless_ended(said: Sequence[Said], terms: ReviewTerms, failure: BaseException) -> None:
+    """Report the failure of a run; not after a reply that ended its review, which was reported then."""
+    review = recalled(said, terms)
+    if not review.stopped:
+        review.fail(failure, usage=usage_since_reply(said))
 
 
 def usage_of_last(said: Sequence[Said]) -> Usage | None:

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
+from goop_mcp.hosts.frameworks.langchain_callback import FailedRunCallback
 from goop_mcp.hosts.frameworks.langchain_messages import (
     check_terms,
+    fail_unless_ended,
     feedback_message,
     is_feedback,
     outcome_of,
@@ -27,11 +29,14 @@ class EnvelopeCheck:
     """A node for a graph whose state holds `messages`; `terms` are those of `Review`.
 
     The last reply stands when the review ends without an accepted one; `outcome` tells what it is
-    worth. Raises PolicyError for a deadline.
+    worth. A node learns nothing of the failure of another one: with
+    `graph.with_config(callbacks=[check.callback])` `on_stop` also receives the outcome of a run
+    that fails or is cancelled. Raises PolicyError for a deadline.
     """
 
     def __init__(self, **terms: Unpack[ReviewTerms]) -> None:
         self._terms = check_terms(terms)
+        self.callback = FailedRunCallback(self._report)
 
     def __call__(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Add what is wrong with the last message, nothing where the graph should go on."""
@@ -49,6 +54,9 @@ class EnvelopeCheck:
             return agent if is_feedback(state["messages"][-1]) else otherwise
 
         return choose
+
+    def _report(self, state: Mapping[str, Any], failure: BaseException) -> None:
+        fail_unless_ended(said_since_task(state.get("messages", ())), self._terms, failure)
 
     def outcome(self, messages: Sequence[AnyMessage]) -> Outcome:
         """Return the outcome of the last task in the messages of a finished run."""

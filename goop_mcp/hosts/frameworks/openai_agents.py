@@ -1,5 +1,6 @@
 """openai-agents: its guardrails only end a run, so the runs are asked again here."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Unpack
@@ -15,7 +16,11 @@ from goop_mcp.retry.replies import Message, Reply, Usage
 with needing("agents", extra="openai-agents"):
     from agents import (
         Agent,
+        ItemHelpers,
+        ModelBehaviorError,
+        ModelResponse,
         RunContextWrapper,
+        RunErrorHandlerInput,
         RunHooks,
         Runner,
         RunResult,
@@ -163,14 +168,48 @@ def _not_accepted(agent: Agent[Any], outcome: Outcome) -> str:
 class _Progress(RunHooks[Any]):
     """Notes how far a run came: the agent that called its model last, and with which input.
 
+    `invalid_response` is the last response when it is not the structured output that the agent declares.
     Hooks are called for this run alone, not for agents that are its tools. Those that the caller
     gave are called as well.
     """
 
-    def __init__(self, agent: Agent[Any], given: RunHooks[Any] | None) -> None:
+    def __init__(self, agent: Agent[Any], options: dict[str, Any]) -> None:
         self.agent = agent
         self.items: list[Any] | None = None
-        self._given = given or RunHooks[Any]()
+        self.invalid_response: ModelResponse | None = None
+        self._given = options.get("hooks") or RunHooks[Any]()
+        self._given_handlers = options.get("error_handlers") or {}
+
+    @property
+    def error_handlers(self) -> dict[str, Any]:
+        """The caller's handlers of errors, and ours for output that cannot be parsed."""
+        return {**self._given_handlers, "invalid_final_output": self._keep_invalid}
+
+    async def _keep_invalid(self, raised: RunErrorHandlerInput[Any]) -> Any:  # noqa: ANN401
+        """Keep the response, unless the caller's own handler makes an output of it.
+
+        The exception itself does not carry the text: the framework redacts it by default.
+        """
+        given = self._given_handlers.get("invalid_final_output")
+        result = None if given is None else given(raised)
+        if inspect.isawaitable(result):
+            result = await result
+
+        self.invalid_response = raised.run_data.raw_responses[-1] if result is None else None
+
+        return result
+
+    @property
+    def invalid_text(self) -> str:
+        """The text of the response that could not be parsed."""
+        output = [] if self.invalid_response is None else self.invalid_response.output
+        return "".join(ItemHelpers.extract_text(each) or "" for each in output)
+
+    @property
+    def history(self) -> list[Any]:
+        """The input of the last call of the model, and its response when that was not parsed."""
+        answered = [] if self.invalid_response is None else self.invalid_response.to_input_items()
+        return [*(self.items or ()), *answered]
 
     async def on_llm_start(
         self,
@@ -179,7 +218,7 @@ class _Progress(RunHooks[Any]):
         system_prompt: str | None,
         input_items: list[Any],
     ) -> None:
-        self.agent, self.items = agent, list(input_items)
+        self.agent, self.items, self.invalid_response = agent, list(input_items), None
         await self._given.on_llm_start(context, agent, system_prompt, input_items)
 
     # As the framework calls it
@@ -230,6 +269,8 @@ class _Runs:
         self._before_task: list[Any] | None = None
         self._is_outside_session = False
         self._failed: tuple[Message, _Progress] | None = None
+        # The last run when its structured output could not be parsed: such a run has no result.
+        self._invalid_run: _Progress | None = None
 
     async def ask(self, message: Message) -> Reply:
         if self._is_first_answered:
@@ -238,6 +279,11 @@ class _Runs:
             # The context is shared with the calling agent; only the responses are this run's own.
             self._is_first_answered = True
             usage = _tokens(sum(_total(response.usage) for response in self.result.raw_responses))
+
+        if self._invalid_run is not None:
+            # Judged like any other reply: the feedback tells the agent what is expected.
+            text = self._invalid_run.invalid_text
+            return Reply(text=text, usage=usage, conversation_id=self._conversation_id())
 
         if self.result.interruptions:
             tools = ", ".join(sorted({each.name or "a tool" for each in self.result.interruptions}))
@@ -261,7 +307,8 @@ class _Runs:
 
         agent, given, changed = self._next_run(message)
         options = {**self._options, **changed}
-        progress = options["hooks"] = _Progress(agent, self._options.get("hooks"))
+        progress = _Progress(agent, self._options)
+        options["hooks"], options["error_handlers"] = progress, progress.error_handlers
 
         # A context of our own tells what a run used that did not come to its end.
         before = 0
@@ -275,18 +322,29 @@ class _Runs:
         try:
             self.result = await Runner.run(agent, given, **options)
         except BaseException as failure:
-            self._failed = message, progress
             context = options.get("context")
             usage = None if context is None else _tokens(_total(context.usage) - before)
+            if isinstance(failure, ModelBehaviorError) and progress.invalid_response is not None:
+                await self._end_invalid(progress)
+                return usage
+
+            self._failed = message, progress
             # Where the attempt looks for what a failed call used; set each time, as one may be
             # raised twice.
             vars(failure)["usage"] = usage
 
             raise
 
-        self._failed = self._state = None
+        self._failed = self._state = self._invalid_run = None
 
         return _tokens(_total(self.result.context_wrapper.usage) - before)
+
+    async def _end_invalid(self, progress: _Progress) -> None:
+        """Take the run for ended with the response that the framework could not parse."""
+        self._failed, self._state, self._invalid_run = None, None, progress
+        if self._session is not None and not self._is_outside_session and progress.invalid_response:
+            # The framework saves a turn only when it is complete.
+            await self._session.add_items(progress.invalid_response.to_input_items())
 
     def _next_run(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
         """Return the agent to run, its input, and the options that differ from the caller's."""
@@ -304,7 +362,7 @@ class _Runs:
                 in_session = self._session is not None and not self._is_outside_session
                 return progress.agent, [] if in_session else progress.items, self._outside_session()
 
-        if message.way == "same_conversation" and self.result is not None:
+        if message.way == "same_conversation" and (self.result or self._invalid_run):
             return self._continued(message)
 
         if message.way != "first" and self._session is not None:
@@ -319,28 +377,39 @@ class _Runs:
         return self._agent, message.text, {}
 
     def _continued(self, message: Message) -> tuple[Agent[Any], Any, dict[str, Any]]:
-        agent = self.result.last_agent
+        agent = self.result.last_agent if self._invalid_run is None else self._invalid_run.agent
         if self._session is not None and not self._is_outside_session:
             return agent, message.text, {}
         if any(self._options.get(name) for name in _KEPT_BY_PROVIDER):
             changed = (
                 {}
                 if self._options.get("conversation_id")
-                else {"previous_response_id": self.result.last_response_id}
+                else {"previous_response_id": self._last_response_id()}
             )
             return agent, message.text, changed
 
-        return agent, [*self.result.to_input_list(), _user(message)], self._outside_session()
+        return agent, [*self._history(), _user(message)], self._outside_session()
+
+    def _history(self) -> list[Any]:
+        """Return the whole conversation of the last run."""
+        if self._invalid_run is not None:
+            return self._invalid_run.history
+        return list(self.result.to_input_list())
+
+    def _last_response_id(self) -> Any:  # noqa: ANN401 - the framework's
+        if self._invalid_run is not None and self._invalid_run.invalid_response is not None:
+            return self._invalid_run.invalid_response.response_id
+        return self.result.last_response_id
 
     def _outside_session(self) -> dict[str, Any]:
         return {"session": None} if self._is_outside_session else {}
 
     async def keep_in_session(self) -> None:
         """Add to the session what was said outside of it, so that the user's next task finds it there."""
-        if self._session is not None and self._is_outside_session and self.result is not None:
-            await self._session.add_items(
-                self.result.to_input_list()[len(self._before_task or ()) :]
-            )
+        if self._session is None or not self._is_outside_session:
+            return
+        if self.result is not None or self._invalid_run is not None:
+            await self._session.add_items(self._history()[len(self._before_task or ()) :])
 
 
 def _before_task(items: Sequence[Any], *, is_under_way: bool) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Elements that the schema does not have: kept whole, readable by their namespace, written back (H-16, D-66)."""
+"""Elements outside the schema: kept whole, readable by namespace, written back (H-16, D-66)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _XML = "http://www.w3.org/XML/1998/namespace"
 
 
 def read_extension(element: Element, *, parent: str, own: str) -> Extension:
-    """Return `element` with all below it; `own` is the namespace of the protocol, which counts as none.
+    """Return `element` with its descendants; `own` is the protocol's namespace and counts as none.
 
     White space between elements is left out unless there are words between them as well.
     """

@@ -77,7 +77,7 @@ class Extension:
 
     `parent` is "constraints" or "deliverables" where it stands in one of them. `namespace` is None
     for an element without one of its own. Names of `attributes` are in Clark notation. `tail` is
-    text behind an element inside another extension. The name `#text` stands for text outside of any
+    text after an element inside another extension. The name `#text` stands for text outside of any
     element.
     """
 

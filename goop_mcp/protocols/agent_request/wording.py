@@ -1,4 +1,4 @@
-"""Faults of a request in the words of the specification, sections 3.4 and 7.1, with the lines where they really are."""
+"""Errors of a request in the wording of the specification (3.4 and 7.1), with true line numbers."""
 
 import re
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 
 
 def tag_mismatches(source: str) -> Iterator[tuple[int, str]]:
-    """Yield (offset, words) of each end tag in `source` that closes another element than the last one opened.
+    """Yield (offset, message) of each end tag in `source` that does not match the last open tag.
 
-    An end tag of a name that is neither open nor one of the protocol is passed over, as is what stands in comments and
+    An end tag whose name is neither open nor one of the protocol is skipped, as are comments and
     CDATA.
     """
     opened: list[str] = []

@@ -30,7 +30,7 @@ def claims_of(reply: Reply) -> Claims:
 
 
 def _kind(path: str) -> FileClaimKind:
-    # A folder may be delivered whole, and says so by the slash behind its name.
+    # A folder may be delivered whole, which the slash after its name shows.
     return "present" if path.rstrip().endswith("/") else "created"
 
 
@@ -50,5 +50,5 @@ def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
         " lies"
     )
 
-    # Said of the reply as a whole: where it begins will do.
+    # About the reply as a whole: the position of its start is enough.
     return [NOT_CHECKED.problem(message, path="/deliverables", offset=0)]

@@ -118,7 +118,7 @@ class _MarkdownPlaces:
 
 
 def find_markdown(text: str) -> Block | None:
-    """Return the last Markdown reply in `text`, fences and thinking blocks aside; None when there is none."""
+    """Return the last Markdown reply in `text` outside fences and thinking blocks, or None."""
     openings = list(_OPENING.finditer(text))
     if not openings:
         return None
@@ -181,28 +181,22 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     elif status == "failure":
         values["error"] = _error(sections, places)
     else:
-        _success(values, sections, places)
+        if "summary" in sections and (summary := sections["summary"].words()):
+            values["summary"] = summary
+            places.places["/summary"] = sections["summary"].start
+        if "deliverables" in sections:
+            values["deliverables"] = _deliverables(sections["deliverables"], places)
+        if "concerns" in sections:
+            values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
+        if "blocking_issues" in sections:
+            values["blocking_issues"] = _issues(sections["blocking_issues"])
+            places.places["/blocking_issues"] = sections["blocking_issues"].start
 
     for name in ("recommendation", "attempted"):
         if name in sections and (words := sections[name].words()):
             values[name] = words
 
     return values
-
-
-def _success(
-    values: JsonObjectValue, sections: Mapping[str, _Section], places: _MarkdownPlaces
-) -> None:
-    if "summary" in sections and (summary := sections["summary"].words()):
-        values["summary"] = summary
-        places.places["/summary"] = sections["summary"].start
-    if "deliverables" in sections:
-        values["deliverables"] = _deliverables(sections["deliverables"], places)
-    if "concerns" in sections:
-        values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
-    if "blocking_issues" in sections:
-        values["blocking_issues"] = _issues(sections["blocking_issues"])
-        places.places["/blocking_issues"] = sections["blocking_issues"].start
 
 
 def _sections(source: str, after: int) -> dict[str, _Section]:
@@ -248,7 +242,7 @@ def _deliverables(section: _Section, places: _MarkdownPlaces) -> list[JsonObject
 
 
 def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> list[JsonObjectValue]:
-    """Return the questions in order; items below one are its options, and the context is that of all."""
+    """Return the questions in order; nested items are options, and all share the context."""
     found: list[JsonObjectValue] = []
     context = sections["context"].words() if "context" in sections else None
     least: int | None = None

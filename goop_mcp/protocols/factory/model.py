@@ -89,7 +89,7 @@ class ErrorDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockingIssue:
-    """Something that has to be mended before the work may go on (F-22)."""
+    """Something to fix before the work may go on (F-22)."""
 
     id: str | None = None
     category: str | None = None

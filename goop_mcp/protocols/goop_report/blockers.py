@@ -1,6 +1,6 @@
-"""What `<blockers>` says: a real blocker, or in whatever form and language that there is none (D-91).
+"""The meaning of `<blockers>`: a real blocker, or none in whatever form and language (D-91).
 
-One list for all readers: BLOCKED without a blocker and COMPLETE with one are judged by the same forms.
+All readers share one list, so that BLOCKED without a blocker and COMPLETE with one agree on it.
 """
 
 import unicodedata
@@ -85,7 +85,7 @@ _SEPARATORS: Final = ".;,—–:(\n-"
 
 
 def real_blocker(text: str) -> str | None:
-    """Return `text`, or None where it says that nothing blocks: "None", "No blockers at this time", "Keine", "[]"."""
+    """Return `text`, or None where it means none: "None", "No blockers at this time", "[]"."""
     return None if _says_none(text) else text
 
 

@@ -1,4 +1,4 @@
-"""The report of GoopSpec 1.x: five Markdown sections in place of the envelope (D-96, WORKFLOW section 8.2)."""
+"""The report of GoopSpec 1.x: five Markdown sections in place of the envelope (D-96)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ class _Section:
 
 
 class SectionsFamily(GoopReportFamily):
-    """The goop_report protocol as projects of profile v1 speak it; an XML envelope counts where no section is."""
+    """The goop_report protocol of profile v1: sections, or an XML envelope without sections."""
 
     marks = ("goop_report", "## status", "## summary")
     no_envelope = replace(
@@ -138,7 +138,7 @@ class SectionsFamily(GoopReportFamily):
     )
 
     def find(self, source: SourceText, limits: Limits) -> Extraction:
-        """Return the reports in sections of `source`, the last of them chosen, else its `<goop_report>` blocks."""
+        """Return the reports in sections, the last one chosen, else the `<goop_report>` blocks."""
         groups = _groups(source.read)
         if not any(
             {"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups
@@ -173,7 +173,7 @@ class SectionsFamily(GoopReportFamily):
         return _SectionReader(extraction.source.read, block, expected).reading()
 
     def claims(self, envelope: Envelope) -> "Claims":
-        """Return what `envelope` says is true of the project: each artifact is a file that is there."""
+        """Return the claims of `envelope`: each artifact is a file that exists."""
         claims = super().claims(envelope)
         artifacts = envelope.artifacts if isinstance(envelope, Report) else None
         changes = {file.path: file for file in (artifacts.files if artifacts is not None else ())}
@@ -393,7 +393,7 @@ class _SectionReader:
         return tuple([check for check, _ in checks])
 
     def _unchecked_code(self, report: Report) -> list[Problem]:
-        """Remark a complete report that changed code and ran nothing; research and documents need no check."""
+        """Report a complete report that changed code and ran nothing; documents need no check."""
         files = report.artifacts.files if report.artifacts is not None else ()
         changed = [
             file.path
@@ -421,7 +421,7 @@ class _SectionReader:
         )
 
     def _in_this_form(self, problem: Problem) -> Problem:
-        """Return `problem` with a fix that speaks of sections; the paths of the model lead to their lines."""
+        """Return `problem` with a fix about sections; the model's paths lead to their lines."""
         fix = _FIXES.get(problem.rule.id)
         if fix is None and "<" in (problem.hit.fix or problem.rule.fix):
             fix = _CORRECT_LINE

@@ -1,4 +1,4 @@
-"""Find and read what an agent is given: WORKFLOW_CONTEXT, FEEDBACK_CONTEXT and the user's request (S-01, S-05)."""
+"""Find and read an agent's input: WORKFLOW_CONTEXT, FEEDBACK_CONTEXT, request (S-01, S-05)."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -52,9 +52,9 @@ def holds_marker(text: str) -> bool:
 
 
 def find_contexts(text: str, objects: Sequence[JsonObject], answers: Iterable[int]) -> list[Block]:
-    """Return what an agent is given in `text`: contexts up to the next of the same kind make one block.
+    """Return the inputs in `text`: contexts up to the next of the same kind make one block.
 
-    `objects` are those of the text, `answers` where envelopes begin: the user's words end before one.
+    `objects` are those of the text; the user's request ends before an offset in `answers`.
     """
     by_start = {each.start: each for each in objects}
     found: list[ContextBlock] = []
@@ -236,7 +236,7 @@ def _written(
     ],
     request: str | None,
 ) -> str | None:
-    """Return the contexts as they read after all repairs, None when one of them could not be read."""
+    """Return the contexts after all repairs, None when one of them could not be read."""
     parts = []
     for name, reading in readings:
         if reading is None:

@@ -16,7 +16,6 @@ from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
-    JsonObject,
     JsonShape,
     extract_json,
     find_objects,
@@ -46,7 +45,7 @@ _LEAST_FIELDS = 2
 
 
 def _rank(value: Mapping[str, object]) -> int:
-    """Return how much an object looks like an answer: a whole one, a part of one, or a result without envelope."""
+    """Rank an object by how much it looks like an answer: whole, in part, or a bare result."""
     keys = len(_ENVELOPE_KEYS & value.keys())
     part = "result" in value or "error" in value
     if keys >= _LEAST_KEYS or (part and "agent" in value):
@@ -89,7 +88,7 @@ class SpeckitFamily:
         return None
 
     def is_marked(self, block: Block) -> bool:
-        """Return whether `block` is told from other objects by its keys alone: agent, status and their part (D-01).
+        """Return whether the keys of `block` alone identify it: agent, status, their part (D-01).
 
         One that was cut off may lack the part.
         """
@@ -148,7 +147,7 @@ class SpeckitFamily:
         return model_from(Response, values)
 
     def claims(self, envelope: Envelope) -> Claims:
-        """Return what `envelope` says is true of the project; what an agent is given says nothing."""
+        """Return what `envelope` claims about the project; an agent's input claims nothing."""
         return claims_of(envelope) if isinstance(envelope, Response) else NO_CLAIMS
 
     def absence(self, text: str) -> str:
@@ -186,7 +185,11 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
 
     given = find_contexts(text, objects, ())
     starts = {
-        each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)
+        each.start
+        for block in given
+        if isinstance(block, ContextBlock)
+        for each in (block.workflow, block.feedback)
+        if each is not None
     }
     if not starts:
         return rank_blocks(text, objects, _SHAPE)
@@ -198,10 +201,6 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     given = find_contexts(text, objects, [block.start for block in answers])
 
     return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
-
-
-def _parts(block: ContextBlock) -> list[JsonObject]:
-    return [each for each in (block.workflow, block.feedback) if each is not None]
 
 
 def _values(block: Block) -> Mapping[str, object]:

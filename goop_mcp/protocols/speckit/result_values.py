@@ -13,7 +13,7 @@ def number(values: Values | None, name: str) -> float | None:
 
 
 def section(values: Values | None, name: str) -> Values:
-    """Return the object called `name`, `values` itself for "", and an empty one when there is none."""
+    """Return the object called `name`, `values` itself for "", or an empty one."""
     if values is None:
         return {}
     value = values if not name else values.get(name)

@@ -1,4 +1,4 @@
-"""Under profile v1 the five Markdown sections are the form of a report, and nobody is sent back to XML."""
+"""Under profile v1 the five Markdown sections are the form of a report; XML is not required."""
 
 import json
 import time

@@ -103,12 +103,12 @@ def test_a_body_that_is_no_message_is_told_so_over_the_older_way_too(
     "content", [b"[]", b"\n [{}]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]']
 )
 def test_a_batch_is_told_to_be_sent_one_by_one(server: Served, content: bytes) -> None:
-    one_by_one = "send each message in a request of its own"
+    one_by_one = "send each message in its own request"
     code, message = fault_of(ask(server.mcp, content=content, **MODERN))
     assert code == -32600
     assert (
         message
-        == f"a list of messages (a batch) came, which this revision of MCP has not; {one_by_one}"
+        == f"a list of messages (a batch) came, which this revision of MCP lacks; {one_by_one}"
     )
     later = {
         "Mcp_Session_Id": session_of(server, "2025-06-18"),
@@ -137,7 +137,7 @@ def test_a_batch_of_the_revision_that_had_batches_is_told_of_later_ones(
     for answer in answers:
         code, message = fault_of(answer)
         assert code == -32600
-        assert "revision 2025-03-26 of MCP has and this server does not take" in message
+        assert "revision 2025-03-26 of MCP has and this server does not accept" in message
         assert message.endswith("or initialize with 2025-06-18 or later")
 
     assert ask(server.mcp, body=LISTING, Mcp_Session_Id=session).status_code == 200

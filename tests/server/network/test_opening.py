@@ -66,7 +66,7 @@ def test_other_addresses_need_a_token_and_a_name(
     host: str, environment: dict[str, str], hosts: list[str], missing: list[str]
 ) -> None:
     said = sentence(environment, options=Options(host=host, allowed_hosts=hosts))
-    assert said.startswith(f"--host {host} lets other machines in, which needs ")
+    assert said.startswith(f"--host {host} serves other machines, which needs ")
     assert all(each in said for each in missing)
 
 
@@ -97,9 +97,7 @@ def test_an_allowed_origin_is_what_a_browser_sends(origin: str) -> None:
 )
 def test_a_token_with_a_blank_or_a_line_break_is_refused_and_not_repeated(token: str) -> None:
     said = sentence({"GOOP_TOKEN": token})
-    assert said.startswith(
-        "GOOP_TOKEN has a blank, a line break or another sign that no token may have"
-    )
+    assert said.startswith("GOOP_TOKEN has a blank, a line break or another invalid character")
     assert token.strip() not in said
 
 
@@ -110,7 +108,7 @@ def test_a_token_that_can_be_guessed_is_refused_and_not_repeated(
 ) -> None:
     options = ("--transport", "http", "--host", host, "--allowed-host", "goop.example")
     said = refused(*options, project=tmp_path, GOOP_TOKEN=token)
-    assert "GOOP_TOKEN is a token of fewer than 16 signs, which can be guessed" in said
+    assert "GOOP_TOKEN is a token of fewer than 16 characters, which can be guessed" in said
     assert "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes a good one" in said
     assert f" {token} " not in said.replace("'", " ")
 
@@ -169,8 +167,11 @@ def test_a_file_of_several_tokens_names_scopes_and_tenants(tmp_path: Path) -> No
         ("[tokens.a]\nscopes = ['read']", "has no token"),
         ("[tokens.a]\ntoken = ''", "is an empty token"),
         ("[tokens.a]\ntoken = 'x y'", "has a blank"),
-        ("[tokens.a]\ntoken = 'fifteen-signs--'", "[tokens.a] is a token of fewer than 16 signs"),
-        ("fifteen-signs--", "is a token of fewer than 16 signs"),
+        (
+            "[tokens.a]\ntoken = 'fifteen-signs--'",
+            "[tokens.a] is a token of fewer than 16 characters",
+        ),
+        ("fifteen-signs--", "is a token of fewer than 16 characters"),
         (
             f"[tokens.a]\ntoken = '{TOKEN}'\nscope = 'read'",
             "has 'scope'; expected token, scopes, tenant",
@@ -215,10 +216,10 @@ def test_a_token_file_with_a_fault_is_refused_with_what_to_write(
             {"GOOP_TOKEN": "x", "GOOP_TOKEN_FILE": "y"},
             "GOOP_TOKEN and GOOP_TOKEN_FILE are both set",
         ),
-        ({"GOOP_TOKEN": ""}, "GOOP_TOKEN is set, but empty, so no token would be asked for"),
+        ({"GOOP_TOKEN": ""}, "GOOP_TOKEN is set, but empty, so no token would be needed"),
         (
             {"GOOP_TOKEN_FILE": ""},
-            "GOOP_TOKEN_FILE is set, but empty, so no token would be asked for",
+            "GOOP_TOKEN_FILE is set, but empty, so no token would be needed",
         ),
         (
             {"GOOP_OAUTH_JWKS_URL": "https://id.example/keys"},
@@ -266,7 +267,7 @@ def test_sessions_are_kept_unless_a_database_of_several_machines_is_used() -> No
 
 def test_a_server_that_lets_others_in_without_a_token_does_not_start(tmp_path: Path) -> None:
     said = refused("--transport", "streamable-http", "--host", "0.0.0.0", project=tmp_path)
-    assert "lets other machines in, which needs a token" in said
+    assert "serves other machines, which needs a token" in said
 
 
 def test_an_option_of_the_network_without_a_network_is_refused(tmp_path: Path) -> None:
@@ -317,7 +318,7 @@ def test_a_server_for_others_tells_an_address_that_lets_requests_in(
         host = first.format(port=port)
         assert (
             server.told == f"http://{host}/mcp and http://{host}/sse on 0.0.0.0 port {port}; "
-            f"requests are let in that name {' or '.join(names)} as their host"
+            f"accepts requests that name {' or '.join(names)} as their host"
         )
         assert ask(f"http://127.0.0.1:{port}/mcp", token=TOKEN, Host=host).status_code == 200
 
@@ -341,11 +342,11 @@ def test_a_server_for_this_machine_tells_an_address_that_lets_requests_in(
 def test_a_server_behind_a_proxy_tells_the_names_that_are_let_in(tmp_path: Path) -> None:
     with served("--transport", "sse", "--allowed-host", "goop.example", project=tmp_path) as server:
         names = "localhost or 127.0.0.1 or [::1] or goop.example"
-        assert server.told == f"{server.sse}; requests are let in that name {names} as their host"
+        assert server.told == f"{server.sse}; accepts requests that name {names} as their host"
 
 
 def test_a_name_for_others_without_a_token_is_warned_about(tmp_path: Path) -> None:
     for options, warned in (((), False), (("--allowed-host", "goop.example"), True)):
         with served("--transport", "sse", *options, project=tmp_path) as server:
             assert server.stop() == 143
-            assert ("let in without a token" in server.said()) is warned
+            assert ("need no token" in server.said()) is warned

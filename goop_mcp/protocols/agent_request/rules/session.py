@@ -58,7 +58,10 @@ def _session_id_form(request: Request, _expected: Expectations) -> Hit | None:
 
 
 def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
-    folder = expected.session_id or _last_name(expected.session_folder)
+    folder = (
+        expected.session_id
+        or (expected.session_folder or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    )
     if not folder or request.session_id is None or request.session_id == folder:
         return None
 
@@ -73,10 +76,6 @@ def _session_id_differs(request: Request, expected: Expectations) -> Hit | None:
         found=excerpt(request.session_id),
         expected=(folder,),
     )
-
-
-def _last_name(folder: str | None) -> str:
-    return (folder or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _dependency_unknown(request: Request, expected: Expectations) -> list[Hit] | None:

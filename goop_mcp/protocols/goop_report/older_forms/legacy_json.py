@@ -45,7 +45,7 @@ _LEGACY_STATUS = {
 
 
 def find_legacy_json(text: str, limits: Limits) -> Block | None:
-    """Return the last object of that shape: one of its statuses and a summary, neither agent nor result."""
+    """Return the last object with one of its statuses and a summary, without agent and result."""
     if '"status"' not in text or '"summary"' not in text:
         return None
 
@@ -72,7 +72,7 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
 
 
 def _is_cut_off(text: str, braces: Braces) -> bool:
-    """Return whether the last object with a status is never closed: an earlier one is not the agent's last word."""
+    """Return whether the last object with a status is never closed; earlier ones do not count."""
     last = braces.unclosed[-1] if braces.unclosed else -1
     return bool(braces.ends) and last > braces.ends[-1] and text.find('"status"', last) >= 0
 

@@ -159,7 +159,7 @@ CHECK_WITHOUT_RESULT = Rule(
     catches=(
         'passed="true", and nothing ran: 0 tests, all skipped, "not run", "should pass", no text'
     ),
-    why="What did not run did not pass. Nobody can tell what the check is based on.",
+    why="What did not run did not pass. Nobody can see what the check is based on.",
     fix="Run the check and write what it printed, or leave the check out.",
     requirements=("G-44", "G-47"),
     example=Example(good="pytest: 12 passed", bad="not run, should pass", reply=COMPLETE_REPLY),
