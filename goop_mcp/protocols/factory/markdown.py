@@ -110,7 +110,7 @@ class _MarkdownPlaces:
     places: dict[str, int] = field(default_factory=dict)
 
     def locate(self, path: str, found: str | None) -> int | None:
-        """Return the offset of the item at `path`, or of what it stands in."""
+        """Return the offset of the item at `path`, or of its container."""
         del found
         while path and path not in self.places:
             path = path.rpartition("/")[0]
@@ -200,7 +200,7 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
 
 
 def _sections(source: str, after: int) -> dict[str, _Section]:
-    """Return the known sections; the words of the last one end with its paragraph."""
+    """Return the known sections; the last one ends with its paragraph."""
     headings = [
         each
         for each in _HEADING.finditer(source, after)

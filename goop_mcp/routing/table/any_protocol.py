@@ -236,7 +236,7 @@ FIRST_ROWS = (
         requirements=("S-22", "F-10"),
         fits=lambda case: (
             _no_response(case)
-            and (case.context.attempt <= case.context.policy.limits.response_retries)
+            and case.context.attempt <= case.context.policy.limits.response_retries
         ),
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),
