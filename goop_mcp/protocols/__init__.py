@@ -33,6 +33,7 @@ _PHASES = ("idle", "discuss", "plan", "research", "specify", "execute", "accept"
 def _in_package(name: str) -> Callable[[], Family]:
     """Return a function that imports the family `name`, an upper-case attribute of its package."""
 
+    # Imported on first use, because most processes judge replies of one protocol only.
     def load() -> Family:
         family: Family = getattr(import_module(f"{__name__}.{name}"), name.upper())
         return family
