@@ -35,6 +35,7 @@ def _on_demand(
 ) -> Family:
     """Return the family called `name`, whose code is imported when it is first used."""
 
+    # Imported on first use, because most processes judge replies of one protocol only.
     def load() -> Family:
         family: Family = getattr(
             import_module(f"{__name__}.{module or name}"), attribute or name.upper()
