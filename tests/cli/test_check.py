@@ -156,4 +156,4 @@ def test_claims_that_are_not_true_stand_in_every_format(workspace: Path) -> None
 def test_project_that_does_not_exist_is_a_wrong_call() -> None:
     ended = run("check", "--workspace", "--project", "nowhere", ACCEPTED)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is no folder")
+    assert ended.err.startswith("goop-mcp: --project is 'nowhere', which is not a folder")

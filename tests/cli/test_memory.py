@@ -284,7 +284,7 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
         (["show", "one"], "'one' is not a valid integer"),
         (["import", "nowhere.jsonl"], "'nowhere.jsonl' does not exist; check the path"),
         (["import", "."], "'.' is a folder"),
-        (["list", "--project", "nowhere"], "--project is 'nowhere', which is no folder"),
+        (["list", "--project", "nowhere"], "--project is 'nowhere', which is not a folder"),
         (
             ["list", "--database", "mysql://u:tiger-4711-xyz@h/x"],
             "the database is mysql://u@h/x; expected sqlite:///FILE",
