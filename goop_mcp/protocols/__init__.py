@@ -137,9 +137,9 @@ def validate(
     `model`, in addition to our rules.
 
     Pure, synchronous, no I/O; never raises on bad text and takes time linear to its length. Raises
-    UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is no
-    `str` (INTERFACES, section 3). Of the caller's own rules it raises RuleRefusedError for one that
-    cannot be used and RuleFailedError, which names it, where its check raises.
+    UnknownNameError for an unknown protocol, mode or expected phase and TypeError when `text` is
+    not a `str`. For custom rules it raises RuleRefusedError if one cannot be used, and
+    RuleFailedError, which names the rule, if its check raises.
     """
     return examine(
         text, protocol=protocol, mode=mode, expected=expected, limits=limits, rules=rules

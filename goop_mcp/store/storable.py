@@ -1,4 +1,7 @@
-"""Refuse text that not every engine can keep: one cuts at NUL, another rejects it, none takes half a character."""
+"""Refuse text that not every engine can store.
+
+SQLite cuts text at NUL, PostgreSQL rejects it, and no engine stores a lone surrogate.
+"""
 
 from dataclasses import fields
 
@@ -28,11 +31,11 @@ def refuse_unstorable(
 
 def _refuse(name: str, text: str) -> None:
     if "\0" in text:
-        raise StoreError(f"{name} holds the character NUL, which no database keeps; take it out")
+        raise StoreError(f"{name} holds the character NUL, which no database keeps; remove it")
 
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise StoreError(
-            f"{name} holds half of a character at {error.start + 1}; take it out"
+            f"{name} holds half of a character at {error.start + 1}; remove it"
         ) from error

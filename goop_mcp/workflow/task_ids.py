@@ -1,4 +1,4 @@
-"""Task ids: many spellings, one task (WORKFLOW, section 6)."""
+"""Task ids: many spellings, one task."""
 
 import re
 from dataclasses import dataclass

@@ -130,13 +130,13 @@ def newer(backup: Path) -> None:
         (
             ruin_head,
             (
-                "is no database; nothing was put back: name another copy that goop-mcp backup has"
+                "is not a database; nothing was put back: name another copy that goop-mcp backup has"
                 " written"
             ),
         ),
         (foreign, "belongs to another program"),
         (newer, "has version 99 of the tables"),
-        (Path.unlink, "is no file"),
+        (Path.unlink, "is not a file"),
     ],
 )
 def test_a_backup_of_no_use_changes_nothing(

@@ -205,7 +205,7 @@ def test_a_database_that_cannot_be_used_is_one_exit_code_for_all_commands(
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec/goop.db").write_bytes(b"this is no database" * 100)
     cure = "it is left as it is: put a copy back with goop-mcp restore FILE, or move it away."
-    assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is no database; {cure}")
+    assert_refused(run(*command, cwd=tmp_path), f".goopspec/goop.db is not a database; {cure}")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])

@@ -291,7 +291,7 @@ def test_an_import_names_each_line_that_is_not_taken(tmp_path: Path) -> None:
         ),
         (
             ["list", "--database", "postgresql://u:tiger-4711-xyz@h/x"],
-            "say which with --project-id or GOOP_PROJECT_ID",
+            "select one with --project-id or GOOP_PROJECT_ID",
         ),
     ],
 )
@@ -311,7 +311,9 @@ def test_a_wrong_call_is_told_in_one_sentence_and_makes_nothing(
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "junk.db").write_bytes(b"no database" * 1_000)
     refused(
-        memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"), 2, "junk.db is no database"
+        memory(tmp_path, *arguments, "--database", "sqlite:///junk.db"),
+        2,
+        "junk.db is not a database",
     )
     assert (tmp_path / "junk.db").read_bytes() == b"no database" * 1_000
 

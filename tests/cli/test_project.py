@@ -156,7 +156,7 @@ def test_beside_a_shared_database_a_handoff_is_recorded_and_resumed_from_there(
         0,
         "recorded at revision 1, shown at goop://project/HANDOFF.md\n",
     )
-    assert "What it says of the work: Half is done." in resumed.out
+    assert "Its description of the work: Half is done." in resumed.out
     assert "Phase, gates and plan are not known here" in status.out
     assert "shown at goop://project/HANDOFF.md" in status.out
     assert [path.name for path in tmp_path.iterdir()] == ["fields.json"]

@@ -161,7 +161,7 @@ async def test_a_failing_embedder_takes_nothing_back_and_is_tried_again(store: S
     for embedder, words in (
         (BrokenEmbedder(), "the embedder failed (ConnectionError); 0 memories got a vector"),
         (ShortEmbedder(), "wrong number or size"),
-        (BoundlessEmbedder(), "numbers that are none"),
+        (BoundlessEmbedder(), "NaN or infinity"),
     ):
         assert words in ((await embed_memories(store, embedder)).warning or "")
         answer = await search_by_meaning(store, SearchRequest(queries="redis"), embedder)

@@ -223,7 +223,7 @@ def test_lines_are_counted_from_the_start_of_the_reply() -> None:
 
 def test_of_a_good_report_nothing_is_to_be_mended() -> None:
     text = render_prompt("repair_report", {"text": COMPLETE_REPLY, "protocol": "goop_report"})
-    assert text == "Nothing has to be mended: the report is accepted.\n"
+    assert text == "Nothing has to be fixed: the report is accepted.\n"
 
 
 def test_an_empty_reply_is_told_to_send_an_envelope() -> None:
@@ -404,7 +404,7 @@ def test_a_session_is_resumed_from_the_handoff(tmp_path: Path) -> None:
     assert "written 2026-01-20T08:00:00Z" in text
     assert "   - `src/a.py`\n5. Run `/goop-execute`.\n" in text
     assert "phase execute, specification locked, wave 2/3, task 3/4.\n" in text
-    assert "What it says of the work: Login works.\n" in text
+    assert "Its description of the work: Login works.\n" in text
     assert "What comes next: W2.T4; files: src/b.py; do: Add sessions; verify: pytest\n" in text
     assert "Decided:\n\n- Use jose\n" in text
     assert "- The clock is late 5. Run nothing\n" in text
@@ -412,7 +412,7 @@ def test_a_session_is_resumed_from_the_handoff(tmp_path: Path) -> None:
 
 def test_a_blocker_is_resolved_before_anything_is_run(tmp_path: Path) -> None:
     text = resumed(tmp_path, replace(HANDOFF, blockers=("Which provider?",)))
-    assert "5. Something is in the way." in text
+    assert "5. Blockers remain." in text
     assert "   - Which provider?\n" in text
     assert "/goop-execute" not in text
 

@@ -74,7 +74,9 @@ def test_a_file_that_is_no_database_is_named_left_alone_and_may_be_moved_away(
     with serve(tmp_path) as server:
         for tool in CALLS:
             text = refusal(tmp_path, call(server, tool))
-            assert ".goopspec/goop.db is no database; it is left as it is: put a copy back" in text
+            assert (
+                ".goopspec/goop.db is not a database; it is left as it is: put a copy back" in text
+            )
 
         still_answers(server)
         assert database.read_bytes() == b"What is this?\n" * 1000

@@ -320,7 +320,7 @@ def test_a_broken_database_is_reported_without_its_path(memory: Connection, tmp_
     (tmp_path / ".goopspec").mkdir()
     (tmp_path / ".goopspec" / "goop.db").write_bytes(b"no database" * 1_000)
     message = refused(memory, "save_memory", title="a", content="b")
-    assert ".goopspec/goop.db is no database" in message
+    assert ".goopspec/goop.db is not a database" in message
     assert str(tmp_path) not in message
 
 

@@ -116,7 +116,7 @@ def test_what_is_missing_says_how_it_comes_into_being(project: Connection, tmp_p
     )
     assert "it is optional" in not_there(project, "goop://project/PROJECT_KNOWLEDGE_BASE.md")
     (tmp_path / ".goopspec" / "SPEC.md").unlink()
-    assert "goop-mcp init lays it down" in not_there(project, SPEC)
+    assert "goop-mcp init creates it" in not_there(project, SPEC)
     assert "did you mean 'SPEC.md'?" in not_there(project, "goop://project/SPECS.md")
 
 
@@ -276,7 +276,7 @@ def test_what_is_shared_says_so_in_status_and_handoff(shared: Connection) -> Non
         == "recorded and shown at goop://project/HANDOFF.md, in no file (revision 1)"
     )
     check_against_schema(handoff, shared.tools()["build_handoff"])
-    assert "What it says of the work: Half is done." in shared.prompt("resume_session")
+    assert "Its description of the work: Half is done." in shared.prompt("resume_session")
     status = shared.tool("project_status")
     check_against_schema(status, shared.tools()["project_status"])
     assert "shown at goop://project/HANDOFF.md; no file is written" in text_of(status)

@@ -158,7 +158,7 @@ def test_a_link_to_the_folder_is_the_users_choice(store: Store, tmp_path: Path) 
 @pytest.mark.parametrize("name", ["goop.db", ".lock"])
 def test_a_folder_in_place_of_the_file_is_refused(store: Store, tmp_path: Path, name: str) -> None:
     (tmp_path / ".goopspec" / name).mkdir(parents=True)
-    with pytest.raises(StoreError, match=r"no file|cannot be used"):
+    with pytest.raises(StoreError, match=r"not a file|cannot be used"):
         add_named(store, "one")
 
 

@@ -268,7 +268,7 @@ def test_pipe_next_to_the_database_stops_nobody(tmp_path: Path, name: str) -> No
     state = read_state(ProjectFiles(tmp_path))
 
     assert isinstance(state, StateDefect)
-    assert f"{name} is no file" in state.message
+    assert f"{name} is not a file" in state.message
 
 
 def test_database_that_asks_for_endless_work_is_left(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def foreign_blocks(text: str, fences: Sequence[Fence]) -> list[Problem]:
         root = _ROOT.match(text, fence.start, fence.end) if fence.language == "xml" else None
         if root is not None and root[1].lower() != "agent_request":
             shown = excerpt(root[1], 60)
-            message = f"an xml block with the root <{shown}> is no handoff; ignored"
+            message = f"an xml block with the root <{shown}> is not a handoff; ignored"
             problems.append(
                 FOREIGN_BLOCK.problem(message, offset=root.start(1) - 1, found=f"<{shown}>")
             )

@@ -110,7 +110,7 @@ class _MarkdownPlaces:
     places: dict[str, int] = field(default_factory=dict)
 
     def locate(self, path: str, found: str | None) -> int | None:
-        """Return the offset of the item at `path`, or of what it stands in."""
+        """Return the offset of the item at `path`, or of its container."""
         del found
         while path and path not in self.places:
             path = path.rpartition("/")[0]
@@ -181,7 +181,16 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     elif status == "failure":
         values["error"] = _error(sections, places)
     else:
-        _success(values, sections, places)
+        if "summary" in sections and (summary := sections["summary"].words()):
+            values["summary"] = summary
+            places.places["/summary"] = sections["summary"].start
+        if "deliverables" in sections:
+            values["deliverables"] = _deliverables(sections["deliverables"], places)
+        if "concerns" in sections:
+            values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
+        if "blocking_issues" in sections:
+            values["blocking_issues"] = _issues(sections["blocking_issues"])
+            places.places["/blocking_issues"] = sections["blocking_issues"].start
 
     for name in ("recommendation", "attempted"):
         if name in sections and (words := sections[name].words()):
@@ -190,23 +199,8 @@ def _converted(source: str, places: _MarkdownPlaces) -> JsonObjectValue:
     return values
 
 
-def _success(
-    values: JsonObjectValue, sections: Mapping[str, _Section], places: _MarkdownPlaces
-) -> None:
-    if "summary" in sections and (summary := sections["summary"].words()):
-        values["summary"] = summary
-        places.places["/summary"] = sections["summary"].start
-    if "deliverables" in sections:
-        values["deliverables"] = _deliverables(sections["deliverables"], places)
-    if "concerns" in sections:
-        values["concerns"] = [text for text, _, _ in sections["concerns"].items()]
-    if "blocking_issues" in sections:
-        values["blocking_issues"] = _issues(sections["blocking_issues"])
-        places.places["/blocking_issues"] = sections["blocking_issues"].start
-
-
 def _sections(source: str, after: int) -> dict[str, _Section]:
-    """Return the known sections; the words of the last one end with its paragraph."""
+    """Return the known sections; the last one ends with its paragraph."""
     headings = [
         each
         for each in _HEADING.finditer(source, after)

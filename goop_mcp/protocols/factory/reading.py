@@ -82,7 +82,16 @@ def _reply(values: Values, status: Status | None) -> Reply:
         status=status,
         confidence=text_in(values, "confidence"),
         confidence_notes=text_in(values, "confidence_notes"),
-        deliverables=_each(values, "deliverables", _deliverable),
+        deliverables=_each(
+            values,
+            "deliverables",
+            lambda values: Deliverable(
+                path=text_in(values, "path"),
+                type=text_in(values, "type"),
+                description=text_in(values, "description"),
+                extensions=others_in(values, _DELIVERABLE_KEYS),
+            ),
+        ),
         summary=text_in(values, "summary"),
         metrics=metrics if isinstance(metrics, dict) else None,
         next_action=text_in(values, "next_action"),
@@ -91,9 +100,22 @@ def _reply(values: Values, status: Status | None) -> Reply:
         concerns=texts_in(values, "concerns"),
         blocking_issues=_each(values, "blocking_issues", _issue),
         questions=_each(values, "questions", _question),
-        partial_work=_partial_work(work) if isinstance(work, dict) else None,
+        partial_work=PartialWork(
+            completed=texts_in(work, "completed"),
+            blocked_on=texts_in(work, "blocked_on"),
+            extensions=others_in(work, _WORK_KEYS),
+        )
+        if isinstance(work, dict)
+        else None,
         recommendation=text_in(values, "recommendation"),
-        error=_error(error) if isinstance(error, dict) else None,
+        error=ErrorDetail(
+            type=text_in(error, "type"),
+            message=text_in(error, "message"),
+            recoverable=flag_in(error, "recoverable"),
+            extensions=others_in(error, _ERROR_KEYS),
+        )
+        if isinstance(error, dict)
+        else None,
         attempted=text_in(values, "attempted"),
         extensions=others_in(values, tables.KEYS),
         unreadable=_unreadable(values),
@@ -116,15 +138,6 @@ def _is_readable(value: JsonValue) -> bool:
     return isinstance(value, list) and not is_elided(value)
 
 
-def _deliverable(values: Values) -> Deliverable:
-    return Deliverable(
-        path=text_in(values, "path"),
-        type=text_in(values, "type"),
-        description=text_in(values, "description"),
-        extensions=others_in(values, _DELIVERABLE_KEYS),
-    )
-
-
 def _question(values: Values) -> Question:
     return Question(
         id=text_in(values, "id"),
@@ -144,23 +157,6 @@ def _issue(values: Values) -> BlockingIssue:
         description=text_in(values, "description"),
         resolution=text_in(values, "resolution"),
         extensions=others_in(values, _ISSUE_KEYS),
-    )
-
-
-def _partial_work(values: Values) -> PartialWork:
-    return PartialWork(
-        completed=texts_in(values, "completed"),
-        blocked_on=texts_in(values, "blocked_on"),
-        extensions=others_in(values, _WORK_KEYS),
-    )
-
-
-def _error(values: Values) -> ErrorDetail:
-    return ErrorDetail(
-        type=text_in(values, "type"),
-        message=text_in(values, "message"),
-        recoverable=flag_in(values, "recoverable"),
-        extensions=others_in(values, _ERROR_KEYS),
     )
 
 

@@ -173,15 +173,15 @@ def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:
         elif not is_nothing(line.text):
             found.append(([line.text], line.offset))
 
-    return [(_check(_name(texts[0]), "\n".join(texts)), offset) for texts, offset in found]
+    checks: list[tuple[Check, int]] = []
+    for texts, offset in found:
+        name, evidence = (
+            excerpt(_at_dash(texts[0])[0].strip("`* "), _LONGEST_NAME),
+            "\n".join(texts),
+        )
+        checks.append((Check(name=name, passed=_result(evidence), evidence=evidence), offset))
 
-
-def _check(name: str | None, evidence: str) -> Check:
-    return Check(name=name, passed=_result(evidence), evidence=evidence)
-
-
-def _name(line: str) -> str:
-    return excerpt(_at_dash(line)[0].strip("`* "), _LONGEST_NAME)
+    return checks
 
 
 def _result(text: str) -> bool | None:

@@ -211,7 +211,7 @@ def _claim(claim: "FileClaim", changes: Mapping[str | None, FileChange]) -> "Fil
 
 
 def _is_url(path: str) -> bool:
-    # "Bullet list of files or resources": what was read on the net is no file of the project.
+    # "Bullet list of files or resources": a page on the net is not a file of the project.
     return path.strip().lower().startswith(("https://", "http://"))
 
 
@@ -237,7 +237,7 @@ def _groups(text: str) -> list[list[_Section]]:
 
 
 class _SectionReader:
-    """Reads one report in sections, and says what is wrong with it in the words of this form."""
+    """Reads one report in sections, and reports errors in the terms of this form."""
 
     def __init__(self, text: str, block: Block, expected: Expectations) -> None:
         self._text, self._block, self._expected = text, block, expected

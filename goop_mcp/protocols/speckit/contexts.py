@@ -39,7 +39,7 @@ _REQUEST = re.compile(r"^[ \t>#*_`-]*USER_REQUEST[*_`]*:[*_`]*[ \t]*", re.MULTIL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock(Block):
-    """All that an agent is given in one text; `request` is the place of the user's words."""
+    """The whole input of an agent in one text; `request` is the span of the user's request."""
 
     workflow: JsonObject | None = None
     feedback: JsonObject | None = None

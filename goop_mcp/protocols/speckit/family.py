@@ -16,7 +16,6 @@ from goop_mcp.validation.extraction import Block, Extraction
 from goop_mcp.validation.families import Reading, put_in_place
 from goop_mcp.validation.json_extraction import (
     JsonBlock,
-    JsonObject,
     JsonShape,
     extract_json,
     find_objects,
@@ -186,7 +185,11 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
 
     given = find_contexts(text, objects, ())
     starts = {
-        each.start for block in given if isinstance(block, ContextBlock) for each in _parts(block)
+        each.start
+        for block in given
+        if isinstance(block, ContextBlock)
+        for each in (block.workflow, block.feedback)
+        if each is not None
     }
     if not starts:
         return rank_blocks(text, objects, _SHAPE)
@@ -198,10 +201,6 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     given = find_contexts(text, objects, [block.start for block in answers])
 
     return hide_thoughts(text, sorted([*given, *answers], key=lambda block: block.start))
-
-
-def _parts(block: ContextBlock) -> list[JsonObject]:
-    return [each for each in (block.workflow, block.feedback) if each is not None]
 
 
 def _values(block: Block) -> Mapping[str, object]:

@@ -29,10 +29,6 @@ def _no_response(case: Case) -> bool:
     return not case.context.responded and case.protocol != "agent_request"
 
 
-def _may_ask_again(case: Case) -> bool:
-    return case.context.attempt <= case.context.policy.limits.response_retries
-
-
 def _ask_again(case: Case) -> Filling:
     limit = case.context.policy.limits.response_retries
     retry = another_try(case.context.attempt - 1, limit, message="send the same request again")
@@ -55,10 +51,6 @@ def _only_evidence(case: Case) -> bool:
     if case.protocol == "agent_request" or not case.errors or not case.rejected:
         return False
     return all(error.rule.startswith("evidence/") for error in case.errors)
-
-
-def _first_evidence_repair(case: Case) -> bool:
-    return case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
 
 
 def _ask_for_evidence(case: Case) -> Filling:
@@ -242,7 +234,10 @@ FIRST_ROWS = (
         protocol=ANY,
         when="no response in time, attempts left",
         requirements=("S-22", "F-10"),
-        fits=lambda case: _no_response(case) and _may_ask_again(case),
+        fits=lambda case: (
+            _no_response(case)
+            and case.context.attempt <= case.context.policy.limits.response_retries
+        ),
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),
         fill=_ask_again,
@@ -276,7 +271,12 @@ FIRST_ROWS = (
             "the only errors are `evidence/*` (a claimed file or commit does not exist), first time"
         ),
         requirements=("F-15", "G-49"),
-        fits=lambda case: _only_evidence(case) and _first_evidence_repair(case),
+        fits=lambda case: (
+            _only_evidence(case)
+            and (
+                case.context.counters.evidence_repairs < case.context.policy.limits.evidence_repairs
+            )
+        ),
         actions=(Action.REQUEST_REPAIR, Action.RESUME_SAME),
         carries=("instruction",),
         fill=_ask_for_evidence,

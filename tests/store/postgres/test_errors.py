@@ -178,7 +178,8 @@ def test_a_writer_that_stands_still_is_named_after_the_wait(open_store: OpenStor
     try:
         assert held.wait(60)
         with pytest.raises(
-            StoreBusyError, match=r"turn has goop-mcp \d+@\S+ \(server process \d+, from the same"
+            StoreBusyError,
+            match=r"turn is held by goop-mcp \d+@\S+ \(server process \d+, from the same",
         ) as caught:
             waiting.write(lambda rows: rows.next_revision(), timeout=0.2)
 

@@ -69,7 +69,8 @@ def test_the_project_waits_until_what_follows_the_commit_is_done(open_store: Ope
     def follow(_: object) -> None:
         assert first.read(lambda rows: rows.revision()) == 1
         with pytest.raises(
-            StoreBusyError, match=r"the project's turn has goop-mcp \d+@.* \(server process \d+"
+            StoreBusyError,
+            match=r"the project's turn is held by goop-mcp \d+@.* \(server process \d+",
         ):
             second.write(lambda rows: rows.add_event(event(2)), timeout=0.2)
 

@@ -1,4 +1,4 @@
-"""The JSON SubagentResponse of protocol 0.1.3 (WORKFLOW, section 8.1)."""
+"""The JSON SubagentResponse of protocol 0.1.3."""
 
 from collections.abc import Mapping
 from typing import Any

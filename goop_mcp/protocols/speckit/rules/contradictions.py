@@ -1,4 +1,4 @@
-"""Rules about answers that contradict themselves (D-93): counts, criteria, percentages, next steps, check texts."""
+"""Rules about contradictory answers (D-93): counts, criteria, percentages, next steps, checks."""
 
 from collections.abc import Iterator, Mapping
 
@@ -248,7 +248,7 @@ def _counts(gate: Values) -> bool:
 
 
 def _texts(response: Response) -> Iterator[tuple[str, str, str]]:
-    """Return the texts that say how a passed gate or criterion came out: what it is, its pointer, the text."""
+    """Return name, pointer and text of each result that a passed gate or criterion reports."""
     if response.agent != "test":
         return
 
