@@ -225,7 +225,7 @@ def test_demo_says_so_when_a_verdict_is_not_the_expected_one(tmp_path: Path) -> 
     story = Story.model_validate_json(finished.stdout)
     assert not story.passed
     assert [step.name for step in story.steps] == STEPS[:2]
-    assert "the story went wrong at first_verdict" in finished.stderr
+    assert "the demo went wrong at first_verdict" in finished.stderr
 
 
 def test_demo_says_so_when_the_tool_fails(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.server.connections import (
 CASES = ROOT / "tests" / "cases" / "goop_report"
 PROTOCOLS = "auto, goop_report, agent_request, speckit, factory"
 GOOD = (CASES / "message_executor_full.md").read_text(encoding="utf-8")
-MENDABLE = (CASES / "derived_raw_ampersand.xml").read_text(encoding="utf-8")
+REPAIRABLE = (CASES / "derived_raw_ampersand.xml").read_text(encoding="utf-8")
 BAD = (CASES / "derived_bad_status.xml").read_text(encoding="utf-8")
 NEVER_SHOWN = re.compile(r"pydantic|validation error|https?://|Traceback|File \"")
 
@@ -118,7 +118,7 @@ def test_good_report_is_accepted_with_the_verdict_of_the_library(connection: Con
 def test_text_of_an_accepted_report_names_each_repair_and_each_warning_once(
     connection: Connection,
 ) -> None:
-    reply = MENDABLE.rstrip() + "\nShall I go on?\n"
+    reply = REPAIRABLE.rstrip() + "\nShall I go on?\n"
     result = connection.tool("validate_report", text=reply)
     lines = text_of(result).splitlines()
     assert lines[0].startswith("accepted: goop_report")
@@ -156,8 +156,8 @@ def test_words_of_the_agent_cannot_add_lines_to_the_headline(connection: Connect
 
 
 def test_strict_mode_makes_a_repair_an_error(connection: Connection) -> None:
-    result = connection.tool("validate_report", text=MENDABLE, mode="strict")
-    assert result.structured_content == validate(MENDABLE, mode="strict").to_dict()
+    result = connection.tool("validate_report", text=REPAIRABLE, mode="strict")
+    assert result.structured_content == validate(REPAIRABLE, mode="strict").to_dict()
     assert "(xml/unescaped)" in text_of(result)
 
 
