@@ -181,6 +181,9 @@ class RequestReader(XmlValueReader):
                 after=", ".join(proper),
             )
         )
+        # The text after an element is stored as its tail in lxml and would move along with it.
+        # Tails stay at their positions, so that sorting changes the order of elements and nothing
+        # else.
         tails = [child.tail for child in root]
         root[:] = sorted(root, key=lambda child: _PLACES.get(_own_name(child), len(_PLACES)))
         for child, tail in zip(root, tails, strict=True):

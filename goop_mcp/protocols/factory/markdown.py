@@ -123,6 +123,8 @@ def find_markdown(text: str) -> Block | None:
     if not openings:
         return None
 
+    # An opening inside a fence quotes the form. Of the others the last one counts, as agents draft
+    # first, and it reaches to the end of the text because the form has no end mark.
     fences = Regions((start, end) for start, end, _ in fence_spans(text))
     starts = [each.start() + len(each[0]) - len(each[0].lstrip()) for each in openings]
     blocks = [
@@ -138,6 +140,7 @@ def find_markdown(text: str) -> Block | None:
 def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
     """Convert the reply in `block` and judge what its form can hold (D-21)."""
     places = _MarkdownPlaces()
+    # Half of a surrogate pair cannot be written as JSON.
     source = _HALF_PAIR.sub("\ufffd", text[block.start : block.end])
     values = _converted(source, places)
     read = read_reply(values, bounds_of(expected))
@@ -149,6 +152,8 @@ def read_markdown(text: str, block: Block, expected: Expectations) -> Reading:
         before=form,
         after=f'{{"status": "{values["status"]}", …}}',
     )
+    # The form cannot hold every field of the JSON, so that most missing fields are not the agent's
+    # error; only findings about values that it can hold are reported (D-21).
     problems = [named, *(problem for problem in read.problems if _is_known_problem(problem))]
     problems += [*run_checks(_RULES, read.model, expected), *unchecked_files(read.model, expected)]
 
@@ -212,6 +217,8 @@ def _sections(source: str, after: int) -> dict[str, _Section]:
         end = headings[number + 1].start() if number + 1 < len(headings) else len(source)
         name = _SECTIONS[heading["name"].strip().lower()]
         text = source[heading.end() : end]
+        # These are prose of one paragraph. Without this, closing words after the report would be
+        # part of the last section.
         if name in ("summary", "recommendation", "attempted", "error", "context"):
             text = text[: len(text) - len(text.lstrip())] + text.lstrip().partition("\n\n")[0]
 
@@ -248,6 +255,8 @@ def _questions(sections: Mapping[str, _Section], places: _MarkdownPlaces) -> lis
     least: int | None = None
 
     for text, offset, indent in sections["questions"].items() if "questions" in sections else ():
+        # Lists may be indented as a whole: an item is nested only if it is deeper than the
+        # shallowest.
         least = indent if least is None else min(least, indent)
         if indent > least and found:
             found[-1].setdefault("options", []).append(text)

@@ -140,6 +140,8 @@ class SectionsFamily(GoopReportFamily):
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the reports in sections, the last one chosen, else the `<goop_report>` blocks."""
         groups = _groups(source.read)
+        # Sections win only if STATUS and SUMMARY are both present: single headings of these names
+        # are common in prose, and an XML envelope next to them is then the report.
         if not any(
             {"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups
         ):
@@ -226,6 +228,7 @@ def _groups(text: str) -> list[list[_Section]]:
 
     for heading, end in zip(headings, ends, strict=False):
         name = heading[2].strip()
+        # Agents repeat a report after a draft; sections before a first STATUS still belong to it.
         if not groups or (name == "STATUS" and has_status):
             groups.append([])
             has_status = False
@@ -264,6 +267,8 @@ class _SectionReader:
         summary, following = self._content("SUMMARY"), self._content("NEXT")
         artifacts, checks = self._artifacts(), self._checks()
         next_text = "" if is_nothing(following) else following
+        # The form has no field for agent, phase and command: they come from the caller and from the
+        # text of NEXT, so that such a report can be routed like any other.
         agent, command = AGENT_IN_TEXT.search(next_text), COMMAND_IN_TEXT.search(next_text)
         report = Report(
             version=None,

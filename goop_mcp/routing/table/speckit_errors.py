@@ -169,6 +169,7 @@ def _issue_in_words(issue: Issue) -> str:
 
 def _back_off(case: Case) -> Filling:
     used, limits = case.context.counters.backoff_retries, case.context.policy.limits
+    # Doubling by shifting; the shift is bounded, as a stored counter may be any number.
     delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
     return {
         "next_agent": case.same_agent,
