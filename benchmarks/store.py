@@ -1,6 +1,6 @@
-"""The cost of saving and finding a memory among 100,000, compared with a bare row in SQLite.
+"""Compare saving and finding a memory among 100,000 with one bare row in the same SQLite.
 
-All times are wall-clock; a save ends when it is on disk.
+All times are wall clock: a save ends when the disk has it.
 """
 
 import random
@@ -68,7 +68,7 @@ def run() -> Table:
 
 
 class _Texts:
-    """Memories with the word frequencies of a language (Zipf): the n-th is 1/n as frequent."""
+    """Texts with the word frequencies of a language: the n-th word is 1/n as frequent."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance

@@ -235,7 +235,7 @@ def project_status(workplace: Workplace) -> ProjectStatus:
         verifications=project.work.verifications if project.work is not None else (),
         drift=find_drift(project, picture.records),
         conflicts=kept.conflicts,
-        unreadable=(*project.unreadable, *checkpoints.errors, *history.faults),
+        unreadable=(*project.unreadable, *checkpoints.errors, *history.errors),
         gate_ahead=ahead,
         next_command=_next_command(project, ahead),
         reports=kept.reports,

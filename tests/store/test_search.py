@@ -146,12 +146,12 @@ def test_the_newer_of_two_like_memories_comes_first(store: Store) -> None:
 
 
 # Words of more than three letters that PostgreSQL's English dictionary does not index.
-STOP_WORDS = frozenset(
-    "about above after again against because been before being below between both does doing down"
+STOP_WORDS = (
+    " about above after again against because been before being below between both does doing down"
     " during each from further have having here hers herself himself into itself just more most"
     " myself once only other ours ourselves over same should some such than that their theirs them"
     " themselves then there these they this those through under until very were what when where"
-    " which while whom will with your yours yourself yourselves".split()
+    " which while whom will with your yours yourself yourselves "
 )
 
 
@@ -166,9 +166,14 @@ def test_any_query_is_answered_and_every_word_of_a_text_finds_it(
     known = store.read(lambda reading: reading.revision())
     (memory,) = add(store, replace(new_memory(f"n{known}"), content=text))
     found(store, query)
-    unindexed = STOP_WORDS if store.engine == "postgresql" else frozenset()
+    unindexed = STOP_WORDS if store.engine == "postgresql" else ""
     for word in query_words(text):
-        if word.isascii() and word.isalpha() and len(word) > 3 and word.lower() not in unindexed:
+        if (
+            word.isascii()
+            and word.isalpha()
+            and len(word) > 3
+            and f" {word.lower()} " not in unindexed
+        ):
             assert memory.id in found(store, word.upper(), limit=10_000), word
 
 

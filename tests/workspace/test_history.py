@@ -70,7 +70,7 @@ def test_a_day_that_cannot_be_read_is_named_and_stops_no_other(tmp_path: Path) -
     history = read_history(ProjectFiles(root))
 
     assert [event.text for event in history.events] == ["sound"]
-    assert history.faults == (
+    assert history.errors == (
         f"path '{FOLDER}/2026-01-16.json' leads out of the project through a link; remove the link",
         f"{FOLDER}/2026-01-15.json is no text in UTF-8: byte 0xff in line 1; save it as UTF-8",
         f"{FOLDER}/2026-01-14.json has 1,048,577 bytes; expected at most 1,048,576",

@@ -62,7 +62,7 @@ def test_results_come_as_a_list_in_order_and_a_missing_one_is_reported(tmp_path:
     sessions = read_sessions(files, [OTHER, ID])
 
     assert [session.result for session in sessions] == [{"service_status": "up"}, None]
-    assert [session.faults for session in sessions] == [
+    assert [session.errors for session in sessions] == [
         (),
         (f"result.json is missing in session {ID}",),
     ]
@@ -76,7 +76,7 @@ def test_a_broken_result_is_told_with_its_place(tmp_path: Path) -> None:
 
     session = read_session(files, ID)
 
-    assert session.faults == (
+    assert session.errors == (
         f"{folder}/result.json cannot be read at line 3, column 1: unexpected '}}'",
     )
 

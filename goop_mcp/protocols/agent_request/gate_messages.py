@@ -56,7 +56,16 @@ def for_people(
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not errors:
-        yield from _warnings(findings, file_name, schema=schema, schema_present=schema_present)
+        for each in findings:
+            if each.severity is not Severity.WARNING:
+                continue
+            if each.rule == _NO_ENVELOPE:
+                yield from no_block_warning(file_name)
+            elif each.rule == "agent_request/schema-missing" and not schema_present:
+                yield f"⚠️  Warning: Schema file not found: {schema}"
+                yield "ℹ️  Proceeding without schema validation (only well-formedness checked)"
+            else:
+                yield f"⚠️  Warning: {_placed(each)}"
         return
 
     yield from refusal(errors, verdict, file_name=file_name, schema=schema, place=place)
@@ -91,8 +100,14 @@ def refusal(
     if invalid:
         yield from _schema_block(invalid, schema)
 
-    for each in paths:
-        yield from _path_block(each, place)
+    for finding in paths:
+        yield f"❌ Invalid deliverable path: {_found(finding)}"
+        if finding.rule == "path/template-variable":
+            yield "   Must not hold a variable of the template"
+        elif place is not None:
+            yield f"   Must be within session directory: {place}"
+        else:
+            yield "   Must be within workspace directory"
 
 
 def no_block_warning(file_name: str = "prompt.md") -> Iterator[str]:
@@ -113,25 +128,16 @@ def for_log(errors: Sequence[Finding], verdict: Verdict, *, file_name: str) -> I
 
     if others:
         yield "❌ XML handoff validation failed (schema violation)"
-        for each in others:
-            yield from _log_lines(each)
+        for finding in others:
+            if finding.expected and finding.found and _name(finding) in _TYPES:
+                yield f"   Element {_owner(finding)}: '{_found(finding)}' is not valid"
+                yield f"   Allowed values: {', '.join(finding.expected)}"
+            elif finding.rule.startswith("path/"):
+                yield f"   Invalid deliverable path: {_found(finding)}"
+            else:
+                yield f"   {_element_line(finding)}"
 
         yield from _log_advice(others, file_name)
-
-
-def _warnings(
-    findings: Sequence[Finding], file_name: str, *, schema: str, schema_present: bool
-) -> Iterator[str]:
-    for each in findings:
-        if each.severity is not Severity.WARNING:
-            continue
-        if each.rule == _NO_ENVELOPE:
-            yield from no_block_warning(file_name)
-        elif each.rule == "agent_request/schema-missing" and not schema_present:
-            yield f"⚠️  Warning: Schema file not found: {schema}"
-            yield "ℹ️  Proceeding without schema validation (only well-formedness checked)"
-        else:
-            yield f"⚠️  Warning: {_placed(each)}"
 
 
 def _is_malformed(finding: Finding) -> bool:
@@ -206,7 +212,9 @@ def _element_line(finding: Finding) -> str:
     if finding.rule == _VERSION:
         return f"Unsupported XML handoff version: {_found(finding)}"
     if finding.rule == _MISSING_FIELD:
-        return _missing(finding)
+        path = finding.path or ""
+        kind = "attribute" if "/@" in path else "element"
+        return f"Missing required {kind}: {_name(finding)}"
     if finding.expected and finding.found and name in _TYPES:
         return (
             f"Element {_owner(finding)}: '{_found(finding)}' is not a valid value of the atomic"
@@ -214,12 +222,6 @@ def _element_line(finding: Finding) -> str:
         )
 
     return _placed(finding)
-
-
-def _missing(finding: Finding) -> str:
-    path = finding.path or ""
-    kind = "attribute" if "/@" in path else "element"
-    return f"Missing required {kind}: {_name(finding)}"
 
 
 def _name(finding: Finding) -> str:
@@ -234,26 +236,6 @@ def _owner(finding: Finding) -> str:
 
     element = path.rpartition("/@")[0].rpartition("/")[2].partition("[")[0]
     return f"'{element}', attribute '{_name(finding)}'"
-
-
-def _path_block(finding: Finding, place: str | None) -> Iterator[str]:
-    yield f"❌ Invalid deliverable path: {_found(finding)}"
-    if finding.rule == "path/template-variable":
-        yield "   Must not hold a variable of the template"
-    elif place is not None:
-        yield f"   Must be within session directory: {place}"
-    else:
-        yield "   Must be within workspace directory"
-
-
-def _log_lines(finding: Finding) -> Iterator[str]:
-    if finding.expected and finding.found and _name(finding) in _TYPES:
-        yield f"   Element {_owner(finding)}: '{_found(finding)}' is not valid"
-        yield f"   Allowed values: {', '.join(finding.expected)}"
-    elif finding.rule.startswith("path/"):
-        yield f"   Invalid deliverable path: {_found(finding)}"
-    else:
-        yield f"   {_element_line(finding)}"
 
 
 def _log_advice(errors: Sequence[Finding], file_name: str) -> Iterator[str]:

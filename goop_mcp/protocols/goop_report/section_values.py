@@ -121,6 +121,8 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
     path, description = _at_dash(line)
     path, action = _with_action(path)
     action = action or _deleted(description)
+    # A comma separates files only if every part is certainly a path; otherwise it belongs to a
+    # name.
     several = [part.strip().strip("`*") for part in path.split(",")]
     paths = (
         several
@@ -173,15 +175,15 @@ def read_checks(lines: Iterable[SectionLine]) -> list[tuple[Check, int]]:
         elif not is_nothing(line.text):
             found.append(([line.text], line.offset))
 
-    return [(_check(_name(texts[0]), "\n".join(texts)), offset) for texts, offset in found]
+    checks: list[tuple[Check, int]] = []
+    for texts, offset in found:
+        name, evidence = (
+            excerpt(_at_dash(texts[0])[0].strip("`* "), _LONGEST_NAME),
+            "\n".join(texts),
+        )
+        checks.append((Check(name=name, passed=_result(evidence), evidence=evidence), offset))
 
-
-def _check(name: str | None, evidence: str) -> Check:
-    return Check(name=name, passed=_result(evidence), evidence=evidence)
-
-
-def _name(line: str) -> str:
-    return excerpt(_at_dash(line)[0].strip("`* "), _LONGEST_NAME)
+    return checks
 
 
 def _result(text: str) -> bool | None:
@@ -194,6 +196,8 @@ def _result(text: str) -> bool | None:
     if shown.passed or shown.all_passed or shown.exit_status == 0:
         return True
 
+    # "0 failed" contains the word for a failure and means the opposite: it is removed before the
+    # words are compared. Words for both outcomes leave the result open.
     rest, no_defects = _NO_DEFECTS.subn("", text)
     passed = _PASS.search(rest) is not None or no_defects > 0
     failed = _FAIL.search(rest) is not None

@@ -31,11 +31,15 @@ def claims_of(response: Response) -> Claims:
 
     named = Fields(table).paths(dict(response.result), "/result")
 
-    return Claims(files=tuple([_claim(where, path) for where, path in named if path.strip()]))
-
-
-def _claim(where: str, path: str) -> FileClaim:
-    return FileClaim(path=path, where=where, kind=_kind(where), loose=where.startswith(_LISTS))
+    return Claims(
+        files=tuple(
+            [
+                FileClaim(path=path, where=where, kind=_kind(where), loose=where.startswith(_LISTS))
+                for where, path in named
+                if path.strip()
+            ]
+        )
+    )
 
 
 def _kind(where: str) -> FileClaimKind:

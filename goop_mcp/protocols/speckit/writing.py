@@ -11,7 +11,6 @@ from goop_mcp.protocols.speckit.model import (
     FeedbackContext,
     Issue,
     Response,
-    SuggestedAction,
     Values,
     WorkflowContext,
 )
@@ -71,22 +70,19 @@ def write_input(given: AgentInput) -> str:
     if given.feedback_context is not None:
         parts.append(f"FEEDBACK_CONTEXT:\n{_feedback(given.feedback_context)}")
     if given.user_request is not None:
-        _check_request(given.user_request)
+        words = given.user_request
+        if not words or words != words.strip():
+            raise NotWritableError(
+                "the user's request is blank or has blanks around it; give the request alone"
+            )
+
+        if holds_marker(f"{words}\n"):
+            raise NotWritableError(
+                "a line of the user's request reads like a context; indent or reword it"
+            )
         parts.append(f"USER_REQUEST: {given.user_request}\n")
 
     return "\n".join(parts)
-
-
-def _check_request(words: str) -> None:
-    if not words or words != words.strip():
-        raise NotWritableError(
-            "the user's request is blank or has blanks around it; give the words alone"
-        )
-
-    if holds_marker(f"{words}\n"):
-        raise NotWritableError(
-            "a line of the user's request reads like a context; indent or reword it"
-        )
 
 
 def _workflow(context: WorkflowContext) -> str:
@@ -123,14 +119,12 @@ def _error(error: ErrorDetail) -> Values:
             "details": error.details,
             "recoverable": error.recoverable,
             "recovery_strategy": error.recovery_strategy,
-            "suggested_action": None if action is None else _action(action),
+            "suggested_action": None
+            if action is None
+            else _together({"agent": action.agent, "reason": action.reason}, action.extensions),
         },
         error.extensions,
     )
-
-
-def _action(action: SuggestedAction) -> Values:
-    return _together({"agent": action.agent, "reason": action.reason}, action.extensions)
 
 
 def _issue(issue: Issue) -> Values:

@@ -19,7 +19,7 @@ DESCENDANT = (
 
 
 def assert_converted(text: str, rule: str) -> Verdict:
-    """Check that lenient mode accepts the form with one warning and strict refuses; return lenient."""
+    """Check that lenient mode accepts the form with one warning and strict mode refuses it."""
     lenient, strict = judge_both(text)
     assert rules_of(lenient, Severity.ERROR) == set()
     assert weighty_rules(lenient) == {rule}

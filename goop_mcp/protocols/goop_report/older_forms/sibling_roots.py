@@ -140,7 +140,12 @@ def _native_status(text: str) -> str:
 def read_other_root(text: str, block: Block, expected: Expectations, limits: Limits) -> Reading:
     """Convert the sibling in `block`; one that was cut off is shown as far as it goes."""
     if block.root == _DESCENDANT:
-        grammar = _with_root(GRAMMAR, block.root)
+        grammar = Grammar(
+            root=block.root,
+            containers=GRAMMAR.containers - {GRAMMAR.root} | {block.root},
+            text_only=GRAMMAR.text_only,
+            attributes=GRAMMAR.attributes,
+        )
         reader = _descendant_reader(expected)
     else:
         text_only = frozenset({"status", "agent", "summary"})
@@ -171,15 +176,6 @@ def read_other_root(text: str, block: Block, expected: Expectations, limits: Lim
     result.places = reading.envelope
 
     return result
-
-
-def _with_root(grammar: Grammar, root: str) -> Grammar:
-    return Grammar(
-        root=root,
-        containers=grammar.containers - {grammar.root} | {root},
-        text_only=grammar.text_only,
-        attributes=grammar.attributes,
-    )
 
 
 def _sibling_reader(
@@ -226,7 +222,7 @@ def _blockers(root: etree._Element) -> str | None:
 
 
 def _item_checks(root: "etree._Element") -> list[Check]:
-    """Return a check for every item with a verdict; NOT_APPLICABLE is none."""
+    """Return a check for every item with a verdict; NOT_APPLICABLE has no verdict."""
     checks = []
     for element in root.iter():
         verdict = element.get("verdict") if element.tag != "verdict" else clean(element.text)

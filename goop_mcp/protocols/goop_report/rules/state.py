@@ -45,16 +45,11 @@ def _counter_over_total(report: Report, _expected: Expectations) -> list[Hit] | 
     return [
         _over_total_hit(name, counter)
         for name, counter in counters
-        if counter and _over_total(counter)
-    ]
-
-
-def _over_total(counter: Counter) -> bool:
-    return (
-        counter.current is not None
+        if counter
+        and counter.current is not None
         and counter.total is not None
         and counter.current > counter.total
-    )
+    ]
 
 
 def _over_total_hit(name: str, counter: Counter) -> Hit:
