@@ -62,6 +62,8 @@ def _unknown(name: str, path: str, known: Mapping[str, Reader]) -> ContextError:
 
 
 def _wrong(path: str, value: object, expected: str) -> ContextError:
+    # Callers wrote JSON: null and true are shown as they wrote them, not as None and True. The type
+    # is tested first because 1 and 0 would find True and False in the mapping.
     word = _JSON_WORDS.get(value) if value is None or isinstance(value, bool) else None
     return ContextError(path, f"is {word or excerpt(repr(value)[:200], 60)}; expected {expected}")
 
@@ -92,6 +94,7 @@ def _flag(value: object, path: str) -> bool:
 
 def _number(least: int) -> Reader:
     def read(value: object, path: str) -> int:
+        # bool is a subclass of int, and `true` is not a count.
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise _wrong(path, value, f"a whole number from {least}")
         return value

@@ -1,4 +1,4 @@
-"""Verdicts and decisions as task states of A2A 1.0 and of MCP (ROUTING, section 6).
+"""Verdicts and decisions as task states of A2A 1.0 and of MCP.
 
 One way only; nothing is lost when the original goes into the metadata of the task.
 """
@@ -78,7 +78,7 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """What the first action of a decision stands for.
+    """The task states that the first action of a decision means.
 
     `is_error` marks an MCP result with isError.
     """
@@ -364,7 +364,7 @@ def verdict_state(
 
 
 def decision_state(decision: Decision, *, tasks_are_extension: bool = True) -> ActionState:
-    """Return the states that the first action of `decision` stands for.
+    """Return the states that the first action of `decision` means.
 
     Before tasks were an extension of MCP, an agent's failure was a failed task.
     """

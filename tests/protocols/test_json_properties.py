@@ -1,4 +1,4 @@
-"""Laws that hold for every text in a JSON protocol (RELIABILITY, section 9)."""
+"""Laws that hold for every text in a JSON protocol."""
 
 import json
 import time

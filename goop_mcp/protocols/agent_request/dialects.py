@@ -80,6 +80,8 @@ def _fan_out(whole: Request) -> Iterator[Request]:
     ]
     for spawn in spawns:
         if spawn.name == "spawn":
+            # What a spawn does not set itself comes from the whole request, except what describes
+            # the whole only: summary and session id stay gaps (D-82).
             yield replace(
                 whole,
                 task_details=_text(spawn, _INSTRUCTION),

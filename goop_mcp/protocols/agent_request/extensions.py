@@ -59,7 +59,8 @@ def write_extension(extension: Extension, declared: Mapping[str | None, str] | N
 def _write(extension: Extension, declared: dict[str | None, str]) -> Iterator[str]:
     if not _NAME.fullmatch(extension.name):
         raise NotWritableError(
-            f"extension {extension.name[:40]!r} is no element name; use letters, digits, - and _"
+            f"extension {extension.name[:40]!r} is not an element name; use letters, digits, -"
+            " and _"
         )
 
     prefix = extension.prefix if extension.namespace else None

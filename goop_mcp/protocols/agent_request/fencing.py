@@ -26,9 +26,12 @@ def put_in_fence(text: str, span: tuple[int, int], envelope: str) -> str:
     start, end = span
     line_end = "\r\n" if "\r\n" in text else "\n"
     fence = next((each for each in find_fences(text) if each.holds(start)), None)
+    # Without a fence, a run longer than any in the request is chosen, so that no line closes it.
     if fence is None:
         return _wrapped(text[:start], envelope, text[end:], line_end)
 
+    # The request reaches past the end of its fence only if a line inside closed it. The closing run
+    # that was found then belongs to the request, and a new one must be written after it.
     before, run, longer = _opened(text, fence, envelope, collides=end > fence.end)
     after = _closed(text[end:], longer, line_end) if longer != run else text[end:]
 
@@ -64,6 +67,7 @@ def _opened(text: str, fence: Fence, envelope: str, *, collides: bool) -> tuple[
         rest = f" {opening['rest']}" if opening["rest"] else ""
         line = f"{opening['indent']}{longer}xml{rest}"
     else:
+        # The first occurrence only: the rest of the opening may contain backticks as well.
         line = line.replace(run, longer, 1)
 
     return text[:at] + line + ending, run, longer

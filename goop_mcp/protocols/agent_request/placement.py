@@ -50,6 +50,9 @@ def _fences(text: str, base: int) -> Iterator[Fence]:
     for start, end, info in fence_spans(text):
         match = _LANGUAGE.match(info)
         language = match[0].lower() if match is not None else ""
+        # A request is often shown inside an example of a Markdown file: the inner fence is the one
+        # that decides, so that a prompt wrapped as a whole is not reported as marked with the wrong
+        # language.
         inside = tuple(_fences(text[start:end], base + start)) if language in _MARKDOWN else ()
         yield from inside or (Fence(base + start, base + end, language),)
 
@@ -61,7 +64,7 @@ def foreign_blocks(text: str, fences: Sequence[Fence]) -> list[Problem]:
         root = _ROOT.match(text, fence.start, fence.end) if fence.language == "xml" else None
         if root is not None and root[1].lower() != "agent_request":
             shown = excerpt(root[1], 60)
-            message = f"an xml block with the root <{shown}> is no handoff; ignored"
+            message = f"an xml block with the root <{shown}> is not a handoff; ignored"
             problems.append(
                 FOREIGN_BLOCK.problem(message, offset=root.start(1) - 1, found=f"<{shown}>")
             )
@@ -126,6 +129,7 @@ def _fence_problems(text: str, block: Block, fence: Fence) -> Iterator[Problem]:
             after=f"{run}xml",
         )
 
+    # Declarations, comments and a DOCTYPE may precede a root; only text and elements may not.
     before = _BLANK.match(text, fence.start, block.start)
     if before is not None and before.end() < block.start:
         message = "text in the fence before <agent_request>; expected the request and nothing else"

@@ -149,7 +149,7 @@ class RequestReader(XmlValueReader):
                 self._extension(child, _ROOT)
             elif name in parts:
                 self._doubled.add(name)
-                message = f"<{name}> stands more than once; expected once"
+                message = f"<{name}> occurs more than once; expected once"
                 self.report(structure.DUPLICATE_ELEMENT.problem(message, path=f"{_ROOT}/{name}[2]"))
             else:
                 parts[name] = child
@@ -181,6 +181,9 @@ class RequestReader(XmlValueReader):
                 after=", ".join(proper),
             )
         )
+        # The text after an element is stored as its tail in lxml and would move along with it.
+        # Tails stay at their positions, so that sorting changes the order of elements and nothing
+        # else.
         tails = [child.tail for child in root]
         root[:] = sorted(root, key=lambda child: _PLACES.get(_own_name(child), len(_PLACES)))
         for child, tail in zip(root, tails, strict=True):
@@ -245,7 +248,7 @@ class RequestReader(XmlValueReader):
         words = " ".join("".join(element.itertext()).split())
         if words:
             message = (
-                f"constraints could not be read: {excerpt(words, 60)!r} stands in no <constraint>;"
+                f"constraints could not be read: {excerpt(words, 60)!r} is outside of <constraint>;"
                 " the list is empty"
             )
             self.report(
@@ -344,7 +347,7 @@ class RequestReader(XmlValueReader):
         where = self._numbered(f"{path}/{written}")
         shown = excerpt(written, 60)
         if extension.namespace is not None:
-            message = f"element <{shown}> is in a namespace of its own; kept"
+            message = f"element <{shown}> is in a separate namespace; kept"
             self.report(structure.EXTENSION_ELEMENT.problem(message, path=where))
             return
 

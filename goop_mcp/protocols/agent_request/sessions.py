@@ -28,6 +28,10 @@ def find_cycle(start: str, waits_for: Mapping[str, Collection[str]]) -> tuple[st
     `waits_for` maps a session to those that must be done before it. The first session of a cycle is
     repeated at its end.
     """
+    # Depth-first search with an explicit stack, because chains of sessions can be deeper than the
+    # recursion limit. `way` is the current path in order; a session found on it again closes a
+    # cycle. Each session is expanded once, so that the search is linear in the number of
+    # dependencies.
     way: dict[str, None] = {}
     done: set[str] = set()
     ahead = [iter((start,))]

@@ -31,6 +31,8 @@ def tag_mismatches(source: str) -> Iterator[tuple[int, str]]:
                 opened.append(found[2])
         elif opened and opened[-1] == found[2]:
             opened.pop()
+        # Like libxml2, name the innermost open element. Names foreign to both are text that looks
+        # like a tag, and reporting them would hide the mismatch that matters.
         elif opened and (found[2] in opened or found[2] in GRAMMAR.names):
             yield found.start(), f"Opening and ending tag mismatch: {opened[-1]} vs. {found[2]}"
             del opened[

@@ -140,7 +140,7 @@ def _extra_attributes(request: Request) -> Iterator[str]:
         namespace, _, local = name.rpartition("}")
         if not _NAME.fullmatch(local):
             raise NotWritableError(
-                f"{local[:40]!r} is no name of an attribute; use letters, digits, - and _"
+                f"{local[:40]!r} is not an attribute name; use letters, digits, - and _"
             )
 
         if namespace:

@@ -35,7 +35,7 @@ def _kind(path: str) -> FileClaimKind:
 
 
 def unchecked_files(reply: Reply, expected: Expectations) -> list[Problem]:
-    """Say that nobody looks for the files that `reply` delivers, unless the caller does (D-60)."""
+    """Report that the delivered files of `reply` are unchecked, unless the caller checks (D-60)."""
     # "Always verify existence" (Implementation Notes)
     if expected.files_checked or reply.partial:
         return []

@@ -210,13 +210,13 @@ class Report:
         Raises ValueError, which names the place.
         """
         if not isinstance(values, Mapping):
-            raise ValueError("the report is no object; expected what to_dict wrote")
+            raise ValueError("the report is not an object; expected what to_dict wrote")
 
         written = values.get("extensions", {})
         if not isinstance(written, Mapping) or not all(
             isinstance(each, list) for each in written.values()
         ):
-            raise ValueError("extensions is no object of lists; expected what to_dict wrote")
+            raise ValueError("extensions is not an object of lists; expected what to_dict wrote")
 
         extensions = [
             {"name": name, "content": each}

@@ -55,6 +55,8 @@ def read_prose(text: str) -> ProseClaims:
         if not bare:
             continue
 
+        # A wrong claim would be checked against the workspace and rejected. A line must therefore
+        # be certain to count; the rest is kept as text and only marked as suspicious.
         readable = number < _MOST_LINES and len(bare) <= _LONGEST_LINE
         if readable and (commit := commit_in(bare)) is not None:
             commits.append(commit)
@@ -105,6 +107,7 @@ def _file_in(line: str) -> FileChange | None:
 
     described = rest[1:] if rest[0] in _DASHES else rest
     action = action_of(described[0]) if described else None
+    # Without a dash or an action, the words after a path make it the beginning of a sentence.
     if rest[0] in _DASHES or action is not None:
         text = (
             described if action is None else [word for word in described[1:] if word not in _DASHES]

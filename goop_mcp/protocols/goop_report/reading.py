@@ -196,7 +196,7 @@ class ReportReader(ValueReader):
         )
 
     def _content_of_counter(self, element: Element | None, path: str) -> None:
-        """Keep what stands inside a counter, which should be empty, as part of the state."""
+        """Keep the content of a counter, which should be empty, as part of the state."""
         if element is None or (element.text is None and len(element) == 0):
             return
         self._items(element, path, "")
@@ -402,7 +402,7 @@ class ReportReader(ValueReader):
                 name = str(tag)
                 self._doubled.add(f"{path}/{name}")
                 where = f"{path}/{name}[2]"
-                message = f"<{name}> stands more than once; expected once"
+                message = f"<{name}> occurs more than once; expected once"
                 self.report(structure.DUPLICATE_ELEMENT.problem(message, path=where))
             else:
                 parts[str(tag)] = child

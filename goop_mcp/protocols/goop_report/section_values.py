@@ -121,6 +121,8 @@ def files_and_commits(line: str) -> tuple[list[FileChange], list[Commit]]:
     path, description = _at_dash(line)
     path, action = _with_action(path)
     action = action or _deleted(description)
+    # A comma separates files only if every part is certainly a path; otherwise it belongs to a
+    # name.
     several = [part.strip().strip("`*") for part in path.split(",")]
     paths = (
         several
@@ -194,6 +196,8 @@ def _result(text: str) -> bool | None:
     if shown.passed or shown.all_passed or shown.exit_status == 0:
         return True
 
+    # "0 failed" contains the word for a failure and means the opposite: it is removed before the
+    # words are compared. Words for both outcomes leave the result open.
     rest, no_defects = _NO_DEFECTS.subn("", text)
     passed = _PASS.search(rest) is not None or no_defects > 0
     failed = _FAIL.search(rest) is not None

@@ -140,6 +140,8 @@ class SectionsFamily(GoopReportFamily):
     def find(self, source: SourceText, limits: Limits) -> Extraction:
         """Return the reports in sections, the last one chosen, else the `<goop_report>` blocks."""
         groups = _groups(source.read)
+        # Sections win only if STATUS and SUMMARY are both present: single headings of these names
+        # are common in prose, and an XML envelope next to them is then the report.
         if not any(
             {"STATUS", "SUMMARY"} <= {section.name for section in group} for group in groups
         ):
@@ -211,7 +213,7 @@ def _claim(claim: "FileClaim", changes: Mapping[str | None, FileChange]) -> "Fil
 
 
 def _is_url(path: str) -> bool:
-    # "Bullet list of files or resources": what was read on the net is no file of the project.
+    # "Bullet list of files or resources": a page on the net is not a file of the project.
     return path.strip().lower().startswith(("https://", "http://"))
 
 
@@ -226,6 +228,7 @@ def _groups(text: str) -> list[list[_Section]]:
 
     for heading, end in zip(headings, ends, strict=False):
         name = heading[2].strip()
+        # Agents repeat a report after a draft; sections before a first STATUS still belong to it.
         if not groups or (name == "STATUS" and has_status):
             groups.append([])
             has_status = False
@@ -237,7 +240,7 @@ def _groups(text: str) -> list[list[_Section]]:
 
 
 class _SectionReader:
-    """Reads one report in sections, and says what is wrong with it in the words of this form."""
+    """Reads one report in sections, and reports errors in the terms of this form."""
 
     def __init__(self, text: str, block: Block, expected: Expectations) -> None:
         self._text, self._block, self._expected = text, block, expected
@@ -264,6 +267,8 @@ class _SectionReader:
         summary, following = self._content("SUMMARY"), self._content("NEXT")
         artifacts, checks = self._artifacts(), self._checks()
         next_text = "" if is_nothing(following) else following
+        # The form has no field for agent, phase and command: they come from the caller and from the
+        # text of NEXT, so that such a report can be routed like any other.
         agent, command = AGENT_IN_TEXT.search(next_text), COMMAND_IN_TEXT.search(next_text)
         report = Report(
             version=None,

@@ -87,7 +87,7 @@ class ValueReader(XmlValueReader):
         )
 
     def number(self, element: Element, name: str, path: str) -> int | None:
-        """Return the whole number in an attribute; None when it is none."""
+        """Return the whole number in an attribute; None for any other text."""
         raw = self.attribute(element, name) or ""
         if _is_number(raw):
             return int(raw)

@@ -59,6 +59,7 @@ def _agent_of_result(value: Mapping[str, object]) -> str | None:
     """Return the agent whose fields make up most of `value`, None when there is none."""
     counts = {agent: len(keys & value.keys()) for agent, keys in _RESULT_KEYS.items()}
     agent = max(counts, key=lambda name: counts[name])
+    # One shared field is chance, and an object of mostly other fields is another document.
     return agent if counts[agent] >= _LEAST_FIELDS and 2 * counts[agent] >= len(value) else None
 
 
@@ -111,6 +112,8 @@ class SpeckitFamily:
             raise TypeError(f"a block of {block.root} is none of speckit's")
 
         value = _values(block)
+        # A bare result is shown as such: reading it as an answer would report every field as
+        # missing.
         if value and _rank(value) == _FRAGMENT and block.complete:
             return Reading(start=block.start, problems=[_without_envelope(value)])
 
@@ -120,7 +123,7 @@ class SpeckitFamily:
             text,
             limits,
             name=self.name,
-            read_values=lambda values: read_response(values, bounds),
+            read_values=lambda values, strings: read_response(values, bounds, strings),
         )
         response, problems = reading.model, reading.problems
         if response is not None and reading.partial:
@@ -183,6 +186,8 @@ def _blocks(source: SourceText, limits: Limits) -> list[Block]:
     if "_CONTEXT" not in text:
         return rank_blocks(text, objects, _SHAPE)
 
+    # Two passes: the contexts show which objects are no answers, and only the remaining answers
+    # show where the request of a context ends.
     given = find_contexts(text, objects, ())
     starts = {
         each.start

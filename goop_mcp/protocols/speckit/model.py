@@ -103,7 +103,7 @@ class SuggestedAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDetail:
-    """What went wrong (S-12). `type` and `recovery_strategy` may be words that no table has."""
+    """What went wrong (S-12). `type` and `recovery_strategy` may be in no table."""
 
     type: str | None
     code: str | None

@@ -73,7 +73,7 @@ def write_input(given: AgentInput) -> str:
         words = given.user_request
         if not words or words != words.strip():
             raise NotWritableError(
-                "the user's request is blank or has blanks around it; give the words alone"
+                "the user's request is blank or has blanks around it; give the request alone"
             )
 
         if holds_marker(f"{words}\n"):

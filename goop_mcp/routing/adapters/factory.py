@@ -92,7 +92,7 @@ def _question(number: int, question: FactoryQuestion) -> Question:
     ]
     return Question(
         id=question.id or f"q{number}",
-        text=question.question or "a question without words",
+        text=question.question or "a question without text",
         context=question.context,
         default=question.default,
         options=tuple(options),

@@ -93,6 +93,8 @@ def _failed_the_same(case: Case) -> bool:
     An entry without a digest of its values, which callers write who keep only ids, matches the
     rule whatever its values.
     """
+    # Asking again is useless only if nothing changed. The same rule with another value is progress:
+    # the agent tried, and may succeed with the next feedback.
     before = dict(entry.partition(_VALUES)[::2] for entry in case.context.previous_rules)
     failed = dict(entry.partition(_VALUES)[::2] for entry in _failed_rules(case))
     if not before or before.keys() != failed.keys():
@@ -118,6 +120,8 @@ def _digest(values: set[str]) -> str:
 
 def _feedback(case: Case) -> str:
     """Return the feedback for the agent: that of the verdict where it names every error."""
+    # The feedback of the verdict has quotes and skeleton, which cannot be composed again from the
+    # findings. It is used unless the caller added errors that it does not mention.
     in_verdict = case.verdict.of_severity(Severity.ERROR)
     if case.verdict.feedback and len(in_verdict) == len(case.errors):
         return case.verdict.feedback
@@ -236,7 +240,7 @@ FIRST_ROWS = (
         requirements=("S-22", "F-10"),
         fits=lambda case: (
             _no_response(case)
-            and (case.context.attempt <= case.context.policy.limits.response_retries)
+            and case.context.attempt <= case.context.policy.limits.response_retries
         ),
         actions=(Action.RETRY,),
         carries=("next_agent", "retry"),

@@ -83,7 +83,7 @@ def _failure_in_words(case: Case) -> Filling:
         f"attempted: {error.attempted}" if error and error.attempted else None,
         f"recommendation: {case.report.recommendation}" if case.report.recommendation else None,
     ]
-    return {"blockers": tuple(filter(None, words)) or ("a failure that says nothing",)}
+    return {"blockers": tuple(filter(None, words)) or ("a failure without a reason",)}
 
 
 def _try_again(case: Case) -> Filling:

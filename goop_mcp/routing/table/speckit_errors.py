@@ -108,7 +108,7 @@ def _error_in_words(case: Case) -> tuple[str, ...]:
 
 def _blocked_by_error(case: Case) -> Filling:
     return {
-        "blockers": (*_error_in_words(case), *_violations(case)) or ("an error that says nothing",)
+        "blockers": (*_error_in_words(case), *_violations(case)) or ("an error without a message",)
     }
 
 
@@ -169,6 +169,7 @@ def _issue_in_words(issue: Issue) -> str:
 
 def _back_off(case: Case) -> Filling:
     used, limits = case.context.counters.backoff_retries, case.context.policy.limits
+    # Doubling by shifting; the shift is bounded, as a stored counter may be any number.
     delay = min(limits.backoff_first_delay << min(used, 30), limits.backoff_longest_delay)
     return {
         "next_agent": case.same_agent,
@@ -214,7 +215,7 @@ def _kind(case: Case) -> str:
 def _nothing_left(case: Case) -> str:
     suggested = case.report.error.suggested_agent if case.report.error else None
     if _strategy(case) == "run_prerequisite_agent" and suggested:
-        return f"nobody knows the agent {excerpt(suggested, 60)}"
+        return f"unknown agent {excerpt(suggested, 60)}"
     return "no automatic way is left"
 
 

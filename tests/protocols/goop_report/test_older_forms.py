@@ -1,4 +1,4 @@
-"""What holds of every older and sibling form of the report (WORKFLOW, section 8)."""
+"""What holds of every older and sibling form of the report."""
 
 import json
 

@@ -83,7 +83,7 @@ def _dependency_unknown(request: Request, expected: Expectations) -> list[Hit] |
         return None
     return [
         Hit(
-            message=f"depends_on names {excerpt(session, _SHOWN)!r}, which is no known session",
+            message=f"depends_on names {excerpt(session, _SHOWN)!r}, which is not a known session",
             path="/agent_request/@depends_on",
             found=excerpt(session),
         )
@@ -178,7 +178,7 @@ DEPENDENCY_UNKNOWN = Rule(
     id="agent_request/dependency-unknown",
     lenient=Severity.WARNING,
     strict=Severity.WARNING,
-    catches="depends_on names a session nobody knows",
+    catches="depends_on names an unknown session",
     why="A session that waits for one that never was waits for ever.",
     fix="Name sessions that exist, or leave depends_on out.",
     requirements=("H-14", "H-68"),

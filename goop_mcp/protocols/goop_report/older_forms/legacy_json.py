@@ -1,4 +1,4 @@
-"""The JSON SubagentResponse of protocol 0.1.3 (WORKFLOW, section 8.1)."""
+"""The JSON SubagentResponse of protocol 0.1.3."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,6 +51,7 @@ def find_legacy_json(text: str, limits: Limits) -> Block | None:
 
     apart = spoken_apart(text)
     braces = pair_braces(text)
+    # A draft before a truncated report must not be accepted in its place (D-16).
     if _is_cut_off(text, braces):
         return None
 
@@ -97,6 +98,8 @@ def _is_legacy(values: Mapping[str, Any]) -> bool:
     status, summary = values.get("status"), values.get("summary")
     if not isinstance(status, str) or not isinstance(summary, str):
         return False
+    # The exact spelling only, and neither of the fields that mark a speckit answer: many JSON
+    # objects have a status and a summary.
     return status in _LEGACY_STATUS and "agent" not in values and "result" not in values
 
 
@@ -106,6 +109,7 @@ def _from_legacy(values: Mapping[str, Any], expected: Expectations) -> Report:
     created, modified = _texts(values, "files_created"), _texts(values, "files_modified")
     commits = tuple([commit_in(text) or Commit(sha=text) for text in _texts(values, "commit")][:1])
     blockers = "\n".join(_texts(values, "blockers")) or None
+    # A failed report becomes BLOCKED, which requires a reason; the summary is the only one it has.
     if blockers is None and values["status"] == "failed":
         blockers = summary
 

@@ -181,7 +181,7 @@ def _section_files(text: str) -> Artifacts:
 
 
 def _at_dash(item: str) -> tuple[str, str]:
-    """Return what stands before and after the first dash."""
+    """Return the text before and after the first dash."""
     at, dash = min(
         ((item.find(dash), dash) for dash in _DASHES if dash in item), default=(len(item), "")
     )
@@ -196,6 +196,6 @@ def _section_checks(text: str) -> tuple[Check, ...]:
 
 
 def _clear_result(text: str) -> bool | None:
-    """Return whether a check passed, None where the words are not clear."""
+    """Return whether a check passed, None where the text is not clear."""
     passed, failed = _PASS.search(text) is not None, _FAIL.search(text) is not None
     return passed if passed != failed else None

@@ -222,7 +222,7 @@ def _blockers(root: etree._Element) -> str | None:
 
 
 def _item_checks(root: "etree._Element") -> list[Check]:
-    """Return a check for every item with a verdict; NOT_APPLICABLE is none."""
+    """Return a check for every item with a verdict; NOT_APPLICABLE has no verdict."""
     checks = []
     for element in root.iter():
         verdict = element.get("verdict") if element.tag != "verdict" else clean(element.text)
